@@ -1,0 +1,28 @@
+"""Errors that a user can mend: one sentence that says what was expected, what came, and what to do."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class WorkbenchError(ValueError):
+    """Wrong input or an impossible request; the command line prints it and exits with 2, a page shows it."""
+
+
+class RefusedError(WorkbenchError):
+    """The theory does not allow a number here; the message is the reason."""
+
+
+def choose(name: str, choices: Mapping[str, T], what: str) -> T:
+    """Look `name` up in a registry; an unknown name lists the choices."""
+    if name not in choices:
+        raise WorkbenchError(f"Unknown {what} {name!r}. Choose one of: {', '.join(choices) or 'none'}.")
+    return choices[name]
+
+
+def check_delta(delta: float) -> float:
+    """Return `delta` if it lies in (0, 1)."""
+    if not 0.0 < delta < 1.0:
+        raise WorkbenchError(f"Expected delta in (0, 1), got {delta}.")
+    return delta

@@ -1,0 +1,110 @@
+"""The method contract: a frozen Config and a class that names its releases, fits, and samples."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from workbench.datasets.base import DatasetFacts, Kind, Records
+from workbench.errors import WorkbenchError
+from workbench.privacy.stages import Stage
+from workbench.privacy.values import PrivacyValue
+from workbench.training.state import State, Step
+
+Target = Literal["bound", "claim"]
+
+
+class MethodConfig(BaseModel):
+    """Hyper-parameters of a method: all that its guarantee depends on, and nothing that only changes speed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named configuration: values over the defaults, and the delta that belongs to it."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    delta: float | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class SampleRequest:
+    """How many records to generate, with which labels.
+
+    `labels` int64 (num_samples,) or None: then drawn evenly over the classes, never from private counts.
+    `purpose` names the random stream, so that different requests to one state differ. `source`: "model" samples the
+    trained model; "public" the model before it saw a private record (epsilon 0), where the method has one.
+    """
+
+    num_samples: int
+    labels: np.ndarray | None = None
+    purpose: str = "samples"
+    source: Literal["model", "public"] = "model"
+
+    def label_array(self, num_classes: int) -> np.ndarray | None:
+        """`labels`, or 0, 1, .., num_classes - 1 in turn; None where records carry no label."""
+        if self.labels is not None or num_classes == 0:
+            return self.labels
+        return np.arange(self.num_samples, dtype=np.int64) % num_classes
+
+
+class Method(ABC):
+    """One paper's method, configured. `stages` and `claim` need public facts only; data come in `fit` alone."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    kinds: ClassVar[frozenset[Kind]] = frozenset({"image"})
+    Config: ClassVar[type[MethodConfig]]
+    presets: ClassVar[dict[str, Preset]] = {"default": Preset()}
+    released: ClassVar[tuple[str, ...]]  # names of the state's modules and tensors that samples are made from
+    kept_private: ClassVar[tuple[str, ...]] = ()  # the same, for what sampling needs but may never leave the room
+
+    def __init__(self, config: MethodConfig) -> None:
+        if not isinstance(config, self.Config):
+            raise WorkbenchError(f"Expected a {self.Config.__name__} for {self.name}, got {type(config).__name__}.")
+        self.config = config
+
+    @classmethod
+    def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
+        """Values that suit a dataset's size and shape, over the Config's own defaults."""
+        return {}
+
+    @classmethod
+    def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
+        """The method whose bound (or claim) meets `epsilon`; refuses by name where none does."""
+        raise WorkbenchError(f"{cls.name} takes no epsilon: it has no privacy guarantee to calibrate.")
+
+    @property
+    def public_dataset(self) -> str | None:
+        """Name of the public dataset that `fit` pre-trains on, or None."""
+        return None
+
+    @abstractmethod
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """All releases in order, free ones included; the names are those that `fit` yields and spends."""
+
+    @abstractmethod
+    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+        """The paper's own number by the paper's own formula."""
+
+    def sampling_stages(self, facts: DatasetFacts, request: SampleRequest) -> list[Stage]:
+        """What `sample` itself still spends on private data; nothing for post-processing."""
+        return []
+
+    @abstractmethod
+    def initial_state(self, facts: DatasetFacts, state: State) -> State:
+        """Put freshly initialised modules and optimisers into `state` (which brings randomness and device) and return it."""
+
+    @abstractmethod
+    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+        """Train from wherever `state.steps` stands, changing `state` in place; one Step is yielded after each step."""
+
+    @abstractmethod
+    def sample(self, state: State, request: SampleRequest) -> Records:
+        """Generate records in the dataset's own schema (uint8 images or table rows) with their labels."""

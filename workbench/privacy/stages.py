@@ -1,0 +1,41 @@
+"""A method's releases in order, each an inert event that accountants interpret before any data is touched."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dp_accounting import dp_event
+from dp_accounting.privacy_accountant import NeighboringRelation
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One release: what one step costs, how often it is spent, and under which assumptions.
+
+    `event` is the event of ONE step; a `per_step` stage spends it `steps` times, a `once` stage spends it at once before
+    its first touch of the data, a `free` stage touches public data or released values only.
+    `relations` are the neighboring relations under which the event holds as written (largest guarantee first).
+    """
+
+    name: str
+    event: dp_event.DpEvent
+    spent: Literal["once", "per_step", "free"]
+    steps: int = 1
+    relations: tuple[NeighboringRelation, ...] = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_SPECIAL)
+    sampling: str = ""
+    reason: str = ""
+
+    def total(self, steps: int | None = None) -> dp_event.DpEvent:
+        """The event of the first `steps` steps (all of them by default)."""
+        count = self.steps if steps is None else steps
+        if self.spent == "free" or count == 0:
+            return dp_event.NoOpDpEvent()
+        return self.event if count == 1 else dp_event.SelfComposedDpEvent(self.event, count)
+
+
+def compose(stages: Sequence[Stage]) -> dp_event.DpEvent:
+    """The event of all stages together, each at its full number of steps; free stages are left out."""
+    paid = [stage.total() for stage in stages if stage.spent != "free"]
+    if not paid:
+        return dp_event.NoOpDpEvent()
+    return paid[0] if len(paid) == 1 else dp_event.ComposedDpEvent(paid)

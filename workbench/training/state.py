@@ -1,0 +1,135 @@
+"""The state of a fit: one dict of named modules, optimisers and tensors, checkpointed whole and released in part."""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import nn
+
+from workbench.datasets.base import DatasetFacts
+from workbench.errors import WorkbenchError
+from workbench.training.randomness import Randomness
+
+
+class PerformanceSettings(BaseModel):
+    """Settings that change speed and memory and can never change the guarantee."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    device: str = Field(default="auto", description="auto, cpu, cuda or cuda:N; auto takes a GPU where there is one.")
+    microbatch_size: int = Field(default=0, ge=0, description="Noisy images in one forward pass; 0 finds the largest that fits.")
+    memory_limit_mib: int = Field(default=0, ge=0, description="Memory that a microbatch may take; 0 takes half of what is free.")
+    precision: Literal["float32", "bfloat16"] = Field(
+        default="float32", description="bfloat16 is for passes on a GPU; clipping and noise stay float32."
+    )
+    num_threads: int = Field(default=0, ge=0, description="CPU threads; 0 leaves torch's default.")
+
+    def torch_device(self) -> torch.device:
+        """The device to use; a device that is not there is an error, never a silent fallback."""
+        name = ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
+        try:
+            device = torch.device(name)
+        except RuntimeError:
+            raise WorkbenchError(f"Unknown device {name!r}. Choose auto, cpu, cuda or cuda:N.") from None
+        if device.type not in ("cpu", "cuda"):
+            raise WorkbenchError(f"Unsupported device {name!r}. Choose auto, cpu, cuda or cuda:N.")
+        if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+            raise WorkbenchError(f"Device {name!r} was asked for, but {torch.cuda.device_count()} GPUs are visible here. Choose cpu.")
+        return device
+
+
+@dataclass(frozen=True)
+class Step:
+    """What `Method.fit` yields after each step. Values of a `private` step stay in the room."""
+
+    stage: str
+    step: int  # 1 to `steps`, within the stage
+    steps: int
+    loss: float | None = None
+    private: bool = True
+
+
+def count_spending(_stage: str, _step: int) -> None:
+    """The default of `State.spend`: whoever calls `fit` without a ledger keeps no account."""
+
+
+@dataclass
+class State:
+    """Everything a fit needs to go on, by name.
+
+    `spend(stage, step)` is called by the method BEFORE step `step` (1-based) of a paid stage touches the data, and returns
+    only when the spending is recorded; the caller supplies it (runs write it to the ledger).
+    """
+
+    facts: DatasetFacts
+    randomness: Randomness
+    performance: PerformanceSettings = field(default_factory=PerformanceSettings)
+    modules: dict[str, nn.Module] = field(default_factory=dict)
+    optimizers: dict[str, torch.optim.Optimizer] = field(default_factory=dict)
+    tensors: dict[str, torch.Tensor] = field(default_factory=dict)
+    steps: dict[str, int] = field(default_factory=dict)  # completed steps by stage
+    spend: Callable[[str, int], None] = count_spending
+
+    @property
+    def device(self) -> torch.device:
+        """The device the modules live on."""
+        return self.performance.torch_device()
+
+    def checkpoint(self) -> dict[str, Any]:
+        """The whole state as plain values and tensors, the noise key included."""
+        return {
+            "modules": {name: module.state_dict() for name, module in self.modules.items()},
+            "optimizers": {name: optimizer.state_dict() for name, optimizer in self.optimizers.items()},
+            "tensors": dict(self.tensors),
+            "steps": dict(self.steps),
+            "randomness": self.randomness.to_checkpoint(),
+        }
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Take over a `checkpoint()` made from a state of the same method and configuration."""
+        for name, values in checkpoint["modules"].items():
+            self.modules[name].load_state_dict(values)
+        for name, values in checkpoint["optimizers"].items():
+            self.optimizers[name].load_state_dict(values)
+        self.tensors = {name: value.to(self.device) for name, value in checkpoint["tensors"].items()}
+        self.steps = dict(checkpoint["steps"])
+        self.randomness = Randomness.from_checkpoint(checkpoint["randomness"])
+
+    def part(self, names: Iterable[str]) -> dict[str, Any]:
+        """The modules and tensors called `names`: weights only, no optimiser, no counter, no key."""
+        wanted = set(names)
+        return {
+            "modules": {name: module.state_dict() for name, module in self.modules.items() if name in wanted},
+            "tensors": {name: value for name, value in self.tensors.items() if name in wanted},
+        }
+
+    def load_part(self, part: dict[str, Any]) -> None:
+        """Take over a `part()`."""
+        for name, values in part["modules"].items():
+            self.modules[name].load_state_dict(values)
+        self.tensors.update({name: value.to(self.device) for name, value in part["tensors"].items()})
+
+
+def save_atomically(value: dict[str, Any], path: Path) -> None:
+    """Write tensors and plain values to `path` so that a crash leaves the old file or the new one, never half of one."""
+    temporary = path.with_name(path.name + ".partial")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        torch.save(value, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def load_saved(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
+    """Read what `save_atomically` wrote; nothing is ever unpickled but tensors and plain values."""
+    return torch.load(path, map_location=device, weights_only=True)
