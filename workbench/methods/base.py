@@ -1,8 +1,8 @@
 """The method contract: a frozen Config and a class that names its releases, fits, and samples."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from workbench.privacy.values import PrivacyValue
 from workbench.training.state import State, Step
 
 Target = Literal["bound", "claim"]
+NOISE_MULTIPLIERS = (0.05, 1e5)  # the range that calibration searches
 
 
 class MethodConfig(BaseModel):
@@ -23,13 +24,18 @@ class MethodConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def no_values(_facts: DatasetFacts) -> dict[str, Any]:
+    """A preset that changes nothing."""
+    return {}
+
+
 @dataclass(frozen=True)
 class Preset:
-    """A named configuration: values over the defaults, and the delta that belongs to it."""
+    """A named configuration: values over the defaults for a dataset, and the delta that belongs to it."""
 
-    values: dict[str, Any] = field(default_factory=dict)
+    description: str
+    values: Callable[[DatasetFacts], dict[str, Any]] = no_values
     delta: float | None = None
-    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class Method(ABC):
     source: ClassVar[str]
     kinds: ClassVar[frozenset[Kind]] = frozenset({"image"})
     Config: ClassVar[type[MethodConfig]]
-    presets: ClassVar[dict[str, Preset]] = {"default": Preset()}
+    presets: ClassVar[dict[str, Preset]] = {"default": Preset("Settings that suit the dataset's size and shape.")}
     released: ClassVar[tuple[str, ...]]  # names of the state's modules and tensors that samples are made from
     kept_private: ClassVar[tuple[str, ...]] = ()  # the same, for what sampling needs but may never leave the room
 

@@ -1,11 +1,15 @@
 """A method's releases in order, each an inert event that accountants interpret before any data is touched."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from dp_accounting import dp_event
-from dp_accounting.privacy_accountant import NeighboringRelation
+if TYPE_CHECKING:
+    from dp_accounting import dp_event
+
+Relation = Literal["ADD_OR_REMOVE_ONE", "REPLACE_ONE", "REPLACE_SPECIAL"]
 
 
 @dataclass(frozen=True)
@@ -14,19 +18,22 @@ class Stage:
 
     `event` is the event of ONE step; a `per_step` stage spends it `steps` times, a `once` stage spends it at once before
     its first touch of the data, a `free` stage touches public data or released values only.
-    `relations` are the neighboring relations under which the event holds as written (largest guarantee first).
+    `relations` names the neighboring relations (members of `dp_accounting.NeighboringRelation`) under which the event
+    holds as written; where several hold for a whole composition, the first that its first stage names is reported.
     """
 
     name: str
     event: dp_event.DpEvent
     spent: Literal["once", "per_step", "free"]
     steps: int = 1
-    relations: tuple[NeighboringRelation, ...] = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_SPECIAL)
+    relations: tuple[Relation, ...] = ("ADD_OR_REMOVE_ONE", "REPLACE_SPECIAL")
     sampling: str = ""
     reason: str = ""
 
     def total(self, steps: int | None = None) -> dp_event.DpEvent:
         """The event of the first `steps` steps (all of them by default)."""
+        from dp_accounting import dp_event
+
         count = self.steps if steps is None else steps
         if self.spent == "free" or count == 0:
             return dp_event.NoOpDpEvent()
@@ -35,6 +42,8 @@ class Stage:
 
 def compose(stages: Sequence[Stage]) -> dp_event.DpEvent:
     """The event of all stages together, each at its full number of steps; free stages are left out."""
+    from dp_accounting import dp_event
+
     paid = [stage.total() for stage in stages if stage.spent != "free"]
     if not paid:
         return dp_event.NoOpDpEvent()

@@ -38,10 +38,13 @@ class Randomness:
         """Whether the noise is secret: False for a seeded key."""
         return self.seed is None
 
-    def stream(self, purpose: str, step: int = 0) -> np.random.Generator:
-        """The stream of `purpose` at `step`; each call starts it anew. Anything a guarantee rests on draws from here."""
+    def stream(self, purpose: str, step: int = 0, index: int = 0) -> np.random.Generator:
+        """The stream of `purpose` at `step`; each call starts it anew. Anything a guarantee rests on draws from here.
+
+        `index` tells streams within a step apart (one a record, say).
+        """
         purpose_word = int.from_bytes(hashlib.sha256(purpose.encode()).digest()[:8], "little")
-        counter = np.array([0, 0, step, purpose_word], dtype=np.uint64)
+        counter = np.array([0, index, step, purpose_word], dtype=np.uint64)
         return np.random.Generator(np.random.Philox(key=np.frombuffer(self._key, dtype=np.uint64), counter=counter))
 
     def normal(self, purpose: str, step: int, shape: tuple[int, ...]) -> torch.Tensor:

@@ -72,6 +72,7 @@ class State:
     optimizers: dict[str, torch.optim.Optimizer] = field(default_factory=dict)
     tensors: dict[str, torch.Tensor] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)  # completed steps by stage
+    records_at_once: dict[str, int] = field(default_factory=dict)  # microbatch sizes found from free memory, by purpose
     spend: Callable[[str, int], None] = count_spending
 
     @property
@@ -86,6 +87,7 @@ class State:
             "optimizers": {name: optimizer.state_dict() for name, optimizer in self.optimizers.items()},
             "tensors": dict(self.tensors),
             "steps": dict(self.steps),
+            "records_at_once": dict(self.records_at_once),
             "randomness": self.randomness.to_checkpoint(),
         }
 
@@ -97,6 +99,7 @@ class State:
             self.optimizers[name].load_state_dict(values)
         self.tensors = {name: value.to(self.device) for name, value in checkpoint["tensors"].items()}
         self.steps = dict(checkpoint["steps"])
+        self.records_at_once = dict(checkpoint.get("records_at_once", {}))
         self.randomness = Randomness.from_checkpoint(checkpoint["randomness"])
 
     def part(self, names: Iterable[str]) -> dict[str, Any]:

@@ -1,0 +1,22 @@
+"""The dashboard: `streamlit run app.py`, or `workbench app`."""
+
+from pathlib import Path
+
+import streamlit as st
+
+import workbench.pages
+from workbench.ui.theme import apply_style
+
+folder = Path(workbench.pages.__file__).parent
+
+st.set_page_config(page_title="DP diffusion workbench", page_icon=":material/blur_on:", layout="wide")
+apply_style()
+st.navigation(
+    [
+        st.Page(folder / "budget.py", title="Budget", icon=":material/tune:", default=True),
+        st.Page(folder / "train.py", title="Train", icon=":material/play_circle:"),
+        st.Page(folder / "runs.py", title="Runs", icon=":material/list_alt:"),
+        st.Page(folder / "gallery.py", title="Gallery", icon=":material/photo_library:"),
+        st.Page(folder / "claims.py", title="Claims", icon=":material/fact_check:"),
+    ]
+).run()

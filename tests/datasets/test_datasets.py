@@ -1,0 +1,119 @@
+"""The registry, digits, sizes and public records."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+
+from workbench import datasets
+from workbench.datasets import DATASETS, glyphs, public_records
+from workbench.datasets.resize import axis_weights, convert_channels, resize
+from workbench.datasets.splits import held_out_count, stratified_split
+from workbench.errors import WorkbenchError
+from workbench.home import data_home
+
+SHAPE = (1, 8, 8)
+WriteFamily = Callable[..., dict[str, str]]
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_contract_of_every_dataset(name: str, write_family: WriteFamily, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(glyphs, "DEFAULT_NUM_RECORDS", 200)
+    if not DATASETS[name].is_local():
+        write_family(data_home() / name)
+    facts, dataset = datasets.facts(name, SHAPE), datasets.load(name, SHAPE)
+    assert facts == dataset.facts
+    assert (facts.name, facts.kind, facts.num_classes) == (name, "image", 10)
+    assert facts.num_records == len(dataset.train)
+    for records in (dataset.train, dataset.held_out):
+        assert records.records.dtype == np.uint8
+        assert records.records.shape == (len(records), *SHAPE)
+        assert records.labels is not None
+        assert records.labels.dtype == np.int64
+        assert np.unique(records.labels).tolist() == list(range(10))
+    assert dataset.fingerprint == datasets.load(name, SHAPE).fingerprint
+
+
+def test_digits_are_scikit_learns_split_1500_297() -> None:
+    dataset = datasets.load("digits")
+    assert (len(dataset.train), len(dataset.held_out)) == (1500, 297)
+    bundled = np.sort([image.tobytes() for image in np.rint(load_digits(return_X_y=True)[0] * 255 / 16).astype(np.uint8)])
+    ours = np.sort([image.tobytes() for image in (*dataset.train.records, *dataset.held_out.records)])
+    np.testing.assert_array_equal(ours, bundled)
+    assert dataset.train.labels is not None
+    assert dataset.held_out.labels is not None
+    shares = np.bincount(dataset.train.labels) / 1500 - np.bincount(dataset.held_out.labels) / 297
+    assert np.abs(shares).max() < 0.003
+
+
+def test_unknown_name_lists_the_choices() -> None:
+    with pytest.raises(WorkbenchError, match=r"Unknown dataset 'digitz'\. Choose one of: digits, mnist, fashion-mnist, glyphs"):
+        datasets.load("digitz")
+
+
+@given(st.lists(st.integers(2, 40), min_size=1, max_size=5), st.integers(0, 5))
+def test_split_keeps_every_class_on_both_sides(counts: list[int], seed: int) -> None:
+    labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
+    train, held_out = stratified_split(labels, seed)
+    np.testing.assert_array_equal(np.sort(np.concatenate([train, held_out])), np.arange(len(labels)))
+    assert np.bincount(labels[held_out], minlength=len(counts)).tolist() == [held_out_count(count) for count in counts]
+    assert np.bincount(labels[train], minlength=len(counts)).min() >= 1
+
+
+@given(st.integers(1, 40), st.integers(1, 40))
+def test_axis_weights_average(source: int, target: int) -> None:
+    weights = axis_weights(source, target)
+    assert weights.shape == (target, source)
+    assert weights.min() >= 0
+    np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(weights, weights[::-1, ::-1], atol=1e-5)  # mirrored images stay mirrored
+    if target < source:
+        np.testing.assert_allclose(weights.sum(axis=0), target / source, rtol=1e-4)  # every pixel counts alike
+
+
+def test_resize_by_hand() -> None:
+    image = np.array([[0, 2, 10, 20], [4, 6, 30, 40]], dtype=np.uint8)[None, None]
+    assert resize(image, (1, 1, 2)).tolist() == [[[[3, 25]]]]
+    assert resize(np.array([[[[0, 100]]]], dtype=np.uint8), (1, 1, 4)).tolist() == [[[[0, 25, 75, 100]]]]
+    assert resize(image, (1, 2, 4)) is image
+
+
+def test_channels() -> None:
+    colour = np.array([255, 0, 100], dtype=np.uint8).reshape(1, 3, 1, 1)
+    assert convert_channels(colour, 1).item() == round(0.299 * 255 + 0.114 * 100)
+    grey = convert_channels(np.full((1, 1, 1, 1), 7, dtype=np.uint8), 3)
+    assert grey.ravel().tolist() == [7, 7, 7]
+
+
+@pytest.mark.parametrize("shape", [(2, 8, 8), (8, 8), (1, 0, 8), (1, 8, 5000)])
+def test_impossible_shapes(shape: tuple[int, ...]) -> None:
+    with pytest.raises(WorkbenchError, match="Expected a shape C,H,W"):
+        datasets.load("digits", shape)
+    with pytest.raises(WorkbenchError, match="Expected a shape C,H,W"):
+        datasets.facts("digits", shape)
+
+
+def test_public_glyphs_at_the_targets_shape() -> None:
+    dataset = public_records("glyphs", (3, 10, 12), num_records=30, seed=2)
+    assert dataset.train.records.shape == (30, 3, 10, 12)
+    assert dataset.facts.is_public
+
+
+def test_private_records_are_public_only_by_declaration(write_family: WriteFamily) -> None:
+    with pytest.raises(WorkbenchError, match="Expected a public dataset, got 'mnist'"):
+        public_records("mnist", SHAPE)
+    write_family(data_home() / "mnist")
+    dataset = public_records("mnist", (3, 8, 8), num_records=20, declared_public=True)
+    assert dataset.facts.is_public
+    assert dataset.train.records.shape == (20, 3, 8, 8)
+    assert dataset.facts.num_records == 20
+    assert not datasets.facts("mnist").is_public
+
+
+def test_more_public_records_than_there_are(write_family: WriteFamily) -> None:
+    write_family(data_home() / "mnist")
+    with pytest.raises(WorkbenchError, match="Expected 1 to 30 public records, got 31"):
+        public_records("mnist", SHAPE, num_records=31, declared_public=True)

@@ -1,0 +1,189 @@
+"""The whole evaluation: what is measured of which data, ceilings, the epsilon-0 row, errors, and equal results on repetition."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.datasets.base import Dataset, Records
+from workbench.errors import WorkbenchError
+from workbench.evaluation import FEATURES, METRICS, MetricResult, evaluate, feature_space
+from workbench.serialization import dumps
+
+NAMES = [
+    "accuracy_logistic_regression",
+    "accuracy_mlp",
+    "accuracy_cnn",
+    "accuracy_random_forest",
+    "frechet_distance",
+    "kernel_distance",
+    "inception_score",
+    "privacy_score",
+    "nearer_to_training",
+]
+
+
+def noise(count: int) -> Records:
+    generator = np.random.default_rng(0)
+    return Records(generator.integers(0, 256, (count, 1, 8, 8), dtype=np.uint8), np.arange(count) % 10)
+
+
+def by_name(results: list[MetricResult]) -> dict[str, MetricResult]:
+    return {result.name: result for result in results}
+
+
+def values(results: list[MetricResult]) -> list[dict]:
+    return [result.model_dump(exclude={"seconds"}) for result in results]
+
+
+def test_registries_hold_the_documented_names() -> None:
+    assert list(METRICS) == NAMES == [metric.name for metric in METRICS.values()]
+    assert list(FEATURES) == ["pixels", "classifier"] == [feature.name for feature in FEATURES.values()]
+
+
+@pytest.mark.usefixtures("short_training")
+def test_fresh_digits_against_noise(small_digits: Dataset, fresh: Records, public: Dataset) -> None:
+    calls: list[tuple[str, float]] = []
+    found = by_name(evaluate(fresh, small_digits, public=public, public_samples=noise(300), progress=lambda *call: calls.append(call)))
+    assert list(found) == NAMES
+    assert [name for name, _ in calls] == [*NAMES, "done"]
+    assert [fraction for _, fraction in calls] == sorted(fraction for _, fraction in calls)
+    for name in NAMES[:4]:
+        result = found[name]
+        assert result.value > 0.75
+        assert result.ceiling > 0.75
+        assert result.epsilon_zero < 0.4
+        assert result.chance == pytest.approx(0.1)
+        assert result.interval[0] < result.value < result.interval[1]
+    for name in ("frechet_distance", "kernel_distance"):
+        assert found[name].features == "classifier (trained on open-digits)"
+        assert found[name].value < found[name].epsilon_zero
+        assert found[name].ceiling < found[name].epsilon_zero
+    assert found["inception_score"].value > found["inception_score"].epsilon_zero
+    assert found["privacy_score"].ceiling == 0.0
+    assert found["privacy_score"].value < 0.3
+    assert found["nearer_to_training"].interval[0] < 0.5 < found["nearer_to_training"].interval[1]
+    assert found["nearer_to_training"].ceiling > 0.6
+    assert [name for name in NAMES if found[name].releasable] == ["inception_score"]
+
+
+@pytest.mark.usefixtures("short_training")
+def test_results_repeat_and_are_json(small_digits: Dataset, fresh: Records, workbench_home: Path) -> None:
+    names = ["accuracy_cnn", "frechet_distance", "kernel_distance", "privacy_score", "nearer_to_training"]
+    first = evaluate(fresh, small_digits, metrics=names)
+    for path in (workbench_home / "cache" / "evaluation").iterdir():
+        assert path.stat().st_mode & 0o077 == 0
+        path.unlink()
+    again = evaluate(fresh, small_digits, metrics=names)
+    assert values(first) == values(again)
+    assert [MetricResult.model_validate(item) for item in json.loads(dumps(first))] == first
+
+
+def test_a_ceiling_is_computed_once(small_digits: Dataset, fresh: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = evaluate(fresh, small_digits, metrics=["accuracy_random_forest"])
+    monkeypatch.setattr("workbench.evaluation.metrics.Context.real_records", lambda *_: pytest.fail("the ceiling was computed again"))
+    assert evaluate(fresh, small_digits, metrics=["accuracy_random_forest"])[0].ceiling == first[0].ceiling
+
+
+def test_a_ceiling_belongs_to_its_sample_size_and_records(small_digits: Dataset, fresh: Records) -> None:
+    def ceiling(samples: Records, dataset: Dataset) -> float:
+        return evaluate(samples, dataset, metrics=["kernel_distance"], features="pixels")[0].ceiling
+
+    fewer = Dataset(small_digits.facts, small_digits.train, small_digits.held_out.take(slice(100)))
+    assert len({ceiling(fresh, small_digits), ceiling(fresh.take(slice(100)), small_digits), ceiling(fresh, fewer)}) == 3
+
+
+@pytest.mark.usefixtures("short_training")
+def test_features_from_private_records_say_so_and_release_nothing(small_digits: Dataset, fresh: Records) -> None:
+    found = by_name(evaluate(fresh, small_digits, metrics=["inception_score", "frechet_distance", "nearer_to_training"]))
+    assert found["frechet_distance"].features == found["inception_score"].features == "classifier (trained on digits)"
+    assert found["nearer_to_training"].features == "pixels"
+    assert not any(result.releasable for result in found.values())
+    assert "2048" in found["frechet_distance"].note
+
+
+@pytest.mark.usefixtures("short_training")
+def test_pixels_with_a_classifier_of_its_own_release_no_inception_score(small_digits: Dataset, fresh: Records, public: Dataset) -> None:
+    result = evaluate(fresh, small_digits, metrics=["inception_score"], features="pixels", public=public)[0]
+    assert result.features == "classifier (trained on digits)"
+    assert not result.releasable
+
+
+def test_epsilon_zero_is_undefined_for_other_classes(small_digits: Dataset, fresh: Records, public: Dataset) -> None:
+    clothes = Dataset(public.facts.model_copy(update={"classes": tuple("abcdefghij")}), public.train, public.held_out)
+    names = ["accuracy_logistic_regression", "kernel_distance"]
+    accuracy, distance = evaluate(fresh, small_digits, metrics=names, features="pixels", public=clothes, public_samples=noise(50))
+    assert accuracy.epsilon_zero is None
+    assert "classes" in accuracy.epsilon_zero_reason
+    assert accuracy.chance == pytest.approx(0.1)
+    assert distance.epsilon_zero is not None
+    assert distance.epsilon_zero_num_samples == 50
+
+
+def test_without_public_samples_the_reason_is_given(small_digits: Dataset, fresh: Records) -> None:
+    result = evaluate(fresh, small_digits, metrics=["kernel_distance"], features="pixels")[0]
+    assert result.epsilon_zero is None
+    assert result.epsilon_zero_reason
+
+
+def test_table(table: Dataset) -> None:
+    found = by_name(evaluate(table.train.take(slice(300)), table))
+    assert list(found) == [
+        "accuracy_logistic_regression",
+        "accuracy_random_forest",
+        "frechet_distance",
+        "kernel_distance",
+        "nearer_to_training",
+    ]
+    assert found["accuracy_logistic_regression"].value > 0.8
+    assert found["accuracy_random_forest"].value > 0.8
+    assert {result.features for result in found.values()} == {"one-hot"}
+
+
+def test_one_hot_of_a_table(table: Dataset) -> None:
+    features = feature_space("pixels", table)(Records(np.array([[0, 2, 4, 1], [3, 0, 0, 0]])))
+    assert features.shape == (2, 14)
+    np.testing.assert_array_equal(np.flatnonzero(features[0]), [0, 6, 11, 13])
+    np.testing.assert_array_equal(np.flatnonzero(features[1]), [3, 4, 7, 12])
+    with pytest.raises(WorkbenchError, match="categories"):
+        feature_space("pixels", table)(Records(np.array([[4, 0, 0, 0]])))
+
+
+def test_samples_of_one_class_score_its_share(small_digits: Dataset, fresh: Records) -> None:
+    ones = Records(fresh.records, np.ones(len(fresh), dtype=np.int64))
+    names = ["accuracy_logistic_regression", "accuracy_random_forest"]
+    share = float(np.mean(small_digits.held_out.labels == 1))
+    assert [result.value for result in evaluate(ones, small_digits, metrics=names)] == [share, share]
+
+
+def test_samples_without_labels_skip_what_needs_them(small_digits: Dataset, fresh: Records) -> None:
+    unlabelled = Records(fresh.records)
+    with pytest.raises(WorkbenchError, match="labels"):
+        evaluate(unlabelled, small_digits, metrics=["accuracy_mlp"])
+    assert METRICS["accuracy_mlp"].refusal(small_digits.facts, unlabelled) is not None
+    assert METRICS["kernel_distance"].refusal(small_digits.facts, unlabelled) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"metrics": ["fid"]}, "frechet_distance"),
+        ({"features": "inception"}, "pixels"),
+        ({"samples": Records(np.zeros((5, 1, 9, 8), dtype=np.uint8))}, "shape"),
+        ({"samples": Records(np.zeros((1, 1, 8, 8), dtype=np.uint8))}, "at least 2"),
+        ({"public_samples": noise(5)}, "public"),
+        ({"samples": Records(np.zeros((5, 1, 8, 8), dtype=np.uint8), np.full(5, 10)), "metrics": ["accuracy_mlp"]}, "0 to 9"),
+    ],
+)
+def test_wrong_input_is_one_clear_sentence(small_digits: Dataset, fresh: Records, change: dict, message: str) -> None:
+    arguments = {"samples": fresh, "metrics": ["kernel_distance"], "features": "pixels", **change}
+    with pytest.raises(WorkbenchError, match=message):
+        evaluate(arguments.pop("samples"), small_digits, **arguments)
+
+
+def test_measures_for_images_refuse_tables(table: Dataset) -> None:
+    with pytest.raises(WorkbenchError, match="image"):
+        evaluate(table.train, table, metrics=["accuracy_cnn"])
+    with pytest.raises(WorkbenchError, match="pixels"):
+        feature_space("classifier", table)

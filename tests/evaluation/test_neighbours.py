@@ -1,0 +1,122 @@
+"""Nearest neighbours against brute force, and measures of copying where the answer is known."""
+
+import numpy as np
+import pytest
+
+from workbench.datasets.base import Dataset, Records
+from workbench.errors import WorkbenchError
+from workbench.evaluation import feature_space, find_neighbours
+from workbench.evaluation.neighbours import Neighbours, nearer_to_training, nearest, privacy_score
+
+
+def brute_force(queries: np.ndarray, base: np.ndarray) -> np.ndarray:
+    difference = queries[:, None].astype(np.float64) - base[None].astype(np.float64)
+    return np.sqrt((difference**2).sum(axis=2))
+
+
+def test_nearest_is_brute_force_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.evaluation.neighbours._QUERIES", 7)
+    monkeypatch.setattr("workbench.evaluation.neighbours._BASE", 11)
+    generator = np.random.default_rng(0)
+    queries, base = generator.random((20, 5), dtype=np.float32), generator.random((50, 5), dtype=np.float32)
+    index, distance = nearest(queries, base, k=4)
+    expected = brute_force(queries, base)
+    np.testing.assert_array_equal(index, expected.argsort(axis=1)[:, :4])
+    np.testing.assert_allclose(distance, np.sort(expected, axis=1)[:, :4], rtol=1e-14)
+
+
+def test_near_duplicates_far_from_the_origin_keep_their_order() -> None:
+    generator = np.random.default_rng(1)
+    base = generator.random((200, 64)) + 1_000.0
+    queries = base[:5].copy()
+    base[100:105], base[120:125] = queries + 2e-6, queries + 1e-6
+    base[:5] = queries + 3e-6
+    index, distance = nearest(queries, base, k=3)
+    np.testing.assert_array_equal(index, np.stack([np.arange(120, 125), np.arange(100, 105), np.arange(5)], axis=1))
+    np.testing.assert_allclose(distance, np.tile([8e-6, 16e-6, 24e-6], (5, 1)), rtol=1e-5)
+
+
+def test_exact_copies_are_at_distance_zero_and_ties_go_to_the_smaller_index() -> None:
+    base = np.tile(np.arange(4, dtype=np.float32)[:, None], (2, 3))
+    index, distance = nearest(base[:4], base, k=2)
+    np.testing.assert_array_equal(index, [[0, 4], [1, 5], [2, 6], [3, 7]])
+    assert (distance == 0.0).all()
+
+
+def test_k_outside_the_records_is_refused() -> None:
+    with pytest.raises(WorkbenchError, match="between 1 and"):
+        nearest(np.zeros((2, 3)), np.zeros((4, 3)), k=5)
+
+
+def test_neighbours_put_copies_first(small_digits: Dataset, fresh: Records) -> None:
+    copies = small_digits.train.take(slice(10, 13))
+    samples = Records(np.concatenate([fresh.records[:40], copies.records]), np.concatenate([fresh.labels[:40], copies.labels]))
+    fractions: list[float] = []
+    found = find_neighbours(samples, small_digits, feature_space("pixels", small_digits), k=3, progress=fractions.append)
+    assert found.features == "pixels"
+    assert set(found.order()[:3]) == {40, 41, 42}
+    np.testing.assert_array_equal(found.indices[40:, 0], [10, 11, 12])
+    np.testing.assert_array_equal(found.suspicion[40:], 1.0)
+    expected = brute_force(samples.records.reshape(43, -1) / 255.0, small_digits.held_out.records.reshape(200, -1) / 255.0)
+    np.testing.assert_allclose(found.held_out_distances, expected.min(axis=1), rtol=1e-6)
+    assert fractions[-1] == 1.0
+
+
+def test_suspicion_of_a_record_in_both_splits_is_a_half() -> None:
+    zero = np.zeros(1)
+    assert Neighbours("pixels", np.zeros((1, 1), int), np.zeros((1, 1)), np.zeros(1, int), zero).suspicion[0] == 0.5
+
+
+def test_fresh_records_are_nearer_to_training_half_the_time(digits: Dataset) -> None:
+    pixels = feature_space("pixels", digits)
+    features = pixels(digits.train)
+    share = nearer_to_training(features[:400], features[400:800], features[800:1200], seed=0)
+    assert share.interval[0] < 0.5 < share.interval[1]
+    assert share.interval[1] - share.interval[0] < 0.25
+    assert share.full == share.value
+    assert share.full_expected == 0.5
+
+
+def test_interval_covers_a_half_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(5)
+    covered = []
+    for _ in range(200):
+        draws = generator.normal(size=(140, 3))
+        low, high = nearer_to_training(draws[:100], draws[100:120], draws[120:]).interval
+        covered.append(low <= 0.5 <= high)
+    assert np.mean(covered) > 0.9
+
+
+def test_copies_are_nearer_to_training_all_the_time(digits: Dataset) -> None:
+    features = feature_space("pixels", digits)(digits.train)
+    share = nearer_to_training(features[:300], features[:300], features[300:600])
+    assert share.value == share.full == 1.0
+
+
+def test_subsets_dilute_copies_and_the_full_share_does_not(digits: Dataset) -> None:
+    pixels = feature_space("pixels", digits)
+    train, held_out = pixels(digits.train), pixels(digits.held_out)
+    share = nearer_to_training(train, train, held_out)
+    assert share.full == 1.0
+    assert share.full_expected == pytest.approx(1500 / 1797)
+    assert share.value == pytest.approx(297 / 1500 + 0.5 * (1 - 297 / 1500), abs=0.1)
+
+
+def test_a_tie_counts_half() -> None:
+    records = np.arange(6.0)[:, None]
+    assert nearer_to_training(records, records, records).value == 0.5
+
+
+def test_privacy_score_of_copies_is_zero_and_of_swapped_classes_one() -> None:
+    train = Records(np.arange(10, dtype=np.uint8).reshape(10, 1, 1, 1))
+
+    def extract(records: Records) -> np.ndarray:
+        return records.records.reshape(-1, 1).astype(np.float32) // 2
+
+    def parity(records: Records) -> np.ndarray:
+        return records.records.reshape(-1) % 2
+
+    assert privacy_score(train, train, lambda r: r.records.reshape(-1, 1).astype(np.float32), parity) == 0.0
+    even = train.take(slice(0, 10, 2))
+    odd = train.take(slice(1, 10, 2))
+    assert privacy_score(odd, even, extract, parity) == 1.0

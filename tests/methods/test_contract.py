@@ -1,0 +1,151 @@
+"""What every method owes its callers, over the registry and the rehearsals."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from support.quick import ALL_METHODS, PRIVATE_METHODS, quick_dataset, quick_plan
+from support.rehearsals import REHEARSALS
+
+from workbench import methods
+from workbench.experiment import Plan, fit, new_state, sample
+from workbench.privacy import event_from_json, event_to_json
+from workbench.privacy.stages import compose
+from workbench.serialization import dumps
+from workbench.training.state import State
+
+every_method = pytest.mark.parametrize("method", ALL_METHODS)
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rehearsals join the registry: nothing else introduces them."""
+    for name, kind in REHEARSALS.items():
+        monkeypatch.setitem(methods.METHODS, name, kind)
+
+
+def run_to_end(plan: Plan, state: State) -> list[tuple[str, int]]:
+    return [(step.stage, step.step) for step in fit(plan, quick_dataset(plan.method), state)]
+
+
+def weights(state: State) -> dict[str, torch.Tensor]:
+    tensors = {f"{name}.{key}": value for name, module in state.modules.items() for key, value in module.state_dict().items()}
+    return tensors | state.tensors
+
+
+def assert_same(left: State, right: State) -> None:
+    assert weights(left).keys() == weights(right).keys()
+    for name, value in weights(left).items():
+        assert torch.equal(value, weights(right)[name]), name
+
+
+@every_method
+def test_config_survives_json_and_forbids_unknown_fields(method: str) -> None:
+    plan = quick_plan(method)
+    kind = methods.METHODS[method]
+    again = kind.Config.model_validate(json.loads(dumps(plan.config)))
+    assert again == plan.build().config
+    with pytest.raises(ValueError, match="no_such_field"):
+        kind.Config.model_validate({"no_such_field": 1})
+
+
+@every_method
+def test_every_field_has_a_description_or_is_a_group(method: str) -> None:
+    for name, field in methods.METHODS[method].Config.model_fields.items():
+        assert field.description or hasattr(field.annotation, "model_fields"), name
+
+
+@every_method
+def test_plan_states_event_claim_and_bound(method: str) -> None:
+    plan = quick_plan(method)
+    event = compose(plan.build().stages(plan.facts))
+    assert event_to_json(event_from_json(plan.event)) == event_to_json(event) == plan.event
+    assert plan.bound.status in ("proved", "not_proved", "refuted")
+    assert math.isfinite(plan.bound.epsilon) == (plan.bound.status == "proved")
+    if not plan.bound.is_finite:
+        assert len(plan.bound.reason) > 20
+    assert Plan.model_validate(json.loads(dumps(plan))) == plan, "a stored plan reads back"
+
+
+@pytest.mark.parametrize("method", PRIVATE_METHODS)
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_calibration_meets_the_bound_from_below(method: str, epsilon: float) -> None:
+    bound = quick_plan(method, epsilon=epsilon).bound.epsilon
+    assert 0.995 * epsilon <= bound <= epsilon
+
+
+@every_method
+def test_every_paid_step_is_spent_before_it_is_taken(method: str) -> None:
+    plan = quick_plan(method)
+    stages = {stage.name: stage for stage in plan.build().stages(plan.facts)}
+    spent: list[tuple[str, int]] = []
+    state = new_state(plan, seed=0, spend=lambda stage, step: spent.append((stage, step)))
+    taken = []
+    for step in fit(plan, quick_dataset(method), state):
+        if stages[step.stage].spent != "free":
+            taken.append((step.stage, step.step))
+        assert spent == taken, "spent exactly what was taken, in order"
+    planned = [(stage.name, step) for stage in stages.values() if stage.spent != "free" for step in range(1, stage.steps + 1)]
+    assert taken == planned
+
+
+@every_method
+def test_resume_equals_an_uninterrupted_fit(method: str) -> None:
+    plan, dataset = quick_plan(method), quick_dataset(method)
+    whole = new_state(plan, seed=0)
+    steps = run_to_end(plan, whole)
+    for cut in sorted({1, len(steps) // 2, len(steps) - 1} - {0}):
+        first = new_state(plan, seed=0)
+        for count, _ in enumerate(fit(plan, dataset, first), start=1):
+            if count == cut:
+                break
+        second = new_state(plan, seed=1)
+        second.restore(first.checkpoint())
+        assert run_to_end(plan, second) == steps[cut:]
+        assert_same(whole, second)
+
+
+@every_method
+def test_seeds_decide_the_fit(method: str) -> None:
+    plan = quick_plan(method)
+    one, same, other = new_state(plan, seed=0), new_state(plan, seed=0), new_state(plan)
+    for state in (one, same, other):
+        run_to_end(plan, state)
+    assert_same(one, same)
+    assert any(not torch.equal(value, weights(other)[name]) for name, value in weights(one).items())
+
+
+@every_method
+def test_samples_follow_the_schema_and_come_from_the_released_part(method: str) -> None:
+    plan = quick_plan(method)
+    kind = methods.METHODS[method]
+    state = new_state(plan, seed=0)
+    run_to_end(plan, state)
+    reloaded = new_state(plan, seed=0)
+    reloaded.load_part(state.part((*kind.released, *kind.kept_private)))
+    samples = sample(plan, reloaded, 23)
+    again = sample(plan, state, 23)
+    assert np.array_equal(samples.records, again.records)
+    assert samples.records.shape == (23, *plan.facts.shape)
+    assert samples.labels is not None
+    assert samples.labels.dtype == np.int64
+    assert set(samples.labels) == set(range(plan.facts.num_classes))
+    if plan.facts.kind == "image":
+        assert samples.records.dtype == np.uint8
+    else:
+        assert samples.records.dtype == np.int64
+        assert (samples.records >= 0).all()
+        assert (samples.records < np.array(plan.facts.categories)).all()
+
+
+@every_method
+def test_released_and_private_parts_are_named_and_apart(method: str) -> None:
+    kind = methods.METHODS[method]
+    state = new_state(quick_plan(method), seed=0)
+    names = set(state.modules) | set(state.tensors)
+    assert set(kind.released) <= names
+    assert set(kind.kept_private) <= names
+    assert not set(kind.released) & set(kind.kept_private)
+    assert "key" not in json.dumps(list(state.part(kind.released)))

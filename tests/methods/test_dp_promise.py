@@ -1,0 +1,122 @@
+"""dp-promise against its paper and against the proof of its renoised variant."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from support.quick import quick_dataset, quick_plan
+from torch import Tensor, nn
+
+from workbench.datasets import DatasetFacts
+from workbench.errors import WorkbenchError
+from workbench.experiment import check_trainable, fit, make_plan, new_state
+from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromise
+from workbench.training.state import State
+
+MNIST = DatasetFacts(name="mnist", num_records=60_000, shape=(1, 28, 28), classes=tuple("0123456789"))
+
+
+@pytest.mark.parametrize(("noise_multiplier", "published", "printed"), [(1.13, 9.9408, 10.09), (7.0, 0.99286, 1.006)])
+def test_published_claims(noise_multiplier: float, published: float, printed: float) -> None:
+    overrides = {"noise_multiplier": noise_multiplier}
+    plan = make_plan("dp-promise", MNIST, preset="published", overrides=overrides)
+    assert plan.claim.epsilon == pytest.approx(published, rel=1e-4)
+    assert plan.delta == 1e-5
+    assert plan.config["phase_two_batch_size"] / plan.num_records == pytest.approx(1 / 15, abs=1e-12)
+    assert plan.config["phase_two_steps"] == 750
+    assert plan.config["phase_one_steps"] == 5625
+    as_printed = make_plan("dp-promise", MNIST, preset="printed", overrides=overrides)
+    assert as_printed.config["phase_two_steps"] == 733
+    assert as_printed.claim.epsilon == pytest.approx(printed, abs=5e-3)
+
+
+def test_paper_targets_have_no_bound_and_say_why() -> None:
+    plan = make_plan("dp-promise", MNIST, preset="published")
+    assert plan.bound.epsilon == math.inf
+    assert plan.bound.status == "refuted"
+    assert "target" in plan.bound.reason
+    assert plan.claim_only
+    with pytest.raises(WorkbenchError, match="no finite bound"):
+        check_trainable(plan)
+    with pytest.raises(WorkbenchError, match="renoised"):
+        make_plan("dp-promise", MNIST, preset="published", epsilon=10)
+    claimed = make_plan("dp-promise", MNIST, preset="published", epsilon=10, target="claim")
+    assert 9.95 <= claimed.claim.epsilon <= 10.0
+    check_trainable(claimed)
+
+
+@pytest.mark.parametrize(("noise_multiplier", "bound"), [(1.13, 10.416), (7.0, 1.0124)])
+def test_renoised_bound_is_the_composition_of_both_phases(noise_multiplier: float, bound: float) -> None:
+    overrides = {"targets": "renoised", "noise_multiplier": noise_multiplier}
+    plan = make_plan("dp-promise", MNIST, preset="published", overrides=overrides)
+    assert plan.bound.epsilon == pytest.approx(bound, abs=6e-4 if bound > 2 else 6e-5)
+    assert plan.bound.neighboring_relation == "REPLACE_SPECIAL"
+    assert plan.bound.status == "proved"
+    alone = make_plan("dp-promise", MNIST, preset="published", overrides=overrides | {"phase_one_steps": 0})
+    assert alone.bound.epsilon < plan.bound.epsilon
+
+
+def test_boundary_is_the_smallest_whose_phase_one_fits_its_share() -> None:
+    plan = quick_plan("dp-promise", epsilon=5.0)
+    boundary = plan.config["boundary"]
+
+    def phase_one_bound(value: int) -> float:
+        from workbench.privacy import proved_bound
+
+        method = DPPromise(DPPromise.Config.model_validate(plan.config | {"boundary": value}))
+        return proved_bound([method.phase_one(plan.facts)], plan.delta).epsilon
+
+    assert phase_one_bound(boundary) <= 0.5 < phase_one_bound(boundary - 1)
+
+
+class Oracle(nn.Module):
+    """The exact noise predictor of a data set whose records are all the same constant image, times a factor."""
+
+    def __init__(self, alphas_cumprod: np.ndarray, value: float, factor: float = 1.0) -> None:
+        super().__init__()
+        self.alphas, self.value, self.factor = torch.from_numpy(alphas_cumprod).float(), value, factor
+
+    def forward(self, x: Tensor, t: Tensor, labels: Tensor) -> Tensor:
+        assert (labels == 0).all(), "phase one is unconditional"
+        alpha = self.alphas[t].view(-1, 1, 1, 1)
+        return self.factor * (x - alpha.sqrt() * self.value) / (1 - alpha).sqrt()
+
+
+def test_renoised_loss_is_minimal_at_the_true_noise_predictor() -> None:
+    """At the truth the loss is E[1 - (1 - r) / (1 - abar_t)] over the trained times (theory 2.3)."""
+    from workbench.diffusion import build_schedule
+
+    method = DPPromise(DPPromise.Config(boundary=700, noise_multiplier=1.0, phase_one_batch_size=400, phase_one_draws=20))
+    alphas = build_schedule(method.config.diffusion).alphas_cumprod
+    state = State(DatasetFacts(name="constant", num_records=400, shape=(1, 8, 8)), new_state(quick_plan("nonprivate"), seed=0).randomness)
+    images = torch.full((400, 1, 8, 8), 0.5)
+    losses = {factor: float(method._renoised_loss(Oracle(alphas, 0.5, factor), images, state, 1)) for factor in (0.9, 1.0, 1.1)}
+    later = alphas[701:]
+    expected = float(np.mean(1 - (1 - later / alphas[700]) / (1 - later)))
+    assert losses[1.0] == pytest.approx(expected, rel=0.02)
+    assert losses[0.9] > losses[1.0] < losses[1.1]
+
+
+def test_phase_one_never_sees_labels_and_keeps_the_time_embedding() -> None:
+    plan, dataset = quick_plan("dp-promise"), quick_dataset("dp-promise")
+    state = new_state(plan, seed=0)
+    network = state.modules["network"]
+    frozen = {}
+    for step in fit(plan, dataset, state):
+        if (step.stage, step.step) == ("public pre-training", 3):
+            frozen = {name: value.clone() for name, value in network.state_dict().items() if name.startswith("time_mlp")}
+            labels = network.state_dict()["label_embedding.weight"].clone()
+        if (step.stage, step.step) == (PHASE_ONE, 3):
+            ema = state.modules["public_ema"].module.state_dict()["label_embedding.weight"]
+            assert torch.equal(network.state_dict()["label_embedding.weight"][1:], ema[1:])
+    assert step.stage == PHASE_TWO
+    averaged = state.modules["public_ema"].module.state_dict()
+    for name in frozen:
+        assert torch.equal(network.state_dict()[name], averaged[name]), "frozen at the pre-trained average"
+    assert not torch.equal(network.state_dict()["label_embedding.weight"], labels)
+
+
+def test_batches_larger_than_the_dataset_are_refused() -> None:
+    with pytest.raises(WorkbenchError, match="phase_two_batch_size"):
+        quick_plan("dp-promise", overrides={"phase_two_batch_size": 2000})

@@ -1,0 +1,78 @@
+"""Plans of seconds, and a run trained in the test's own process."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from workbench import experiment
+from workbench.datasets import load
+from workbench.experiment import Plan
+from workbench.runs import local, worker
+from workbench.runs.store import RunStore
+from workbench.runs.values import Run
+from workbench.training.state import PerformanceSettings
+
+TINY = {
+    "network.base_channels": 8,
+    "network.channel_multipliers": (1, 1),
+    "network.num_res_blocks": 1,
+    "sampler.num_inference_steps": 4,
+}
+QUICK: dict[str, dict[str, Any]] = {
+    "nonprivate": TINY | {"steps": 6, "batch_size": 8},
+    "dp-merf": {"num_features": 100, "steps": 6, "batch_size": 20},
+    "dp-promise": TINY
+    | {
+        "public_records": 50,
+        "pretraining_steps": 2,
+        "pretraining_batch_size": 8,
+        "phase_one_steps": 3,
+        "phase_one_batch_size": 8,
+        "phase_two_steps": 4,
+        "phase_two_batch_size": 20,
+        "noise_multiplicity": 1,
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """Equal environments in the test and in the workers it starts."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def quick_plan() -> Callable[..., Plan]:
+    """`quick_plan(method, **fields)`: a plan of seconds on the digits, at epsilon 10 where the method takes one."""
+
+    def make(method: str = "dp-merf", **fields: Any) -> Plan:
+        epsilon = None if method == "nonprivate" else 10.0
+        return experiment.make_plan(method, load("digits").facts, epsilon=epsilon, overrides=QUICK[method] | fields)
+
+    return make
+
+
+@pytest.fixture
+def queue() -> Callable[..., Run]:
+    """`queue(plan, **options)`: a run that is starting, with nobody working on it yet."""
+
+    def make(plan: Plan, **options: Any) -> Run:
+        performance = PerformanceSettings(device="cpu", num_threads=1)
+        run = local.register(plan, "digits", performance=performance, **options)
+        return RunStore().change(run.id, {"queued"}, "started", state="starting", attempt=1)
+
+    return make
+
+
+@pytest.fixture
+def train_here(queue: Callable[..., Run]) -> Callable[..., Run]:
+    """`train_here(plan, **options)`: a run trained by the worker's own code in this process, as it is afterwards."""
+
+    def make(plan: Plan, **options: Any) -> Run:
+        run = queue(plan, **options)
+        worker.main(run.id)
+        return RunStore().get(run.id)
+
+    return make

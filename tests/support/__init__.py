@@ -1,0 +1,1 @@
+"""Shared by tests: quick configurations, rehearsal methods, small data."""

@@ -1,0 +1,47 @@
+"""Configurations of seconds for every method, and the datasets they run on."""
+
+from typing import Any
+
+from support.rehearsals import REHEARSALS, toy_table
+from workbench.datasets import Dataset, load
+from workbench.experiment import Plan, make_plan
+from workbench.methods import METHODS
+
+TINY = {
+    "network.base_channels": 8,
+    "network.channel_multipliers": (1, 1),
+    "network.num_res_blocks": 1,
+    "sampler.num_inference_steps": 4,
+}
+
+QUICK: dict[str, dict[str, Any]] = {
+    "nonprivate": TINY | {"steps": 4, "batch_size": 8},
+    "dp-merf": {"num_features": 100, "steps": 4, "batch_size": 20},
+    "dp-promise": TINY
+    | {
+        "public_records": 50,
+        "pretraining_steps": 3,
+        "pretraining_batch_size": 8,
+        "phase_one_steps": 3,
+        "phase_one_batch_size": 8,
+        "phase_two_steps": 3,
+        "phase_two_batch_size": 20,
+        "noise_multiplicity": 2,
+    },
+}
+
+ALL_METHODS = [*METHODS, *REHEARSALS]
+PRIVATE_METHODS = [name for name in ALL_METHODS if name not in ("nonprivate", "rehearsal-guided")]
+
+
+def quick_dataset(method: str) -> Dataset:
+    """The digits, or the small table for methods on tables."""
+    return toy_table() if "table" in (METHODS | REHEARSALS)[method].kinds else load("digits")
+
+
+def quick_plan(method: str, **options: Any) -> Plan:
+    """A plan of seconds at epsilon 10 (where the method takes one)."""
+    if method in PRIVATE_METHODS:
+        options = {"epsilon": 10.0} | options
+    overrides = QUICK.get(method, {}) | options.pop("overrides", {})
+    return make_plan(method, quick_dataset(method).facts, overrides=overrides, **options)

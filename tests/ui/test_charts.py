@@ -1,0 +1,106 @@
+"""Charts: what is drawn is what the table says; an approximation looks like one; infinity keeps a place."""
+
+import math
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from workbench.published import load_published
+from workbench.ui import charts
+from workbench.ui.charts import ReferenceLine
+from workbench.ui.theme import ACCOUNTANT_COLOURS, GREY, INK, SERIES, STATUS_WORDS
+
+
+def trace(figure: go.Figure, part: str) -> go.Scatter:
+    """The one trace whose name contains `part`."""
+    found = [item for item in figure.data if part in item.name]
+    assert len(found) == 1
+    return found[0]
+
+
+def own_points(*rows: tuple) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["method", "epsilon", "value", "low", "high", "label"])
+
+
+def test_gdp_is_dashed_and_called_an_approximation() -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0] * 2, "accountant": ["gdp"] * 2 + ["pld"] * 2, "epsilon": [3.0, 1.0, 3.2, 1.1]})
+    figure = charts.accountant_curves(frame, "x", "Noise multiplier", target=2.0, chosen=1.5)
+    assert trace(figure, "GDP").line.dash == "dash"
+    assert "approximation, may under-report" in trace(figure, "GDP").name
+    assert trace(figure, "PLD").line.dash == "solid"
+    assert "upper bound" in trace(figure, "PLD").name
+    assert [note.text for note in figure.layout.annotations] == ["target 2", "1.5"]
+
+
+def test_an_infinite_epsilon_is_a_gap_in_a_curve() -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0], "accountant": ["rdp"] * 2, "epsilon": [math.inf, 4.0]})
+    assert trace(charts.accountant_curves(frame, "x", "Steps"), "RDP").y == (None, 4.0)
+
+
+def test_published_points_are_hollow_and_say_source_and_protocol() -> None:
+    printed = load_published("mnist", "accuracy_cnn")
+    figure = charts.utility_chart(own_points(), printed, [], "Accuracy, CNN", True)
+    points = [item for item in figure.data if "published" in item.name]
+    assert sum(len(item.x) for item in points) == len(printed)
+    assert all(item.marker.symbol.endswith("-open") for item in points)
+    hover = trace(figure, "DP-MERF").customdata[0][0]
+    assert "dp-promise 2024, Table 2" in hover
+    assert "60k synthetic" in hover
+
+
+def test_own_runs_are_filled_at_their_epsilon_with_their_interval() -> None:
+    own = own_points(("dp-merf", 10.0, 0.8, 0.75, 0.84, "run a"))
+    figure = charts.utility_chart(own, load_published("digits"), [ReferenceLine("chance", 0.1)], "Accuracy", True)
+    point = trace(figure, "your runs")
+    assert point.x == (10.0,)
+    assert point.error_y.array[0] == pytest.approx(0.04)
+    assert point.error_y.arrayminus[0] == pytest.approx(0.05)
+    assert [note.text for note in figure.layout.annotations] == ["chance: 0.1"]
+
+
+def test_infinity_stands_at_the_right_edge_with_its_sign() -> None:
+    own = own_points(("nonprivate", math.inf, 0.9, 0.9, 0.9, "x"), ("dp-merf", 60.0, 0.8, 0.8, 0.8, "y"))
+    figure = charts.utility_chart(own, load_published("digits"), [], "Accuracy", True)
+    place = trace(figure, "nonprivate").x[0]
+    assert place > 60.0
+    assert figure.layout.xaxis.tickvals[-1] == place
+    assert figure.layout.xaxis.ticktext[-1] == "∞"
+    assert figure.layout.xaxis.range[1] > math.log10(place)
+
+
+def contrast(colour: str, background: str = "#ffffff") -> float:
+    """WCAG 2 contrast ratio of two sRGB colours."""
+
+    def luminance(text: str) -> float:
+        parts = [int(text[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((luminance(colour), luminance(background)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_text_and_accent_colours_have_enough_contrast() -> None:
+    import tomllib
+    from pathlib import Path
+
+    theme = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text())["theme"]
+    for colour in (INK, GREY, theme["primaryColor"], theme["linkColor"], theme["textColor"]):
+        assert contrast(colour) >= 4.5
+        assert contrast(colour, theme["secondaryBackgroundColor"]) >= 4.5
+
+
+def test_lines_stay_apart_without_colour() -> None:
+    frame = pd.DataFrame({"run": ["a", "b", "c"], "step": [1, 1, 1], "loss": [1.0, 2.0, 3.0]})
+    figure = charts.step_curves(frame, "loss", "Loss")
+    assert len({item.line.dash for item in figure.data}) == 3
+
+
+def test_every_series_and_accountant_has_a_colour_of_its_own() -> None:
+    assert len(set(SERIES)) == len(SERIES)
+    assert len(set(ACCOUNTANT_COLOURS.values())) == len(ACCOUNTANT_COLOURS)
+
+
+def test_only_a_proof_is_called_an_upper_bound() -> None:
+    assert [status for status, text in STATUS_WORDS.items() if "upper bound" in text] == ["proved"]

@@ -1,0 +1,130 @@
+"""Commands about runs as processes: app, runs, show, cancel, resume, clone, delete, example."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.options import Json, RunId, Settings, parse_settings
+from workbench.cli.output import describe_value, print_fields, print_json, print_table, run_values
+from workbench.errors import WorkbenchError
+
+app = typer.Typer()
+
+
+@app.command("app")
+def open_app(port: Annotated[int, typer.Option(envvar="PORT", help="Port on 127.0.0.1.", min=1, max=65535)] = 8501) -> None:
+    """Open the workbench in the browser, on this machine alone."""
+    import workbench
+
+    script = Path(workbench.__file__).parent.parent / "app.py"
+    if not script.exists():
+        raise WorkbenchError(f"Expected the app at {script}. Run `workbench app` from a checkout of the workbench.")
+    raise typer.Exit(
+        subprocess.call([sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)], cwd=script.parent)
+    )
+
+
+@app.command()
+def runs(
+    state: Annotated[str | None, typer.Option(help="Only runs in this state.")] = None,
+    method: Annotated[str | None, typer.Option(help="Only runs of this method.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List all runs, newest first."""
+    from workbench.errors import choose
+    from workbench.runs.store import RunStore
+    from workbench.runs.values import STATES
+
+    wanted = None if state is None else choose(state, dict(zip(map(str, STATES), STATES, strict=True)), "state")
+    found = RunStore().list(state=wanted, method=method)
+    if as_json:
+        print_json([{name: value for name, value in run_values(run).items() if name != "plan"} for run in found])
+        return
+    rows = [
+        {
+            "run": run.id,
+            "method": run.method,
+            "dataset": run.dataset,
+            "state": run.state,
+            "step": f"{run.step}/{run.steps}",
+            "spent": run.epsilon_spent,
+            "bound": run.bound.epsilon,
+            "note": ", ".join(_notes(run.claim_only, run.example, run.seed)),
+        }
+        for run in found
+    ]
+    print_table(rows, "No runs yet. `workbench train dp-merf --dataset digits --epsilon 10 --wait` makes one in seconds.")
+
+
+@app.command()
+def show(run_id: RunId, as_json: Json = False) -> None:
+    """Show one run: state, progress, what it spent, claim, bound, configuration, the end of its log."""
+    from workbench.runs.folder import RunFolder
+    from workbench.runs.store import RunStore
+
+    run = RunStore().get(run_id)
+    if as_json:
+        print_json(run_values(run))
+        return
+    values = {name: value for name, value in run_values(run).items() if name not in ("plan", "claim", "bound", "performance")}
+    print_fields({**values, "claim": describe_value(run.claim), "bound": describe_value(run.bound)})
+    print(f"\n{RunFolder(run_id).log_tail(8)}")
+
+
+@app.command()
+def cancel(run_id: RunId, as_json: Json = False) -> None:
+    """Stop a run after the step at work, with a checkpoint to resume from."""
+    from workbench.runs import local
+
+    run = local.cancel(run_id)
+    print_json({"run": run.id, "state": run.state}) if as_json else print(f"Run {run.id} is {run.state} at step {run.step}/{run.steps}.")
+
+
+@app.command()
+def resume(run_id: RunId, wait: Annotated[bool, typer.Option("--wait", help="Stay until the run has ended.")] = False) -> None:
+    """Go on with a cancelled, failed or lost run from its last checkpoint; the last line is {"run": ID}."""
+    from workbench.cli.planning import finish_launch
+    from workbench.runs import local
+
+    finish_launch(local.resume(run_id), wait)
+
+
+@app.command()
+def clone(run_id: RunId, settings: Settings = None, wait: Annotated[bool, typer.Option("--wait")] = False) -> None:
+    """Start a new run with another's plan, --set replacing fields; the last line is {"run": ID}."""
+    from workbench.cli.planning import finish_launch
+    from workbench.runs import local
+
+    finish_launch(local.clone(run_id, parse_settings(settings)), wait)
+
+
+@app.command()
+def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, as_json: Json = False) -> None:
+    """Delete a run that has ended, with its folder; what it spent stays in the ledger."""
+    from workbench.runs import local
+    from workbench.runs.store import RunStore
+
+    run = RunStore().get(run_id)
+    if not yes and not typer.confirm(f"Delete run {run.id} ({run.method} on {run.dataset}, {run.state}) and all its files?", err=True):
+        raise typer.Exit(1)
+    local.delete(run_id)
+    print_json({"run": run_id, "deleted": True}) if as_json else print(f"Deleted run {run_id}; its entry in the ledger stays.")
+
+
+@app.command()
+def example(as_json: Json = False) -> None:
+    """Make the small finished example run, if there is none."""
+    from workbench.runs.example import ensure_example
+
+    run = ensure_example()
+    print_json({"run": run.id, "state": run.state}) if as_json else print(f"Example run {run.id} is {run.state}.")
+    if not run.is_active and run.state != "done":
+        raise typer.Exit(1)
+
+
+def _notes(claim_only: bool, is_example: bool, seed: int | None) -> list[str]:
+    notes = {"claim only": claim_only, "example": is_example, "seeded, not releasable": seed is not None}
+    return [note for note, applies in notes.items() if applies]

@@ -1,0 +1,98 @@
+"""Options that several commands share, and how their text becomes values."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from workbench.errors import WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.datasets import Dataset, DatasetFacts
+    from workbench.training.state import PerformanceSettings
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id; `workbench runs` lists them.")]
+MethodName = Annotated[str, typer.Argument(metavar="METHOD", help="A method's name; `workbench methods` lists them.")]
+Epsilon = Annotated[float | None, typer.Option(help="Target epsilon; it is the proved bound that meets it.")]
+Delta = Annotated[float | None, typer.Option(help="Delta; the preset's, else 1/(2 num_records).")]
+PresetName = Annotated[str, typer.Option("--preset", help="A named configuration of the method.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the configuration, as network.base_channels=16.")
+]
+TargetName = Annotated[
+    Literal["bound", "claim"], typer.Option("--target", help="What epsilon calibrates: the proved bound, or the paper's claim.")
+]
+Seed = Annotated[int | None, typer.Option(help="Makes the run repeatable and NOT releasable.", min=0)]
+Performance = Annotated[
+    list[str] | None, typer.Option("--performance", metavar="KEY=VALUE", help="A setting that changes speed alone, as microbatch_size=500.")
+]
+
+
+def parse_settings(settings: list[str] | None) -> dict[str, Any]:
+    """KEY=VALUE pairs as a dict; a value is JSON where it parses as such, else text."""
+    values = {}
+    for setting in settings or []:
+        name, separator, text = setting.partition("=")
+        if not separator or not name:
+            raise WorkbenchError(f"Expected KEY=VALUE, got {setting!r}.")
+        values[name] = _parsed(text)
+    return values
+
+
+def parse_shape(text: str) -> tuple[int, ...]:
+    """`C,H,W` as three positive integers."""
+    parts = text.split(",")
+    if len(parts) != 3 or not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+        raise WorkbenchError(f"Expected a shape C,H,W of three positive integers, got {text!r}.")
+    return tuple(int(part) for part in parts)
+
+
+def parse_performance(device: str, settings: list[str] | None) -> "PerformanceSettings":
+    """The device and the settings of speed; an unknown one lists the choices."""
+    from pydantic import ValidationError
+
+    from workbench.errors import choose
+    from workbench.training.state import PerformanceSettings
+
+    values = parse_settings(settings)
+    for name in values:
+        choose(name, PerformanceSettings.model_fields, "performance setting")
+    try:
+        return PerformanceSettings.model_validate({"device": device, **values})
+    except ValidationError as error:
+        detail = error.errors()[0]
+        raise WorkbenchError(f"{detail['loc'][0]}: {detail['msg']}, got {detail['input']!r}.") from None
+
+
+def facts_of(dataset: str | None, num_records: int | None, shape: str | None, num_classes: int) -> "DatasetFacts":
+    """The public facts of a named dataset, or those given by hand in its place."""
+    from workbench import datasets
+
+    if dataset is not None:
+        if num_records is not None or shape is not None:
+            raise WorkbenchError("Give --dataset, or --num-records and --shape, not both.")
+        return datasets.facts(dataset)
+    if num_records is None or shape is None:
+        raise WorkbenchError("Expected --dataset, or --num-records together with --shape.")
+    if num_records < 1 or num_classes < 0:
+        raise WorkbenchError(f"Expected at least 1 record and no negative number of classes, got {num_records} and {num_classes}.")
+    classes = tuple(str(number) for number in range(num_classes))
+    return datasets.DatasetFacts(name="given by hand", num_records=num_records, shape=parse_shape(shape), classes=classes)
+
+
+def loaded_for(plan_facts: "DatasetFacts", dataset: str) -> "Dataset":
+    """The records of a dataset whose facts are known already."""
+    from workbench import experiment
+
+    loaded = experiment.load(dataset)
+    if loaded.facts != plan_facts:
+        raise WorkbenchError(f"{dataset} holds {loaded.facts.num_records} training records, its facts promised {plan_facts.num_records}.")
+    return loaded
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text

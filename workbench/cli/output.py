@@ -1,0 +1,79 @@
+"""How the command line shows things: JSON for programs, aligned text for people, progress on stderr."""
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from workbench.privacy.values import PrivacyValue
+from workbench.runs.values import Run
+from workbench.serialization import dumps, jsonable
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout."""
+    print(dumps(value, indent=2))
+
+
+def print_table(rows: Sequence[Mapping[str, Any]], empty: str) -> None:
+    """Rows as aligned columns under their names; the sentence `empty` if there are none."""
+    if not rows:
+        print(empty)
+        return
+    lines = [list(rows[0]), *[[short(value) for value in row.values()] for row in rows]]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def print_fields(values: Mapping[str, Any], indent: str = "") -> None:
+    """One line a field, nested ones indented."""
+    width = max((len(name) for name in values), default=0)
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value:
+            print(f"{indent}{name}")
+            print_fields(value, indent + "  ")
+        else:
+            print(f"{indent}{name.ljust(width)}  {short(value)}")
+
+
+def short(value: Any) -> str:
+    """A value in a cell: four significant digits, a dash for nothing."""
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}" if math.isfinite(value) else str(jsonable(value))
+    return ", ".join(short(item) for item in value) if isinstance(value, (list, tuple)) else str(value)
+
+
+def describe_value(value: PrivacyValue) -> dict[str, Any]:
+    """The fields of an epsilon that say something."""
+    fields = {"epsilon": value.epsilon, "delta": value.delta, "status": value.status, "accountant": value.accountant}
+    fields |= {
+        "neighboring relation": value.neighboring_relation,
+        "sampling": value.sampling,
+        "reason": value.reason,
+        "source": value.source,
+    }
+    return {name: field for name, field in fields.items() if field != ""}
+
+
+def run_values(run: Run) -> dict[str, Any]:
+    """A run as the command line gives it: everything but the process behind it."""
+    values = jsonable(run)
+    values.pop("process")
+    return values
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[float], None]]:
+    """A bar on stderr, moved by a share from 0 to 1."""
+    from tqdm import tqdm
+
+    with tqdm(total=100, desc=title, file=sys.stderr, bar_format="{desc} {percentage:3.0f}% |{bar}| {elapsed}<{remaining}") as bar:
+        yield lambda share: _move(bar, round(100 * share))
+
+
+def _move(bar: Any, position: int) -> None:
+    bar.update(max(0, position - bar.n))

@@ -1,0 +1,203 @@
+"""Commands that touch no record: methods, datasets, plan, epsilon; and train, which starts a run."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.options import (
+    Delta,
+    Epsilon,
+    Json,
+    MethodName,
+    Performance,
+    PresetName,
+    Seed,
+    Settings,
+    TargetName,
+    facts_of,
+    loaded_for,
+    parse_performance,
+    parse_settings,
+)
+from workbench.cli.output import describe_value, print_fields, print_json, print_table
+from workbench.errors import WorkbenchError
+from workbench.runs.values import Run
+from workbench.serialization import dumps, jsonable
+
+if TYPE_CHECKING:
+    from workbench.experiment import Plan
+
+app = typer.Typer()
+
+
+@app.command()
+def methods(as_json: Json = False) -> None:
+    """List the methods that can be trained."""
+    from workbench.methods import METHODS
+
+    rows = [
+        {"name": name, "title": kind.title, "source": kind.source, "kinds": sorted(kind.kinds), "presets": list(kind.presets)}
+        for name, kind in METHODS.items()
+    ]
+    print_json(rows) if as_json else print_table(rows, "No methods.")
+
+
+@app.command()
+def datasets(as_json: Json = False) -> None:
+    """List the datasets that have a name; a folder of class subfolders or an .npz will do as well."""
+    from workbench.datasets import DATASETS
+
+    rows = []
+    for name, entry in DATASETS.items():
+        facts = entry.facts()
+        rows.append(
+            {
+                "name": name,
+                "num_records": facts.num_records,
+                "shape": list(facts.shape),
+                "num_classes": facts.num_classes,
+                "is_public": facts.is_public,
+                "is_local": entry.is_local(),
+                "summary": entry.summary,
+            }
+        )
+    print_json(rows) if as_json else print_table(rows, "No datasets.")
+
+
+@app.command()
+def plan(
+    method: MethodName,
+    dataset: Annotated[str | None, typer.Option(help="A name, a folder of class subfolders, or an .npz.")] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    preset: PresetName = "default",
+    settings: Settings = None,
+    target: TargetName = "bound",
+    num_records: Annotated[int | None, typer.Option(help="In the place of --dataset: the number of training records.")] = None,
+    shape: Annotated[str | None, typer.Option(help="In the place of --dataset: C,H,W.")] = None,
+    num_classes: Annotated[int, typer.Option(help="In the place of --dataset: the number of classes.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Show what a method would release and at what epsilon, before any record is touched."""
+    from workbench import experiment
+
+    facts = facts_of(dataset, num_records, shape, num_classes)
+    made = experiment.make_plan(
+        method, facts, epsilon=epsilon, delta=delta, preset=preset, overrides=parse_settings(settings), target=target
+    )
+    print_json(made) if as_json else print_plan(made)
+
+
+@app.command()
+def epsilon(
+    noise_multiplier: Annotated[float, typer.Option(help="Standard deviation of the noise over the clipping norm.")],
+    sample_rate: Annotated[float, typer.Option(help="Probability that a record is in a batch.")],
+    steps: Annotated[int, typer.Option(help="Number of steps.")],
+    delta: Annotated[float, typer.Option(help="Delta, in (0, 1).")],
+    as_json: Json = False,
+) -> None:
+    """Epsilon of the Poisson-sampled Gaussian mechanism by every accountant, and the proved bound."""
+    from workbench.privacy.accountants import epsilon_poisson_gaussian
+
+    values = epsilon_poisson_gaussian(noise_multiplier, sample_rate, steps, delta)
+    print_json(values) if as_json else print_fields(jsonable(values))
+
+
+@app.command()
+def train(
+    method: MethodName,
+    dataset: Annotated[str, typer.Option(help="A name, a folder of class subfolders, or an .npz.")],
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    preset: PresetName = "default",
+    settings: Settings = None,
+    target: TargetName = "bound",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    performance: Performance = None,
+    seed: Seed = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Stay until the run has ended; it goes on if you leave.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Start a run in the background; the last line is {"run": ID}."""
+    from workbench import experiment
+    from workbench.runs import local
+
+    speed = parse_performance(device, performance)
+    speed.torch_device()
+    made = experiment.make_plan(
+        method,
+        facts_of(dataset, None, None, 0),
+        epsilon=epsilon,
+        delta=delta,
+        preset=preset,
+        overrides=parse_settings(settings),
+        target=target,
+    )
+    experiment.check_trainable(made)
+    loaded = loaded_for(made.facts, dataset)
+    warn([*made.warnings, local.budget_warning(made, loaded), seed_warning(seed)])
+    if not as_json:
+        print_plan(made)
+    run = local.launch(made, dataset, performance=speed, seed=seed, loaded=loaded)
+    finish_launch(run, wait)
+
+
+def finish_launch(run: Run, wait: bool) -> None:
+    """End a command that started a run: watch it if asked, print its line last, and fail if it has failed."""
+    if wait:
+        run = watch(run)
+    print(dumps({"run": run.id}), flush=True)
+    if run.state in ("failed", "lost"):
+        print(f"Run {run.id} {run.state}: {run.error}", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def watch(run: Run) -> Run:
+    """Follow a run with a bar on stderr until it has ended; leaving does not end it."""
+    from tqdm import tqdm
+
+    from workbench.runs import local
+
+    with tqdm(total=run.steps, file=sys.stderr, unit="step", mininterval=1.0) as bar:
+
+        def show(now: Run) -> None:
+            bar.set_description_str(f"{now.state} {now.stage}".strip(), refresh=False)
+            bar.set_postfix_str(f"epsilon {now.epsilon_spent:.3g}", refresh=False)
+            bar.update(max(0, now.step - bar.n))
+            bar.refresh()
+
+        try:
+            return local.wait(run.id, progress=show)
+        except KeyboardInterrupt:
+            print(f"\nRun {run.id} goes on; `workbench cancel {run.id}` ends it.", file=sys.stderr)
+            return run
+
+
+def seed_warning(seed: int | None) -> str | None:
+    """What a seed means for what the run makes."""
+    return None if seed is None else "A seeded run is repeatable and NOT releasable: whoever knows the seed can remove the noise."
+
+
+def warn(sentences: list[str | None]) -> None:
+    """Each sentence on stderr."""
+    for sentence in sentences:
+        if sentence:
+            print(f"Warning: {sentence}", file=sys.stderr)
+
+
+def print_plan(plan: "Plan") -> None:
+    """A plan for people: configuration, claim, bound, accountants."""
+    facts: dict[str, Any] = {"method": plan.method, "dataset": plan.facts.name, "num_records": plan.num_records, "delta": plan.delta}
+    print_fields({**facts, "config": plan.config, "claim": describe_value(plan.claim), "bound": describe_value(plan.bound)})
+    print_fields({"accountants": jsonable(plan.accountants)})
+    if plan.claim_only:
+        print("CLAIM ONLY: the paper claims a finite epsilon, and no finite bound is proved.")
+    for warning in plan.warnings:
+        print(f"Warning: {warning}")
+
+
+def check_finite(value: float | None, name: str) -> None:
+    """Refuse a number that is not finite."""
+    if value is not None and not abs(value) < float("inf"):
+        raise WorkbenchError(f"Expected a finite {name}, got {value}.")

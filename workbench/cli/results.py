@@ -1,0 +1,125 @@
+"""Commands about a finished run's samples: sample, evaluate, neighbours; and reproduce, which does it all from a recipe."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.options import Json, RunId
+from workbench.cli.output import print_json, print_table, progress_bar
+from workbench.errors import WorkbenchError
+
+app = typer.Typer()
+
+Out = Annotated[Path, typer.Option("--out", help="The file to write.")]
+Num = Annotated[int | None, typer.Option("--num", help="Number of samples; as many as training records by default, at most 10 000.")]
+
+
+@app.command()
+def sample(run_id: RunId, out: Out, num: Num = None, as_json: Json = False) -> None:
+    """Write samples of a finished run to an .npz: images, labels, and what may be done with them."""
+    from workbench.runs import results
+    from workbench.runs.sample_files import write_records
+    from workbench.runs.store import RunStore
+
+    check_target(out, ".npz")
+    with progress_bar("samples") as progress:
+        records = results.sample_run(run_id, num, progress)
+    run = RunStore().get(run_id)
+    write_records(records, out, results.sample_notes(run))
+    if not run.releasable:
+        print(f"Warning: samples of run {run.id} are not releasable: {why_not_releasable(run)}", file=sys.stderr)
+    values = {"run": run.id, "file": str(out), "num_samples": len(records), "releasable": run.releasable}
+    print_json(values) if as_json else print(f"Wrote {len(records)} samples to {out}.")
+
+
+@app.command()
+def evaluate(
+    run_id: RunId,
+    num: Num = None,
+    metric: Annotated[list[str] | None, typer.Option(help="Only this measure; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the measures.", min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    """Measure a finished run's samples, beside real records (ceiling) and public data alone (epsilon 0)."""
+    from workbench.runs import results
+
+    with progress_bar("evaluation") as progress:
+        found = results.evaluate_run(run_id, num, seed, metric, progress)
+    print_json(found) if as_json else print_table(result_rows(found), "No measure fits this run's data.")
+
+
+@app.command()
+def neighbours(
+    run_id: RunId,
+    out: Out,
+    num: Num = None,
+    features: Annotated[str, typer.Option(help="Feature space of the distances.")] = "pixels",
+    k: Annotated[int, typer.Option(help="Training records beside each sample.", min=1)] = 5,
+    limit: Annotated[int, typer.Option(help="Samples in the file, the most suspicious first.", min=1)] = 200,
+    as_json: Json = False,
+) -> None:
+    """Write a page that shows samples beside their nearest records. Those are private: the page is outside the guarantee."""
+    from workbench import evaluation, experiment
+    from workbench.runs import results
+    from workbench.runs.folder import write_text_atomically
+    from workbench.runs.store import RunStore
+
+    check_target(out, ".html")
+    with progress_bar("neighbours") as progress:
+        found = results.neighbours_run(run_id, features, k, num, progress)
+    run = RunStore().get(run_id)
+    samples = results.sample_run(run_id, len(found))
+    title = f"Run {run.id}: {run.method} on {run.dataset}"
+    write_text_atomically(out, evaluation.neighbours_html(samples, experiment.load(run.dataset), found, title=title, limit=limit))
+    print(f"Warning: {evaluation.OUTSIDE_GUARANTEE}", file=sys.stderr)
+    values = {"run": run.id, "file": str(out), "num_samples": len(found), "features": found.features, "releasable": False}
+    print_json(values) if as_json else print(f"Wrote the {min(limit, len(found))} most suspicious of {len(found)} samples to {out}.")
+
+
+@app.command()
+def reproduce(
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A file, or the name of one in recipes/.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Write the results as JSON to this file too.")] = None,
+    reuse: Annotated[bool, typer.Option("--reuse", help="Take finished runs of the same plan in the place of training anew.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Plan, train, sample and evaluate everything that a recipe names."""
+    from workbench.runs import recipes
+    from workbench.runs.folder import write_text_atomically
+    from workbench.serialization import dumps
+
+    loaded = recipes.load_recipe(recipe)
+    if out is not None:
+        check_target(out, ".json")
+    rows = []
+    with progress_bar(loaded.title) as progress:
+        for result in recipes.reproduce(loaded, reuse=reuse, progress=progress):
+            rows.append(result)
+            if out is not None:
+                write_text_atomically(out, dumps({"recipe": loaded, "results": rows}, indent=2))
+    print_json({"recipe": loaded.title, "results": rows}) if as_json else print_table(recipes.table(rows), "The recipe names no run.")
+
+
+def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """An evaluation as rows for people."""
+    columns = ("name", "value", "interval", "epsilon_zero", "ceiling", "features", "split", "seconds")
+    return [{column: result[column] for column in columns} for result in found["results"]]
+
+
+def why_not_releasable(run: Any) -> str:
+    """The reason in one sentence."""
+    if run.seed is not None:
+        return "its noise can be recomputed from the seed."
+    return "no finite bound is proved for it." + (" The claim is the paper's word alone." if run.claim_only else "")
+
+
+def check_target(path: Path, suffix: str) -> None:
+    """Refuse a file that cannot be written, before any work is done."""
+    if path.suffix != suffix:
+        raise WorkbenchError(f"Expected a file that ends in {suffix}, got {path}.")
+    if not path.parent.is_dir():
+        raise WorkbenchError(f"Expected a file in a folder that exists, got {path}.")
+    if path.is_dir():
+        raise WorkbenchError(f"Expected a file, got the folder {path}.")

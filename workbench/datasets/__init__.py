@@ -1,0 +1,132 @@
+"""Step 1: records, labels and classes, bundled, downloaded, drawn, or from the user's own files."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from workbench.datasets import digits, folder, glyphs, idx
+from workbench.datasets.base import Dataset, DatasetFacts, Records, to_uint8, to_unit_range
+from workbench.datasets.resize import at_shape, check_shape
+from workbench.errors import WorkbenchError, choose
+
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "DatasetEntry",
+    "DatasetFacts",
+    "Records",
+    "facts",
+    "load",
+    "public_records",
+    "to_uint8",
+    "to_unit_range",
+]
+
+
+@dataclass(frozen=True)
+class DatasetEntry:
+    """A named dataset: one sentence, its facts without its records, its records, and whether they are here without a download.
+
+    `draw(shape, num_records, seed)` is for datasets made to order, shape and number None for their defaults;
+    `sides` bounds height and width.
+    """
+
+    summary: str
+    facts: Callable[[], DatasetFacts]
+    load: Callable[[], Dataset]
+    is_local: Callable[[], bool] = lambda: True
+    draw: Callable[[tuple[int, ...] | None, int | None, int], Dataset] | None = None
+    sides: tuple[int, int] = (1, 4096)
+
+
+DATASETS: dict[str, DatasetEntry] = {
+    "digits": DatasetEntry("1 797 handwritten digits of 8x8 pixels, bundled with scikit-learn.", digits.facts, digits.load),
+    "mnist": DatasetEntry(
+        "70 000 handwritten digits of 28x28 pixels.",
+        partial(idx.facts, idx.MNIST),
+        partial(idx.load, idx.MNIST),
+        partial(idx.is_local, idx.MNIST),
+    ),
+    "fashion-mnist": DatasetEntry(
+        "70 000 pictures of clothes of 28x28 pixels.",
+        partial(idx.facts, idx.FASHION_MNIST),
+        partial(idx.load, idx.FASHION_MNIST),
+        partial(idx.is_local, idx.FASHION_MNIST),
+    ),
+    "glyphs": DatasetEntry(
+        "Public images of digits at any size from 8x8 to 64x64, drawn by a seed from strokes and fonts.",
+        glyphs.facts,
+        glyphs.load,
+        draw=glyphs.load,
+        sides=glyphs.SIDES,
+    ),
+}
+
+
+def is_path(name_or_path: str | Path) -> bool:
+    """Whether this means the user's own files: a path object, or text that is no dataset's name and looks like a path or is one."""
+    if isinstance(name_or_path, Path):
+        return True
+    return name_or_path not in DATASETS and (
+        Path(name_or_path).exists() or name_or_path.endswith(".npz") or "/" in name_or_path or "\\" in name_or_path
+    )
+
+
+def entry_of(name_or_path: str | Path) -> DatasetEntry:
+    """The named entry, or one made for the user's own files, split with seed 0."""
+    if is_path(name_or_path):
+        path = Path(name_or_path)
+        return DatasetEntry(f"Images of {path}.", partial(folder.facts, path), partial(folder.load, path))
+    return choose(str(name_or_path), DATASETS, "dataset")
+
+
+def facts(name_or_path: str | Path, shape: tuple[int, ...] | None = None) -> DatasetFacts:
+    """The public facts about a dataset as `load` would give it, from literals and headers where they say enough."""
+    entry = entry_of(name_or_path)
+    known = entry.facts()
+    return known if shape is None else known.model_copy(update={"shape": check_shape(shape, *entry.sides)})
+
+
+def load(name_or_path: str | Path, shape: tuple[int, ...] | None = None, seed: int = 0) -> Dataset:
+    """A dataset by name, or from a folder of class subfolders or an `.npz` file.
+
+    `shape` (C, H, W) resizes its images; glyphs are drawn at it. `seed` splits the user's own files and draws glyphs;
+    the others have fixed splits.
+    """
+    if is_path(name_or_path):
+        return at_shape(folder.load(Path(name_or_path), seed), shape)
+    entry = entry_of(name_or_path)
+    return at_shape(entry.load(), shape) if entry.draw is None else entry.draw(shape, None, seed)
+
+
+def public_records(
+    name: str | Path, shape: tuple[int, ...], num_records: int | None = None, seed: int = 0, declared_public: bool = False
+) -> Dataset:
+    """A public dataset with images of `shape` (C, H, W), for pre-training without privacy cost; `num_records` of them, all by default.
+
+    Only `glyphs` is public by itself. For any other, `declared_public=True` is the caller's word that its records may be used and
+    shown freely (dp-promise takes Fashion-MNIST to be public when MNIST is private); the facts then say so, and no guarantee
+    covers these records.
+    """
+    entry, known = entry_of(name), facts(name, shape)
+    if entry.draw is not None and known.is_public:
+        return entry.draw(shape, num_records, seed)
+    if not (known.is_public or declared_public):
+        raise WorkbenchError(
+            f"Expected a public dataset, got {known.name!r}; choose glyphs, or declare it public if its records need no protection."
+        )
+    dataset = load(name, shape, seed)
+    kept = subset(dataset.train, num_records, seed)
+    return Dataset(dataset.facts.model_copy(update={"num_records": len(kept), "is_public": True}), kept, dataset.held_out)
+
+
+def subset(records: Records, num_records: int | None, seed: int) -> Records:
+    """`num_records` of the records, chosen by `seed`, in their order; all of them for None."""
+    if num_records is None:
+        return records
+    if not 1 <= num_records <= len(records):
+        raise WorkbenchError(f"Expected 1 to {len(records)} public records, got {num_records}.")
+    return records.take(np.sort(np.random.default_rng(seed).permutation(len(records))[:num_records]))

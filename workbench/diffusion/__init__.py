@@ -1,0 +1,78 @@
+"""Diffusion without privacy: schedules, the Gaussian process, samplers, guidance."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.diffusion.config import DiffusionConfig, SamplerConfig
+from workbench.diffusion.guidance import Model, classifier_free
+from workbench.diffusion.process import GaussianDiffusion
+from workbench.diffusion.samplers import OnStep, Sampler, ddim, ddpm
+from workbench.diffusion.schedules import NoiseSchedule, cosine_betas, linear_betas
+from workbench.errors import WorkbenchError, choose
+
+SCHEDULES: dict[str, Callable[[int], np.ndarray]] = {"linear": linear_betas, "cosine": cosine_betas}
+SAMPLERS: dict[str, Sampler] = {"ddim": ddim, "ddpm": ddpm}
+
+MAX_FINAL_SIGNAL = 0.05  # alphas_cumprod[T] above which samplers, which start from pure noise, would start wrong
+
+__all__ = [
+    "SAMPLERS",
+    "SCHEDULES",
+    "DiffusionConfig",
+    "GaussianDiffusion",
+    "NoiseSchedule",
+    "SamplerConfig",
+    "build_diffusion",
+    "build_schedule",
+    "classifier_free",
+    "cosine_betas",
+    "ddim",
+    "ddpm",
+    "generate",
+    "linear_betas",
+]
+
+
+def build_schedule(config: DiffusionConfig) -> NoiseSchedule:
+    """The schedule of `config`; refuses one that still shows the record at its last step."""
+    schedule = NoiseSchedule(choose(config.schedule, SCHEDULES, "schedule")(config.timesteps))
+    final_signal = float(schedule.alphas_cumprod[-1])
+    if final_signal > MAX_FINAL_SIGNAL:
+        raise WorkbenchError(
+            f"Expected a schedule that ends in noise (alphas_cumprod at most {MAX_FINAL_SIGNAL}), got {final_signal:.3g} for "
+            f"{config.schedule} with {config.timesteps} timesteps. Use more timesteps or the cosine schedule."
+        )
+    return schedule
+
+
+def build_diffusion(config: DiffusionConfig) -> GaussianDiffusion:
+    """The process of `config`."""
+    return GaussianDiffusion(build_schedule(config), config.prediction)
+
+
+def generate(
+    model: Model,
+    x: Tensor,
+    diffusion: GaussianDiffusion,
+    sampler: SamplerConfig,
+    generator: torch.Generator,
+    *,
+    labels: Tensor | None = None,
+    on_step: OnStep | None = None,
+) -> Tensor:
+    """Records (B, ...) in [-1, 1] if clipped, from standard normal `x` (B, ...) by a network of either prediction.
+
+    `labels` int64 (B,) are embedding rows (0 unconditional, class c is c + 1), None unconditional.
+    """
+    guided = classifier_free(model, labels, sampler.guidance_scale)
+
+    def denoise(x_t: Tensor, t: Tensor) -> Tensor:
+        return diffusion.predict_noise(guided(x_t, t), x_t, t)
+
+    run = choose(sampler.name, SAMPLERS, "sampler")
+    return run(
+        denoise, x, diffusion, sampler.num_inference_steps, sampler.eta, generator, clip_x_start=sampler.clip_x_start, on_step=on_step
+    )

@@ -1,0 +1,33 @@
+"""Configurations of the process and of sampling: inert values that a method's Config embeds."""
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class DiffusionConfig(BaseModel):
+    """Which Gaussian diffusion process."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schedule: Literal["linear", "cosine"] = Field(default="linear", description="Noise schedule; linear is 1e-4 to 2e-2 at any length.")
+    timesteps: int = Field(default=1000, ge=1, le=10_000, description="Number of noising steps T.")
+    prediction: Literal["epsilon", "v"] = Field(default="epsilon", description="What the network predicts: the noise, or v.")
+
+
+class SamplerConfig(BaseModel):
+    """Which sampler, and how it runs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Literal["ddim", "ddpm"] = Field(default="ddim", description="ddpm is ancestral; ddim skips steps, may be deterministic.")
+    num_inference_steps: int = Field(default=50, ge=1, le=10_000, description="Network evaluations per sample, at most the timesteps.")
+    eta: float = Field(default=1.0, ge=0.0, le=1.0, description="Share of fresh noise in each step: 0 is deterministic; ddpm needs 1.")
+    guidance_scale: float = Field(default=0.0, ge=0.0, le=20.0, description="Guidance w: (1+w) conditional - w unconditional.")
+    clip_x_start: bool = Field(default=True, description="Keep predicted images in [-1, 1] while sampling.")
+
+    @model_validator(mode="after")
+    def _ddpm_has_one_eta(self) -> Self:
+        if self.name == "ddpm" and self.eta != 1.0:
+            raise ValueError(f"Expected eta 1 for the ddpm sampler, got {self.eta}. Choose ddim to vary eta.")
+        return self

@@ -1,0 +1,127 @@
+"""Samplers: from noise to records. One signature, one paper's algorithm each."""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from workbench.diffusion.process import GaussianDiffusion
+from workbench.errors import WorkbenchError
+
+Denoise = Callable[[Tensor, Tensor], Tensor]  # (x_t (B, ...), t (B,)) -> predicted noise (B, ...)
+OnStep = Callable[[int, Tensor], None]  # (steps done, x at the new time)
+
+
+class Sampler(Protocol):
+    """Turns standard normal `x` (B, ...) at time T into records at time 0, in `num_inference_steps` calls of `denoise`.
+
+    `eta` in [0, 1] scales the fresh noise of each step, drawn from `generator` (of x's device). `clip_x_start` keeps
+    predicted records in [-1, 1], right for images. `on_step` sees every intermediate x.
+    """
+
+    def __call__(
+        self,
+        denoise: Denoise,
+        x: Tensor,
+        diffusion: GaussianDiffusion,
+        num_inference_steps: int,
+        eta: float,
+        generator: torch.Generator,
+        *,
+        clip_x_start: bool = True,
+        on_step: OnStep | None = None,
+    ) -> Tensor:
+        """Run the algorithm; the result has the shape, dtype and device of `x`."""
+        ...
+
+
+def fresh_noise(x: Tensor, generator: torch.Generator) -> Tensor:
+    """Standard normal values like `x`, from `generator`."""
+    return torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)
+
+
+def _steps(diffusion: GaussianDiffusion, num_inference_steps: int) -> Iterator[tuple[int, int]]:
+    """Pairs (time now, time next), from T down to 0."""
+    return pairwise(diffusion.schedule.inference_timesteps(num_inference_steps).tolist())
+
+
+def _predicted_x_start(denoise: Denoise, x: Tensor, time: int, alphas_cumprod: float, clip: bool) -> Tensor:
+    """The clean record that the predicted noise implies at `time`."""
+    noise = denoise(x, torch.full((len(x),), time, dtype=torch.int64, device=x.device))
+    x_start = (x - (1.0 - alphas_cumprod) ** 0.5 * noise) / alphas_cumprod**0.5
+    return x_start.clamp(-1.0, 1.0) if clip else x_start
+
+
+@torch.no_grad()
+def ddpm(
+    denoise: Denoise,
+    x: Tensor,
+    diffusion: GaussianDiffusion,
+    num_inference_steps: int,
+    eta: float,
+    generator: torch.Generator,
+    *,
+    clip_x_start: bool = True,
+    on_step: OnStep | None = None,
+) -> Tensor:
+    """Ancestral sampling by the posterior of x_{t-1} given x_t and x_start (Ho et al. 2020, eq. 6-7, Algorithm 2).
+
+    Fewer steps than T use the betas of the sub-sequence. The posterior fixes the noise, so `eta` must be 1.
+    """
+    if eta != 1.0:
+        raise WorkbenchError(f"Expected eta 1 for the ddpm sampler, whose noise is fixed, got {eta}. Choose ddim to vary eta.")
+    abar = diffusion.schedule.alphas_cumprod
+    for done, (now, then) in enumerate(_steps(diffusion, num_inference_steps), start=1):
+        # 1. The clean record the network believes in.
+        x_start = _predicted_x_start(denoise, x, now, float(abar[now]), clip_x_start)
+        # 2. Mean and variance of the posterior.
+        alpha = float(abar[now] / abar[then])
+        beta = 1.0 - alpha
+        x_start_weight = float(abar[then]) ** 0.5 * beta / float(1.0 - abar[now])
+        x_weight = alpha**0.5 * float((1.0 - abar[then]) / (1.0 - abar[now]))
+        variance = beta * float((1.0 - abar[then]) / (1.0 - abar[now]))
+        # 3. One draw from it; the last step has no variance.
+        x = x_start_weight * x_start + x_weight * x
+        if variance > 0.0:
+            x = x + variance**0.5 * fresh_noise(x, generator)
+        if on_step:
+            on_step(done, x)
+    return x
+
+
+@torch.no_grad()
+def ddim(
+    denoise: Denoise,
+    x: Tensor,
+    diffusion: GaussianDiffusion,
+    num_inference_steps: int,
+    eta: float,
+    generator: torch.Generator,
+    *,
+    clip_x_start: bool = True,
+    on_step: OnStep | None = None,
+) -> Tensor:
+    """Implicit sampling (Song et al. 2021, eq. 12 and 16); eta 0 draws no noise, eta 1 has the posterior's variance.
+
+    dp-promise calls eta rho (Wang et al. 2024, eq. 5-7).
+    """
+    if not 0.0 <= eta <= 1.0:
+        raise WorkbenchError(f"Expected eta in [0, 1], got {eta}.")
+    abar = diffusion.schedule.alphas_cumprod
+    for done, (now, then) in enumerate(_steps(diffusion, num_inference_steps), start=1):
+        # 1. The clean record the network believes in, and the noise that goes with it.
+        x_start = _predicted_x_start(denoise, x, now, float(abar[now]), clip_x_start)
+        noise = (x - float(abar[now]) ** 0.5 * x_start) / float(1.0 - abar[now]) ** 0.5
+        # 2. How much of the next noise level is drawn afresh.
+        beta = float(1.0 - abar[now] / abar[then])
+        sigma = eta * (float((1.0 - abar[then]) / (1.0 - abar[now])) * beta) ** 0.5
+        # 3. The next x: signal, the noise kept, the noise drawn.
+        kept = max(float(1.0 - abar[then]) - sigma**2, 0.0) ** 0.5
+        x = float(abar[then]) ** 0.5 * x_start + kept * noise
+        if sigma > 0.0:
+            x = x + sigma * fresh_noise(x, generator)
+        if on_step:
+            on_step(done, x)
+    return x

@@ -1,0 +1,192 @@
+"""Step 4: what samples are worth, and whether they repeat the records they were learnt from.
+
+space = feature_space("classifier", dataset, public)
+results = evaluate(samples, dataset, public=public, public_samples=public_samples)
+neighbours = find_neighbours(samples, dataset, space, k=5)
+"""
+
+from collections.abc import Callable, Sequence
+
+from workbench.datasets.base import Dataset, Kind, Records
+from workbench.errors import WorkbenchError, choose
+from workbench.evaluation import downstream, metrics
+from workbench.evaluation.features import Feature, FeatureSpace, classifier, pixels
+from workbench.evaluation.gallery_file import neighbours_html
+from workbench.evaluation.metrics import Context, Metric
+from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, PRIVACY_SCORE_CAVEAT, Neighbours, find_neighbours
+from workbench.evaluation.results import MetricResult, measure
+
+__all__ = [
+    "FEATURES",
+    "METRICS",
+    "OUTSIDE_GUARANTEE",
+    "PRIVACY_SCORE_CAVEAT",
+    "Feature",
+    "FeatureSpace",
+    "Metric",
+    "MetricResult",
+    "Neighbours",
+    "default_features",
+    "evaluate",
+    "feature_space",
+    "find_neighbours",
+    "neighbours_html",
+]
+
+IMAGES: frozenset[Kind] = frozenset({"image"})
+ANY_KIND: frozenset[Kind] = frozenset({"image", "table"})
+
+FEATURES: dict[str, Feature] = {
+    "pixels": Feature("pixels", ANY_KIND, pixels, "The records themselves: pixels in [0, 1], or a table's categories one-hot."),
+    "classifier": Feature(
+        "classifier", IMAGES, classifier, "Last hidden layer of a small classifier, trained on public records where there are some."
+    ),
+}
+
+METRICS: dict[str, Metric] = {
+    "accuracy_logistic_regression": Metric(
+        name="accuracy_logistic_regression",
+        kinds=ANY_KIND,
+        function=metrics.downstream_accuracy(downstream.logistic_regression),
+        description="Accuracy on held-out real records of a logistic regression trained on the samples.",
+        better="higher",
+        needs="labels",
+        chance=metrics.share_of_classes,
+    ),
+    "accuracy_mlp": Metric(
+        name="accuracy_mlp",
+        kinds=IMAGES,
+        function=metrics.downstream_accuracy(downstream.mlp),
+        description="Accuracy on held-out real records of a two-layer network trained on the samples.",
+        better="higher",
+        needs="labels",
+        chance=metrics.share_of_classes,
+    ),
+    "accuracy_cnn": Metric(
+        name="accuracy_cnn",
+        kinds=IMAGES,
+        function=metrics.downstream_accuracy(downstream.cnn),
+        description="Accuracy on held-out real records of a small convolutional network trained on the samples.",
+        better="higher",
+        needs="labels",
+        chance=metrics.share_of_classes,
+    ),
+    "accuracy_random_forest": Metric(
+        name="accuracy_random_forest",
+        kinds=ANY_KIND,
+        function=metrics.downstream_accuracy(downstream.random_forest),
+        description="Accuracy on held-out real records of a random forest trained on the samples.",
+        better="higher",
+        needs="labels",
+        chance=metrics.share_of_classes,
+    ),
+    "frechet_distance": Metric(
+        name="frechet_distance",
+        kinds=ANY_KIND,
+        function=metrics.frechet,
+        description="Frechet distance between samples and held-out records in the named features; not FID.",
+        better="lower",
+        unit="squared feature distance",
+    ),
+    "kernel_distance": Metric(
+        name="kernel_distance",
+        kinds=ANY_KIND,
+        function=metrics.kernel,
+        description="Unbiased polynomial-kernel distance between samples and held-out records in the named features.",
+        better="lower",
+        unit="squared kernel distance",
+    ),
+    "inception_score": Metric(
+        name="inception_score",
+        kinds=IMAGES,
+        function=metrics.inception,
+        description="How sure and how varied a small classifier's judgements of the samples are; from 1 to the number of classes.",
+        better="higher",
+        needs="classes",
+        releasable=True,
+    ),
+    "privacy_score": Metric(
+        name="privacy_score",
+        kinds=IMAGES,
+        function=metrics.privacy,
+        description="Share of samples judged to be of another class than their nearest training record (P3DM, Algorithm 2).",
+        better="higher",
+        needs="classes",
+    ),
+    "nearer_to_training": Metric(
+        name="nearer_to_training",
+        kinds=ANY_KIND,
+        function=metrics.nearer,
+        description="Share of samples nearer to training than to equally many held-out records; no copying gives 0.5.",
+        better="lower",
+        chance=lambda _facts: 0.5,
+    ),
+}
+
+
+def default_features(dataset: Dataset, public: Dataset | None = None) -> str:
+    """`classifier` where there are images with classes to train one on, else `pixels`."""
+    return "classifier" if dataset.facts.kind == "image" and (public or dataset).facts.classes else "pixels"
+
+
+def feature_space(name: str, dataset: Dataset, public: Dataset | None = None, seed: int = 0) -> FeatureSpace:
+    """The space FEATURES[`name`] over `dataset`; what it learns, it learns from `public` where that is given."""
+    feature = choose(name, FEATURES, "feature space")
+    if dataset.facts.kind not in feature.kinds:
+        raise WorkbenchError(f"The features {name} take {', '.join(sorted(feature.kinds))} data, got {dataset.facts.kind}. Choose pixels.")
+    if public is not None and public.facts.shape != dataset.facts.shape:
+        raise WorkbenchError(f"Expected public records of shape {dataset.facts.shape}, got {public.facts.shape}.")
+    return feature.build(dataset, public, seed)
+
+
+def evaluate(
+    samples: Records,
+    dataset: Dataset,
+    *,
+    public_samples: Records | None = None,
+    public: Dataset | None = None,
+    metrics: Sequence[str] | None = None,
+    features: str | None = None,
+    seed: int = 0,
+    progress: Callable[[str, float], None] | None = None,
+) -> list[MetricResult]:
+    """Measure `samples` against `dataset`, beside real records (ceiling) and beside public data only (epsilon 0).
+
+    `public` is the public dataset at hand: the feature classifier is trained on it, and `public_samples`, from a model that saw
+    it alone, are measured too. Frechet and kernel distances are to the held-out records. `metrics` are names of METRICS; None
+    takes all that such data allows. `features` is a name of FEATURES; None takes `default_features`. `progress(name, fraction)`
+    is called before each measure and at the end. Equal arguments give equal results on the CPU. Nearly nothing here is
+    releasable: see `MetricResult`.
+    """
+    _check(samples, dataset, public_samples, public)
+    chosen = _chosen(metrics, samples, dataset)
+    context = Context(dataset, feature_space(features or default_features(dataset, public), dataset, public, seed), seed)
+    results = []
+    for position, metric in enumerate(chosen):
+        if progress:
+            progress(metric.name, position / len(chosen))
+        results.append(measure(metric, samples, context, public_samples, public))
+    if progress:
+        progress("done", 1.0)
+    return results
+
+
+def _chosen(names: Sequence[str] | None, samples: Records, dataset: Dataset) -> list[Metric]:
+    if names is None:
+        return [metric for metric in METRICS.values() if metric.refusal(dataset.facts, samples) is None]
+    chosen = [choose(name, METRICS, "metric") for name in names]
+    for metric in chosen:
+        if reason := metric.refusal(dataset.facts, samples):
+            raise WorkbenchError(reason)
+    return chosen
+
+
+def _check(samples: Records, dataset: Dataset, public_samples: Records | None, public: Dataset | None) -> None:
+    shape = dataset.facts.shape
+    for what, records in (("samples", samples), ("public samples", public_samples)):
+        if records is not None and (len(records) < 2 or records.records.shape[1:] != shape):
+            raise WorkbenchError(f"Expected at least 2 {what} of shape {shape}, got {len(records)} of shape {records.records.shape[1:]}.")
+    if len(dataset.held_out) < 2:
+        raise WorkbenchError(f"Expected at least 2 held-out records in {dataset.facts.name}, got {len(dataset.held_out)}.")
+    if public_samples is not None and public is None:
+        raise WorkbenchError("Expected `public`, the dataset that the public samples were learnt from, got none.")

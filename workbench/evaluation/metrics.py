@@ -1,0 +1,169 @@
+"""The measures: from samples and a context to a value with its interval, and what it was computed against."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from workbench.datasets.base import Dataset, DatasetFacts, Kind, Records
+from workbench.evaluation.distances import (
+    ENOUGH_FOR_FRECHET,
+    FrechetReference,
+    bootstrap_error,
+    inception_style_score,
+    kernel_distance,
+    kernel_distance_error,
+)
+from workbench.evaluation.downstream import Learner, accuracy
+from workbench.evaluation.features import FeatureSpace, pixels, remembered_classifier
+from workbench.evaluation.fitting import Classifier
+from workbench.evaluation.intervals import normal, wilson
+from workbench.evaluation.neighbours import PRIVACY_SCORE_CAVEAT, nearer_to_training, privacy_score
+
+
+@dataclass
+class Context:
+    """What measures share: the dataset, a feature space, a seed, and what is computed once from them."""
+
+    dataset: Dataset
+    space: FeatureSpace
+    seed: int = 0
+
+    @cached_property
+    def held_out_features(self) -> np.ndarray:
+        """Features (M, D) of the held-out records."""
+        return self.space(self.dataset.held_out)
+
+    @cached_property
+    def frechet_reference(self) -> FrechetReference:
+        """Mean and covariance of the held-out features."""
+        return FrechetReference(self.held_out_features)
+
+    @cached_property
+    def clean_classifier(self) -> Classifier:
+        """A classifier of clean images, trained on the private training records apart from any that made the features."""
+        return remembered_classifier(self.dataset, self.seed + 1)
+
+    @property
+    def exchangeable_space(self) -> FeatureSpace:
+        """The feature space, or pixels where it was made from the training records."""
+        return pixels(self.dataset) if self.space.private else self.space
+
+    def real_records(self, count: int) -> Records:
+        """At most `count` training records, drawn by the seed: what the ceiling puts in the place of samples."""
+        order = np.random.default_rng(self.seed).permutation(len(self.dataset.train))
+        return self.dataset.train.take(order[:count])
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A measure's value: `interval` is 95 % or None, `features` and `split` say what was compared with which records.
+
+    `private`: whether a private record went into it, through the feature space or directly.
+    """
+
+    value: float
+    interval: tuple[float, float] | None
+    features: str
+    split: str
+    note: str = ""
+    private: bool = True
+
+
+Measure = Callable[[Records, Context], Measurement]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """An entry of METRICS.
+
+    `needs`: "nothing", "classes" (of the dataset) or "labels" (of the samples too). `releasable`: whether a public
+    feature space makes the value releasable. `chance`: what guessing gives, None where that means nothing.
+    """
+
+    name: str
+    kinds: frozenset[Kind]
+    function: Measure
+    description: str
+    better: Literal["higher", "lower"]
+    unit: str = ""
+    needs: Literal["nothing", "classes", "labels"] = "nothing"
+    releasable: bool = False
+    chance: Callable[[DatasetFacts], float | None] = lambda _facts: None
+
+    def refusal(self, facts: DatasetFacts, samples: Records) -> str | None:
+        """Why the measure cannot be taken of such samples; None if it can."""
+        if facts.kind not in self.kinds:
+            return f"{self.name} takes data of kind {', '.join(sorted(self.kinds))}; {facts.name} is of kind {facts.kind}."
+        if self.needs != "nothing" and not facts.classes:
+            return f"{self.name} needs classes; {facts.name} has none."
+        if self.needs == "labels" and samples.labels is None:
+            return f"{self.name} needs labelled samples; these carry no labels."
+        return None
+
+
+def share_of_classes(facts: DatasetFacts) -> float | None:
+    """The accuracy of guessing evenly."""
+    return 1 / facts.num_classes if facts.classes else None
+
+
+def downstream_accuracy(learner: Learner) -> Measure:
+    """The accuracy of `learner` trained on samples and tested on held-out records, with Wilson's interval over those."""
+
+    def measure(samples: Records, context: Context) -> Measurement:
+        value = accuracy(learner, samples, context.dataset, context.seed)
+        features = pixels(context.dataset).label
+        return Measurement(value, wilson(value, len(context.dataset.held_out)), features, "held_out")
+
+    return measure
+
+
+def frechet(samples: Records, context: Context) -> Measurement:
+    """Frechet distance to the held-out records; the interval is the spread over 20 resamples of the samples, not the bias."""
+    features = context.space(samples)
+    value = context.frechet_reference.distance(features)
+    error = bootstrap_error(context.frechet_reference.distance, features, context.seed)
+    sizes = len(samples), len(context.dataset.held_out)
+    note = f"{sizes[0]} samples against {sizes[1]} held-out records; biased upwards, comparable at equal sizes only."
+    if min(sizes) < ENOUGH_FOR_FRECHET:
+        note += f" Fewer than {ENOUGH_FOR_FRECHET}: the bias may outweigh the differences, trust kernel_distance more."
+    return Measurement(value, normal(value, error, low=0.0), context.space.label, "held_out", note)
+
+
+def kernel(samples: Records, context: Context) -> Measurement:
+    """Kernel distance to the held-out records; unbiased, so values at different sizes compare."""
+    features = context.space(samples)
+    value = kernel_distance(features, context.held_out_features)
+    error = kernel_distance_error(features, context.held_out_features, context.seed)
+    return Measurement(value, normal(value, error), context.space.label, "held_out", "Unbiased; may be slightly negative.")
+
+
+def inception(samples: Records, context: Context) -> Measurement:
+    """Inception-style score by the feature space's classifier, or by the clean one where the space has none."""
+    own = context.space.classifier
+    source = context.space.label if own else f"classifier (trained on {context.dataset.facts.name})"
+    probabilities = (own or context.clean_classifier).probabilities(samples)
+    value = inception_style_score(probabilities)
+    error = bootstrap_error(inception_style_score, probabilities, context.seed)
+    note = "Not the Inception Score: another classifier, no splits."
+    return Measurement(value, normal(value, error, low=1.0), source, "none", note, private=own is None or context.space.private)
+
+
+def privacy(samples: Records, context: Context) -> Measurement:
+    """P3DM's privacy score against the training records, with Wilson's interval."""
+    value = privacy_score(samples, context.dataset.train, context.space, context.clean_classifier.predict)
+    return Measurement(value, wilson(value, len(samples)), context.space.label, "train", PRIVACY_SCORE_CAVEAT)
+
+
+def nearer(samples: Records, context: Context) -> Measurement:
+    """Share of samples nearer to training than to held-out records, on subsets of equal size."""
+    space = context.exchangeable_space
+    train, held_out = space(context.dataset.train), space(context.dataset.held_out)
+    share = nearer_to_training(space(samples), train, held_out, context.seed)
+    note = (
+        f"{share.subset_size} records on each side: no copying gives 0.5. Against all {len(train)} training and {len(held_out)} "
+        f"held-out records: {share.full:.3f}, where no copying gives {share.full_expected:.3f}."
+    )
+    return Measurement(share.value, share.interval, space.label, "train+held_out", note)

@@ -1,0 +1,156 @@
+"""Exact nearest neighbours of generated records among training and held-out ones, and what they say about copying.
+
+Everything here looks at private records: none of it may leave the room.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from workbench.datasets.base import Dataset, Records
+from workbench.errors import WorkbenchError
+from workbench.evaluation.features import FeatureSpace
+from workbench.evaluation.intervals import normal
+
+OUTSIDE_GUARANTEE = (
+    "This shows private training and held-out records: looking at them, or passing them on, is outside the privacy guarantee, "
+    "whatever epsilon the samples carry."
+)
+PRIVACY_SCORE_CAVEAT = (
+    "The privacy score is not a privacy guarantee: a sampler that collapses an attribute to one value scores the share of the other "
+    "value, and noise scores high as well. Copies score 0."
+)
+_QUERIES, _BASE, _SPARE = 512, 8192, 8
+
+
+def nearest(queries: np.ndarray, base: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Indices (N, k) int64 and Euclidean distances (N, k) float64 of the k nearest rows of `base` (M, D) to `queries` (N, D).
+
+    Candidates come from |b|^2 - 2 q.b in float64; k + 8 of them are ranked again by direct difference, because the first
+    form cancels where it matters most, at near-duplicates. Ties go to the smaller index among the candidates.
+    """
+    if not 1 <= k <= len(base):
+        raise WorkbenchError(f"Expected k between 1 and the number of records, {len(base)}, got {k}.")
+    parts = [_nearest_chunk(queries[i : i + _QUERIES], base, k) for i in range(0, len(queries), _QUERIES)]
+    return np.concatenate([index for index, _ in parts]), np.concatenate([distance for _, distance in parts])
+
+
+def _nearest_chunk(queries: np.ndarray, base: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    candidates = _candidates(torch.from_numpy(queries).double(), torch.from_numpy(base), min(k + _SPARE, len(base)))
+    difference = base[candidates].astype(np.float64) - queries[:, None].astype(np.float64)  # (n, k + spare, D)
+    distances = np.sqrt(np.einsum("nkd,nkd->nk", difference, difference))
+    order = np.lexsort((candidates, distances), axis=1)[:, :k]
+    return np.take_along_axis(candidates, order, 1), np.take_along_axis(distances, order, 1)
+
+
+def _candidates(queries: torch.Tensor, base: torch.Tensor, count: int) -> np.ndarray:
+    best = torch.empty(len(queries), 0, dtype=torch.float64)
+    index = torch.empty(len(queries), 0, dtype=torch.int64)
+    for start in range(0, len(base), _BASE):
+        chunk = base[start : start + _BASE].double()
+        squared = (chunk * chunk).sum(1) - 2.0 * queries @ chunk.T  # (n, chunk), short of |q|^2
+        values, positions = squared.topk(min(count, len(chunk)), dim=1, largest=False)
+        best, index = torch.cat([best, values], 1), torch.cat([index, positions + start], 1)
+        best, kept = best.topk(min(count, best.shape[1]), dim=1, largest=False)
+        index = index.gather(1, kept)
+    return index.numpy()
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Per generated record: its k nearest training records and its nearest held-out one, in one feature space.
+
+    `indices` int64 and `distances` float64 (N, k), nearest first, index `dataset.train`; `held_out_indices` and
+    `held_out_distances` (N,) index `dataset.held_out`. `features` is the label of the feature space.
+    """
+
+    features: str
+    indices: np.ndarray
+    distances: np.ndarray
+    held_out_indices: np.ndarray
+    held_out_distances: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    @property
+    def suspicion(self) -> np.ndarray:
+        """h / (t + h) (N,) with t and h the distances to the nearest training and held-out record.
+
+        1 for an exact copy of a training record, above 0.5 where the training record is nearer, 0.5 if both are 0. With
+        more training than held-out records it lies somewhat above 0.5 without any copying: it sorts, it proves nothing.
+        """
+        total = self.distances[:, 0] + self.held_out_distances
+        return np.divide(self.held_out_distances, total, out=np.full(len(total), 0.5), where=total > 0)
+
+    def order(self) -> np.ndarray:
+        """Positions of the samples, the most suspicious first."""
+        return np.argsort(-self.suspicion, kind="stable")
+
+
+def find_neighbours(
+    samples: Records, dataset: Dataset, space: FeatureSpace, k: int = 5, progress: Callable[[float], None] | None = None
+) -> Neighbours:
+    """The k nearest training records and the nearest held-out record of every sample; `progress` gets 0..1."""
+    train, held_out = space(dataset.train), space(dataset.held_out)
+    parts = []
+    for start in range(0, len(samples), _QUERIES):
+        queries = space(samples.take(slice(start, start + _QUERIES)))
+        parts.append((*nearest(queries, train, min(k, len(train))), *nearest(queries, held_out, 1)))
+        if progress:
+            progress(min(1.0, (start + _QUERIES) / len(samples)))
+    indices, distances, held_out_indices, held_out_distances = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Neighbours(space.label, indices, distances, held_out_indices[:, 0], held_out_distances[:, 0])
+
+
+@dataclass(frozen=True)
+class NearerShare:
+    """The share of samples nearer to training than to held-out records.
+
+    `value` is over subsets of `subset_size` records each: 0.5 is what no copying gives, within `interval` (95 %).
+    `full` is over all training and held-out records, where no copying gives `full_expected`; it sees every copy, while a
+    subset sees only the copies of its own records.
+    """
+
+    value: float
+    interval: tuple[float, float] | None
+    subset_size: int
+    full: float
+    full_expected: float
+
+
+def nearer_to_training(samples: np.ndarray, train: np.ndarray, held_out: np.ndarray, seed: int = 0) -> NearerShare:
+    """Compare features (N, D) of samples with equally many training and held-out records, the larger set cut down by `seed`.
+
+    A tie counts half. The interval's width is exact under exchangeability: which of the 2m records is nearest does not
+    depend on which m of them were trained on, so the share's variance is m/2 times the variance of the hits per record,
+    over N^2. The features must not come from the training records, or the split is not exchangeable.
+    """
+    generator = np.random.default_rng(seed)
+    size = min(len(train), len(held_out))
+    of_train, of_held_out = (np.sort(generator.permutation(len(part))[:size]) for part in (train, held_out))
+    i, to_train = nearest(samples, train[of_train])
+    j, to_held_out = nearest(samples, held_out[of_held_out])
+    share = _share_below(to_train, to_held_out)
+    hits = np.bincount(np.where(to_train <= to_held_out, i, size + j)[:, 0], minlength=2 * size)
+    error = float(np.sqrt(size / 2 * np.var(hits, ddof=1)) / len(samples))
+    full = _share_below(nearest(samples, train)[1], nearest(samples, held_out)[1])
+    return NearerShare(share, normal(share, error, 0.0, 1.0), size, full, len(train) / (len(train) + len(held_out)))
+
+
+def _share_below(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.mean(np.where(a == b, 0.5, a < b)))
+
+
+def privacy_score(
+    samples: Records, train: Records, extract: Callable[[Records], np.ndarray], classify: Callable[[Records], np.ndarray]
+) -> float:
+    """Share of samples whose class differs from that of the training record nearest in feature space; 0 for copies.
+
+    P3DM (2024), Algorithm 2: `extract` gives features (N, D), `classify` classes (N,) by a classifier of clean images that
+    is not the one that made the features. Read it with `PRIVACY_SCORE_CAVEAT`.
+    """
+    index, _ = nearest(extract(samples), extract(train))
+    return float(np.mean(classify(samples) != classify(train)[index[:, 0]]))

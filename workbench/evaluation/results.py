@@ -1,0 +1,86 @@
+"""One measure's result with its ceiling and its epsilon-0 row, as pages, notebooks and the command line show it."""
+
+import time
+
+from pydantic import BaseModel, ConfigDict
+
+from workbench.datasets.base import Dataset, Records
+from workbench.evaluation import cache
+from workbench.evaluation.metrics import Context, Measurement, Metric
+
+
+class MetricResult(BaseModel):
+    """A value and what it may be compared with.
+
+    `interval` is 95 % (what it covers: the measure's docstring). `split` names the private records it looked at. `seconds`
+    is the value's alone. `releasable` speaks of `value` and `interval`: False for whatever saw a private record, which is
+    nearly everything. `ceiling` is the same measure of real training records in the place of samples (for nearer_to_training
+    and privacy_score: what copying gives), `epsilon_zero` of samples that saw public data only; neither is releasable.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    value: float
+    interval: tuple[float, float] | None
+    num_samples: int
+    features: str
+    split: str
+    seconds: float
+    releasable: bool
+    ceiling: float
+    ceiling_num_samples: int
+    epsilon_zero: float | None
+    epsilon_zero_num_samples: int | None
+    epsilon_zero_reason: str
+    chance: float | None
+    better: str
+    unit: str
+    note: str
+
+
+def measure(
+    metric: Metric, samples: Records, context: Context, public_samples: Records | None = None, public: Dataset | None = None
+) -> MetricResult:
+    """Take `metric` of `samples`, of real records and of `public_samples`."""
+    facts = context.dataset.facts
+    start = time.perf_counter()
+    found = metric.function(samples, context)
+    seconds = time.perf_counter() - start
+    reason = _undefined(metric, context.dataset, public_samples, public)
+    zero = None if reason or public_samples is None else public_samples.take(slice(len(samples)))
+    return MetricResult(
+        name=metric.name,
+        value=found.value,
+        interval=found.interval,
+        num_samples=len(samples),
+        features=found.features,
+        split=found.split,
+        seconds=round(seconds, 3),
+        releasable=metric.releasable and not found.private,
+        ceiling=_ceiling(metric, found, context, len(samples)),
+        ceiling_num_samples=min(len(samples), len(context.dataset.train)),
+        epsilon_zero=None if zero is None else metric.function(zero, context).value,
+        epsilon_zero_num_samples=None if zero is None else len(zero),
+        epsilon_zero_reason=reason,
+        chance=metric.chance(facts),
+        better=metric.better,
+        unit=metric.unit,
+        note=found.note,
+    )
+
+
+def _ceiling(metric: Metric, found: Measurement, context: Context, count: int) -> float:
+    space = context.space.key if found.features == context.space.label else found.features
+    key = (cache.dataset_key(context.dataset), metric.name, count, context.seed, space)
+    return cache.remembered_value(key, lambda: metric.function(context.real_records(count), context).value)
+
+
+def _undefined(metric: Metric, dataset: Dataset, public_samples: Records | None, public: Dataset | None) -> str:
+    if public_samples is None or public is None:
+        return "No samples of a model that saw public data only."
+    if metric.needs != "labels":
+        return ""
+    if public.facts.classes != dataset.facts.classes:
+        return f"Not defined: the public classes of {public.facts.name} are not the classes of {dataset.facts.name}."
+    return metric.refusal(dataset.facts, public_samples) or ""

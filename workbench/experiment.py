@@ -1,0 +1,243 @@
+"""The whole flow, and the first file to read: load, plan, fit, sample, evaluate.
+
+    dataset = load("digits")
+    plan = make_plan("dp-promise", dataset.facts, epsilon=10)
+    state = new_state(plan)
+    for step in fit(plan, dataset, state): ...
+    samples = sample(plan, state, 1500)
+    results = evaluate(plan, state, dataset)
+
+The command line, the pages, the notebooks and the background worker call these functions and hold no logic of their own.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from workbench import datasets, evaluation
+from workbench.datasets import Dataset, DatasetFacts, Records
+from workbench.errors import WorkbenchError, check_delta, choose
+from workbench.evaluation import MetricResult
+from workbench.methods import METHODS
+from workbench.methods.base import Method, MethodConfig, SampleRequest, Target
+from workbench.privacy import accountant_values, event_to_json, proved_bound
+from workbench.privacy.stages import compose
+from workbench.privacy.values import PrivacyValue
+from workbench.serialization import jsonable
+from workbench.training.randomness import Randomness
+from workbench.training.state import PerformanceSettings, State, Step
+
+DEFAULT_EPSILON = 10.0
+DEFAULT_NUM_SAMPLES = 1500
+
+
+class Plan(BaseModel):
+    """What will be released and what it costs, fixed before any record is touched. Plain values only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    method: str
+    preset: str
+    facts: DatasetFacts
+    config: dict[str, Any]
+    num_records: int
+    delta: float
+    target: Target
+    target_epsilon: float | None
+    event: dict[str, Any]
+    claim: PrivacyValue
+    bound: PrivacyValue
+    accountants: dict[str, Any]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def claim_only(self) -> bool:
+        """Whether the run rests on the paper's word alone: a finite claim without a finite bound."""
+        return self.claim.is_finite and not self.bound.is_finite
+
+    def build(self) -> Method:
+        """The configured method."""
+        kind = METHODS[self.method]
+        return kind(kind.Config.model_validate(self.config))
+
+
+def load(name_or_path: str) -> Dataset:
+    """Step 1: a dataset by registry name, or from a folder of class subfolders or an .npz file."""
+    return datasets.load(name_or_path)
+
+
+def make_plan(
+    method: str,
+    facts: DatasetFacts,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    preset: str = "default",
+    overrides: Mapping[str, Any] | None = None,
+    target: Target = "bound",
+) -> Plan:
+    """Step 2: configure a method for a dataset's public facts and calibrate it to `epsilon`, with claim and bound.
+
+    `overrides` are field values by (possibly dotted) name; `delta` defaults to the preset's, else 1/(2 num_records).
+    Raises WorkbenchError for values out of range, and where no setting reaches `epsilon`.
+    """
+    kind = choose(method, METHODS, "method")
+    if facts.kind not in kind.kinds:
+        raise WorkbenchError(f"{method} works on {' and '.join(sorted(kind.kinds))} data, and {facts.name} is of kind {facts.kind}.")
+    chosen = choose(preset, kind.presets, f"preset of {method}")
+    if delta is None:
+        delta = chosen.delta or 1.0 / (2 * facts.num_records)
+    check_delta(delta)
+    config = configure(kind, facts, chosen.values(facts), overrides or {})
+    configured = calibrate(kind, config, facts, epsilon, delta, target, overrides or {})
+    return describe(configured, facts, preset, delta, target, epsilon)
+
+
+def configure(kind: type[Method], facts: DatasetFacts, *layers: Mapping[str, Any]) -> MethodConfig:
+    """The method's Config from its defaults for the dataset and `layers` of values over them, later ones winning."""
+    values: dict[str, Any] = {}
+    for layer in (kind.defaults(facts), *layers):
+        for name, value in layer.items():
+            set_field(kind.Config, values, name.split("."), value)
+    try:
+        return kind.Config.model_validate(values)
+    except ValidationError as error:
+        raise WorkbenchError(f"{kind.name}: {first_complaint(error)}") from None
+
+
+def set_field(model: type[BaseModel], values: dict[str, Any], path: list[str], value: Any) -> None:
+    """Put `value` at a dotted field path of `values`; an unknown name lists the choices."""
+    name, *rest = path
+    field = choose(name, model.model_fields, f"field of {model.__name__}")
+    inner = field.annotation
+    if isinstance(inner, type) and issubclass(inner, BaseModel):
+        nested = values.setdefault(name, {})
+        for key, item in {".".join(rest): value}.items() if rest else dict(value).items():
+            set_field(inner, nested, key.split("."), item)
+    elif rest:
+        raise WorkbenchError(f"{name} has no fields of its own, so {'.'.join(path)!r} names nothing.")
+    else:
+        values[name] = value
+
+
+def first_complaint(error: ValidationError) -> str:
+    """The first validation error as one sentence."""
+    detail = error.errors()[0]
+    place = ".".join(str(part) for part in detail["loc"])
+    return f"{place}: {detail['msg']}, got {detail['input']!r}."
+
+
+def calibrate(
+    kind: type[Method],
+    config: MethodConfig,
+    facts: DatasetFacts,
+    epsilon: float | None,
+    delta: float,
+    target: Target,
+    overrides: Mapping[str, Any],
+) -> Method:
+    """The method whose `target` meets `epsilon`; without one, the configuration as it is, or calibrated to epsilon 10."""
+    fixed = getattr(config, "noise_multiplier", 0.0) is not None
+    if epsilon is None and fixed:
+        return kind(config)
+    if epsilon is None:
+        epsilon = DEFAULT_EPSILON
+    if not (epsilon > 0 and math.isfinite(epsilon)):
+        raise WorkbenchError(f"Expected a finite epsilon above 0, got {epsilon}.")
+    if overrides.get("noise_multiplier") is not None:
+        raise WorkbenchError("Give epsilon or noise_multiplier, not both: epsilon is met by choosing the noise multiplier.")
+    return kind.calibrated(config, facts, epsilon, delta, target)
+
+
+def describe(method: Method, facts: DatasetFacts, preset: str, delta: float, target: Target, epsilon: float | None) -> Plan:
+    """The plan of a configured method: its event, its claim, its bound, and what each accountant says."""
+    stages = method.stages(facts)
+    warnings = []
+    if delta >= 1.0 / facts.num_records:
+        warnings.append(
+            f"delta {delta:g} is at least 1/num_records = {1 / facts.num_records:.3g}: publishing one record at random would satisfy it."
+        )
+    return Plan(
+        method=method.name,
+        preset=preset,
+        facts=facts,
+        config=method.config.model_dump(mode="json"),
+        num_records=facts.num_records,
+        delta=delta,
+        target=target,
+        target_epsilon=epsilon,
+        event=event_to_json(compose(stages)),
+        claim=method.claim(facts, delta),
+        bound=proved_bound(stages, delta),
+        accountants=jsonable(accountant_values(stages, delta)),
+        warnings=tuple(warnings),
+    )
+
+
+def check_trainable(plan: Plan) -> None:
+    """Refuse a run without a finite bound, unless the claim was asked for by name or the method claims nothing."""
+    if plan.target == "bound" and plan.claim_only:
+        raise WorkbenchError(
+            f"This configuration has no finite bound: {plan.bound.reason} Train it with the target 'claim' to rest on the paper's word."
+        )
+
+
+def new_state(
+    plan: Plan,
+    performance: PerformanceSettings | None = None,
+    seed: int | None = None,
+    spend: Callable[[str, int], None] | None = None,
+) -> State:
+    """A freshly initialised state; without `seed` its noise key comes from the operating system."""
+    randomness = Randomness.fresh() if seed is None else Randomness.from_seed(seed)
+    state = State(plan.facts, randomness, performance or PerformanceSettings())
+    if spend is not None:
+        state.spend = spend
+    return plan.build().initial_state(plan.facts, state)
+
+
+def public_records(plan: Plan) -> Records | None:
+    """The public records that the method pre-trains on, at the dataset's shape; None where it uses none.
+
+    Naming a dataset as public in a configuration declares it so; the private dataset itself is refused.
+    """
+    method = plan.build()
+    name = method.public_dataset
+    if name is None:
+        return None
+    if name == plan.facts.name:
+        raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
+    count = getattr(method.config, "public_records", None)
+    return datasets.public_records(name, plan.facts.shape, count, declared_public=True).train
+
+
+def fit(plan: Plan, dataset: Dataset, state: State) -> Iterator[Step]:
+    """Step 3: train on the dataset's training records, changing `state` in place; stop, save and plot as you like."""
+    check_trainable(plan)
+    if dataset.facts != plan.facts:
+        raise WorkbenchError(f"The plan was made for {plan.facts.name} with {plan.facts.num_records} records, not for these records.")
+    yield from plan.build().fit(dataset.train, public_records(plan), state)
+
+
+def sample(plan: Plan, state: State, num_samples: int, **request: Any) -> Records:
+    """Step 4: generate records from a fitted state; further fields of `SampleRequest` by name."""
+    if num_samples < 1:
+        raise WorkbenchError(f"Expected at least 1 sample, got {num_samples}.")
+    return plan.build().sample(state, SampleRequest(num_samples, **request))
+
+
+def has_public_model(plan: Plan) -> bool:
+    """Whether epsilon 0 is defined: the method pre-trains on public records whose classes are the dataset's."""
+    name = plan.build().public_dataset
+    return name is not None and datasets.facts(name).classes == plan.facts.classes
+
+
+def evaluate(
+    plan: Plan, state: State, dataset: Dataset, num_samples: int = DEFAULT_NUM_SAMPLES, seed: int = 0, **options: Any
+) -> list[MetricResult]:
+    """Step 5: sample and measure, with the real-data ceiling and the epsilon-0 row beside every value."""
+    samples = sample(plan, state, num_samples)
+    public = sample(plan, state, num_samples, source="public", purpose="public samples") if has_public_model(plan) else None
+    return evaluation.evaluate(samples, dataset, public_samples=public, seed=seed, **options)

@@ -1,0 +1,142 @@
+"""The image diffusion model that several methods train, each in its own way: network, moving average, step, sampler."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from workbench.datasets.base import DatasetFacts, Records, to_uint8, to_unit_range
+from workbench.diffusion import DiffusionConfig, GaussianDiffusion, SamplerConfig, build_diffusion, generate
+from workbench.methods.base import SampleRequest
+from workbench.networks import UNETS, ExponentialMovingAverage, UNet, UNetConfig, default_unet, initialized
+from workbench.training.state import State
+
+UNCONDITIONAL = 0  # row of the label embedding that stands for "no label"; class c is row c + 1
+SAMPLE_BATCH = 500
+
+LearningRateSchedule = Literal["constant", "cosine"]
+LEARNING_RATES: dict[LearningRateSchedule, Callable[[float], float]] = {  # share of the steps done -> factor
+    "constant": lambda _done: 1.0,
+    "cosine": lambda done: 0.5 * (1.0 + math.cos(math.pi * done)),
+}
+
+
+class DiffusionSettings(Protocol):
+    """The part of a method's configuration that describes its diffusion model."""
+
+    @property
+    def network(self) -> UNetConfig: ...
+    @property
+    def diffusion(self) -> DiffusionConfig: ...
+    @property
+    def sampler(self) -> SamplerConfig: ...
+    @property
+    def ema_decay(self) -> float: ...
+
+
+def new_network(settings: DiffusionSettings, facts: DatasetFacts, state: State, purpose: str = "initialisation") -> UNet:
+    """A U-Net for the dataset's shape and classes, initialised from the state's randomness."""
+    channels, height, width = facts.shape
+    network = initialized(
+        lambda: UNet(settings.network, channels, (height, width), facts.num_classes), state.randomness.torch_generator(purpose)
+    )
+    return network.to(state.device)
+
+
+def default_network(facts: DatasetFacts) -> dict[str, Any]:
+    """The U-Net that suits the dataset's images, as values of a configuration."""
+    return UNETS[default_unet(facts.shape)].model_dump()
+
+
+def new_ema(settings: DiffusionSettings, network: nn.Module, state: State) -> ExponentialMovingAverage:
+    """The moving average that samples are drawn from."""
+    return ExponentialMovingAverage(network, settings.ema_decay).to(state.device)
+
+
+def label_rows(labels: np.ndarray | None, count: int) -> np.ndarray:
+    """Rows of the label embedding for int64 labels (N,); the unconditional row where there are none."""
+    return np.full(count, UNCONDITIONAL, dtype=np.int64) if labels is None else labels + 1
+
+
+def as_tensors(data: Records, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Images float32 (N, C, H, W) in [-1, 1] and label rows int64 (N,) on `device`."""
+    images = torch.from_numpy(to_unit_range(data.records)).to(device)
+    return images, torch.from_numpy(label_rows(data.labels, len(data))).to(device)
+
+
+def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
+    """The learning rate of the next step, for all parameters."""
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate
+
+
+def minimise(network: nn.Module, ema: ExponentialMovingAverage, optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
+    """One ordinary optimiser step on a mean loss; returns the loss."""
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    optimizer.step()
+    ema.update(network)
+    return float(loss.detach())
+
+
+def plain_loss(diffusion: GaussianDiffusion, network: nn.Module, images: Tensor, rows: Tensor, times: Tensor, noise: Tensor) -> Tensor:
+    """The denoising loss per record (B,), mean over pixels (dp-promise, eq. 6)."""
+    output = network(diffusion.add_noise(images, noise, times), times, rows)
+    return diffusion.loss(output, images, noise, times)
+
+
+def ordinary_batches(
+    data: tuple[Tensor, Tensor], diffusion: GaussianDiffusion, state: State, stage: str, step: int, batch_size: int, label_dropout: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """A uniformly drawn batch for training without privacy: images, label rows (some dropped), times in 1..T, noise."""
+    images, rows = data
+    draw = state.randomness.torch_generator(f"{stage} batch", step)
+    index = torch.randint(len(images), (batch_size,), generator=draw).to(images.device)
+    kept = (torch.rand(batch_size, generator=draw) >= label_dropout).to(images.device)
+    times = torch.randint(1, diffusion.timesteps + 1, (batch_size,), generator=draw).to(images.device)
+    noise = torch.randn((batch_size, *images.shape[1:]), generator=draw).to(images.device)
+    return images[index], rows[index] * kept, times, noise
+
+
+def train_ordinarily(
+    data: tuple[Tensor, Tensor],
+    diffusion: GaussianDiffusion,
+    state: State,
+    stage: str,
+    steps: int,
+    batch_size: int,
+    label_dropout: float,
+    *,
+    learning_rate: float,
+    schedule: LearningRateSchedule,
+    spend: bool,
+) -> Iterator[tuple[int, float]]:
+    """Train `state.modules["network"]` without privacy from where `state.steps[stage]` stands; yields (step, loss)."""
+    model, ema = state.modules["network"], state.modules["ema"]
+    assert isinstance(ema, ExponentialMovingAverage)
+    for step in range(state.steps.get(stage, 0) + 1, steps + 1):
+        if spend:
+            state.spend(stage, step)
+        set_learning_rate(state.optimizers[stage], learning_rate * LEARNING_RATES[schedule]((step - 1) / steps))
+        images, rows, times, noise = ordinary_batches(data, diffusion, state, stage, step, batch_size, label_dropout)
+        loss = plain_loss(diffusion, model, images, rows, times, noise).mean()
+        value = minimise(model, ema, state.optimizers[stage], loss)
+        state.steps[stage] = step
+        yield step, value
+
+
+def draw_samples(settings: DiffusionSettings, network: nn.Module, state: State, request: SampleRequest) -> Records:
+    """uint8 images by the configured sampler with classifier-free guidance, in batches, with their labels."""
+    diffusion = build_diffusion(settings.diffusion)
+    labels = request.label_array(state.facts.num_classes)
+    rows = torch.from_numpy(label_rows(labels, request.num_samples))
+    images = [np.zeros((0, *state.facts.shape), np.uint8)]
+    for number, chosen in enumerate(rows.to(state.device).split(SAMPLE_BATCH)):
+        generator = state.randomness.torch_generator(request.purpose, number, state.device)
+        noise = torch.randn((len(chosen), *state.facts.shape), generator=generator, device=state.device)
+        drawn = generate(network, noise, diffusion, settings.sampler, generator, labels=chosen)
+        images.append(to_uint8(drawn.cpu().numpy()))
+    return Records(np.concatenate(images), labels)

@@ -1,0 +1,170 @@
+"""DP-MERF (Harder, Adamczewski and Park 2021): one Gaussian release of a mean embedding, then a generator fitted to it."""
+
+import math
+from collections.abc import Iterator
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from workbench.datasets.base import DatasetFacts, Records, to_uint8, to_unit_range
+from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, SampleRequest, Target
+from workbench.networks import ConditionalGenerator, initialized
+from workbench.privacy import calibration, claims
+from workbench.privacy.events import ReplaceOneGaussianDpEvent
+from workbench.privacy.stages import Stage
+from workbench.privacy.values import PrivacyValue
+from workbench.training.state import State, Step
+
+RELEASE, GENERATOR = "release", "generator"
+EMBEDDING_CHUNK = 2000
+
+
+class DPMERFConfig(MethodConfig):
+    """Hyper-parameters of DP-MERF."""
+
+    noise_multiplier: float | None = Field(
+        default=None, gt=0, description="Noise over the replace-one distance 2/num_records; empty calibrates it to the target."
+    )
+    num_features: int = Field(default=10_000, ge=2, description="Random Fourier features (cosines and sines together).")
+    length_scale: float = Field(default=0.0, ge=0, description="Kernel length scale on pixels in [0, 1]; 0 takes sqrt(0.134 dimensions).")
+    latent_size: int = Field(default=10, ge=1, description="Inputs of the generator beside the label.")
+    hidden_size: int = Field(default=200, ge=1, description="Units of the generator's first layer.")
+    channels: int = Field(default=16, ge=1, description="Channels of the generator's convolutions.")
+    steps: int = Field(default=1500, ge=1, description="Generator steps; they touch the release alone.")
+    batch_size: int = Field(default=500, ge=1, description="Generated images in a step.")
+    learning_rate: float = Field(default=1e-2, gt=0, description="Adam's first learning rate; a cosine takes it to zero.")
+
+
+class DPMERF(Method):
+    """One release of the label-wise mean of random Fourier features; everything after it is post-processing."""
+
+    name = "dp-merf"
+    title = "DP-MERF"
+    source = "Harder, Adamczewski and Park 2021"
+    Config = DPMERFConfig
+    released: ClassVar[tuple[str, ...]] = ("generator",)
+    config: DPMERFConfig
+
+    @classmethod
+    def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
+        """The noise multiplier whose bound meets `epsilon`; claim and bound are the same exact Gaussian here."""
+        assert isinstance(config, DPMERFConfig)
+
+        def stages_of(noise_multiplier: float) -> list[Stage]:
+            return cls(config.model_copy(update={"noise_multiplier": noise_multiplier})).stages(facts)
+
+        found = calibration.calibrate_real(stages_of, epsilon, delta, *NOISE_MULTIPLIERS)
+        return cls(config.model_copy(update={"noise_multiplier": found}))
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """The release, and the generator's training that is free."""
+        assert self.config.noise_multiplier is not None
+        return [
+            Stage(
+                name=RELEASE,
+                event=ReplaceOneGaussianDpEvent(self.config.noise_multiplier),
+                spent="once",
+                relations=("REPLACE_ONE", "REPLACE_SPECIAL"),
+                sampling="all records, once",
+                reason="Every record adds a vector of norm 1/num_records, so replacing one moves the mean by at most 2/num_records.",
+            ),
+            Stage(name=GENERATOR, event=ReplaceOneGaussianDpEvent(self.config.noise_multiplier), spent="free", steps=self.config.steps),
+        ]
+
+    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+        """The paper's analytic Gaussian mechanism at sensitivity 2/num_records."""
+        assert self.config.noise_multiplier is not None
+        return claims.dp_merf(noise_multiplier=self.config.noise_multiplier, delta=delta)
+
+    def initial_state(self, facts: DatasetFacts, state: State) -> State:
+        """The generator, Adam, and room for the one release."""
+        generator = initialized(lambda: self._new_generator(facts), state.randomness.torch_generator("initialisation"))
+        state.modules = {"generator": generator.to(state.device)}
+        state.optimizers = {GENERATOR: torch.optim.Adam(generator.parameters(), lr=self.config.learning_rate)}
+        state.tensors = {"embedding": torch.zeros(self.config.num_features // 2 * 2, max(facts.num_classes, 1), device=state.device)}
+        return state
+
+    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+        """Release the noisy mean embedding once, then fit the generator to it."""
+        frequencies = self._frequencies(state)
+        if state.steps.get(RELEASE, 0) == 0:
+            state.spend(RELEASE, 1)
+            state.tensors["embedding"] = self._release(data, frequencies, state)
+            state.steps[RELEASE] = 1
+            yield Step(RELEASE, 1, 1)
+        yield from self._fit_generator(frequencies, state)
+
+    def sample(self, state: State, request: SampleRequest) -> Records:
+        """Images of the generator for standard normal inputs."""
+        classes = state.facts.num_classes
+        labels = request.label_array(classes)
+        rows = torch.from_numpy(np.zeros(request.num_samples, np.int64) if labels is None else labels)
+        draw = state.randomness.torch_generator(request.purpose)
+        latent = torch.randn(request.num_samples, self.config.latent_size, generator=draw)
+        generator = state.modules["generator"].eval()
+        with torch.no_grad():
+            chunks = [
+                generator(z.to(state.device), y.to(state.device)).cpu() for z, y in zip(latent.split(1000), rows.split(1000), strict=True)
+            ]
+        images = torch.cat(chunks).numpy() if chunks else np.zeros((0, *state.facts.shape), np.float32)
+        return Records(to_uint8(images), labels)
+
+    def _new_generator(self, facts: DatasetFacts) -> ConditionalGenerator:
+        channels, height, width = facts.shape
+        config = self.config
+        return ConditionalGenerator(
+            (channels, height, width), max(facts.num_classes, 1), config.latent_size, config.hidden_size, config.channels
+        )
+
+    def _frequencies(self, state: State) -> Tensor:
+        """Gaussian frequencies (dimensions, num_features / 2); public, so any repeatable draw will do."""
+        dimensions = state.facts.dimensions
+        length_scale = self.config.length_scale or math.sqrt(0.134 * dimensions)
+        draw = torch.Generator().manual_seed(0)
+        return (torch.randn(dimensions, self.config.num_features // 2, generator=draw) / length_scale).to(state.device)
+
+    def _release(self, data: Records, frequencies: Tensor, state: State) -> Tensor:
+        """The label-wise mean embedding (num_features, classes) plus Gaussian noise of the configured multiplier."""
+        assert self.config.noise_multiplier is not None
+        total = torch.zeros_like(state.tensors["embedding"])
+        for start in range(0, len(data), EMBEDDING_CHUNK):
+            part = data.take(slice(start, start + EMBEDDING_CHUNK))
+            images = torch.from_numpy(to_unit_range(part.records)).to(state.device)
+            total += fourier_features(images, frequencies).T @ one_hot(part.labels, len(part), total.shape[1]).to(state.device)
+        deviation = self.config.noise_multiplier * 2.0 / state.facts.num_records
+        noise = state.randomness.normal(RELEASE, 1, tuple(total.shape)).to(state.device)
+        return total / state.facts.num_records + deviation * noise
+
+    def _fit_generator(self, frequencies: Tensor, state: State) -> Iterator[Step]:
+        """Minimise the squared distance between the released and the generated embedding (their eq. 8)."""
+        generator, optimizer, steps = state.modules["generator"], state.optimizers[GENERATOR], self.config.steps
+        classes = state.tensors["embedding"].shape[1]
+        for step in range(state.steps.get(GENERATOR, 0) + 1, steps + 1):
+            for group in optimizer.param_groups:
+                group["lr"] = self.config.learning_rate * 0.5 * (1 + math.cos(math.pi * (step - 1) / steps))
+            draw = state.randomness.torch_generator(GENERATOR, step)
+            latent = torch.randn(self.config.batch_size, self.config.latent_size, generator=draw).to(state.device)
+            rows = (torch.arange(self.config.batch_size) % classes).to(state.device)
+            features = fourier_features(generator.train()(latent, rows), frequencies)
+            made = features.T @ torch.nn.functional.one_hot(rows, classes).float() / self.config.batch_size
+            loss = (made - state.tensors["embedding"]).square().sum()
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            optimizer.step()
+            state.steps[GENERATOR] = step
+            yield Step(GENERATOR, step, steps, float(loss.detach()), private=False)
+
+
+def fourier_features(images: Tensor, frequencies: Tensor) -> Tensor:
+    """Random Fourier features (B, 2 F) of unit norm for images (B, C, H, W) in [-1, 1] and frequencies (C H W, F)."""
+    angles = (images.flatten(1) + 1.0) / 2.0 @ frequencies
+    return torch.cat([angles.cos(), angles.sin()], dim=1) / math.sqrt(frequencies.shape[1])
+
+
+def one_hot(labels: np.ndarray | None, count: int, classes: int) -> Tensor:
+    """float32 (count, classes); one column of ones where records carry no label."""
+    rows = torch.zeros(count, dtype=torch.int64) if labels is None else torch.from_numpy(labels)
+    return torch.nn.functional.one_hot(rows, classes).float()

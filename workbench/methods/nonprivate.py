@@ -1,0 +1,104 @@
+"""A diffusion model trained without any privacy: what the private methods are measured against."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import torch
+from pydantic import Field
+
+from workbench.datasets.base import DatasetFacts, Records
+from workbench.diffusion import DiffusionConfig, SamplerConfig, build_diffusion
+from workbench.methods import ddpm
+from workbench.methods.base import Method, MethodConfig, SampleRequest
+from workbench.networks import UNetConfig
+from workbench.privacy.stages import Stage
+from workbench.privacy.values import PrivacyValue
+from workbench.training.state import State, Step
+
+STAGE = "training"
+
+
+class NonPrivateConfig(MethodConfig):
+    """Hyper-parameters of ordinary diffusion training."""
+
+    steps: int = Field(default=3000, ge=1, description="Optimiser steps.")
+    batch_size: int = Field(default=128, ge=1, description="Records in a step.")
+    learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate.")
+    schedule: ddpm.LearningRateSchedule = Field(default="cosine", description="How the learning rate falls over the steps.")
+    label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of records trained without their label, for guidance.")
+    ema_decay: float = Field(default=0.999, ge=0, lt=1, description="Decay of the moving average that samples come from.")
+    network: UNetConfig = UNetConfig()
+    diffusion: DiffusionConfig = DiffusionConfig()
+    sampler: SamplerConfig = SamplerConfig()
+
+
+class NonPrivate(Method):
+    """Ordinary training; it has no guarantee, and says so."""
+
+    name = "nonprivate"
+    title = "Diffusion without privacy"
+    source = "Ho, Jain and Abbeel 2020"
+    Config = NonPrivateConfig
+    released: ClassVar[tuple[str, ...]] = ("ema",)
+    config: NonPrivateConfig
+
+    @classmethod
+    def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
+        """The U-Net of the image size, and fewer, smaller steps for images that cost more."""
+        large = facts.dimensions > 300
+        return {"network": ddpm.default_network(facts), "learning_rate": 2e-4 if large else 1e-3}
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """One stage whose every step shows the gradient of private records."""
+        from dp_accounting import dp_event
+
+        return [
+            Stage(
+                name=STAGE,
+                event=dp_event.NonPrivateDpEvent(),
+                spent="per_step",
+                steps=self.config.steps,
+                sampling="uniform batches",
+                reason="Gradients of private records enter the weights without clipping or noise.",
+            )
+        ]
+
+    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+        """No paper claims privacy for it."""
+        return PrivacyValue(
+            epsilon=float("inf"),
+            delta=delta,
+            status="not_proved",
+            reason="Ordinary training makes no privacy claim. It is here as the utility that privacy is paid from.",
+            source=self.source,
+        )
+
+    def initial_state(self, facts: DatasetFacts, state: State) -> State:
+        """A network, its moving average and Adam."""
+        network = ddpm.new_network(self.config, facts, state)
+        state.modules = {"network": network, "ema": ddpm.new_ema(self.config, network, state)}
+        state.optimizers = {STAGE: torch.optim.Adam(network.parameters(), lr=self.config.learning_rate)}
+        return state
+
+    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+        """Minimise the denoising loss on the private records themselves."""
+        diffusion = build_diffusion(self.config.diffusion)
+        tensors = ddpm.as_tensors(data, state.device)
+        batches = ddpm.train_ordinarily(
+            tensors,
+            diffusion,
+            state,
+            STAGE,
+            self.config.steps,
+            self.config.batch_size,
+            self.config.label_dropout,
+            learning_rate=self.config.learning_rate,
+            schedule=self.config.schedule,
+            spend=True,
+        )
+        for step, loss in batches:
+            yield Step(STAGE, step, self.config.steps, loss)
+
+    def sample(self, state: State, request: SampleRequest) -> Records:
+        """Images from the moving average of the weights."""
+        return ddpm.draw_samples(self.config, state.modules["ema"].module, state, request)

@@ -1,0 +1,1 @@
+"""The pages of the dashboard, one script each; `app.py` lists them."""

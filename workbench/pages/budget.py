@@ -1,0 +1,43 @@
+"""Budget: what a target costs and what it buys, before any record is touched."""
+
+import streamlit as st
+
+from workbench.errors import WorkbenchError
+from workbench.training.state import PerformanceSettings
+from workbench.ui.cards import plan_summary
+from workbench.ui.choices import plan_choices
+from workbench.ui.curves import accountant_section
+from workbench.ui.expected import show_expectation
+from workbench.ui.meaning import meaning_section
+from workbench.ui.runs import known_runs
+from workbench.ui.session import go_to
+from workbench.ui.theme import title
+from workbench.ui.utility import utility_section
+
+PREFIX = "budget_"
+
+title("Budget", "What a target epsilon costs, what it buys and what it means, before any record is touched.")
+
+choices = plan_choices(PREFIX)
+
+plan, expectation = None, None
+try:
+    plan = choices.plan()
+    plan_summary(plan)
+    expectation = st.empty()
+    if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
+        go_to("train", choices.parameters("train_"))
+except WorkbenchError as error:
+    st.error(str(error))
+
+if plan is not None:
+    st.header("Epsilon against the noise, the steps and the sampling rate", anchor=False)
+    accountant_section(plan, PREFIX)
+
+st.header("Utility against epsilon", anchor=False)
+utility_section(choices.facts, choices.dataset, known_runs(), PREFIX)
+
+if plan is not None and expectation is not None:
+    st.header("What this epsilon means", anchor=False)
+    meaning_section(plan, PREFIX)
+    show_expectation(expectation, plan, PerformanceSettings())

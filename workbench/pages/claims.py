@@ -1,0 +1,3 @@
+"""Claims"""
+import streamlit as st
+st.title("Claims")

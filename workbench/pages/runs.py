@@ -1,0 +1,53 @@
+"""Runs: all of them, filtered and sorted; look at one or compare several; clone and edit, evaluate, resume, delete."""
+
+from typing import Any
+
+import streamlit as st
+
+from workbench.runs.values import STATES
+from workbench.ui.comparison import compare_curves, compare_measures, compare_samples, compare_settings, run_detail
+from workbench.ui.live import run_buttons
+from workbench.ui.runs import SORTS, filtered, known_runs, run_table, run_title, sorted_runs
+from workbench.ui.theme import title
+
+PREFIX = "runs_"
+
+title("Runs", "Every run on this machine. Each is a process of its own: closing the browser or the dashboard does not touch it.")
+
+everything = known_runs()
+known = {run.id: run for run in everything}
+bound: Any = {"bind": "query-params"}
+
+state, method, dataset, order = st.columns(4)
+states = state.multiselect("State", STATES, key=f"{PREFIX}state", placeholder="all states", **bound)
+methods = method.multiselect(
+    "Method", sorted({run.method for run in everything}), key=f"{PREFIX}method", placeholder="all methods", **bound
+)
+datasets = dataset.multiselect(
+    "Dataset", sorted({run.dataset for run in everything}), key=f"{PREFIX}dataset", placeholder="all datasets", **bound
+)
+runs = sorted_runs(filtered(everything, states, methods, datasets), order.selectbox("Order", list(SORTS), key=f"{PREFIX}order", **bound))
+
+if runs:
+    st.dataframe(run_table(runs), hide_index=True, alt=f"{len(runs)} runs with state, bound, claim and time")
+else:
+    st.info("No run fits these filters.")
+
+chosen = st.multiselect(
+    "Look at one run, or compare several", list(known), key=f"{PREFIX}chosen", placeholder="the first of the list",
+    format_func=lambda run: run_title(known[run]), **bound,
+)  # fmt: skip
+selected = [known[run] for run in chosen] or runs[:1]
+
+if len(selected) > 1:
+    st.header("Comparison", anchor=False)
+    compare_measures(selected)
+    compare_samples(selected)
+    compare_curves(selected, f"{PREFIX}loss_chart")
+    compare_settings(selected)
+
+for run in selected:
+    st.header(run_title(run), anchor=False)
+    run_buttons(run, f"{PREFIX}{run.id}_")
+    if len(selected) == 1:
+        run_detail(run, PREFIX)

@@ -1,0 +1,58 @@
+"""Train: choose, see what it costs, launch, watch."""
+
+import streamlit as st
+
+from workbench.errors import WorkbenchError
+from workbench.runs import local
+from workbench.training.state import PerformanceSettings
+from workbench.ui.cards import plan_summary
+from workbench.ui.choices import device_choice, plan_choices
+from workbench.ui.forms import config_form
+from workbench.ui.live import watch
+from workbench.ui.runs import run_choice
+from workbench.ui.session import budget_warning, loaded
+from workbench.ui.theme import title
+
+PREFIX = "train_"
+
+title("Train", "Choose a configuration, see what it costs before any record is touched, and launch it as a process of its own.")
+
+choices = plan_choices(PREFIX)
+
+with st.expander("Method settings", expanded=False):
+    st.caption("An empty field leaves the default it shows. What the guarantee depends on is all here.")
+    overrides = config_form(choices.kind.Config, choices.defaults(), PREFIX)
+
+with st.expander("Device and speed", expanded=False):
+    st.caption("Nothing here can change the guarantee.")
+    device = device_choice(f"{PREFIX}device")
+    speed = config_form(PerformanceSettings, PerformanceSettings().model_dump(), f"{PREFIX}speed.", leave_out={"device"})
+    seed = st.number_input(
+        "Seed", min_value=0, value=None, step=1, key=f"{PREFIX}seed", bind="query-params", placeholder="none: noise nobody can repeat",
+        help="Makes the run repeatable. Whoever knows the seed knows the noise, so nothing of the run may be released.",
+    )  # fmt: skip
+    if seed is not None:
+        st.warning("A seeded run is repeatable and not releasable: its noise can be drawn again.")
+
+plan = None
+try:
+    plan = choices.plan(overrides)
+    plan_summary(plan)
+    if warning := budget_warning(plan, choices.dataset):
+        st.warning(warning)
+except WorkbenchError as error:
+    st.error(str(error))
+
+if st.button("Launch", type="primary", key=f"{PREFIX}launch", icon=":material/play_arrow:", disabled=plan is None) and plan is not None:
+    try:
+        with st.spinner("Starting a process for the run …"):
+            performance = PerformanceSettings.model_validate({"device": device, **speed})
+            run = local.launch(plan, choices.dataset, performance=performance, seed=seed, loaded=loaded(choices.dataset))
+        st.session_state[f"{PREFIX}launched"] = run.id
+        st.rerun()
+    except WorkbenchError as error:
+        st.error(str(error))
+
+st.header("Watch a run", anchor=False)
+watched = run_choice(f"{PREFIX}run", st.session_state.pop(f"{PREFIX}launched", None))
+watch(watched, PREFIX)

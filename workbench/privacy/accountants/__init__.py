@@ -1,0 +1,15 @@
+"""Accountants over events: each an epsilon of mechanisms at a delta; `proved_bound` is the smallest proved one."""
+
+from collections.abc import Callable
+
+from workbench.privacy.accountants import gdp, pld, rdp
+from workbench.privacy.accountants.bounds import accountant_values, epsilon_poisson_gaussian, event_bound, proved_bound, shared_relation
+from workbench.privacy.accountants.mechanisms import Composition
+
+ACCOUNTANTS: dict[str, Callable[[Composition, float], float]] = {
+    "gdp": gdp.epsilon,
+    "rdp": rdp.epsilon,
+    "pld": pld.epsilon,
+}
+
+__all__ = ["ACCOUNTANTS", "accountant_values", "epsilon_poisson_gaussian", "event_bound", "proved_bound", "shared_relation"]

@@ -1,0 +1,139 @@
+"""The proved bound of a composition: the smallest proved value, under the one relation that all its parts share."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dp_accounting import dp_event
+
+from workbench.errors import RefusedError, check_delta
+from workbench.privacy import events as own
+from workbench.privacy.accountants import gdp, pld, rdp
+from workbench.privacy.accountants.mechanisms import Composition, leaves, mechanisms
+from workbench.privacy.stages import Relation, Stage, compose
+from workbench.privacy.values import PrivacyValue, Status
+
+Refusal = dict[str, str]
+LABELS: dict[str, str] = {"gdp": "GDP, exact", "rdp": "RDP", "pld": "PLD, pessimistic"}
+NOTHING = "Nothing private is released."
+
+
+def shared_relation(stages: Sequence[Stage]) -> Relation:
+    """The relation a composition is stated under: the first of its first paid stage's relations that every paid stage has.
+
+    So DP-SGD alone is ADD_OR_REMOVE_ONE, an embedding release alone REPLACE_ONE, and the two phases of dp-promise together
+    REPLACE_SPECIAL, the only relation that has a proof for both. Raises RefusedError where the stages share none.
+    """
+    paid = [stage for stage in stages if stage.spent != "free"]
+    if not paid:
+        return "ADD_OR_REMOVE_ONE"
+    for relation in paid[0].relations:
+        if all(relation in stage.relations for stage in paid):
+            return relation
+    listed = "; ".join(f"{stage.name}: {', '.join(stage.relations) or 'none'}" for stage in paid)
+    raise RefusedError(f"The stages share no neighboring relation ({listed}), and no proof composes different ones.")
+
+
+def accountant_values(stages: Sequence[Stage], delta: float) -> dict[str, float | Refusal]:
+    """Epsilon at `delta` by every accountant of ACCOUNTANTS, or `{"refused": reason}` where it knows no proof or limit."""
+    check_delta(delta)
+    unproved = _unproved(compose(stages))
+    if unproved is not None:
+        return {name: {"refused": unproved.reason} for name in LABELS}
+    try:
+        composition = mechanisms(compose(stages), shared_relation(stages))
+    except RefusedError as error:
+        return {name: {"refused": str(error)} for name in LABELS}
+    return composition_values(composition, delta)
+
+
+def composition_values(composition: Composition, delta: float) -> dict[str, float | Refusal]:
+    """`accountant_values` of mechanisms already read under one relation."""
+    return {name: _value_or_refusal(accountant, composition, delta) for name, accountant in _accountants().items()}
+
+
+def proved_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue:
+    """The smallest proved epsilon of all stages together at `delta`, with what it holds under; infinite with its reason."""
+    check_delta(delta)
+    sampling = "; ".join(dict.fromkeys(stage.sampling for stage in stages if stage.spent != "free" and stage.sampling))
+    try:
+        relation = shared_relation(stages)
+    except RefusedError as error:
+        return PrivacyValue(epsilon=math.inf, delta=delta, status="not_proved", sampling=sampling, reason=str(error))
+    bound = event_bound(compose(stages), delta, relation)
+    paid = [stage for stage in stages if stage.spent != "free"]
+    told = paid if bound.is_finite else [stage for stage in paid if not _is_finite(stage, relation)]
+    reason = " ".join(filter(None, dict.fromkeys([bound.reason, *(stage.reason for stage in told)])))
+    return bound.model_copy(update={"sampling": sampling, "reason": reason})
+
+
+def event_bound(event: dp_event.DpEvent, delta: float, relation: Relation) -> PrivacyValue:
+    """The smallest proved epsilon of an event under `relation`: infinite, with status and reason, where there is none.
+
+    The three accountants read the same mechanisms, in which the sensitivity under `relation` is already settled, so they
+    bound the same pair of outputs and the smallest is a bound (also under REPLACE_ONE).
+    """
+    check_delta(delta)
+    unproved = _unproved(event)
+    if unproved is not None:
+        return _infinite(delta, relation, unproved.reason, unproved.status)
+    try:
+        composition = mechanisms(event, relation)
+    except RefusedError as error:
+        return _infinite(delta, relation, str(error))
+    unbounded = [mechanism for mechanism in composition if getattr(mechanism, "reason", "")]
+    if unbounded:
+        return _infinite(delta, relation, unbounded[0].reason)  # pyright: ignore[reportAttributeAccessIssue]
+    return composition_bound(composition, delta, relation)
+
+
+def composition_bound(composition: Composition, delta: float, relation: Relation) -> PrivacyValue:
+    """The smallest proved value of mechanisms already read under `relation`."""
+    if not composition:
+        return PrivacyValue(epsilon=0.0, delta=delta, status="proved", neighboring_relation=relation, reason=NOTHING)
+    values = composition_values(composition, delta)
+    proved = {name: value for name, value in values.items() if isinstance(value, float) and (name != "gdp" or gdp.is_exact(composition))}
+    if not proved:
+        reasons = " ".join(value["refused"] for name, value in values.items() if isinstance(value, dict) and name != "gdp")
+        return _infinite(delta, relation, reasons)
+    best = min(proved, key=lambda name: proved[name])
+    label = LABELS[best] if best != "pld" else f"{LABELS[best]}, interval {pld.reported_interval(composition, delta):g}"
+    return PrivacyValue(epsilon=proved[best], delta=delta, status="proved", accountant=label, neighboring_relation=relation)
+
+
+def epsilon_poisson_gaussian(noise_multiplier: float, sample_rate: float, steps: int, delta: float) -> dict[str, Any]:
+    """Epsilon of DP-SGD under add/remove: `gdp` (approximation), `rdp`, `pld` and `bound`, the smallest proved one.
+
+    Values are floats, `{"refused": reason}` where an accountant has none.
+    """
+    step = dp_event.PoissonSampledDpEvent(sample_rate, dp_event.GaussianDpEvent(noise_multiplier))
+    stages = [Stage("DP-SGD", step, "per_step", steps, sampling="Poisson")]
+    return {**accountant_values(stages, delta), "bound": proved_bound(stages, delta).epsilon}
+
+
+def _accountants() -> Mapping[str, Any]:
+    return {"gdp": gdp.epsilon, "rdp": rdp.epsilon, "pld": pld.epsilon}
+
+
+def _value_or_refusal(accountant: Any, composition: Composition, delta: float) -> float | Refusal:
+    try:
+        return float(accountant(composition, delta))
+    except RefusedError as error:
+        return {"refused": str(error)}
+
+
+def _unproved(event: dp_event.DpEvent) -> own.UnprovedDpEvent | None:
+    """The first refuted leaf, else the first that is not proved."""
+    found = [leaf for leaf, _ in leaves(event) if isinstance(leaf, own.UnprovedDpEvent)]
+    return next((leaf for leaf in found if leaf.status == "refuted"), found[0] if found else None)
+
+
+def _is_finite(stage: Stage, relation: Relation) -> bool:
+    try:
+        return all(not getattr(mechanism, "reason", "") for mechanism in mechanisms(stage.total(), relation))
+    except RefusedError:
+        return False
+
+
+def _infinite(delta: float, relation: Relation, reason: str, status: Status = "not_proved") -> PrivacyValue:
+    return PrivacyValue(epsilon=math.inf, delta=delta, status=status, neighboring_relation=relation, reason=reason)

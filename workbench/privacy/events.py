@@ -1,0 +1,219 @@
+"""Events of our own beside those of dp-accounting, their JSON form, and what each costs a record that is made null."""
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import attr
+from dp_accounting import dp_event
+
+from workbench.errors import WorkbenchError
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class FixedBatchGaussianDpEvent(dp_event.DpEvent):
+    """A Gaussian release of a batch of fixed size, drawn afresh without replacement, unordered and without index or label.
+
+    Attributes:
+        num_records: n, public.
+        batch_size: m <= n records a step.
+        noise_multiplier: noise standard deviation over the replace-one distance of one record, 1/mu.
+
+    Holds under REPLACE_ONE, and under REPLACE_SPECIAL where the null record is drawn and counted like any other. The
+    noise multiplier is not doubled there: in the amplified form the record swapped in is still the full distance away.
+    Source: Dong, Roth and Su (2022), Theorem 4.2; Balle, Barthe and Gaboardi (2018).
+    """
+
+    num_records: int
+    batch_size: int
+    noise_multiplier: float
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class ReplaceOneGaussianDpEvent(dp_event.DpEvent):
+    """One Gaussian release, exactly 1/noise_multiplier-GDP under REPLACE_ONE.
+
+    Attributes:
+        noise_multiplier: noise standard deviation over the replace-one distance.
+        zero_out_ratio: distance from a record to the null record over the replace-one distance; one half where the null
+            record maps to the centre (a zero embedding), one where it is just another record.
+    """
+
+    noise_multiplier: float
+    zero_out_ratio: float = 0.5
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class RealisedBatchSizeDpEvent(dp_event.DpEvent):
+    """A Poisson-sampled noisy sum of clipped vectors, divided by the realised batch size instead of its expectation.
+
+    Attributes:
+        sampling_probability: q, the chance of every record to be drawn.
+        noise_multiplier: noise standard deviation over the clipping norm, before the division.
+
+    The quotient lets the batch's size and the other records scale the output, so the usual amplification fails. Under
+    REPLACE_SPECIAL the null record is drawn and counted with a zero vector: given the whole drawn set both outputs have the
+    same divisor, hence differ by 1/noise_multiplier standard deviations if the record was drawn and not at all otherwise.
+    Releasing the drawn set as well can only help the adversary, which proves
+        delta(eps) <= q delta_mu(eps) with mu = 1/noise_multiplier, eps >= 0, in both directions.
+    Under the other relations the noise scale itself depends on the record and the loss grows with the dimension: refused.
+    """
+
+    sampling_probability: float
+    noise_multiplier: float
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class UnprovedDpEvent(dp_event.DpEvent):
+    """A release without a finite epsilon: `not_proved` (no proof is known) or `refuted` (provably none exists)."""
+
+    reason: str
+    status: Literal["not_proved", "refuted"] = "not_proved"
+
+
+OWN_EVENTS: dict[str, type[dp_event.DpEvent]] = {
+    "FixedBatchGaussianDpEvent": FixedBatchGaussianDpEvent,
+    "ReplaceOneGaussianDpEvent": ReplaceOneGaussianDpEvent,
+    "RealisedBatchSizeDpEvent": RealisedBatchSizeDpEvent,
+    "UnprovedDpEvent": UnprovedDpEvent,
+}
+
+EVENTS: dict[str, type[dp_event.DpEvent]] = {
+    "NoOpDpEvent": dp_event.NoOpDpEvent,
+    "NonPrivateDpEvent": dp_event.NonPrivateDpEvent,
+    "UnsupportedDpEvent": dp_event.UnsupportedDpEvent,
+    "RandomizedResponseDpEvent": dp_event.RandomizedResponseDpEvent,
+    "GaussianDpEvent": dp_event.GaussianDpEvent,
+    "LaplaceDpEvent": dp_event.LaplaceDpEvent,
+    "DiscreteLaplaceDpEvent": dp_event.DiscreteLaplaceDpEvent,
+    "SelfComposedDpEvent": dp_event.SelfComposedDpEvent,
+    "ComposedDpEvent": dp_event.ComposedDpEvent,
+    "PoissonSampledDpEvent": dp_event.PoissonSampledDpEvent,
+    "SampledWithReplacementDpEvent": dp_event.SampledWithReplacementDpEvent,
+    "SampledWithoutReplacementDpEvent": dp_event.SampledWithoutReplacementDpEvent,
+    "SingleEpochTreeAggregationDpEvent": dp_event.SingleEpochTreeAggregationDpEvent,
+    "RepeatAndSelectDpEvent": dp_event.RepeatAndSelectDpEvent,
+    "MixtureOfGaussiansDpEvent": dp_event.MixtureOfGaussiansDpEvent,
+    "ZCDpEvent": dp_event.ZCDpEvent,
+    "TruncatedSubsampledGaussianDpEvent": dp_event.TruncatedSubsampledGaussianDpEvent,
+    **OWN_EVENTS,
+}
+
+
+def event_to_json(event: dp_event.DpEvent) -> dict[str, Any]:
+    """The event as plain JSON: `{"type": class name, field: value, ..}`.
+
+    A nested event is such an object again, a list a list; a float that JSON has no number for is "inf" or "-inf". The names
+    of types are those of `EVENTS`. `event_from_json` gives back an equal event.
+    """
+    name = type(event).__name__
+    if name not in EVENTS or type(event) is not EVENTS[name]:
+        raise WorkbenchError(f"Expected an event of one of the types {', '.join(EVENTS)}; got {name}.")
+    fields = {field.name: _value_to_json(getattr(event, field.name)) for field in attr.fields(type(event))}
+    return {"type": name, **fields}
+
+
+def event_from_json(value: dict[str, Any]) -> dp_event.DpEvent:
+    """The event whose `event_to_json` is `value`; unknown types and fields are refused by name."""
+    name = value.get("type") if isinstance(value, dict) else None
+    if name not in EVENTS:
+        raise WorkbenchError(f"Unknown event type {name!r}. Choose one of: {', '.join(EVENTS)}.")
+    fields = {key: _value_from_json(item) for key, item in value.items() if key != "type"}
+    try:
+        return EVENTS[name](**fields)
+    except TypeError as error:
+        raise WorkbenchError(f"Expected the fields of {name}, got {sorted(fields)}: {error}.") from error
+
+
+def _value_to_json(value: Any) -> Any:
+    if isinstance(value, dp_event.DpEvent):
+        return event_to_json(value)
+    if isinstance(value, (list, tuple)):
+        return [_value_to_json(item) for item in value]
+    if hasattr(value, "item"):
+        return _value_to_json(value.item())
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+def _value_from_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return event_from_json(value)
+    if isinstance(value, list):
+        return [_value_from_json(item) for item in value]
+    return float(value) if value in ("inf", "-inf") else value
+
+
+def zero_out(event: dp_event.DpEvent) -> dp_event.DpEvent | None:
+    """The event of the same release under REPLACE_SPECIAL (one record made null), or None where none is known.
+
+    A Poisson-sampled Gaussian stays what it is; a replace-one Gaussian has its distance times `zero_out_ratio`; a composed
+    event has a form where all its parts have one.
+    """
+    form = ZERO_OUT_FORMS.get(type(event))
+    return form(event) if form else None
+
+
+def effective_noise_multiplier(event: dp_event.DpEvent) -> float | None:
+    """Noise multiplier of the single Gaussian equal to a composition of Gaussians; None for any other event."""
+    if isinstance(event, dp_event.GaussianDpEvent):
+        return event.noise_multiplier
+    if isinstance(event, dp_event.SelfComposedDpEvent):
+        inner = effective_noise_multiplier(event.event)
+        return None if inner is None or event.count < 1 else inner / math.sqrt(event.count)
+    if isinstance(event, dp_event.ComposedDpEvent) and event.events:
+        inner = [effective_noise_multiplier(part) for part in event.events]
+        known = [sigma for sigma in inner if sigma is not None]
+        if len(known) < len(inner):
+            return None
+        return 0.0 if 0.0 in known else 1.0 / math.sqrt(sum(sigma**-2 for sigma in known))
+    return None
+
+
+def _itself(event: dp_event.DpEvent) -> dp_event.DpEvent:
+    return event
+
+
+def _zero_out_composed(event: Any) -> dp_event.DpEvent | None:
+    parts = [zero_out(part) for part in event.events]
+    forms = [part for part in parts if part is not None]
+    return dp_event.ComposedDpEvent(forms) if len(forms) == len(parts) else None
+
+
+def _zero_out_self_composed(event: Any) -> dp_event.DpEvent | None:
+    form = zero_out(event.event)
+    return None if form is None else dp_event.SelfComposedDpEvent(form, event.count)
+
+
+def _zero_out_poisson(event: Any) -> dp_event.DpEvent | None:
+    known = effective_noise_multiplier(event.event) is not None or isinstance(event.event, dp_event.LaplaceDpEvent)
+    return event if known else None
+
+
+def _zero_out_without_replacement(event: Any) -> dp_event.DpEvent | None:
+    sigma = effective_noise_multiplier(event.event)
+    return None if sigma is None else FixedBatchGaussianDpEvent(event.source_dataset_size, event.sample_size, sigma / 2)
+
+
+def _zero_out_replace_one(event: Any) -> dp_event.DpEvent:
+    return dp_event.GaussianDpEvent(event.noise_multiplier / event.zero_out_ratio)
+
+
+ZERO_OUT_FORMS: dict[type, Callable[[Any], dp_event.DpEvent | None]] = {
+    dp_event.NoOpDpEvent: _itself,
+    dp_event.NonPrivateDpEvent: _itself,
+    dp_event.RandomizedResponseDpEvent: _itself,
+    dp_event.GaussianDpEvent: _itself,
+    dp_event.LaplaceDpEvent: _itself,
+    dp_event.DiscreteLaplaceDpEvent: _itself,
+    dp_event.MixtureOfGaussiansDpEvent: _itself,
+    dp_event.SingleEpochTreeAggregationDpEvent: _itself,
+    FixedBatchGaussianDpEvent: _itself,
+    RealisedBatchSizeDpEvent: _itself,
+    ReplaceOneGaussianDpEvent: _zero_out_replace_one,
+    dp_event.ComposedDpEvent: _zero_out_composed,
+    dp_event.SelfComposedDpEvent: _zero_out_self_composed,
+    dp_event.PoissonSampledDpEvent: _zero_out_poisson,
+    dp_event.SampledWithoutReplacementDpEvent: _zero_out_without_replacement,
+}

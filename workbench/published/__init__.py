@@ -1,0 +1,39 @@
+"""The papers' printed results as data, each with its source, protocol and printed epsilon."""
+
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+_WHAT = ("source", "table", "method", "method_id", "variant", "dataset", "resolution")
+COLUMNS = (*_WHAT, "epsilon", "delta", "public_data", "metric", "value", "std", "note")
+
+
+@cache
+def _table() -> pd.DataFrame:
+    path = Path(__file__).with_name("published_results.csv")
+    frame = pd.read_csv(path, dtype={"source": str, "method": str, "variant": str, "note": str})
+    frame["public_data"] = frame["public_data"].eq("yes")
+    for column in ("variant", "note"):
+        frame[column] = frame[column].fillna("")
+    return frame.loc[:, list(COLUMNS)]
+
+
+def load_published(dataset: str | None = None, metric: str | None = None) -> pd.DataFrame:
+    """A copy of the published rows, all of them or those of one dataset or metric.
+
+    Columns are `COLUMNS`. `epsilon` is the number the source prints (inf where it trained without privacy), with the
+    source's own meaning: `note` says where that is not an (epsilon, delta) guarantee. Accuracies and privacy scores are
+    fractions; `std` and `delta` are NaN where none is printed.
+    """
+    frame = _table()
+    if dataset is not None:
+        frame = frame.loc[frame["dataset"] == dataset]
+    if metric is not None:
+        frame = frame.loc[frame["metric"] == metric]
+    return frame.reset_index(drop=True)
+
+
+def published_datasets() -> list[str]:
+    """Names of the datasets that have a published row, in alphabetical order."""
+    return sorted(_table()["dataset"].unique())

@@ -1,0 +1,175 @@
+"""One attempt at a run inside the worker: data, state, ledger, the loop, checkpoints, and the end."""
+
+import errno
+import os
+import sqlite3
+import time
+from typing import Any
+
+import torch
+
+from workbench import experiment
+from workbench.errors import WorkbenchError
+from workbench.privacy.ledger import Ledger
+from workbench.runs.folder import RunFolder, erase
+from workbench.runs.heartbeat import Progress, StopSignal
+from workbench.runs.recorder import MetricsWriter, Previews, SpentEpsilon
+from workbench.runs.store import RunStore
+from workbench.runs.values import Run
+from workbench.training.randomness import Randomness
+from workbench.training.state import PerformanceSettings, load_saved, save_atomically
+
+CHECKPOINT_SECONDS = 30.0
+CHECKPOINT_SHARE = 20.0  # checkpoints take at most one part in this of the time
+
+
+class Fitting:
+    """Everything one attempt holds. The first checkpoint, and with it the noise key, is on the disk before the first step."""
+
+    def __init__(self, run: Run, progress: Progress, stop: StopSignal) -> None:
+        self.id, self.attempt = run.id, run.attempt
+        self.progress, self.stop = progress, stop
+        self.folder, self.ledger = RunFolder(run.id), Ledger()
+        self.plan = experiment.Plan.model_validate(run.plan)
+        self.dataset = experiment.load(run.dataset)
+        if self.dataset.fingerprint != run.fingerprint:
+            raise WorkbenchError(f"The records of {run.dataset} are no longer those this run was planned for. Start a new run.")
+        performance = PerformanceSettings.model_validate(run.performance)
+        if performance.num_threads:
+            torch.set_num_threads(performance.num_threads)
+        self.method = self.plan.build()
+        self.stages = self.method.stages(self.plan.facts)
+        self.state = experiment.new_state(self.plan, performance, run.seed, self._spend)
+        self.ledger.open_run(run.id, run.fingerprint, run.dataset, run.method, self.stages, run.delta)
+        self._environment = environment()
+
+    def run(self) -> dict[str, Any]:
+        """Train from wherever the run stands; returns the fields to record."""
+        if self.folder.model.exists() and not self.folder.checkpoint.exists():
+            return self._outcome("done")  # a former attempt ended between erasing its key and saying so
+        self._restore()
+        self._prepare_counts()
+        self._write_checkpoint()
+        self._announce()
+        if not self.stop:
+            self._train()
+        if self.stop.taken_over:
+            return {"state": "lost"}
+        if self.stop.cancelled and not self._complete:
+            self._write_checkpoint()
+            return self._outcome("cancelled")
+        return self._finish()
+
+    def _announce(self) -> None:
+        """Show the run as running, unless it was cancelled while it was loading."""
+        try:
+            begins = {"started": time.time(), "resumed_at": self.progress.step}
+            RunStore().change(self.id, {"starting"}, "run", state="running", **begins)
+        except WorkbenchError:
+            self.stop.cancelled = True
+
+    def _restore(self) -> None:
+        """Take over the last checkpoint, if there is one; steps that cannot be repeated exactly get fresh noise and are counted again."""
+        charged = {spending.stage: spending.charged for spending in self.ledger.spent(self.id)}
+        if not self.folder.checkpoint.exists():
+            if any(charged.values()):
+                raise WorkbenchError("This run has spent privacy, and its checkpoint is gone. Clone it and train the clone.")
+            return
+        saved = load_saved(self.folder.checkpoint)
+        self.state.restore(saved["state"])
+        if saved["environment"] == self._environment:
+            return
+        for stage in self.stages:
+            replayed = charged[stage.name] - self.state.steps.get(stage.name, 0)
+            if stage.spent != "free" and replayed > 0:
+                self.ledger.charge_again(self.id, stage.name, replayed)
+                print(f"The environment changed: {replayed} steps of {stage.name} are drawn anew and counted again.", flush=True)
+        if self.state.randomness.releasable:
+            self.state.randomness = Randomness.fresh()
+
+    def _prepare_counts(self) -> None:
+        spent = self.ledger.spent(self.id)
+        charged = {spending.stage: spending.charged for spending in spent}
+        again = {spending.stage: spending.charged_again for spending in spent}
+        self._epsilon = SpentEpsilon(self.stages, self.plan.delta, self.plan.bound.epsilon, charged, again)
+        self._update_progress("")
+
+    def _spend(self, stage: str, step: int) -> None:
+        """What the method calls before a paid step: durable in the ledger before it returns."""
+        try:
+            self.ledger.charge(self.id, stage, step)
+        except sqlite3.Error as error:
+            raise WorkbenchError(f"The ledger could not be written ({error}), so the step was not taken. Free space and resume.") from error
+        self.progress.epsilon_spent = self._epsilon.cover(stage, step)
+
+    def _train(self) -> None:
+        metrics, previews = MetricsWriter(self.folder), Previews(self.folder, self.method, self.state)
+        for step in experiment.fit(self.plan, self.dataset, self.state):
+            self._update_progress(step.stage)
+            metrics.add(step, self.progress.step)
+            if self.stop:
+                return
+            if time.monotonic() >= self._next_checkpoint:
+                self._write_checkpoint()
+            previews.draw_if_due()
+        previews.draw()
+
+    def _update_progress(self, stage: str) -> None:
+        self.progress.stage = stage or self.progress.stage
+        self.progress.step = sum(min(stage.steps, self.state.steps.get(stage.name, 0)) for stage in self.stages)
+        self.progress.epsilon_spent = self._epsilon.value
+
+    @property
+    def _complete(self) -> bool:
+        return all(self.state.steps.get(stage.name, 0) >= stage.steps for stage in self.stages)
+
+    def _write_checkpoint(self) -> None:
+        """Save the state, noise key included; a failed write leaves the checkpoint before it and no half-written key."""
+        began = time.monotonic()
+        try:
+            save_atomically({"state": self.state.checkpoint(), "environment": self._environment}, self.folder.checkpoint)
+        except (OSError, RuntimeError) as error:
+            erase(self.folder.checkpoint.with_name(self.folder.checkpoint.name + ".partial"))
+            raise WorkbenchError(
+                f"The checkpoint could not be written: {_why(error)}. Free space and resume from the one before."
+            ) from error
+        now = time.monotonic()
+        interval = float(os.environ.get("WORKBENCH_CHECKPOINT_SECONDS", CHECKPOINT_SECONDS))
+        self._next_checkpoint = now + max(interval, CHECKPOINT_SHARE * (now - began))
+
+    def _finish(self) -> dict[str, Any]:
+        """Write the released and the private weights, then erase the noise key: nothing but its noise remains of it."""
+        save_atomically(self.state.part(self.method.released), self.folder.model)
+        if self.method.kept_private:
+            save_atomically(self.state.part(self.method.kept_private), self.folder.private)
+        self.folder.erase_checkpoint()
+        self.ledger.close_run(self.id)
+        return self._outcome("done")
+
+    def _outcome(self, state: str) -> dict[str, Any]:
+        """The fields of a run that ended: what it spent exactly, and a bound that covers steps counted twice."""
+        spent = self.ledger.epsilon_spent(self.id, self.plan.delta)
+        self.progress.epsilon_spent = spent.epsilon
+        again = any(spending.charged_again for spending in self.ledger.spent(self.id))
+        changed = {"bound": spent} if again and state == "done" else {}
+        return {"state": state, "epsilon_spent": spent.epsilon, **changed}
+
+
+def environment() -> dict[str, Any]:
+    """What a step's result depends on beside its noise: with all of it equal, a replayed step repeats itself bit for bit."""
+    return {
+        "torch": str(torch.__version__),
+        "cpu": torch.backends.cpu.get_cpu_capability(),
+        "threads": torch.get_num_threads(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "",
+    }
+
+
+def _why(error: Exception) -> str:
+    """The reason of a failed write in words."""
+    chain: BaseException | None = error
+    while chain is not None:
+        if isinstance(chain, OSError) and chain.errno:
+            return f"{os.strerror(chain.errno)} ({errno.errorcode[chain.errno]})"
+        chain = chain.__cause__ or chain.__context__
+    return str(error)

@@ -1,0 +1,99 @@
+"""The folder of a run: where each of its files lies, and how the plain ones are read."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from workbench.home import home
+from workbench.runs.values import check_run_id
+
+TAIL_BYTES = 64 * 1024
+
+
+class RunFolder:
+    """Paths of one run's files. `checkpoint` holds the noise key; `private` and `metrics` may never leave the room."""
+
+    def __init__(self, run_id: str) -> None:
+        self.path = home() / "runs" / check_run_id(run_id)
+        self.plan = self.path / "plan.json"
+        self.metrics = self.path / "metrics.jsonl"
+        self.log = self.path / "log.txt"
+        self.checkpoint = self.path / "checkpoint.pt"
+        self.model = self.path / "model.pt"
+        self.private = self.path / "private.pt"
+        self.previews = self.path / "previews"
+        self.samples = self.path / "samples"
+        self.evaluation = self.path / "evaluation.json"
+
+    def create(self) -> None:
+        """Make the folder, readable by its owner alone."""
+        for path in (self.path, self.previews, self.samples):
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def remove(self) -> None:
+        """Erase the noise key, then everything else."""
+        self.erase_checkpoint()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def erase_checkpoint(self) -> None:
+        """Overwrite and remove the checkpoint and any half-written one, and with them the noise key."""
+        for path in (self.checkpoint, self.checkpoint.with_name(self.checkpoint.name + ".partial")):
+            erase(path)
+
+    def log_tail(self, lines: int = 20) -> str:
+        """The last lines of the log; empty if there is none."""
+        return "\n".join(_tail(self.log).splitlines()[-lines:])
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """One dict a recorded step, in order of the step; a step replayed after a resume counts once, as last recorded.
+
+        Keys: `stage`, `stage_step`, `step` (over all stages), `loss` (mean since the line before, or None), `seconds`
+        (since the attempt began), `private` (may not leave the room).
+        """
+        if not self.metrics.exists():
+            return []
+        lines = self.metrics.read_text().splitlines()
+        rows = [row for row in map(_parsed, lines) if row is not None]
+        latest = {row["step"]: row for row in rows}
+        return [latest[step] for step in sorted(latest)]
+
+    def preview(self) -> Path | None:
+        """The latest preview (a PNG of images, a CSV of table rows), or None."""
+        found = sorted(self.previews.glob("latest.*"))
+        return found[0] if found else None
+
+
+def erase(path: Path) -> None:
+    """Overwrite a file with zeros, flush them to the disk, and remove it; nothing happens if there is none."""
+    if not path.exists():
+        return
+    with path.open("r+b") as file:
+        file.write(bytes(path.stat().st_size))
+        file.flush()
+        os.fsync(file.fileno())
+    path.unlink()
+
+
+def write_text_atomically(path: Path, text: str) -> None:
+    """Write `text` so that a reader sees the old file or the new one."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    temporary.write_text(text)
+    os.replace(temporary, path)
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    """A line of the metrics, or None for one that a crash or a writer at work cut short."""
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError:
+        return None
+
+
+def _tail(path: Path) -> str:
+    if not path.exists():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        return file.read().decode(errors="replace")

@@ -1,0 +1,160 @@
+"""Recipes: the exact configuration behind every number that the README shows, as JSON files that one command runs."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workbench.errors import WorkbenchError
+from workbench.serialization import jsonable
+
+
+class RecipeRun(BaseModel):
+    """One line of a recipe: what to train, how often, and with how many samples to measure it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(description="What the line is called in the table.")
+    method: str
+    dataset: str
+    epsilon: float | None = Field(default=None, gt=0)
+    delta: float | None = Field(default=None, gt=0, lt=1)
+    preset: str = "default"
+    target: Literal["bound", "claim"] = "bound"
+    settings: dict[str, Any] = Field(default_factory=dict, description="Fields of the configuration, by dotted name.")
+    performance: dict[str, Any] = Field(default_factory=dict)
+    repeats: int = Field(default=1, ge=1, description="Independent runs; each draws its own noise.")
+    seeds: tuple[int, ...] = Field(default=(), description="In the place of repeats: one seeded, not releasable run each.")
+    num_samples: int | None = Field(default=None, ge=2)
+    metrics: tuple[str, ...] | None = None
+
+    @property
+    def all_seeds(self) -> Sequence[int | None]:
+        """A seed a run; None draws the noise key from the operating system."""
+        return self.seeds or (None,) * self.repeats
+
+
+class Recipe(BaseModel):
+    """A title, a sentence, and the runs to make."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    description: str = ""
+    runs: tuple[RecipeRun, ...] = Field(min_length=1)
+
+
+def load_recipe(name_or_path: str) -> Recipe:
+    """A recipe from a file, or from recipes/NAME.json of the checkout."""
+    path = _find(name_or_path)
+    try:
+        return Recipe.model_validate_json(path.read_text())
+    except ValidationError as error:
+        detail = error.errors()[0]
+        place = ".".join(str(part) for part in detail["loc"])
+        raise WorkbenchError(f"{path} is not a recipe: {place or 'file'}: {detail['msg']}.") from None
+
+
+def recipe_names() -> list[str]:
+    """The names of the recipes in recipes/ of the checkout."""
+    return sorted(path.stem for path in _folder().glob("*.json"))
+
+
+def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], None] | None = None) -> Iterator[dict[str, Any]]:
+    """Plan, train, sample and evaluate every run of a recipe in order; one plain dict a run as soon as it is measured.
+
+    Keys: `name`, `run`, `seed`, `claim`, `bound`, `seconds` (training), `evaluation`. `reuse` takes finished runs with the
+    same plan, dataset and seed, each once, in the place of new ones. A run that fails ends the recipe with its error.
+    """
+    lines = [(line, seed) for line in recipe.runs for seed in line.all_seeds]
+    used: set[str] = set()
+    for number, (line, seed) in enumerate(lines):
+        result = _make(line, seed, used if reuse else None, _part(progress, number, len(lines)))
+        used.add(result["run"])
+        yield result
+
+
+def table(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row a line of the recipe: mean and spread (standard deviation) of every measure over its runs, ceiling and epsilon 0."""
+    names = list(dict.fromkeys(result["name"] for result in results))
+    return [row for name in names for row in _rows(name, [result for result in results if result["name"] == name])]
+
+
+def _rows(name: str, results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    import statistics
+
+    rows = []
+    for metric in [found["name"] for found in results[0]["evaluation"]["results"]]:
+        measured = [found for result in results for found in result["evaluation"]["results"] if found["name"] == metric]
+        values = [float(found["value"]) for found in measured]
+        rows.append(
+            {
+                "line": name,
+                "bound": float(results[0]["bound"]["epsilon"]),
+                "measure": metric,
+                "mean": statistics.fmean(values),
+                "spread": statistics.stdev(values) if len(values) > 1 else None,
+                "runs": len(values),
+                "epsilon 0": measured[0]["epsilon_zero"],
+                "ceiling": measured[0]["ceiling"],
+            }
+        )
+    return rows
+
+
+def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Callable[[float], None]) -> dict[str, Any]:
+    from workbench import experiment
+    from workbench.runs import local, results
+    from workbench.runs.store import RunStore
+    from workbench.training.state import PerformanceSettings
+
+    dataset = experiment.load(line.dataset)
+    plan = experiment.make_plan(
+        line.method,
+        dataset.facts,
+        epsilon=line.epsilon,
+        delta=line.delta,
+        preset=line.preset,
+        overrides=line.settings,
+        target=line.target,
+    )
+    run = None if used is None else _finished_before(plan, dataset.fingerprint, seed, used)
+    if run is None:
+        performance = PerformanceSettings.model_validate(line.performance)
+        run = local.launch(plan, line.dataset, performance=performance, seed=seed, loaded=dataset)
+    run = local.wait(run.id, progress=lambda now: progress(0.8 * now.step / max(1, now.steps)))
+    if run.state != "done":
+        raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
+    evaluation = results.evaluate_run(run.id, line.num_samples, metrics=line.metrics, progress=lambda share: progress(0.8 + 0.2 * share))
+    run = RunStore().get(run.id)
+    values = {"name": line.name, "run": run.id, "seed": seed, "claim": run.claim, "bound": run.bound, "seconds": run.seconds_running}
+    return {**jsonable(values), "evaluation": evaluation}
+
+
+def _finished_before(plan: Any, fingerprint: str, seed: int | None, used: set[str]) -> Any:
+    from workbench.runs.store import RunStore
+
+    wanted = jsonable(plan)
+    found = RunStore().list(state="done", method=plan.method)
+    same = [run for run in found if (run.plan, run.fingerprint, run.seed) == (wanted, fingerprint, seed) and run.id not in used]
+    return same[-1] if same else None
+
+
+def _part(progress: Callable[[float], None] | None, number: int, count: int) -> Callable[[float], None]:
+    return lambda share: None if progress is None else progress((number + share) / count)
+
+
+def _folder() -> Path:
+    import workbench
+
+    return Path(workbench.__file__).parent.parent / "recipes"
+
+
+def _find(name_or_path: str) -> Path:
+    path = Path(name_or_path)
+    if path.is_file():
+        return path
+    if name_or_path in recipe_names():
+        return _folder() / f"{name_or_path}.json"
+    raise WorkbenchError(f"Unknown recipe {name_or_path!r}. Give a file, or one of: {', '.join(recipe_names()) or 'none'}.")

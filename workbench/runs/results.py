@@ -1,0 +1,260 @@
+"""Step 4 for a finished run: samples, evaluation and neighbours, each made when first asked for and kept in its folder."""
+
+import fcntl
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.datasets.base import Records
+from workbench.errors import WorkbenchError, choose
+from workbench.methods.base import Method, SampleRequest
+from workbench.privacy.ledger import Ledger
+from workbench.runs.folder import RunFolder, write_text_atomically
+from workbench.runs.sample_files import read_records, write_records
+from workbench.runs.store import RunStore
+from workbench.runs.values import Run
+from workbench.serialization import dumps
+
+if TYPE_CHECKING:
+    from workbench.datasets import Dataset
+    from workbench.evaluation.neighbours import Neighbours
+    from workbench.training.state import State
+
+SAMPLE_CHUNK = 500
+MOST_SAMPLES = 10_000  # default number of samples: as many as training records, at most this
+DEFAULT_NEIGHBOURS = 5
+
+ProgressFunction = Callable[[float], None]
+
+
+def default_num_samples(run: Run) -> int:
+    """As many samples as training records, at most 10 000."""
+    return min(int(run.plan["num_records"]), MOST_SAMPLES)
+
+
+def sample_run(run_id: str, num_samples: int | None = None, progress: ProgressFunction | None = None) -> Records:
+    """The first `num_samples` samples of a finished run, labels in turn; kept, so that a sample's index always means the same.
+
+    `progress` gets 0..1. A sampler that touches private records charges the ledger first and raises the run's bound.
+    """
+    run = _finished(run_id)
+    wanted = default_num_samples(run) if num_samples is None else num_samples
+    if wanted < 1:
+        raise WorkbenchError(f"Expected at least 1 sample, got {wanted}.")
+    folder = RunFolder(run_id)
+    with _locked(folder.samples / "lock"):
+        kept = kept_samples(run_id)
+        if kept is None or len(kept) < wanted:
+            kept = _joined(kept, _draw(run, 0 if kept is None else len(kept), wanted, progress))
+            write_records(kept, folder.samples / "samples.npz", sample_notes(RunStore().get(run_id)))
+    return kept.take(slice(0, wanted))
+
+
+def kept_samples(run_id: str) -> Records | None:
+    """The samples made so far, or None."""
+    path = RunFolder(run_id).samples / "samples.npz"
+    return read_records(path) if path.exists() else None
+
+
+def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
+    """Samples of the model before it saw a private record (epsilon 0); None where the method has no such model."""
+    from workbench import experiment
+
+    run = _finished(run_id)
+    plan = experiment.Plan.model_validate(run.plan)
+    if not experiment.has_public_model(plan):
+        return None
+    folder = RunFolder(run_id)
+    path = folder.samples / "public.npz"
+    with _locked(folder.samples / "lock"):
+        kept = read_records(path) if path.exists() else None
+        if kept is None or len(kept) < num_samples:
+            method, state = load_model(run)
+            kept = _chunks(method, state, 0, num_samples, "public", progress)
+            write_records(kept, path, {"run": run_id, "source": "public records only", "epsilon": 0.0, "releasable": True})
+    return kept.take(slice(0, num_samples))
+
+
+def evaluate_run(
+    run_id: str,
+    num_samples: int | None = None,
+    seed: int = 0,
+    metrics: Sequence[str] | None = None,
+    progress: ProgressFunction | None = None,
+) -> dict[str, Any]:
+    """Every metric (or those named) of a finished run, as plain JSON values: `run`, `num_samples`, `seed`, `metrics`, `results`.
+
+    Kept in evaluation.json, and measured again only if the request differs. Metrics against private records may not leave
+    the room: each result says so in `releasable`.
+    """
+    from workbench import evaluation, experiment
+
+    run = _finished(run_id)
+    count = default_num_samples(run) if num_samples is None else num_samples
+    request = {"run": run_id, "num_samples": count, "seed": seed, "metrics": None if metrics is None else list(metrics)}
+    kept = kept_evaluation(run_id)
+    if kept is not None and all(kept[name] == value for name, value in request.items()):
+        return kept
+    measured = _part(progress, 0.5, 1.0)
+    results = evaluation.evaluate(
+        sample_run(run_id, count, _part(progress, 0.0, 0.3)),
+        experiment.load(run.dataset),
+        public_samples=public_samples(run_id, count, _part(progress, 0.3, 0.5)),
+        public=public_dataset(run),
+        metrics=metrics,
+        seed=seed,
+        progress=None if measured is None else lambda _metric, share: measured(share),
+    )
+    text = dumps({**request, "results": results}, indent=2)
+    write_text_atomically(RunFolder(run_id).evaluation, text)
+    return json.loads(text)
+
+
+def kept_evaluation(run_id: str) -> dict[str, Any] | None:
+    """The evaluation made last, or None."""
+    path = RunFolder(run_id).evaluation
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def neighbours_run(
+    run_id: str,
+    features: str = "pixels",
+    k: int = DEFAULT_NEIGHBOURS,
+    num_samples: int | None = None,
+    progress: ProgressFunction | None = None,
+) -> "Neighbours":
+    """The k nearest training records and the nearest held-out record of every sample; private, kept in the run's folder."""
+    from workbench import experiment
+    from workbench.evaluation import FEATURES, Neighbours, feature_space, find_neighbours
+
+    choose(features, FEATURES, "feature space")
+    run = _finished(run_id)
+    samples = sample_run(run_id, num_samples, _part(progress, 0.0, 0.4))
+    path = RunFolder(run_id).samples / f"neighbours-{features}-{k}-{len(samples)}.npz"
+    if path.exists():
+        with np.load(path, allow_pickle=False) as file:
+            return Neighbours(str(file["features"]), *(file[name] for name in NEIGHBOUR_ARRAYS))
+    dataset = experiment.load(run.dataset)
+    space = feature_space(features, dataset, public_dataset(run))
+    found = find_neighbours(samples, dataset, space, k, _part(progress, 0.4, 1.0))
+    arrays = {name: getattr(found, name) for name in NEIGHBOUR_ARRAYS}
+    np.savez(path, features=np.array(found.features), **arrays)
+    return found
+
+
+NEIGHBOUR_ARRAYS = ("indices", "distances", "held_out_indices", "held_out_distances")
+
+
+def public_dataset(run: Run) -> "Dataset | None":
+    """The public dataset that the run's method pre-trains on, at the records' shape; None where it uses none."""
+    from workbench import datasets, experiment
+
+    plan = experiment.Plan.model_validate(run.plan)
+    method = plan.build()
+    if method.public_dataset is None:
+        return None
+    return datasets.public_records(method.public_dataset, plan.facts.shape, getattr(method.config, "public_records", None))
+
+
+def load_model(run: Run) -> tuple[Method, "State"]:
+    """The method of a finished run and a state with its trained weights; the sampling randomness is new, or the seed's."""
+    from workbench import experiment
+    from workbench.training.state import PerformanceSettings, load_saved
+
+    plan = experiment.Plan.model_validate(run.plan)
+    state = experiment.new_state(plan, PerformanceSettings.model_validate(run.performance), run.seed)
+    folder = RunFolder(run.id)
+    for path in (folder.model, folder.private):
+        if path.exists():
+            state.load_part(load_saved(path))
+    return plan.build(), state
+
+
+def sample_notes(run: Run) -> dict[str, Any]:
+    """What goes with exported samples: where they come from, at what epsilon, and whether they may leave the room."""
+    return {
+        "run": run.id,
+        "method": run.method,
+        "dataset": run.dataset,
+        "bound": run.bound,
+        "claim": run.claim,
+        "claim_only": run.claim_only,
+        "releasable": run.releasable,
+    }
+
+
+def _draw(run: Run, start: int, stop: int, progress: ProgressFunction | None) -> Records:
+    """Samples `start` to `stop` of a run; what the sampler spends itself is charged before it starts."""
+    method, state = load_model(run)
+    stages = [stage for stage in method.sampling_stages(state.facts, SampleRequest(stop - start)) if stage.spent != "free"]
+    if not stages:
+        return _chunks(method, state, start, stop, "model", progress)
+    ledger, entry = Ledger(), f"{run.id}-samples-{start}"
+    ledger.open_run(entry, run.fingerprint, run.dataset, run.method, stages, run.delta, purpose="sampling")
+    for stage in stages:
+        ledger.charge(entry, stage.name, stage.steps)
+    drawn = method.sample(state, _request(method, state, start, stop, "model"))
+    ledger.close_run(entry)
+    _raise_bound(run, ledger)
+    return drawn
+
+
+def _raise_bound(run: Run, ledger: Ledger) -> None:
+    """Set the run's bound to that of training and all sampling together."""
+    from workbench.privacy.spending import bound_of
+
+    entries = [
+        entry for entry in ledger.entries(run.fingerprint) if entry.run_id == run.id or entry.run_id.startswith(f"{run.id}-samples-")
+    ]
+    bound = bound_of([stage for entry in entries for stage in entry.paid()], run.delta)
+    RunStore().change(run.id, {"done"}, "sampled", bound=bound, epsilon_spent=bound.epsilon, releasable=run.releasable and bound.is_finite)
+
+
+def _chunks(method: Method, state: "State", start: int, stop: int, source: str, progress: ProgressFunction | None) -> Records:
+    drawn = None
+    for begin in range(start, stop, SAMPLE_CHUNK):
+        end = min(stop, begin + SAMPLE_CHUNK)
+        drawn = _joined(drawn, method.sample(state, _request(method, state, begin, end, source)))
+        if progress is not None:
+            progress((end - start) / (stop - start))
+    assert drawn is not None
+    return drawn
+
+
+def _request(method: Method, state: "State", start: int, stop: int, source: Any) -> SampleRequest:
+    """Samples `start` to `stop` with the classes in turn, from a random stream of their own."""
+    classes = state.facts.num_classes
+    labels = np.arange(start, stop, dtype=np.int64) % classes if classes else None
+    return SampleRequest(stop - start, labels, f"{source} samples from {start}", source)
+
+
+def _joined(first: Records | None, second: Records) -> Records:
+    if first is None:
+        return second
+    labels = None if first.labels is None or second.labels is None else np.concatenate([first.labels, second.labels])
+    attributes = {name: np.concatenate([values, second.attributes[name]]) for name, values in first.attributes.items()}
+    return Records(np.concatenate([first.records, second.records]), labels, attributes)
+
+
+def _finished(run_id: str) -> Run:
+    run = RunStore().get(run_id)
+    if run.state != "done":
+        raise WorkbenchError(f"Run {run_id} is {run.state}; samples are drawn from a finished run. Wait for it, or resume it.")
+    return run
+
+
+def _part(progress: ProgressFunction | None, low: float, high: float) -> ProgressFunction | None:
+    """A progress function for one part of the work."""
+    return None if progress is None else lambda share: progress(low + (high - low) * share)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock file; whoever else wants it waits."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,42 @@
+"""Samples as files: an .npz that any tool reads, and that the workbench reads back as a dataset."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.datasets.base import Records
+from workbench.serialization import dumps
+
+
+def write_records(records: Records, path: Path, notes: dict[str, Any]) -> None:
+    """Write `images` uint8 (N, H, W, C) or `rows` int64 (N, columns), `labels`, attributes, and `notes` as JSON text.
+
+    A reader sees the old file or the new one. Nothing in it needs unpickling.
+    """
+    is_image = records.records.ndim == 4
+    arrays = {"images": records.records.transpose(0, 2, 3, 1)} if is_image else {"rows": records.records}
+    if records.labels is not None:
+        arrays["labels"] = records.labels
+    arrays |= {f"attribute_{name}": values for name, values in records.attributes.items()}
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    with temporary.open("wb") as file:
+        np.savez_compressed(file, notes=np.array(dumps(notes)), **arrays)  # type: ignore[arg-type]
+    os.replace(temporary, path)
+
+
+def read_records(path: Path) -> Records:
+    """Read what `write_records` wrote."""
+    with np.load(path, allow_pickle=False) as file:
+        records = file["images"].transpose(0, 3, 1, 2) if "images" in file else file["rows"]
+        attributes = {name.removeprefix("attribute_"): file[name] for name in file.files if name.startswith("attribute_")}
+        labels = file["labels"] if "labels" in file.files else None
+        return Records(np.ascontiguousarray(records), labels, attributes)
+
+
+def read_notes(path: Path) -> dict[str, Any]:
+    """The notes of a file of samples: run, bound, claim, whether it may leave the room."""
+    with np.load(path, allow_pickle=False) as file:
+        return json.loads(str(file["notes"]))

@@ -1,0 +1,72 @@
+"""What one layer contributes to the per-record gradients of a parameter: stored, or only its norm with a way to sum it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+
+class Contribution(ABC):
+    """The per-record gradients of one parameter, as far as clipping needs them."""
+
+    squared_norms: Tensor  # (R,)
+
+    @abstractmethod
+    def weighted_sum(self, factors: Tensor) -> Tensor:
+        """The sum over records of `factors[r]` times the gradient of record r, in the parameter's shape."""
+
+    @abstractmethod
+    def erase(self, records: Tensor) -> None:
+        """Make the gradients of `records` (R,) bool zero, whatever stands there (infinities, NaN)."""
+
+
+class StoredGradient(Contribution):
+    """Per-record gradients in full, (R, *parameter.shape)."""
+
+    def __init__(self, gradient: Tensor) -> None:
+        self.gradient = gradient
+        self.squared_norms = squared_norms(gradient)
+
+    def weighted_sum(self, factors: Tensor) -> Tensor:
+        flat = self.gradient.flatten(1)
+        return torch.mv(flat.t(), factors.to(flat.dtype)).reshape(self.gradient.shape[1:])
+
+    def erase(self, records: Tensor) -> None:
+        self.gradient[records] = 0.0
+
+    def plus(self, other: "StoredGradient") -> "StoredGradient":
+        """The gradients of a parameter that is used twice."""
+        return StoredGradient(self.gradient + other.gradient)
+
+
+class DeferredGradient(Contribution):
+    """Per-record gradients known by their norms alone (a ghost norm).
+
+    The weighted sum is one ordinary weight gradient: `weight_gradient(layer_input, grad_output)` with each record's rows of
+    `grad_output` scaled by its factor.
+    """
+
+    def __init__(
+        self, norms: Tensor, layer_input: Tensor, grad_output: Tensor, weight_gradient: Callable[[Tensor, Tensor], Tensor]
+    ) -> None:
+        self.squared_norms = norms
+        self._layer_input = layer_input  # (rows, ...)
+        self._grad_output = grad_output  # (rows, ...)
+        self._weight_gradient = weight_gradient
+
+    def weighted_sum(self, factors: Tensor) -> Tensor:
+        row_factors = factors.to(self._grad_output.dtype).repeat_interleave(len(self._grad_output) // len(factors))
+        scaled = self._grad_output * row_factors.view(-1, *[1] * (self._grad_output.dim() - 1))
+        return self._weight_gradient(self._layer_input, scaled)
+
+    def erase(self, records: Tensor) -> None:
+        rows = records.repeat_interleave(len(self._grad_output) // len(records)).nonzero().flatten()
+        self._grad_output = self._grad_output.index_fill(0, rows, 0)
+        self._layer_input = self._layer_input.index_fill(0, rows, 0)
+
+
+def squared_norms(gradient: Tensor) -> Tensor:
+    """Squared Euclidean norm per record of (R, ...) gradients, in float32 at least; (R,)."""
+    half = gradient.dtype in (torch.bfloat16, torch.float16)
+    return torch.linalg.vector_norm(gradient.flatten(1), dim=1, dtype=torch.float32 if half else None).square()

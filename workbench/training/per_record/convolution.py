@@ -1,0 +1,138 @@
+"""Convolutions: all records in one grouped weight-gradient call, a call per record, or a norm from Gram matrices."""
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from workbench.training.per_record.contributions import Contribution, DeferredGradient, StoredGradient
+from workbench.training.per_record.rules import LayerRule, Pass, detached, trains
+
+LOOP_PIXELS = 400  # from 20 x 20 pixels a call per record is cheaper than one that first transposes (K, R C, H, W)
+GRAM_PIXELS = 64  # up to 8 x 8 positions a record, Gram matrices are smaller than the gradient
+
+
+class ConvolutionRule(LayerRule):
+    """Conv1d, Conv2d, Conv3d and ConvTranspose1d, 2d, 3d with stride, padding, dilation, groups and any padding mode."""
+
+    def prepare(self, layer: Any, x: Tensor) -> Tensor:
+        if not pads_outside(layer):
+            return x
+        return F.pad(x, layer._reversed_padding_repeated_twice, "constant" if layer.padding_mode == "zeros" else layer.padding_mode)
+
+    def forward(self, layer: Any, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        weight, bias = detached(layer.weight, x), detached(layer.bias, x)
+        assert weight is not None
+        return torch.convolution(x, weight, bias, *geometry(layer), layer.groups), ()
+
+    def backward(
+        self, layer: Any, x: Tensor, saved: tuple[Tensor, ...], grad_output: Tensor, needs_input: bool, now: Pass
+    ) -> tuple[Tensor | None, dict[str, Contribution]]:
+        found: dict[str, Contribution] = {}
+        if trains(layer, "bias"):
+            found["bias"] = StoredGradient(now.by_record(grad_output.flatten(2).sum(2)).sum(1))
+        if trains(layer, "weight"):
+            found["weight"] = self._weight(layer, x, grad_output, now)
+        return (input_gradient(layer, x, grad_output) if needs_input else None), found
+
+    def _weight(self, layer: Any, x: Tensor, grad_output: Tensor, now: Pass) -> Contribution:
+        if is_pointwise(layer) and now.noise_multiplicity == 1:
+            return StoredGradient(torch.bmm(grad_output.flatten(2), x.flatten(2).transpose(1, 2)).view(-1, *layer.weight.shape))
+        if now.may_defer(layer.weight) and gram_pays(layer, grad_output, now):
+            norms = gram_norms(layer, x, grad_output)
+            return DeferredGradient(norms, x, grad_output, lambda inputs, grads: weight_gradient(layer, inputs, grads))
+        if now.noise_multiplicity > 1 and grad_output[0, 0].numel() >= LOOP_PIXELS:
+            return StoredGradient(one_by_one(layer, x, grad_output, now))
+        return StoredGradient(all_at_once(layer, x, grad_output, now))
+
+
+def is_pointwise(layer: Any) -> bool:
+    """Whether the layer is a linear map of each pixel."""
+    return not layer.transposed and prod((*layer.kernel_size, *layer.stride, layer.groups)) == 1 and not any(geometry(layer)[1])
+
+
+def pads_outside(layer: Any) -> bool:
+    """Whether the padding is a copy that autograd makes before the convolution ("same", reflect, replicate, circular)."""
+    return layer.padding_mode != "zeros" or layer.padding == "same"
+
+
+def geometry(layer: Any) -> tuple[Sequence[int], Sequence[int], Sequence[int], bool, Sequence[int]]:
+    """Stride, padding, dilation, whether transposed, and output padding, as `torch.convolution` takes them."""
+    dims = len(layer.kernel_size)
+    padding = [0] * dims if pads_outside(layer) or layer.padding == "valid" else layer.padding
+    return layer.stride, padding, layer.dilation, layer.transposed, layer.output_padding
+
+
+def convolution_backward(layer: Any, x: Tensor, grad_output: Tensor, weight: Tensor, groups: int, which: int) -> Tensor:
+    """Gradient of the input (`which` 0) or of the weight (1) of the layer's convolution, with other weights and groups."""
+    mask = [which == 0, which == 1, False]
+    return torch.ops.aten.convolution_backward(grad_output, x, weight, None, *geometry(layer), groups, mask)[which]
+
+
+def input_gradient(layer: Any, x: Tensor, grad_output: Tensor) -> Tensor:
+    """The ordinary gradient of the input."""
+    return convolution_backward(layer, x, grad_output, layer.weight.detach().to(x.dtype), layer.groups, 0)
+
+
+def weight_gradient(layer: Any, x: Tensor, grad_output: Tensor) -> Tensor:
+    """The ordinary gradient of the weight, summed over all rows."""
+    return convolution_backward(layer, x, grad_output, layer.weight.detach().to(x.dtype), layer.groups, 1)
+
+
+def all_at_once(layer: Any, x: Tensor, grad_output: Tensor, now: Pass) -> Tensor:
+    """Per-record weight gradients (R, *weight.shape) from one call that sees the records as groups of (K, R C, H, W)."""
+    shape = (now.num_records, *layer.weight.shape)
+    weight = x.new_empty(()).expand(shape[0] * shape[1], *shape[2:])  # only its shape is read
+    gradient = convolution_backward(layer, as_groups(x, now), as_groups(grad_output, now), weight, now.num_records * layer.groups, 1)
+    return gradient.view(shape)
+
+
+def as_groups(values: Tensor, now: Pass) -> Tensor:
+    """(R K, C, ...) as (K, R C, ...): a view for K = 1, a copy beyond."""
+    return now.by_record(values).transpose(0, 1).flatten(1, 2)
+
+
+def one_by_one(layer: Any, x: Tensor, grad_output: Tensor, now: Pass) -> Tensor:
+    """Per-record weight gradients (R, *weight.shape) from one ordinary call per record."""
+    gradient = x.new_empty(now.num_records, *layer.weight.shape)
+    for record, (inputs, grads) in enumerate(zip(now.by_record(x), now.by_record(grad_output), strict=True)):
+        gradient[record] = weight_gradient(layer, inputs, grads)
+    return gradient
+
+
+def gram_pays(layer: Any, grad_output: Tensor, now: Pass) -> bool:
+    """Whether Gram matrices cost less than the gradients: one row a record, few positions, many channels, plain geometry."""
+    positions = prod(grad_output.shape[2:])
+    plain = isinstance(layer, nn.Conv2d) and layer.groups == 1 and not pads_outside(layer) and layer.padding != "valid"
+    plain = plain and set(layer.stride) == {1} and set(layer.dilation) == {1} and grad_output.dtype in (torch.float32, torch.float64)
+    cheap = positions <= GRAM_PIXELS and 2 * positions <= min(layer.in_channels, layer.out_channels) * prod(layer.kernel_size)
+    return now.noise_multiplicity == 1 and plain and cheap
+
+
+def gram_norms(layer: Any, x: Tensor, grad_output: Tensor) -> Tensor:
+    """Squared norms (R,) of the weight gradients of a 2-d convolution of stride and dilation 1.
+
+    With G the gradient at the output and X_d the input seen through kernel offset d, the gradient is sum_p G(p) X_d(p), so
+    its squared norm is sum_{p,q} <G(p), G(q)> sum_d <X_d(p), X_d(q)>; all X_d share one Gram matrix of the padded input.
+    """
+    rows, _, height, width = grad_output.shape
+    padded = F.pad(x, (layer.padding[1], layer.padding[1], layer.padding[0], layer.padding[0]))
+    gram = torch.bmm(padded.flatten(2).transpose(1, 2), padded.flatten(2)).view(rows, *padded.shape[2:], *padded.shape[2:])
+    seen = grad_output.new_zeros(rows, height, width, height, width)
+    for i, j in product(range(layer.kernel_size[0]), range(layer.kernel_size[1])):
+        seen += gram[:, i : i + height, j : j + width, i : i + height, j : j + width]
+    outputs = torch.bmm(grad_output.flatten(2).transpose(1, 2), grad_output.flatten(2))
+    return rounded_up((outputs * seen.view_as(outputs)).sum((1, 2)), outputs, seen.view_as(outputs))
+
+
+def rounded_up(squared: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """A sum of products of two Gram matrices (R, T, T), raised by a bound on its rounding so that clipping stays safe.
+
+    Terms of either sign may cancel; by Cauchy-Schwarz their absolute sum is at most (sum_p sqrt(left_pp right_pp))^2.
+    """
+    diagonals = left.diagonal(dim1=1, dim2=2).clamp(min=0) * right.diagonal(dim1=1, dim2=2).clamp(min=0)
+    return squared.clamp(min=0) + 4 * torch.finfo(squared.dtype).eps * diagonals.sqrt().sum(1).square()

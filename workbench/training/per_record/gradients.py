@@ -1,0 +1,148 @@
+"""Per-record gradients of a module from one backward pass, and their clipped sum."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from workbench.errors import WorkbenchError
+from workbench.training.per_record.fallback import UnitCall
+from workbench.training.per_record.layers import Layer, find_layers, refuse_mixing_layers
+from workbench.training.per_record.rules import Pass, RunLayer
+
+logger = logging.getLogger(__name__)
+
+Losses = Callable[[], Tensor]
+
+
+@dataclass(frozen=True)
+class ClippedSum:
+    """The sum over records of clipped gradients, by parameter name, and what it was made from (which stays in the room)."""
+
+    gradients: dict[str, Tensor]
+    norms: Tensor  # (R,) before clipping
+    losses: Tensor  # (rows,)
+
+
+class PerRecordGradients:
+    """Exact per-record gradients of a module's loss averaged over `noise_multiplicity` rows of each record.
+
+    Parameters stay out of autograd: known layers take their weight gradients grouped by record, anything else goes through
+    `torch.func` with one log line. Layers that mix records are refused by name. Frozen parameters are skipped.
+    """
+
+    def __init__(self, module: nn.Module, noise_multiplicity: int = 1) -> None:
+        if noise_multiplicity < 1:
+            raise WorkbenchError(f"Expected noise_multiplicity of at least 1, got {noise_multiplicity}.")
+        refuse_mixing_layers(module)
+        self.module = module
+        self.noise_multiplicity = noise_multiplicity
+        self.layers = find_layers(module)
+
+    @property
+    def parameters(self) -> dict[str, nn.Parameter]:
+        """The parameters that train, by name."""
+        return {name: p for name, p in self.module.named_parameters() if p.requires_grad}
+
+    def gradients(self, losses: Losses, num_records: int) -> dict[str, Tensor]:
+        """Every record's gradient by parameter name, (R, *parameter.shape).
+
+        `losses()` runs the module on rows ordered by record (row r K + k is sample k of record r) and returns one loss a
+        row, (R K,). It is not called where there is no record.
+        """
+        if num_records == 0:
+            return {name: p.new_zeros(0, *p.shape) for name, p in self.parameters.items()}
+        now, _ = self._run(losses, num_records, store=True)
+        return {name: self._stored(now, p) for name, p in self.parameters.items()}
+
+    def clipped_sum(self, losses: Losses, num_records: int, max_grad_norm: float) -> ClippedSum:
+        """The sum of all records' gradients, each scaled down to Euclidean norm `max_grad_norm` over all parameters.
+
+        A record whose gradient is not finite counts as zero. `losses` as in `gradients`.
+        """
+        if num_records == 0:
+            nothing = torch.zeros(0)
+            return ClippedSum({name: torch.zeros_like(p) for name, p in self.parameters.items()}, nothing, nothing)
+        now, row_losses = self._run(losses, num_records, store=False)
+        found = now.contributions
+        norms = torch.stack([c.squared_norms for c in found.values()]).sum(0).sqrt() if found else row_losses.new_zeros(num_records)
+        finite = norms.isfinite()
+        if not bool(finite.all()):
+            for contribution in found.values():
+                contribution.erase(~finite)
+        factors = (max_grad_norm / (norms + 1e-6)).clamp(max=1.0).where(finite, 0.0)
+        sums = {name: self._weighted(now, p, factors) for name, p in self.parameters.items()}
+        return ClippedSum(sums, norms, row_losses)
+
+    def _weighted(self, now: Pass, parameter: nn.Parameter, factors: Tensor) -> Tensor:
+        contribution = now.contributions.pop(parameter, None)
+        return torch.zeros_like(parameter) if contribution is None else contribution.weighted_sum(factors).to(parameter.dtype)
+
+    def _stored(self, now: Pass, parameter: nn.Parameter) -> Tensor:
+        contribution: Any = now.contributions.get(parameter)
+        return parameter.new_zeros(now.num_records, *parameter.shape) if contribution is None else contribution.gradient
+
+    def _run(self, losses: Losses, num_records: int, store: bool) -> tuple[Pass, Tensor]:
+        now = Pass(num_records, self.noise_multiplicity, store)
+        with self._running(now):
+            row_losses = losses()
+            if row_losses.shape != (now.rows,):
+                raise WorkbenchError(f"Expected one loss per row, ({now.rows},), got {tuple(row_losses.shape)}.")
+            outside = self._backward(row_losses / self.noise_multiplicity, now)
+        if outside:
+            self._take_whole(outside)
+            return self._run(losses, num_records, store)
+        return now, row_losses.detach()
+
+    def _backward(self, losses: Tensor, now: Pass) -> list[str]:
+        """Run the backward pass; names of the parameters that were used outside their layer, hence by autograd."""
+        parameters = self.parameters
+        found = torch.autograd.grad(losses.sum(), [now.anchor, *parameters.values()], allow_unused=True)
+        return [name for name, gradient in zip(parameters, found[1:], strict=True) if gradient is not None]
+
+    def _take_whole(self, outside: list[str]) -> None:
+        if len(self.layers) == 1 and self.layers[0].module is self.module:
+            raise WorkbenchError(f"Expected the loss to use {outside[0]} only through the module's forward, but it uses it directly.")
+        logger.info("%s used outside its layer: the whole module goes through torch.func.", outside[0])
+        self.layers = [Layer("module", self.module, None)]
+
+    @contextmanager
+    def _running(self, now: Pass) -> Iterator[None]:
+        """Within, the module's layers run by their rules and yield into `now`."""
+        try:
+            for layer in self.layers:
+                layer.module.forward = self._unit(layer, now) if layer.rule is None else self._ruled(layer, now)
+            with torch.enable_grad():
+                yield
+        finally:
+            for layer in self.layers:
+                layer.module.__dict__.pop("forward", None)
+
+    def _ruled(self, layer: Layer, now: Pass) -> Callable[..., Tensor]:
+        rule, module = layer.rule, layer.module
+        assert rule is not None
+
+        def forward(x: Tensor) -> Tensor:
+            if x.dim() == 0 or x.shape[0] != now.rows:
+                raise WorkbenchError(f"Expected the input of {layer.name} to have {now.rows} rows, got shape {tuple(x.shape)}.")
+            self._count(layer, now)
+            if x.is_floating_point() and torch.is_autocast_enabled(x.device.type):
+                x = x.to(torch.get_autocast_dtype(x.device.type))
+            return RunLayer.apply(now.anchor, rule.prepare(module, x), module, rule, now)
+
+        return forward
+
+    def _unit(self, layer: Layer, now: Pass) -> Callable[..., Any]:
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            self._count(layer, now)
+            return UnitCall(layer.name, layer.module, (args, kwargs), now).run()
+
+        return forward
+
+    def _count(self, layer: Layer, now: Pass) -> None:
+        for parameter in layer.module.parameters():
+            now.uses[parameter] = now.uses.get(parameter, 0) + 1

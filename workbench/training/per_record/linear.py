@@ -1,0 +1,45 @@
+"""Linear layers with any leading dimensions: outer products by record, or norms from Gram matrices."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from workbench.training.per_record.contributions import Contribution, DeferredGradient, StoredGradient
+from workbench.training.per_record.convolution import rounded_up
+from workbench.training.per_record.rules import LayerRule, Pass, detached, trains
+
+
+class LinearRule(LayerRule):
+    """nn.Linear on (rows, ..., in_features)."""
+
+    def forward(self, layer: nn.Linear, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        weight, bias = detached(layer.weight, x), detached(layer.bias, x)
+        assert weight is not None
+        return F.linear(x, weight, bias), ()
+
+    def backward(
+        self, layer: nn.Linear, x: Tensor, saved: tuple[Tensor, ...], grad_output: Tensor, needs_input: bool, now: Pass
+    ) -> tuple[Tensor | None, dict[str, Contribution]]:
+        inputs = x.reshape(now.num_records, -1, layer.in_features)  # (R, T, in)
+        grads = grad_output.reshape(now.num_records, -1, layer.out_features)  # (R, T, out)
+        found: dict[str, Contribution] = {}
+        if trains(layer, "bias"):
+            found["bias"] = StoredGradient(grads.sum(1))
+        if trains(layer, "weight"):
+            found["weight"] = linear_weight(inputs, grads, now.may_defer(layer.weight))
+        return (grad_output @ layer.weight.detach().to(x.dtype) if needs_input else None), found
+
+
+def linear_weight(inputs: Tensor, grads: Tensor, may_defer: bool) -> Contribution:
+    """Contribution of a weight (out, in) that maps (R, T, in) to (R, T, out)."""
+    tokens, size_in, size_out = inputs.shape[1], inputs.shape[2], grads.shape[2]
+    exact = grads.dtype in (torch.float32, torch.float64)
+    if may_defer and exact and 2 * tokens * (size_in + size_out) <= size_in * size_out:
+        left, right = torch.bmm(grads, grads.transpose(1, 2)), torch.bmm(inputs, inputs.transpose(1, 2))
+        return DeferredGradient(rounded_up((left * right).sum((1, 2)), left, right), inputs, grads, summed_outer_products)
+    return StoredGradient(torch.bmm(grads.transpose(1, 2), inputs))
+
+
+def summed_outer_products(inputs: Tensor, grads: Tensor) -> Tensor:
+    """(out, in) from (R, T, in) and (R, T, out)."""
+    return grads.flatten(0, 1).t() @ inputs.flatten(0, 1)

@@ -1,0 +1,95 @@
+"""The contract of a layer's rule, and the autograd function that runs a layer by it."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from workbench.training.per_record.contributions import Contribution, StoredGradient
+
+
+@dataclass
+class Pass:
+    """One forward and backward pass: `num_records` records with `noise_multiplicity` rows each, and what it has yielded.
+
+    Rows are ordered by record: row r K + k is sample k of record r.
+    """
+
+    num_records: int
+    noise_multiplicity: int
+    store: bool  # whether every gradient is wanted in full
+    uses: dict[nn.Parameter, int] = field(default_factory=dict)
+    contributions: dict[nn.Parameter, Contribution] = field(default_factory=dict)
+    anchor: Tensor = field(default_factory=lambda: torch.zeros((), requires_grad=True))  # what the backward pass runs down to
+
+    @property
+    def rows(self) -> int:
+        """Rows of every batched tensor in this pass."""
+        return self.num_records * self.noise_multiplicity
+
+    def may_defer(self, parameter: Tensor) -> bool:
+        """Whether a norm is enough: not for a parameter used twice, whose gradients add before their norm is taken."""
+        return not self.store and self.uses[cast(nn.Parameter, parameter)] == 1
+
+    def by_record(self, values: Tensor) -> Tensor:
+        """(rows, ...) as (R, K, ...)."""
+        return values.reshape(self.num_records, self.noise_multiplicity, *values.shape[1:])
+
+    def add(self, parameter: nn.Parameter, contribution: Contribution) -> None:
+        """Take a contribution in; those of a parameter that is used twice add up."""
+        earlier = self.contributions.get(parameter)
+        if earlier is not None:
+            assert isinstance(earlier, StoredGradient)
+            assert isinstance(contribution, StoredGradient)
+            contribution = earlier.plus(contribution)
+        self.contributions[parameter] = contribution
+
+
+class LayerRule(ABC):
+    """How a kind of layer runs forward, and what its backward pass yields per record. Rules hold no state."""
+
+    def prepare(self, layer: Any, x: Tensor) -> Tensor:
+        """What autograd may do to the input before the layer proper (padding that needs a copy, say)."""
+        return x
+
+    @abstractmethod
+    def forward(self, layer: Any, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The output, and what the backward pass needs besides the input."""
+
+    @abstractmethod
+    def backward(
+        self, layer: Any, x: Tensor, saved: tuple[Tensor, ...], grad_output: Tensor, needs_input: bool, now: Pass
+    ) -> tuple[Tensor | None, dict[str, Contribution]]:
+        """Gradient of the input (None if not needed), and the contributions by the parameter's name in the layer."""
+
+
+def trains(layer: nn.Module, name: str) -> bool:
+    """Whether the layer has a parameter `name` that is not frozen."""
+    parameter = getattr(layer, name)
+    return parameter is not None and parameter.requires_grad
+
+
+def detached(parameter: Tensor | None, like: Tensor) -> Tensor | None:
+    """A parameter's values in the computing dtype, outside autograd."""
+    return None if parameter is None else parameter.detach().to(like.dtype)
+
+
+class RunLayer(torch.autograd.Function):
+    """Runs a layer by its rule; its parameters never enter autograd."""
+
+    @staticmethod
+    def forward(ctx: Any, _anchor: Tensor, x: Tensor, layer: nn.Module, rule: LayerRule, now: Pass) -> Tensor:
+        output, saved = rule.forward(layer, x)
+        ctx.save_for_backward(x, *saved)
+        ctx.layer, ctx.rule, ctx.now = layer, rule, now
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[None, Tensor | None, None, None, None]:
+        x, *saved = ctx.saved_tensors
+        grad_input, found = ctx.rule.backward(ctx.layer, x, tuple(saved), grad_output, ctx.needs_input_grad[1], ctx.now)
+        for name, contribution in found.items():
+            ctx.now.add(getattr(ctx.layer, name), contribution)
+        return None, grad_input, None, None, None

@@ -1,0 +1,210 @@
+"""One private step: clipped per-record gradients in microbatches, noise once, division by the expected batch size."""
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+import torch
+from opacus.optimizers.optimizer_fast_gradient_clipping import DPOptimizerFastGradientClipping
+from torch import Tensor, nn
+from torch import distributed as dist
+
+from workbench.errors import WorkbenchError
+from workbench.training.cost import peak_of, records_at_once
+from workbench.training.distributed import rank_and_size, share_of, sum_over_ranks
+from workbench.training.microbatch import Microbatch
+from workbench.training.per_record import ClippedSum, PerRecordGradients
+from workbench.training.randomness import Randomness
+from workbench.training.state import PerformanceSettings
+
+logger = logging.getLogger(__name__)
+
+Losses = Callable[[Microbatch], Tensor]
+
+
+class PrivateOptimizer(DPOptimizerFastGradientClipping):
+    """Opacus's optimiser for gradients that are clipped elsewhere, with noise from the run's own streams.
+
+    Opacus draws from torch's generators, whose seeds are too short to hide a record and are not keyed by step; here
+    `noise_step` names the stream. Its step hooks, and hence its accountants, work as ever: one call a step. `divisor` is
+    what the noisy sum is divided by: the expected batch size, a constant, or no bound holds.
+    """
+
+    def __init__(
+        self,
+        optimizer: torch.optim.Optimizer,
+        *,
+        noise_multiplier: float,
+        max_grad_norm: float,
+        divisor: float,
+        randomness: Randomness,
+        purpose: str,
+        group: dist.ProcessGroup | None = None,
+    ) -> None:
+        super().__init__(
+            optimizer, noise_multiplier=noise_multiplier, max_grad_norm=max_grad_norm, expected_batch_size=None, loss_reduction="sum"
+        )
+        self.divisor, self.randomness, self.purpose, self.group = divisor, randomness, purpose, group
+        self.noise_step = 0
+        self._sums: dict[nn.Parameter, Tensor] = {}
+
+    def add_clipped(self, gradients: dict[nn.Parameter, Tensor]) -> None:
+        """Add sums of clipped gradients to those of this step."""
+        for parameter, gradient in gradients.items():
+            earlier = self._sums.get(parameter)
+            self._sums[parameter] = gradient if earlier is None else earlier.add_(gradient)
+
+    def accumulate(self) -> None:
+        """Opacus asks for the sums here; an empty batch has none, and sums to zero."""
+        for parameter in self.params:
+            parameter.grad = self._sums.get(parameter, torch.zeros_like(parameter))
+
+    def add_noise(self) -> None:
+        """Noise of standard deviation noise_multiplier max_grad_norm, added by the first rank alone; then all ranks sum."""
+        gradients = [parameter.grad for parameter in self.params if parameter.grad is not None]
+        if rank_and_size(self.group)[0] == 0:
+            stream = self.randomness.stream(self.purpose, self.noise_step)
+            for gradient in gradients:
+                noise = torch.from_numpy(stream.standard_normal(tuple(gradient.shape), dtype=np.float32))
+                gradient.add_(noise.to(gradient), alpha=self.noise_multiplier * self.max_grad_norm)
+        sum_over_ranks(gradients, self.group)
+
+    def scale_grad(self) -> None:
+        """Divide by `divisor`."""
+        for parameter in self.params:
+            if parameter.grad is not None:
+                parameter.grad /= self.divisor
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget this step's sums and gradients."""
+        self._sums = {}
+        self.original_optimizer.zero_grad(set_to_none)
+
+
+class PrivateStep:
+    """DP-SGD steps with noise multiplicity on one module; the optimiser handed in is changed by them and is checkpointed as ever.
+
+    `losses(microbatch)` returns one loss per row, (R K,), for the rows that `microbatch.rows` names; a record's loss is the
+    mean over its K rows. `division` "realised" divides by the number of records drawn, as some papers print it: no bound
+    covers that, it is for study only. `group` makes the ranks of a process group share each batch. `records_at_once` keeps
+    the microbatch size that was found, by purpose: hand in the state's, so that a resumed run splits its batches alike.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        *,
+        noise_multiplier: float,
+        max_grad_norm: float,
+        expected_batch_size: float,
+        randomness: Randomness,
+        noise_multiplicity: int = 1,
+        purpose: str = "private step",
+        performance: PerformanceSettings | None = None,
+        division: Literal["expected", "realised"] = "expected",
+        group: dist.ProcessGroup | None = None,
+        records_at_once: dict[str, int] | None = None,
+    ) -> None:
+        check_settings(noise_multiplier, max_grad_norm, expected_batch_size)
+        self.gradients = PerRecordGradients(module, noise_multiplicity)
+        self.optimizer = PrivateOptimizer(
+            optimizer,
+            noise_multiplier=noise_multiplier,
+            max_grad_norm=max_grad_norm,
+            divisor=expected_batch_size,
+            randomness=randomness,
+            purpose=f"{purpose}: noise",
+            group=group,
+        )
+        check_same_parameters(module, self.optimizer.params)
+        self.expected_batch_size, self.division = expected_batch_size, division
+        self.randomness, self.purpose, self.group = randomness, purpose, group
+        self.performance = performance or PerformanceSettings()
+        self.records_at_once = {} if records_at_once is None else records_at_once
+        self.device = next(module.parameters()).device
+        if division == "realised":
+            logger.warning("Dividing by the realised batch size: for study only, no privacy bound covers this run.")
+
+    def step(self, step: int, num_records: int, losses: Losses) -> float | None:
+        """Step `step` on a batch of `num_records` (0 for an empty one, which still adds noise); the mean loss, or None.
+
+        The loss is a private value.
+        """
+        total = torch.zeros(())
+        for part in self.microbatches(step, num_records, losses):
+            total += self._accumulate(part, losses)
+        sum_over_ranks([total], self.group)
+        self.optimizer.noise_step = step
+        self.optimizer.divisor = self.expected_batch_size if self.division == "expected" else max(num_records, 1)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return float(total) / num_records if num_records else None
+
+    def microbatches(self, step: int, num_records: int, losses: Losses) -> Iterator[Microbatch]:
+        """This rank's records of the batch, as many at a time as run at once."""
+        mine = share_of(num_records, *rank_and_size(self.group))
+        size = self._size(step, mine, losses)
+        for start in range(0, len(mine), size):
+            yield self._microbatch(step, mine[start : start + size])
+
+    def _size(self, step: int, mine: np.ndarray, losses: Losses) -> int:
+        """Records that run at once: as set, as found before, or found now by counting the memory of one and two records."""
+        multiplicity = self.gradients.noise_multiplicity
+        if self.performance.microbatch_size:
+            return max(1, self.performance.microbatch_size // multiplicity)
+        if self.purpose not in self.records_at_once and len(mine) > 1:
+            tried: list[ClippedSum] = []
+            peaks = [peak_of(lambda n=n: tried.append(self._clipped_sum(self._microbatch(step, mine[:n]), losses))) for n in (1, 2)]
+            check_independent(*(clipped.losses[:multiplicity] for clipped in tried))
+            self.records_at_once[self.purpose] = records_at_once(*peaks, self.performance, multiplicity)
+        return self.records_at_once.get(self.purpose, 1)
+
+    def _microbatch(self, step: int, records: np.ndarray) -> Microbatch:
+        multiplicity = self.gradients.noise_multiplicity
+        return Microbatch(step, records, multiplicity, self.randomness, f"{self.purpose}: draws", self.device)
+
+    def _accumulate(self, part: Microbatch, losses: Losses) -> Tensor:
+        """Add the microbatch's clipped sum to the step's; the sum over records of their losses."""
+        clipped = self._clipped_sum(part, losses)
+        parameters = self.gradients.parameters
+        self.optimizer.add_clipped({parameters[name]: gradient for name, gradient in clipped.gradients.items()})
+        return clipped.losses.float().sum().cpu() / part.noise_multiplicity
+
+    def _clipped_sum(self, part: Microbatch, losses: Losses) -> ClippedSum:
+        def row_losses() -> Tensor:
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.performance.precision == "bfloat16"):
+                return losses(part)
+
+        return self.gradients.clipped_sum(row_losses, len(part.records), self.optimizer.max_grad_norm)
+
+
+def check_settings(noise_multiplier: float, max_grad_norm: float, expected_batch_size: float) -> None:
+    """Refuse settings that no Gaussian mechanism has."""
+    if noise_multiplier < 0:
+        raise WorkbenchError(f"Expected a noise_multiplier of at least 0, got {noise_multiplier}.")
+    if max_grad_norm <= 0:
+        raise WorkbenchError(f"Expected a max_grad_norm above 0, got {max_grad_norm}.")
+    if expected_batch_size <= 0:
+        raise WorkbenchError(f"Expected an expected_batch_size above 0, got {expected_batch_size}.")
+
+
+def check_same_parameters(module: nn.Module, optimized: list[nn.Parameter]) -> None:
+    """Refuse an optimiser that would leave a trainable parameter out of the private step, or take one that is not in it."""
+    ours = {p for p in module.parameters() if p.requires_grad}
+    if ours != set(optimized):
+        raise WorkbenchError(
+            f"Expected the optimiser to hold the module's {len(ours)} trainable parameters, got {len(optimized)} of which "
+            f"{len(ours & set(optimized))} are the module's. Freeze what shall not train with requires_grad_(False)."
+        )
+
+
+def check_independent(alone: Tensor, together: Tensor) -> None:
+    """Refuse losses of a record (K,) that change with what else is in the batch: no clipping would bound its influence."""
+    tolerance = 0.05 if together.dtype == torch.bfloat16 else 1e-3
+    if not torch.allclose(alone, together, rtol=tolerance, atol=tolerance, equal_nan=True):
+        raise WorkbenchError(
+            "Expected a record's loss to depend on that record and the microbatch's draws alone, but it changed with the rest of "
+            "the batch. Remove what mixes records or draws random numbers of its own (dropout, say)."
+        )

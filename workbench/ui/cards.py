@@ -1,0 +1,141 @@
+"""A privacy value as a card: what is claimed, what is proved, what an audit measured, side by side and never mixed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from workbench.experiment import Plan
+from workbench.privacy.values import PrivacyValue
+from workbench.runs.values import Run
+from workbench.ui.formats import number
+from workbench.ui.forms import show_value
+from workbench.ui.theme import STATE_COLOURS, STATUS_COLOURS, STATUS_WORDS
+
+
+def three_numbers(claim: PrivacyValue, bound: PrivacyValue, audit: PrivacyValue | None = None) -> None:
+    """The paper's claim, the proved upper bound and the measured lower bound in three cards of equal weight."""
+    claimed, proved, measured = st.columns(3)
+    with claimed:
+        value_card("Paper's claim", claim, "what the paper's own formula gives; not a guarantee by itself")
+    with proved:
+        value_card("Upper bound", bound, "the smallest epsilon that this workbench can prove")
+    with measured:
+        if audit is None:
+            empty_card(
+                "Audit", "No audit of this configuration has been run. An audit measures a lower bound by attacking a trained model."
+            )
+        else:
+            value_card("Audit", audit, "a lower bound measured by an attack")
+
+
+def value_card(heading: str, value: PrivacyValue, meaning: str) -> None:
+    """One epsilon with its status in words, delta, accountant, neighboring relation, sampling assumption and reason."""
+    with st.container(border=True, height="stretch"):
+        st.markdown(f"**{heading}**")
+        st.metric("Epsilon", epsilon_text(value), help=meaning)
+        st.badge(STATUS_WORDS[value.status], color=STATUS_COLOURS[value.status])
+        facts = [f"delta {number(value.delta)}", value.accountant, _plain(value.neighboring_relation), value.sampling]
+        st.caption(" · ".join(fact for fact in facts if fact))
+        if value.reason:
+            st.caption(value.reason)
+        if value.source:
+            st.caption(f"Source: {value.source}")
+
+
+def empty_card(heading: str, text: str) -> None:
+    """A card of the same shape that says why there is no number."""
+    with st.container(border=True, height="stretch"):
+        st.markdown(f"**{heading}**")
+        st.metric("Epsilon", "–")
+        st.caption(text)
+
+
+def epsilon_text(value: PrivacyValue) -> str:
+    """The number, or what stands in its place: ∞ where there is no finite bound, a dash where nothing was evaluated."""
+    return "–" if value.status == "not_evaluated" else number(value.epsilon, 4)
+
+
+def releasable_mark(releasable: bool, reason: str = "") -> None:
+    """Whether something may leave the room, in a badge with the reason on hover."""
+    if releasable:
+        st.badge("may be released at the stated bound", icon=":material/lock_open:", color="green", help=reason or None)
+    else:
+        st.badge("stays in the room", icon=":material/lock:", color="orange", help=reason or None)
+
+
+def run_marks(run: Run) -> None:
+    """Badges of one run in one line: what it is, its state, claim only, example, releasable."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.markdown(f"**{run.id}** · {run.method} on {run.dataset}")
+        st.badge(run.state, color=STATE_COLOURS[run.state])
+        if run.claim_only:
+            st.badge("claim only", color="red", help="Trained on the paper's word: no finite bound is proved for it.")
+        if run.example:
+            st.badge("example", color="violet", help="A small run made on first use so that no page is empty.")
+        if run.seed is not None:
+            st.badge(f"seed {run.seed}", color="orange", help="Repeatable, so whoever knows the seed knows the noise.")
+        releasable_mark(run.releasable, release_reason(run))
+
+
+def release_reason(run: Run) -> str:
+    """Why samples and weights of a run may leave the room, or may not."""
+    if run.releasable:
+        return f"Samples and weights carry the proved bound epsilon {number(run.bound.epsilon)} at delta {number(run.delta)}."
+    if run.seed is not None:
+        return "The run is seeded: its noise can be drawn again by whoever knows the seed."
+    return run.bound.reason or "No finite bound is proved for this run."
+
+
+def plan_summary(plan: Plan) -> None:
+    """A plan's three numbers, its warnings, and what it will release, before any record is touched."""
+    three_numbers(plan.claim, plan.bound)
+    for warning in plan.warnings:
+        st.warning(warning)
+    if plan.claim_only:
+        st.warning("Claim only: a finite claim without a finite bound. Nothing made with this configuration is releasable.")
+    with st.expander("What will be released, and what each accountant says"):
+        st.dataframe(stage_table(plan), hide_index=True, alt="Releases of the plan in order")
+        st.dataframe(accountant_table(plan.accountants), hide_index=True, alt="Epsilon of the plan by accountant")
+    with st.expander("Calibrated configuration"):
+        st.dataframe(config_table(plan.config), hide_index=True, alt="Every value of the configuration", height=320)
+
+
+def stage_table(plan: Plan) -> list[dict[str, Any]]:
+    """A row for each release: what it costs, how often, how it samples, and why the event describes it."""
+    words = {"once": "once", "per_step": "every step", "free": "nothing"}
+    return [
+        {"Stage": stage.name, "Spends": words[stage.spent], "Steps": stage.steps, "Sampling": stage.sampling, "Why": stage.reason}
+        for stage in plan.build().stages(plan.facts)
+    ]
+
+
+def config_table(config: Mapping[str, Any], prefix: str = "") -> list[dict[str, str]]:
+    """A configuration as rows of field and value, nested fields by dotted name."""
+    rows: list[dict[str, str]] = []
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            rows += config_table(value, f"{prefix}{name}.")
+        else:
+            rows.append({"Field": f"{prefix}{name}", "Value": show_value(value)})
+    return rows
+
+
+def accountant_table(accountants: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Rows of what each accountant says: a number, or that it refused and why."""
+    return [
+        {
+            "Accountant": name.upper(),
+            "Epsilon": "refused" if isinstance(value, Mapping) else number(float(value), 4),
+            "Note": str(value["refused"]) if isinstance(value, Mapping) else _accountant_note(name),
+        }
+        for name, value in accountants.items()
+    ]
+
+
+def _accountant_note(name: str) -> str:
+    return "approximation, may under-report" if name == "gdp" else "upper bound"
+
+
+def _plain(relation: str) -> str:
+    return relation.lower().replace("_", " ")

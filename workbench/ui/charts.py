@@ -1,0 +1,203 @@
+"""Figures from tables: pure functions of a DataFrame, told apart by dash and symbol as well as by colour.
+
+An infinite epsilon has a place of its own at the right edge of an epsilon axis, marked ∞; it is never dropped.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from textwrap import wrap
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from workbench.ui.formats import number
+from workbench.ui.theme import ACCOUNTANT_COLOURS, ACCOUNTANT_DASHES, ACCOUNTANT_TITLES, BLUE, GREY, GRID, INK, SERIES, VERMILION
+
+SMALLEST_EPSILON = 1e-3
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "triangle-down", "pentagon")
+
+
+@dataclass(frozen=True)
+class ReferenceLine:
+    """A horizontal line: what it means and where it lies."""
+
+    label: str
+    value: float
+    dash: str = "dash"
+
+
+def show(figure: go.Figure, alt: str, table: pd.DataFrame, key: str) -> None:
+    """Draw `figure` with a description for screen readers, and the same numbers as a table under it."""
+    st.plotly_chart(figure, key=key, alt=alt, config={"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]})
+    with st.expander("View as table"):
+        st.dataframe(table, hide_index=True, alt=f"Numbers of the chart: {alt}")
+
+
+def accountant_curves(frame: pd.DataFrame, x: str, x_title: str, target: float | None = None, chosen: float | None = None) -> go.Figure:
+    """Epsilon against `x`, a line per accountant; the target a horizontal line, the chosen configuration a vertical one.
+
+    `frame` has columns `x`, `accountant` and `epsilon`; rows without a finite epsilon are gaps.
+    """
+    figure = _figure(x_title, "Epsilon")
+    for accountant, rows in frame.groupby("accountant", sort=False):
+        line = {
+            "color": ACCOUNTANT_COLOURS.get(str(accountant), GREY),
+            "dash": ACCOUNTANT_DASHES.get(str(accountant), "solid"),
+            "width": 2.5,
+        }
+        heights = [value if math.isfinite(value) else None for value in rows["epsilon"].tolist()]
+        title = ACCOUNTANT_TITLES.get(str(accountant), str(accountant))
+        figure.add_scatter(x=rows[x].tolist(), y=heights, name=title, mode="lines", line=line, hovertemplate="%{y:.4g}")
+    if target is not None:
+        figure.add_hline(target, line={"color": INK, "width": 1, "dash": "dot"}, annotation_text=f"target {number(target)}")
+    if chosen is not None:
+        figure.add_vline(chosen, line={"color": GREY, "width": 1}, annotation_text=number(chosen), annotation_position="top right")
+    figure.update_xaxes(type="log" if _wide(frame[x].tolist()) else "linear")
+    figure.update_yaxes(type="log")
+    figure.update_layout(hovermode="x unified")
+    return figure
+
+
+def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[ReferenceLine], measure: str, fraction: bool) -> go.Figure:
+    """One measure against epsilon: own runs filled, published points hollow, reference values as horizontal lines.
+
+    `own` has columns method, epsilon, value, low, high, label; `published` those of `workbench.published`. The published
+    points stand at the epsilon their source prints.
+    """
+    figure = _figure("Epsilon (log scale)", measure)
+    epsilons = [*own["epsilon"].tolist(), *published["epsilon"].tolist()]
+    edge = _infinity(epsilons)
+    colours, symbols = cycle(SERIES), cycle(SYMBOLS)
+    for method, rows in published.groupby("method", sort=True):
+        _published_points(figure, str(method), rows, edge, next(symbols))
+    for method, rows in own.groupby("method", sort=True):
+        _own_points(figure, str(method), rows, edge, next(colours))
+    for line in lines:
+        text = f"{line.label}: {number(line.value)}"
+        figure.add_hline(
+            line.value, line={"color": GREY, "width": 1.5, "dash": line.dash}, annotation_text=text, annotation_position="top left"
+        )
+    figure.update_xaxes(type="log", **_epsilon_ticks(edge, epsilons))
+    figure.update_yaxes(tickformat=".2f" if fraction else None)
+    figure.update_layout(height=480, legend={"orientation": "v", "x": 1.01, "y": 1, "xanchor": "left", "yanchor": "top"})
+    return figure
+
+
+def step_curves(frame: pd.DataFrame, y: str, y_title: str, logarithmic: bool = False) -> go.Figure:
+    """`y` against training step, a line per value of column `run`; steps of different stages follow one another."""
+    figure = _figure("Step", y_title)
+    for (run, rows), colour, dash in zip(frame.groupby("run", sort=False), cycle(SERIES), cycle(DASHES), strict=False):
+        line = {"color": colour, "dash": dash, "width": 2}
+        figure.add_scatter(x=rows["step"].tolist(), y=rows[y].tolist(), name=str(run), mode="lines", line=line, hovertemplate="%{y:.4g}")
+    figure.update_yaxes(type="log" if logarithmic else "linear", rangemode="normal" if logarithmic else "tozero")
+    figure.update_layout(showlegend=frame["run"].nunique() > 1, height=280, hovermode="x unified")
+    return figure
+
+
+def distance_histogram(training: Sequence[float], held_out: Sequence[float], title: str) -> go.Figure:
+    """Distances of generated records to their nearest training and held-out record, one over the other."""
+    figure = _figure(title, "Generated records")
+    named = {"nearest training record": (training, VERMILION, ""), "nearest held-out record": (held_out, BLUE, "/")}
+    for name, (values, colour, pattern) in named.items():
+        marker = {"color": colour, "pattern": {"shape": pattern}}
+        figure.add_histogram(x=list(values), name=name, marker=marker, opacity=0.65, nbinsx=40)
+    figure.update_layout(barmode="overlay", height=280)
+    return figure
+
+
+def values_bar(values: Mapping[str, float], y_title: str) -> go.Figure:
+    """One bar a name, the value written on it; infinite values have no bar but their sign."""
+    figure = _figure("", y_title)
+    heights = [value if math.isfinite(value) else None for value in values.values()]
+    texts = [number(value) for value in values.values()]
+    figure.add_bar(x=list(values), y=heights, text=texts, marker={"color": BLUE}, textposition="outside")
+    figure.update_layout(height=280, showlegend=False)
+    return figure
+
+
+def _figure(x_title: str, y_title: str) -> go.Figure:
+    axis = {"gridcolor": GRID, "linecolor": GREY, "zerolinecolor": GRID, "tickfont": {"color": INK}, "title": {"font": {"color": INK}}}
+    figure = go.Figure()
+    figure.update_layout(
+        xaxis=axis | {"title": {"text": x_title, "font": {"color": INK}}},
+        yaxis=axis | {"title": {"text": y_title, "font": {"color": INK}}},
+        margin={"l": 10, "r": 10, "t": 30, "b": 10},
+        height=380,
+        font={"color": INK, "size": 13},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+        plot_bgcolor="#ffffff",
+        paper_bgcolor="#ffffff",
+    )
+    return figure
+
+
+def _published_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: float, symbol: str) -> None:
+    points = rows.to_dict("records")
+    figure.add_scatter(
+        x=[_place(point["epsilon"], edge) for point in points],
+        y=[point["value"] for point in points],
+        error_y={"array": [point["std"] for point in points], "color": GREY, "thickness": 1, "width": 3},
+        mode="markers",
+        marker={"symbol": f"{symbol}-open", "size": 9, "color": GREY, "line": {"width": 1.5, "color": GREY}},
+        customdata=[[_protocol(point)] for point in points],
+        hovertemplate="%{customdata[0]}<br>%{y:.4g}<extra></extra>",
+        name=f"{method} (published)",
+    )
+
+
+def _protocol(point: dict[Hashable, Any]) -> str:
+    """Hover text of a published point: what was trained, at which printed epsilon, where it stands and how it was measured."""
+    public = ", with public data" if point["public_data"] else ""
+    lines = [
+        f"<b>{point['method']}</b> {point['variant']}".strip(),
+        f"printed epsilon {number(point['epsilon'])}, delta {number(point['delta'])}{public}",
+        f"{point['source']}, Table {point['table']}",
+        str(point["note"]),
+    ]
+    return "<br>".join("<br>".join(wrap(line, 60)) for line in lines if line)
+
+
+def _own_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: float, colour: str) -> None:
+    points = rows.sort_values("epsilon").to_dict("records")
+    figure.add_scatter(
+        x=[_place(point["epsilon"], edge) for point in points],
+        y=[point["value"] for point in points],
+        error_y={
+            "array": [point["high"] - point["value"] for point in points],
+            "arrayminus": [point["value"] - point["low"] for point in points],
+            "color": colour,
+            "thickness": 1.5,
+        },
+        mode="markers",
+        marker={"size": 13, "color": colour, "line": {"width": 1, "color": "#ffffff"}},
+        customdata=[[point["label"]] for point in points],
+        hovertemplate="<b>%{customdata[0]}</b><br>%{y:.4g}<extra></extra>",
+        name=f"{method} (your runs)",
+    )
+
+
+def _infinity(epsilons: Sequence[float]) -> float:
+    """Where ∞ stands on an axis: the power of ten at least a factor of five above every finite value."""
+    finite = [value for value in epsilons if math.isfinite(value)]
+    return 10.0 ** math.ceil(math.log10(5 * max([10.0, *finite])))
+
+
+def _place(epsilon: float, edge: float) -> float:
+    return edge if math.isinf(epsilon) else max(epsilon, SMALLEST_EPSILON)
+
+
+def _epsilon_ticks(edge: float, epsilons: Sequence[float]) -> dict[str, Any]:
+    low = min([0.1, *[max(value, SMALLEST_EPSILON) for value in epsilons if math.isfinite(value)]])
+    decades = range(math.floor(math.log10(low)), round(math.log10(edge)))
+    ticks = [factor * 10.0**decade for decade in decades for factor in (1, 2, 5) if factor * 10.0**decade < edge / 1.5]
+    texts = [f"{tick:g}" if tick < 1e4 else number(tick) for tick in ticks]
+    return {"tickvals": [*ticks, edge], "ticktext": [*texts, "∞"], "range": [math.log10(low) - 0.15, math.log10(edge) + 0.15]}
+
+
+def _wide(values: Sequence[float]) -> bool:
+    return min(values) > 0 and max(values) / min(values) > 20

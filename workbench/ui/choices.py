@@ -1,0 +1,185 @@
+"""The choices that make a plan, drawn alike on the Budget and the Train page and bound to the address bar."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+import torch
+
+from workbench import experiment
+from workbench.datasets import DATASETS, DatasetFacts
+from workbench.errors import WorkbenchError
+from workbench.experiment import Plan
+from workbench.methods import METHODS
+from workbench.methods.base import Method, Target
+from workbench.runs.values import Run
+from workbench.ui.forms import form_parameters
+from workbench.ui.session import facts_or_stop, planned
+
+TARGET_TITLES = {"bound": "Proved bound", "claim": "Paper's claim", "none": "Nothing, as configured"}
+DEFAULT_METHOD = "dp-promise"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user chose; `epsilon` and `delta` are None where the default stands, `target` "none" where nothing is calibrated."""
+
+    dataset: str
+    facts: DatasetFacts
+    method: str
+    preset: str
+    target: str
+    epsilon: float | None
+    delta: float | None
+
+    @property
+    def kind(self) -> type[Method]:
+        """The method's class."""
+        return METHODS[self.method]
+
+    def plan(self, overrides: dict[str, Any] | None = None) -> Plan:
+        """The plan of these choices with `overrides`; a WorkbenchError says why there is none."""
+        calibrated = self.target != "none" and takes_epsilon(self.kind)
+        epsilon = (self.epsilon or experiment.DEFAULT_EPSILON) if calibrated else None
+        target: Target = "claim" if self.target == "claim" else "bound"
+        return planned(self.method, self.facts, epsilon, self.delta, self.preset, overrides or {}, target)
+
+    def defaults(self) -> dict[str, Any]:
+        """The configuration's values before calibration and overrides."""
+        return default_config(self.kind, self.facts, self.preset)
+
+    def parameters(self, prefix: str) -> dict[str, str]:
+        """The query parameters under which a page with `prefix` shows the same choices."""
+        values = {"dataset": self.dataset, "method": self.method, "preset": self.preset, "target": self.target}
+        values |= {"epsilon": self.epsilon, "delta": self.delta}
+        return form_parameters(values, prefix)
+
+
+def plan_choices(prefix: str) -> Choices:
+    """Dataset, method, preset, what is calibrated, epsilon and delta: two rows of widgets keyed `{prefix}{choice}`."""
+    first, second = st.columns(3), st.columns(3)
+    with first[0]:
+        dataset = dataset_choice(f"{prefix}dataset")
+    facts = facts_or_stop(dataset)
+    fitting = [name for name, kind in METHODS.items() if facts.kind in kind.kinds]
+    if not fitting:
+        st.error(f"No method here takes {facts.kind} data, which {facts.name} is.")
+        st.stop()
+    index = fitting.index(DEFAULT_METHOD) if DEFAULT_METHOD in fitting else 0
+    method = first[1].selectbox("Method", fitting, index, key=f"{prefix}method", bind="query-params", help="What to train.")
+    kind = METHODS[method]
+    presets = list(kind.presets)
+    preset = first[2].selectbox("Preset", presets, key=f"{prefix}preset", bind="query-params", help=preset_help(kind), filter_mode=None)
+    if preset not in kind.presets:
+        preset = presets[0]
+    target, epsilon, delta = _privacy_choices(prefix, second, kind, facts, preset)
+    return Choices(dataset, facts, method, preset, target, epsilon, delta)
+
+
+def dataset_choice(key: str) -> str:
+    """A registered dataset, or the path of a folder of class subfolders or an .npz file."""
+    help_text = "A registered dataset, or type the path of a folder with one subfolder a class, or of an .npz file."
+    choice = st.selectbox("Dataset", list(DATASETS), key=key, bind="query-params", accept_new_options=True, help=help_text)
+    return choice or next(iter(DATASETS))
+
+
+def device_choice(key: str) -> str:
+    """auto, cpu, or one of the GPUs that are here."""
+    gpus = {f"cuda:{index}": torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())}
+    titles = {"auto": f"auto ({'GPU' if gpus else 'CPU'})", "cpu": "cpu"} | {name: f"{name} · {title}" for name, title in gpus.items()}
+    help_text = "auto takes a GPU where there is one."
+    return st.selectbox("Device", list(titles), key=key, bind="query-params", format_func=titles.__getitem__, help=help_text)
+
+
+def takes_epsilon(kind: type[Method]) -> bool:
+    """Whether the method can be calibrated to an epsilon at all."""
+    return kind.calibrated.__func__ is not Method.calibrated.__func__  # type: ignore[attr-defined]
+
+
+def default_config(kind: type[Method], facts: DatasetFacts, preset: str) -> dict[str, Any]:
+    """The configuration of a preset for a dataset, before calibration."""
+    try:
+        return experiment.configure(kind, facts, kind.presets[preset].values(facts)).model_dump(mode="json")
+    except WorkbenchError:
+        return {}
+
+
+def preset_help(kind: type[Method]) -> str:
+    """What each preset is, a line each."""
+    return "\n".join(f"- **{name}**: {preset.description}" for name, preset in kind.presets.items())
+
+
+def run_parameters(run: Run, prefix: str) -> dict[str, str]:
+    """The query parameters under which the Train page shows a run's plan: its choices, and its settings that are no default."""
+    plan = Plan.model_validate(run.plan)
+    calibrated = plan.target_epsilon is not None
+    values: dict[str, Any] = {
+        "dataset": run.dataset,
+        "method": run.method,
+        "preset": plan.preset,
+        "target": plan.target if calibrated else "none",
+        "epsilon": plan.target_epsilon,
+        "delta": plan.delta,
+    }
+    kind = METHODS[run.method]
+    changed = differing(plan.config, default_config(kind, plan.facts, plan.preset))
+    if calibrated:
+        changed.pop("noise_multiplier", None)
+    return form_parameters(values | changed, prefix)
+
+
+def differing(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The entries of `values` that differ from `defaults`, nested dicts compared entry by entry."""
+    changed: dict[str, Any] = {}
+    for name, value in values.items():
+        default = defaults.get(name)
+        if isinstance(value, dict) and isinstance(default, dict):
+            inner = differing(value, default)
+            if inner:
+                changed[name] = inner
+        elif value != default:
+            changed[name] = value
+    return changed
+
+
+def _privacy_choices(
+    prefix: str, row: Sequence[Any], kind: type[Method], facts: DatasetFacts, preset: str
+) -> tuple[str, float | None, float | None]:
+    able = takes_epsilon(kind)
+    with row[0]:
+        target = st.selectbox(
+            "Calibrate to epsilon",
+            list(TARGET_TITLES),
+            key=f"{prefix}target",
+            bind="query-params",
+            format_func=TARGET_TITLES.__getitem__,
+            disabled=not able,
+            help="Which number shall meet the target. Only the proved bound is a guarantee.",
+        )
+    epsilon = row[1].number_input(
+        "Target epsilon",
+        min_value=0.0,
+        value=None,
+        step=None,
+        format="%g",
+        key=f"{prefix}epsilon",
+        bind="query-params",
+        placeholder=f"{experiment.DEFAULT_EPSILON:g}" if able and target != "none" else "not used",
+        disabled=not able or target == "none",
+        help="The privacy loss to stay under; smaller protects more.",
+    )
+    default_delta = kind.presets[preset].delta or 1 / (2 * facts.num_records)
+    delta = row[2].number_input(
+        "Delta",
+        min_value=0.0,
+        max_value=1.0,
+        value=None,
+        step=None,
+        format="%g",
+        key=f"{prefix}delta",
+        bind="query-params",
+        placeholder=f"{default_delta:.3g}",
+        help="The probability with which the bound may fail. Default: the preset's, else 1 / (2 · records). Keep it below 1 / records.",
+    )
+    return target, epsilon, delta

@@ -1,0 +1,98 @@
+"""One run as a whole, or several side by side: measures, samples, curves, and the settings in which they differ."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from workbench.experiment import Plan
+from workbench.runs.folder import RunFolder
+from workbench.runs.results import kept_samples
+from workbench.runs.values import Run
+from workbench.ui import charts
+from workbench.ui.cards import config_table, releasable_mark, run_marks, three_numbers
+from workbench.ui.formats import number, words
+from workbench.ui.gallery import show_records
+from workbench.ui.live import loss_frame, show_loss, show_preview
+from workbench.ui.runs import result_table, results_of
+
+
+def run_detail(run: Run, prefix: str) -> None:
+    """A run's marks, its three numbers, measures, samples, loss and settings."""
+    run_marks(run)
+    if run.error:
+        st.warning(run.error)
+    three_numbers(run.claim, run.bound)
+    results = results_of(run.id)
+    if results:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown("**Measures**")
+            releasable_mark(all(row["releasable"] for row in results), "Measures against private records stay in the room, unless marked.")
+        st.dataframe(result_table(results), hide_index=True, alt=f"Measures of run {run.id} with intervals")
+    elif run.state == "done":
+        st.caption("Not evaluated yet: press Evaluate to draw samples and take every measure.")
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**Samples**")
+        show_samples(run)
+    with right:
+        show_loss(RunFolder(run.id), f"{prefix}loss_chart")
+    with st.expander("Configuration"):
+        st.dataframe(config_table(run.config), hide_index=True, alt=f"Every value of the configuration of run {run.id}")
+
+
+def compare_measures(runs: Sequence[Run]) -> None:
+    """A row a measure, a column a run; the privacy of each run in the first rows."""
+    table: dict[str, dict[str, str]] = {}
+    for run in runs:
+        column = _heading(run)
+        table.setdefault("Upper bound", {})[column] = number(run.bound.epsilon)
+        table.setdefault("Paper's claim", {})[column] = number(run.claim.epsilon)
+        for row in results_of(run.id):
+            table.setdefault(words(row["name"]), {})[column] = number(float(row["value"]))
+    frame = pd.DataFrame.from_dict(table, orient="index").fillna("–").rename_axis("Measure").reset_index()
+    st.dataframe(frame, hide_index=True, alt="Privacy and measures of the compared runs")
+
+
+def compare_samples(runs: Sequence[Run]) -> None:
+    """The first samples of each run in a column of its own: the same classes in the same places."""
+    for column, run in zip(st.columns(len(runs)), runs, strict=True):
+        with column:
+            st.markdown(f"**{_heading(run)}**")
+            show_samples(run, columns=max(4, 10 // len(runs)), limit=40)
+
+
+def show_samples(run: Run, columns: int = 10, limit: int = 60) -> None:
+    """Samples of a run that has some, else its latest preview."""
+    samples = kept_samples(run.id)
+    if samples is None:
+        show_preview(RunFolder(run.id), run.id)
+    else:
+        show_records(samples, Plan.model_validate(run.plan).facts, f"{min(limit, len(samples))} samples of run {run.id}", columns, limit)
+
+
+def compare_curves(runs: Sequence[Run], key: str) -> None:
+    """The training losses of the runs in one chart, with their mark."""
+    frames = [loss_frame(RunFolder(run.id), _heading(run)) for run in runs]
+    frame = pd.concat(frames)
+    if frame.empty:
+        return
+    alt = f"Training loss of {', '.join(_heading(run) for run in runs)} against the step"
+    charts.show(charts.step_curves(frame, "loss", "Loss (stays in the room)", logarithmic=True), alt, frame, key)
+
+
+def compare_settings(runs: Sequence[Run]) -> None:
+    """The settings in which the runs differ; what is alike is left out."""
+    columns = {_heading(run): {row["Field"]: row["Value"] for row in config_table(run.config)} for run in runs}
+    fields = sorted({field for values in columns.values() for field in values})
+    rows = [{"Setting": field} | {name: values.get(field, "–") for name, values in columns.items()} for field in fields]
+    differing = [row for row in rows if len({value for name, value in row.items() if name != "Setting"}) > 1]
+    st.markdown("**Settings that differ**")
+    if differing:
+        st.dataframe(differing, hide_index=True, alt="Settings in which the compared runs differ")
+    else:
+        st.caption("None: the runs have the same configuration.")
+
+
+def _heading(run: Run) -> str:
+    return f"{run.method} {run.id}"

@@ -1,0 +1,70 @@
+"""What the gallery says about all samples at once: privacy score, share nearer to training, and the distances."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from workbench import evaluation
+from workbench.datasets import Records
+from workbench.evaluation import Neighbours
+from workbench.runs.results import kept_samples, neighbours_run, sample_run
+from workbench.runs.store import RunStore
+from workbench.ui import charts
+from workbench.ui.formats import number
+from workbench.ui.session import loaded
+
+COPYING = ("privacy_score", "nearer_to_training")
+
+
+def find_now(run_id: str, space: str) -> tuple[Records, Neighbours]:
+    """The run's samples and their neighbours, drawn and searched on first use while the page shows how far it is."""
+    bar = st.progress(0.0, text="Drawing samples and searching their nearest records …")
+
+    def show(share: float) -> None:
+        bar.progress(min(share, 1.0), text="Drawing samples and searching their nearest records …")
+
+    neighbours = neighbours_run(run_id, features=space, num_samples=_kept_count(run_id), progress=show)
+    samples = sample_run(run_id, len(neighbours))
+    bar.empty()
+    return samples, neighbours
+
+
+@st.cache_data(max_entries=20, show_spinner="Measuring how near the samples are …")
+def copying_results(run_id: str, space: str, num_samples: int) -> list[dict[str, Any]]:
+    """The measures of copying in feature space `space`, as plain values; they stay in the room."""
+    samples, dataset = sample_run(run_id, num_samples), loaded(RunStore().get(run_id).dataset)
+    names = [name for name in COPYING if evaluation.METRICS[name].refusal(dataset.facts, samples) is None]
+    return [result.model_dump() for result in evaluation.evaluate(samples, dataset, metrics=names, features=space)]
+
+
+def copying_numbers(run_id: str, space: str, num_samples: int) -> None:
+    """The share of samples nearer to training records, and the privacy score, each with what it means."""
+    results = {row["name"]: row for row in copying_results(run_id, space, num_samples)}
+    nearer, score, counted = st.columns(3)
+    counted.metric("Samples searched", f"{num_samples:,}")
+    if row := results.get("nearer_to_training"):
+        nearer.metric("Nearer to training than to held-out", number(row["value"]), help=row["note"])
+        nearer.caption(f"0.5 is what no copying gives. {_interval(row)} Features: {row['features']}.")
+    if row := results.get("privacy_score"):
+        score.metric("Privacy score", number(row["value"]), help=row["note"])
+        score.caption(f"Share of samples judged unlike their nearest training record; copies score 0. {_interval(row)}")
+
+
+def distance_chart(neighbours: Neighbours, key: str) -> None:
+    """Distances to the nearest training and held-out record, as a histogram over all samples."""
+    training, held_out = neighbours.distances[:, 0], neighbours.held_out_distances
+    figure = charts.distance_histogram(training.tolist(), held_out.tolist(), f"Distance to the nearest record ({neighbours.features})")
+    medians = f"median {number(float(np.median(training)))} to training, {number(float(np.median(held_out)))} to held-out records"
+    table = pd.DataFrame({"sample": np.arange(len(training)), "to training": training, "to held-out": held_out})
+    charts.show(figure, f"Histogram of the distances of {len(training)} samples to their nearest records: {medians}", table, key)
+
+
+def _kept_count(run_id: str) -> int | None:
+    kept = kept_samples(run_id)
+    return None if kept is None else len(kept)
+
+
+def _interval(row: dict[str, Any]) -> str:
+    return "" if row["interval"] is None else f"95 %: {number(row['interval'][0])} to {number(row['interval'][1])}."

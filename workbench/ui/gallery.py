@@ -1,0 +1,88 @@
+"""Generated records beside their neighbours: pictures with descriptions, or rows of a table."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from PIL import Image
+
+from workbench.datasets.base import DatasetFacts, Records
+from workbench.runs.verdicts import JUDGEMENTS
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """One neighbour on a card: the record, what it is, and how far away it lies."""
+
+    record: np.ndarray  # (C, H, W) uint8
+    caption: str
+    description: str
+
+
+def picture(record: np.ndarray, pixels: int = 96) -> Image.Image:
+    """A record (C, H, W) uint8 as an image at least `pixels` high, enlarged by whole factors with hard pixel edges."""
+    channels = record[:3] if record.shape[0] >= 3 else record[:1]
+    image = Image.fromarray(channels[0] if len(channels) == 1 else np.moveaxis(channels, 0, -1))
+    factor = max(1, -(-pixels // image.height))
+    return image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST)
+
+
+def sheet(records: np.ndarray, columns: int, pixels: int = 48) -> Image.Image:
+    """Records (N, C, H, W) uint8 as one picture, `columns` in a row, a thin white line between them."""
+    tiles = [picture(record, pixels) for record in records]
+    width, height = tiles[0].size
+    rows = -(-len(tiles) // columns)
+    canvas = Image.new("RGB", (columns * (width + 2) - 2, rows * (height + 2) - 2), "white")
+    for index, tile in enumerate(tiles):
+        canvas.paste(tile.convert("RGB"), (index % columns * (width + 2), index // columns * (height + 2)))
+    return canvas
+
+
+def show_records(samples: Records, facts: DatasetFacts, alt: str, columns: int = 10, limit: int = 60, pixels: int = 48) -> None:
+    """The first `limit` records: a sheet of pictures, or a table of rows for a dataset that is one."""
+    if facts.kind == "image":
+        st.image(sheet(samples.records[:limit], columns, pixels), alt=alt)
+    else:
+        st.dataframe(record_table(samples, facts, limit), hide_index=True, alt=alt)
+
+
+def record_table(samples: Records, facts: DatasetFacts, limit: int) -> pd.DataFrame:
+    """Rows of a table dataset with their class, a column per field."""
+    rows = samples.records[:limit].reshape(len(samples.records[:limit]), -1)
+    frame = pd.DataFrame(rows, columns=[f"column {index + 1}" for index in range(rows.shape[1])])
+    if samples.labels is not None:
+        frame.insert(0, "class", [class_name(facts, label) for label in samples.labels[:limit]])
+    return frame
+
+
+def neighbour_card(generated: np.ndarray, heading: str, description: str, neighbours: Sequence[Neighbour]) -> None:
+    """A generated image, large, and its neighbours in a row under it, each with caption and description."""
+    st.markdown(f"**{heading}**")
+    st.image(picture(generated, 128), alt=description)
+    images = [picture(neighbour.record, 64) for neighbour in neighbours]
+    captions = [neighbour.caption for neighbour in neighbours]
+    st.image(images, caption=captions, alt=[neighbour.description for neighbour in neighbours], width=64)
+
+
+def verdict_controls(key: str, what: str, verdict: str | None, note: str, save: Callable[[str, str], object]) -> None:
+    """Four buttons, and a note once there is a verdict; `save(verdict, note)` is called when either changes.
+
+    What is kept is the truth: the widgets are set to it at every rerun.
+    """
+    verdict_key, note_key = f"{key}_verdict", f"{key}_note"
+    st.session_state[verdict_key] = verdict
+
+    def changed() -> None:
+        save(st.session_state[verdict_key], st.session_state.get(note_key, ""))
+
+    st.segmented_control(f"Verdict on {what}", JUDGEMENTS, key=verdict_key, on_change=changed, required=True, label_visibility="collapsed")
+    if verdict is not None:
+        st.session_state[note_key] = note
+        st.text_input(f"Note on {what}", key=note_key, on_change=changed, placeholder="note, optional", label_visibility="collapsed")
+
+
+def class_name(facts: DatasetFacts, label: int | np.integer) -> str:
+    """The name of class `label`."""
+    return facts.classes[int(label)] if facts.classes else str(int(label))

@@ -1,0 +1,116 @@
+"""One page of the gallery: which samples it shows, their cards, and the verdicts given so far."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from workbench.datasets import Dataset, DatasetFacts, Records
+from workbench.evaluation import Neighbours
+from workbench.runs import verdicts
+from workbench.runs.verdicts import Verdict
+from workbench.ui.formats import number
+from workbench.ui.gallery import Neighbour, class_name, neighbour_card, verdict_controls
+
+ORDERS = {"most suspicious first": "suspicion", "nearest to training first": "distance", "as drawn": "drawn"}
+PAGE_SIZES = (12, 24, 48)
+
+
+def chosen_samples(
+    samples: Records,
+    neighbours: Neighbours,
+    facts: DatasetFacts,
+    order: str,
+    classes: Sequence[str],
+    judged: Sequence[str],
+    given: dict[int, Verdict],
+) -> list[int]:
+    """Indices of the samples of the wanted classes and verdicts (empty: all), in the wanted order."""
+    orders = {"suspicion": neighbours.order, "distance": lambda: np.argsort(neighbours.distances[:, 0], kind="stable")}
+    positions = orders[order]().tolist() if order in orders else list(range(len(samples)))
+    if classes and samples.labels is not None:
+        positions = [index for index in positions if class_name(facts, samples.labels[index]) in classes]
+    if judged:
+        positions = [index for index in positions if (given[index].verdict if index in given else "none yet") in judged]
+    return positions
+
+
+def review_bar(run_id: str, given: dict[int, Verdict], total: int, prefix: str) -> None:
+    """How many samples have a verdict, of which kind; take back the last, and export all."""
+    counts = Counter(verdict.verdict for verdict in given.values())
+    summary = ", ".join(f"{counts[judgement]} {judgement}" for judgement in verdicts.JUDGEMENTS)
+    st.progress(len(given) / total if total else 0.0, text=f"{len(given)} of {total:,} samples looked at: {summary}")
+    with st.container(horizontal=True):
+        st.button(
+            "Undo the last verdict", key=f"{prefix}undo", icon=":material/undo:", disabled=not given, on_click=take_back, args=(run_id,)
+        )
+        st.download_button(
+            "Verdicts as CSV", verdicts.export_csv(run_id), f"verdicts-{run_id}.csv", "text/csv",
+            key=f"{prefix}csv", icon=":material/download:", disabled=not given, on_click="ignore",
+        )  # fmt: skip
+
+
+def take_back(run_id: str) -> None:
+    """Undo the latest verdict on a run's samples."""
+    verdicts.undo(run_id)
+
+
+def show_page(
+    run_id: str, shown: Sequence[int], samples: Records, dataset: Dataset, neighbours: Neighbours, given: dict[int, Verdict]
+) -> None:
+    """A card for each sample in `shown`: pictures side by side, or rows of a table."""
+    is_image = dataset.facts.kind == "image"
+    with st.grid(columns="auto", min_column_width=360 if is_image else 640, border=True):
+        for index in shown:
+            with st.container():
+                if is_image:
+                    _image_card(index, samples, dataset, neighbours)
+                else:
+                    _row_card(index, samples, dataset, neighbours)
+                _verdict(run_id, index, given.get(index))
+
+
+def sample_heading(index: int, samples: Records, facts: DatasetFacts, neighbours: Neighbours) -> str:
+    """Which sample a card shows, of which class, how suspicious."""
+    klass = "" if samples.labels is None else f" · class {class_name(facts, samples.labels[index])}"
+    return f"Sample {index}{klass} · suspicion {number(float(neighbours.suspicion[index]), 2)}"
+
+
+def _image_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours) -> None:
+    around = [
+        _neighbour(f"training {rank + 1}", dataset.train, position, distance, dataset.facts)
+        for rank, (position, distance) in enumerate(zip(neighbours.indices[index], neighbours.distances[index], strict=True))
+    ]
+    position, distance = neighbours.held_out_indices[index], neighbours.held_out_distances[index]
+    around.append(_neighbour("held-out", dataset.held_out, position, distance, dataset.facts))
+    heading = sample_heading(index, samples, dataset.facts, neighbours)
+    neighbour_card(samples.records[index], heading, f"Generated {heading.lower()}", around)
+
+
+def _neighbour(what: str, records: Records, position: int, distance: float, facts: DatasetFacts) -> Neighbour:
+    klass = "" if records.labels is None else f", class {class_name(facts, records.labels[position])}"
+    text = number(float(distance))
+    return Neighbour(records.records[position], f"{what}: {text}", f"{what} record {position}{klass}, at distance {text}")
+
+
+def _row_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours) -> None:
+    heading = sample_heading(index, samples, dataset.facts, neighbours)
+    st.markdown(f"**{heading}**")
+    rows = [("generated", None, samples.records[index])]
+    for rank, (position, distance) in enumerate(zip(neighbours.indices[index], neighbours.distances[index], strict=True)):
+        rows.append((f"training {rank + 1}", distance, dataset.train.records[position]))
+    rows.append(("held-out", neighbours.held_out_distances[index], dataset.held_out.records[neighbours.held_out_indices[index]]))
+    columns = [f"column {number_ + 1}" for number_ in range(samples.records.shape[1])]
+    frame = pd.DataFrame([record for _, _, record in rows], columns=columns)
+    frame.insert(0, "distance", ["–" if distance is None else number(float(distance)) for _, distance, _ in rows])
+    frame.insert(0, "record", [what for what, _, _ in rows])
+    st.dataframe(frame, hide_index=True, alt=f"{heading}, with its nearest records as rows")
+
+
+def _verdict(run_id: str, index: int, given: Verdict | None) -> None:
+    verdict, note = (given.verdict, given.note) if given else (None, "")
+    verdict_controls(
+        f"gallery_{run_id}_{index}", f"sample {index}", verdict, note, lambda chosen, text: verdicts.judge(run_id, index, chosen, text)
+    )

@@ -1,0 +1,182 @@
+"""Runs as tables and choices: what is listed, compared and measured."""
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from workbench.runs.example import ensure_example
+from workbench.runs.results import evaluate_run, kept_evaluation
+from workbench.runs.store import RunStore
+from workbench.runs.values import Run
+from workbench.ui.formats import duration, number, words
+
+SORTS = {"newest first": "created", "bound, small first": "bound", "steps done, many first": "step", "method": "method"}
+OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label")
+
+
+def known_runs() -> list[Run]:
+    """All runs, newest first; on first use a small example is made and measured, so that there is always one."""
+    runs = RunStore().list()
+    if any(run.state == "done" for run in runs):
+        return runs
+    with st.spinner("Making a small example run, once …"):
+        example = ensure_example()
+        if example.state == "done" and kept_evaluation(example.id) is None:
+            evaluate_run(example.id)
+    return RunStore().list()
+
+
+def run_title(run: Run) -> str:
+    """A run in a line: id, method, dataset, state, and its marks."""
+    marks = [mark for mark, holds in (("example", run.example), ("claim only", run.claim_only)) if holds]
+    return " · ".join([run.id, run.method, run.dataset, run.state, *marks])
+
+
+def run_choice(key: str, chosen: str | None = None, runs: Sequence[Run] | None = None, label: str = "Run") -> str:
+    """A run chosen by the user (or `chosen`, just now launched); the address bar carries its id."""
+    known = {run.id: run for run in (known_runs() if runs is None else runs)}
+    if chosen is not None:
+        st.session_state[key] = chosen
+    return st.selectbox(label, list(known), key=key, bind="query-params", format_func=lambda run: run_title(known[run]))
+
+
+def run_table(runs: Sequence[Run]) -> pd.DataFrame:
+    """A row a run, as a reader wants it."""
+    return pd.DataFrame(
+        [
+            {
+                "Run": run.id,
+                "Method": run.method,
+                "Dataset": run.dataset,
+                "State": run.state,
+                "Step": f"{run.step:,} / {run.steps:,}",
+                "Upper bound": number(run.bound.epsilon),
+                "Claim": number(run.claim.epsilon),
+                "Spent": number(run.epsilon_spent),
+                "Delta": number(run.delta),
+                "Marks": ", ".join(_marks(run)),
+                "Started": datetime.fromtimestamp(run.created).strftime("%Y-%m-%d %H:%M"),
+                "Took": duration(run.seconds_running),
+            }
+            for run in runs
+        ]
+    )
+
+
+def sorted_runs(runs: Sequence[Run], order: str) -> list[Run]:
+    """Runs in one of the orders of `SORTS`."""
+    keys: dict[str, Any] = {
+        "created": lambda run: -run.created,
+        "bound": lambda run: run.bound.epsilon,
+        "step": lambda run: -run.step,
+        "method": lambda run: (run.method, -run.created),
+    }
+    return sorted(runs, key=keys[SORTS[order]])
+
+
+def filtered(runs: Sequence[Run], states: Sequence[str], methods: Sequence[str], datasets: Sequence[str]) -> list[Run]:
+    """Runs whose state, method and dataset are among those named; an empty list lets everything pass."""
+    wanted = ((states, "state"), (methods, "method"), (datasets, "dataset"))
+    return [run for run in runs if all(not names or getattr(run, field) in names for names, field in wanted)]
+
+
+def results_of(run_id: str) -> list[dict[str, Any]]:
+    """The measures of a run that has been evaluated; none otherwise."""
+    kept = kept_evaluation(run_id)
+    return [] if kept is None else kept["results"]
+
+
+def evaluate_now(run_id: str) -> None:
+    """Take every measure of a finished run while the page shows how far it is."""
+    bar = st.progress(0.0, text="Drawing samples and measuring …")
+
+    def show(share: float) -> None:
+        bar.progress(min(share, 1.0), text="Drawing samples and measuring …")
+
+    evaluate_run(run_id, progress=show)
+    bar.empty()
+
+
+def result_table(results: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Measures as rows: value with interval, what real data and public data alone give, and whether it may be released."""
+    return pd.DataFrame(
+        [
+            {
+                "Measure": words(row["name"]),
+                "Value": number(_float(row["value"])),
+                "95 % interval": interval_text(row["interval"]),
+                "Real data (ceiling)": number(_float(row.get("ceiling"))),
+                "Epsilon 0 (public data)": number(_float(row.get("epsilon_zero"))),
+                "Samples": row["num_samples"],
+                "Features": row["features"],
+                "Against": row["split"],
+                "May be released": "yes" if row["releasable"] else "stays in the room",
+            }
+            for row in results
+        ]
+    )
+
+
+def own_points(runs: Sequence[Run], measure: str, axis: str) -> tuple[pd.DataFrame, list[str]]:
+    """Evaluated runs as points of the utility chart, at the epsilon of accountant `axis` or of the paper's claim.
+
+    Returns the points (columns `OWN_COLUMNS`) and, for each run that has no number on this axis, why.
+    """
+    points, missing = [], []
+    for run in runs:
+        for row in results_of(run.id):
+            if row["name"] != measure or row["value"] is None:
+                continue
+            epsilon = axis_epsilon(run, axis)
+            if isinstance(epsilon, str):
+                missing.append(f"{run.id}: {epsilon}")
+                continue
+            low, high = row["interval"] or (row["value"], row["value"])
+            points.append((run.method, epsilon, _float(row["value"]), _float(low), _float(high), _label(run, epsilon)))
+    return pd.DataFrame(points, columns=list(OWN_COLUMNS)), missing
+
+
+def axis_epsilon(run: Run, axis: str) -> float | str:
+    """A run's epsilon by an accountant or by its claim; the reason where there is none."""
+    if axis == "claim":
+        return run.claim.epsilon if run.claim.status != "not_evaluated" else "the paper's formula is not evaluated"
+    value = run.plan["accountants"].get(axis, {"refused": f"{axis} was not asked"})
+    return f"{axis.upper()} refused: {value['refused']}" if isinstance(value, dict) else (_float(value) or 0.0)
+
+
+def reference_values(runs: Sequence[Run], measure: str) -> dict[str, Any]:
+    """Ceiling, epsilon-0 value, its reason where undefined, and chance level of `measure`, from the latest run that has them."""
+    found: dict[str, Any] = {}
+    for run in runs:
+        for row in results_of(run.id):
+            if row["name"] == measure:
+                for name in ("ceiling", "epsilon_zero", "epsilon_zero_reason", "chance"):
+                    if found.get(name) is None and row.get(name) is not None:
+                        found[name] = row[name]
+    return found
+
+
+def interval_text(interval: Sequence[float] | None) -> str:
+    """An interval as `low to high`; an en dash for none."""
+    return "–" if interval is None else f"{number(_float(interval[0]))} to {number(_float(interval[1]))}"
+
+
+def _marks(run: Run) -> list[str]:
+    marks = {"example": run.example, "claim only": run.claim_only, "seeded": run.seed is not None, "releasable": run.releasable}
+    return [mark for mark, holds in marks.items() if holds]
+
+
+def _label(run: Run, epsilon: float) -> str:
+    return f"{run.id} · {run.method} · epsilon {number(epsilon)}" + (" · example" if run.example else "")
+
+
+def _float(value: Any) -> float | None:
+    """A number of the JSON form, where infinity is a word; None stays None."""
+    if value is None:
+        return None
+    number_ = float(value)
+    return number_ if not math.isnan(number_) else None

@@ -1,0 +1,71 @@
+"""Colours and words that mean the same on every page."""
+
+from typing import Final, Literal
+
+import streamlit as st
+
+# Okabe and Ito's palette: told apart with every common form of colour blindness, and by dash where lines cross.
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"
+GREY: Final = "#5b6770"
+INK: Final = "#16242b"
+GRID: Final = "#e4eaed"
+SERIES: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
+
+ACCOUNTANT_TITLES: Final = {
+    "gdp": "GDP (approximation, may under-report)",
+    "rdp": "RDP (upper bound)",
+    "pld": "PLD (upper bound)",
+    "claim": "Paper's claim",
+}
+ACCOUNTANT_COLOURS: Final = {"gdp": GREY, "rdp": VERMILION, "pld": BLUE, "claim": PURPLE}
+ACCOUNTANT_DASHES: Final = {"gdp": "dash", "rdp": "solid", "pld": "solid", "claim": "dot"}
+
+BadgeColour = Literal["red", "orange", "blue", "green", "violet", "gray"]
+
+STATUS_WORDS: Final = {
+    "proved": "proved upper bound",
+    "approximation": "approximation, may under-report",
+    "not_proved": "not proved",
+    "refuted": "refuted",
+    "not_evaluated": "not evaluated",
+}
+STATUS_COLOURS: Final[dict[str, BadgeColour]] = {
+    "proved": "green",
+    "approximation": "orange",
+    "not_proved": "gray",
+    "refuted": "red",
+    "not_evaluated": "gray",
+}
+
+STATE_COLOURS: Final[dict[str, BadgeColour]] = {
+    "queued": "gray",
+    "starting": "blue",
+    "running": "blue",
+    "paused": "orange",
+    "cancelling": "orange",
+    "cancelled": "gray",
+    "done": "green",
+    "failed": "red",
+    "lost": "red",
+}
+ACTIVE_STATES: Final = ("queued", "starting", "running", "cancelling")
+
+_STYLE = """
+<style>
+  ::placeholder { color: #5b6770 !important; opacity: 1 !important; }
+  [data-testid="stMetricLabel"] p { color: #46545c; }
+  [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: #46545c; }
+  [data-testid="stImage"] img { image-rendering: pixelated; border-radius: 3px; }
+</style>
+"""
+
+
+def apply_style() -> None:
+    """Contrast of muted text at 4.5 to 1 or better, and hard pixel edges for small images."""
+    st.html(_STYLE)
+
+
+def title(text: str, lead: str) -> None:
+    """The page's one first-level heading and the sentence under it."""
+    st.title(text, anchor=False)
+    st.caption(lead)
