@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 from scipy import optimize, stats
 
+State = tuple[int, ...]
+
 
 def success_probability(mutual_information: float, prior: float) -> float:
     """The largest p >= prior whose binary KL divergence from the prior is at most the mutual information."""

@@ -172,6 +172,7 @@ def test_samples_without_labels_skip_what_needs_them(small_digits: Dataset, fres
         ({"features": "inception"}, "pixels"),
         ({"samples": Records(np.zeros((5, 1, 9, 8), dtype=np.uint8))}, "shape"),
         ({"samples": Records(np.zeros((1, 1, 8, 8), dtype=np.uint8))}, "at least 2"),
+        ({"samples": Records(np.zeros((5, 1, 8, 8), dtype=np.float32))}, "uint8"),
         ({"public_samples": noise(5)}, "public"),
         ({"samples": Records(np.zeros((5, 1, 8, 8), dtype=np.uint8), np.full(5, 10)), "metrics": ["accuracy_mlp"]}, "0 to 9"),
     ],

@@ -21,6 +21,7 @@ from workbench.runs.heartbeat import Progress, StopSignal
 from workbench.runs.recorder import SpentEpsilon
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
+from workbench.training import checkpoints
 from workbench.training.state import load_saved
 
 Make = Callable[..., Run]
@@ -153,7 +154,7 @@ def test_a_changed_environment_draws_new_noise_and_counts_the_replayed_steps_aga
     run = queue(quick_plan("dp-promise"))
     crash(run, 7, monkeypatch)  # after 2 public steps, 3 of phase I, 2 of phase II; the checkpoint is that of the start
     key, stages = key_of(run.id), list(counts(run.id))
-    monkeypatch.setattr(fitting, "environment", lambda: {"torch": "another"})
+    monkeypatch.setattr(checkpoints, "environment", lambda _performance: {"torch": "another"})
     crash_again = RunStore().change(run.id, {"lost"}, "started", state="starting", attempt=2, process=None)
     crash(crash_again, 1, monkeypatch)
     assert key_of(run.id) != key
@@ -213,7 +214,7 @@ def test_a_full_disk_fails_the_run_and_leaves_the_checkpoint_before(
     quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = queue(quick_plan("nonprivate"))
-    real = fitting.save_atomically
+    real = checkpoints.save_atomically
     writes = []
 
     def on_a_small_disk(value: dict[str, Any], path: Path) -> None:
@@ -227,7 +228,7 @@ def test_a_full_disk_fails_the_run_and_leaves_the_checkpoint_before(
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
-    monkeypatch.setattr(fitting, "save_atomically", on_a_small_disk)
+    monkeypatch.setattr(checkpoints, "save_atomically", on_a_small_disk)
     monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", 0.0)
     monkeypatch.setenv("WORKBENCH_CHECKPOINT_SECONDS", "0")
     worker.main(run.id)
@@ -237,7 +238,7 @@ def test_a_full_disk_fails_the_run_and_leaves_the_checkpoint_before(
     folder = RunFolder(run.id)
     assert load_saved(folder.checkpoint)["state"]["steps"] == {}
     assert not list(folder.path.glob("*.partial"))
-    monkeypatch.setattr(fitting, "save_atomically", real)
+    monkeypatch.setattr(checkpoints, "save_atomically", real)
     assert work_again(run.id).state == "done"
 
 

@@ -186,6 +186,8 @@ def _check(samples: Records, dataset: Dataset, public_samples: Records | None, p
     for what, records in (("samples", samples), ("public samples", public_samples)):
         if records is not None and (len(records) < 2 or records.records.shape[1:] != shape):
             raise WorkbenchError(f"Expected at least 2 {what} of shape {shape}, got {len(records)} of shape {records.records.shape[1:]}.")
+        if records is not None and records.records.dtype != dataset.train.records.dtype:
+            raise WorkbenchError(f"Expected {what} of type {dataset.train.records.dtype}, got {records.records.dtype}. Convert them first.")
     if len(dataset.held_out) < 2:
         raise WorkbenchError(f"Expected at least 2 held-out records in {dataset.facts.name}, got {len(dataset.held_out)}.")
     if public_samples is not None and public is None:

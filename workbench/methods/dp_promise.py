@@ -60,7 +60,7 @@ class DPPromiseConfig(MethodConfig):
     public_records: int = Field(default=20_000, ge=1, description="Public images used.")
     pretraining_steps: int = Field(default=2000, ge=0, description="Steps on public images, which cost no privacy.")
     pretraining_batch_size: int = Field(default=128, ge=1, description="Public images in a step.")
-    pretraining_learning_rate: float = Field(default=2e-4, gt=0, description="Adam's learning rate on public images.")
+    pretraining_learning_rate: float = Field(default=6e-4, gt=0, description="Adam's learning rate on public images.")
     pretraining_schedule: ddpm.LearningRateSchedule = Field(default="cosine", description="How that learning rate falls over the steps.")
     label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of public images trained without their label, for guidance.")
     ema_decay: float = Field(default=0.999, ge=0, lt=1, description="Decay of the moving average that samples come from.")
@@ -72,6 +72,19 @@ class DPPromiseConfig(MethodConfig):
     def uses_public_data(self) -> bool:
         """Whether there is anything to pre-train on."""
         return bool(self.public_dataset) and self.pretraining_steps > 0
+
+
+# Images of 28x28 and more: an hour or two on a laptop.
+LARGE: dict[str, Any] = {
+    "pretraining_steps": 600,
+    "phase_one_steps": 600,
+    "phase_one_draws": 2,
+    "phase_two_steps": 300,
+    "phase_two_learning_rate": 6e-4,
+    "noise_multiplicity": 1,
+    "ema_decay": 0.99,
+    "diffusion": {"schedule": "linear", "timesteps": 1000, "prediction": "v"},
+}
 
 
 def published(facts: DatasetFacts) -> dict[str, Any]:
@@ -122,10 +135,10 @@ class DPPromise(Method):
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
         """The U-Net of the image size, and sizes that a laptop trains in minutes (8x8) or an hour or two (28x28)."""
-        network = {"network": ddpm.default_network(facts)}
+        values: dict[str, Any] = {"network": ddpm.default_network(facts)}
         if facts.dimensions <= 300:
-            return network | {"phase_two_batch_size": min(500, facts.num_records)}
-        return network | {"phase_two_batch_size": min(1000, facts.num_records), "noise_multiplicity": 1, "phase_two_steps": 300}
+            return values | {"phase_two_batch_size": min(450, facts.num_records)}
+        return values | LARGE | {"phase_two_batch_size": min(1000, facts.num_records)}
 
     @classmethod
     def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:

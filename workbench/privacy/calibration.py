@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from workbench.errors import RefusedError, WorkbenchError, check_delta
 from workbench.privacy.accountants import pld, proved_bound, rdp, shared_relation
@@ -73,7 +74,8 @@ def calibrate_integer(
     if evaluate is not None:
         return _bisect(evaluate, private, spent, epsilon)
     private = _bisect(lambda value: _rough_bound(stages_of(value), delta, 2), private, spent, epsilon)
-    private = _bisect(lambda value: _quick_bound(stages_of(value), epsilon, delta, 2), private, spent, epsilon)
+    quick = _remembered(lambda value: _quick_bound(stages_of(value), epsilon, delta, 2))
+    private = _bisect(quick, *_gallop(quick, private, spent, max(1, abs(private) // 10), epsilon), epsilon)
     return _next_misses(exact, private, spent, epsilon)
 
 
@@ -143,21 +145,31 @@ def _search(evaluate: Evaluate, private: float, spent: float, target: float) -> 
 
 def _next_misses(exact: Callable[[int], float], private: int, spent: int, target: float) -> int:
     """The last integer from `private`, which meets the target, towards `spent` that still meets it, by false position."""
-    value, step = exact(private), 1 if spent > private else -1
-    limit, over = private, value
-    width = 1
-    while limit != spent and over <= target:  # gallop until the target is missed
-        private, value = limit, over
-        limit = private + step * min(width, abs(spent - private))
-        over, width = exact(limit), 4 * width
-    if over <= target:
-        return limit
+    exact = _remembered(exact)
+    private, limit = _gallop(exact, private, spent, 1, target)
+    step = 1 if limit > private else -1
     while abs(limit - private) > 1:
+        value, over, gap = exact(private), exact(limit), abs(limit - private)
         share = (target - value) / (over - value) if math.isfinite(over) else 0.5
-        middle = private + step * min(abs(limit - private) - 1, max(1, int(share * abs(limit - private))))
-        reached = exact(middle)
-        private, value, limit, over = (middle, reached, limit, over) if reached <= target else (private, value, middle, reached)
+        middle = private + step * min(gap - 1, max(1, int(share * gap)))
+        private, limit = (middle, limit) if exact(middle) <= target else (private, middle)
     return private
+
+
+def _gallop(evaluate: Callable[[int], float], private: int, spent: int, width: int, target: float) -> tuple[int, int]:
+    """Growing steps from `private`: the last that meets the target and the first that misses it (or twice the end)."""
+    step = 1 if spent > private else -1
+    limit = private
+    while evaluate(limit) <= target:
+        if limit == spent:
+            return spent, spent
+        private, limit = limit, limit + step * min(width, abs(spent - limit))
+        width *= 2
+    return private, limit
+
+
+def _remembered(evaluate: Callable[[int], float]) -> Callable[[int], float]:
+    return lru_cache(maxsize=None)(evaluate)
 
 
 def _between(low: float, high: float, share: float) -> float:

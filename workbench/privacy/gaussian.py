@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from workbench.errors import WorkbenchError, check_delta
 
@@ -109,10 +109,10 @@ def mixture_delta(sigma: float, sensitivities: ArrayLike, weights: ArrayLike, ep
         return log_p + (c[:, None] * x - c[:, None] ** 2 / 2) / sigma**2  # (components, points)
 
     table = np.linspace(-14 * sigma, c.max() + 14 * sigma, 4001)
-    x = np.interp(epsilon, logsumexp(terms(table), axis=0), table)
+    x = np.interp(epsilon, np.logaddexp.reduce(terms(table), axis=0), table)
     for _ in range(3):
         inside = terms(x)
-        loss = logsumexp(inside, axis=0)
+        loss = np.logaddexp.reduce(inside, axis=0)
         slope = (np.exp(inside - loss) * c[:, None]).sum(axis=0) / sigma**2
         x = np.clip(x - (loss - epsilon) / np.maximum(slope, 1e-300), table[0], table[-1])
     present = (p[:, None] * ndtr((c[:, None] - x) / sigma)).sum(axis=0)

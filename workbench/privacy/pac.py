@@ -100,51 +100,35 @@ def deterministic_noise(
 
     `outputs` (m, d). They are rescaled by `radius` (a bound on their norm; the largest norm seen by default) to r = 1 and the
     noise scaled back; `c` is in those units and comes from `confidence_parameter(m, d, gamma, kappa)` unless given.
-    `variant` "printed" is P3DM's text: no inverse, threshold sqrt(d/c + 2c), and a gap between an eigenvalue and itself, which is
-    never above it, so that the printed algorithm always takes its isotropic branch; `form` forces a branch.
-    `redrawn` False marks outputs of one trained model. Source: Xiao and Devadas (2023), Algorithm 1, corrected.
+    `variant` "printed" is P3DM's text: it lacks the inverse and compares an eigenvalue with itself, a gap never above the printed
+    threshold, so that it always takes its isotropic branch; `form` forces a branch. `redrawn` False marks outputs of one model.
+    Source: Xiao and Devadas (2023), Algorithm 1, corrected.
     """
     outputs = _check_outputs(outputs, 2)
     _check_positive(v=v, beta=beta)
-    scale = _radius(outputs, radius)
-    chosen_c = confidence_parameter(*outputs.shape, gamma, kappa) if c is None else c
-    if chosen_c < 0:
-        raise WorkbenchError(f"Expected c >= 0, got {chosen_c}.")
+    num_outputs, dimensions = outputs.shape
+    scale, level = _radius(outputs, radius), confidence_parameter(num_outputs, dimensions, gamma, kappa) if c is None else c
+    if level < 0:
+        raise WorkbenchError(f"Expected c >= 0, got {level}.")
     directions, spectrum = principal_variances(outputs / scale)
-    gap = has_gap(spectrum, outputs.shape[1], chosen_c)
-    own = "anisotropic" if gap and variant == "corrected" else "isotropic"
-    noise, rest = _noise_variances(spectrum, outputs.shape[1], v, beta, chosen_c, variant, form or own)
+    gap = has_gap(spectrum, dimensions, level)
+    taken: Form = form or ("anisotropic" if gap and variant == "corrected" else "isotropic")
+    noise, rest = _noise_variances(spectrum, dimensions, v, beta, level, variant, taken)
     conditions = {
         NOT_REDRAWN: not redrawn,
         PRINTED: variant == "printed",
-        NO_GAP: variant == "corrected" and form == "anisotropic" and not gap,
-        NO_CONFIDENCE: chosen_c == 0,
+        NO_GAP: variant == "corrected" and taken == "anisotropic" and not gap,
+        NO_CONFIDENCE: level == 0,
         CONDITIONAL: c is None,
         OBSERVED_RADIUS: radius is None,
     }
-    return PacNoise(
-        dimensions=outputs.shape[1],
-        directions=directions,
-        signal_variances=spectrum * scale**2,
-        noise_variances=noise * scale**2,
-        rest_variance=rest * scale**2,
-        mutual_information=v + beta,
-        confidence=1 - gamma,
-        c=chosen_c,
-        variant=variant,
-        form=form or own,
-        labels=tuple(label for label, applies in conditions.items() if applies),
-    )
+    labels = tuple(label for label, applies in conditions.items() if applies)
+    unit = scale**2
+    return PacNoise(dimensions, directions, spectrum * unit, noise * unit, rest * unit, v + beta, 1 - gamma, level, variant, taken, labels)
 
 
 def randomised_noise(
-    first: np.ndarray,
-    second: np.ndarray,
-    *,
-    v: float = 1.0,
-    gamma: float = 0.01,
-    radius: float | None = None,
-    redrawn: bool = True,
+    first: np.ndarray, second: np.ndarray, *, v: float = 1.0, gamma: float = 0.01, radius: float | None = None, redrawn: bool = True
 ) -> PacNoise:
     """The noise for a randomised M: MI <= v nats with confidence 1 - gamma.
 

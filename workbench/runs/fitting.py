@@ -16,8 +16,9 @@ from workbench.runs.heartbeat import Progress, StopSignal
 from workbench.runs.recorder import MetricsWriter, Previews, SpentEpsilon
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
+from workbench.training.checkpoints import load_checkpoint, save_checkpoint
 from workbench.training.randomness import Randomness
-from workbench.training.state import PerformanceSettings, load_saved, save_atomically
+from workbench.training.state import PerformanceSettings, save_atomically
 
 CHECKPOINT_SECONDS = 30.0
 CHECKPOINT_SHARE = 20.0  # checkpoints take at most one part in this of the time
@@ -41,7 +42,7 @@ class Fitting:
         self.stages = self.method.stages(self.plan.facts)
         self.state = experiment.new_state(self.plan, performance, run.seed, self._spend)
         self.ledger.open_run(run.id, run.fingerprint, run.dataset, run.method, self.stages, run.delta)
-        self._environment = environment()
+        self._saved_sizes: dict[str, int] = {}
 
     def run(self) -> dict[str, Any]:
         """Train from wherever the run stands; returns the fields to record."""
@@ -75,15 +76,22 @@ class Fitting:
             if any(charged.values()):
                 raise WorkbenchError("This run has spent privacy, and its checkpoint is gone. Clone it and train the clone.")
             return
-        saved = load_saved(self.folder.checkpoint)
-        self.state.restore(saved["state"])
-        if saved["environment"] == self._environment:
-            return
+        differences, _ = load_checkpoint(self.state, self.folder.checkpoint)
+        if self.state.device.type == "cuda":
+            differences.append("a GPU repeats no step bit for bit")
+        if differences:
+            self._draw_anew(charged, "; ".join(differences))
+
+    def _draw_anew(self, charged: dict[str, int], why: str) -> None:
+        """Count the steps since the checkpoint a second time and give what follows a noise key of its own.
+
+        The same noise on results that differ, however little, would reveal their difference.
+        """
         for stage in self.stages:
             replayed = charged[stage.name] - self.state.steps.get(stage.name, 0)
             if stage.spent != "free" and replayed > 0:
                 self.ledger.charge_again(self.id, stage.name, replayed)
-                print(f"The environment changed: {replayed} steps of {stage.name} are drawn anew and counted again.", flush=True)
+                print(f"{replayed} steps of {stage.name} are drawn anew and counted again: {why}.", flush=True)
         if self.state.randomness.releasable:
             self.state.randomness = Randomness.fresh()
 
@@ -109,7 +117,7 @@ class Fitting:
             metrics.add(step, self.progress.step)
             if self.stop:
                 return
-            if time.monotonic() >= self._next_checkpoint:
+            if time.monotonic() >= self._next_checkpoint or self.state.records_at_once != self._saved_sizes:
                 self._write_checkpoint()
             previews.draw_if_due()
         previews.draw()
@@ -127,12 +135,13 @@ class Fitting:
         """Save the state, noise key included; a failed write leaves the checkpoint before it and no half-written key."""
         began = time.monotonic()
         try:
-            save_atomically({"state": self.state.checkpoint(), "environment": self._environment}, self.folder.checkpoint)
+            save_checkpoint(self.state, self.folder.checkpoint)
         except (OSError, RuntimeError) as error:
             erase(self.folder.checkpoint.with_name(self.folder.checkpoint.name + ".partial"))
             raise WorkbenchError(
                 f"The checkpoint could not be written: {_why(error)}. Free space and resume from the one before."
             ) from error
+        self._saved_sizes = dict(self.state.records_at_once)
         now = time.monotonic()
         interval = float(os.environ.get("WORKBENCH_CHECKPOINT_SECONDS", CHECKPOINT_SECONDS))
         self._next_checkpoint = now + max(interval, CHECKPOINT_SHARE * (now - began))
@@ -153,16 +162,6 @@ class Fitting:
         again = any(spending.charged_again for spending in self.ledger.spent(self.id))
         changed = {"bound": spent} if again and state == "done" else {}
         return {"state": state, "epsilon_spent": spent.epsilon, **changed}
-
-
-def environment() -> dict[str, Any]:
-    """What a step's result depends on beside its noise: with all of it equal, a replayed step repeats itself bit for bit."""
-    return {
-        "torch": str(torch.__version__),
-        "cpu": torch.backends.cpu.get_cpu_capability(),
-        "threads": torch.get_num_threads(),
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "",
-    }
 
 
 def _why(error: Exception) -> str:

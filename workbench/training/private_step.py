@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -156,7 +157,11 @@ class PrivateStep:
             return max(1, self.performance.microbatch_size // multiplicity)
         if self.purpose not in self.records_at_once and len(mine) > 1:
             tried: list[ClippedSum] = []
-            peaks = [peak_of(lambda n=n: tried.append(self._clipped_sum(self._microbatch(step, mine[:n]), losses))) for n in (1, 2)]
+
+            def attempt(num_records: int) -> None:
+                tried.append(self._clipped_sum(self._microbatch(step, mine[:num_records]), losses))
+
+            peaks = [peak_of(partial(attempt, num_records)) for num_records in (1, 2)]
             check_independent(*(clipped.losses[:multiplicity] for clipped in tried))
             self.records_at_once[self.purpose] = records_at_once(*peaks, self.performance, multiplicity)
         return self.records_at_once.get(self.purpose, 1)

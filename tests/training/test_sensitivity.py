@@ -1,0 +1,68 @@
+"""What the guarantee rests on: one record removed or replaced moves the clipped sum by at most C, or 2 C."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from tests.training import nets
+from workbench.training.per_record import PerRecordGradients
+
+SLACK = 1 + 1e-5  # float32
+
+
+def network() -> nn.Module:
+    """Layers whose gradients are stored and layers whose gradients are deferred."""
+    return nn.Sequential(
+        nn.Conv2d(1, 32, 3, padding=1),
+        nn.GroupNorm(4, 32),
+        nn.SiLU(),
+        nn.Conv2d(32, 32, 3, padding=1),
+        nn.Flatten(),
+        nn.Linear(32 * 16, 8),
+        nn.LayerNorm(8),
+    )
+
+
+def flat_sum(gradients: PerRecordGradients, x: Tensor, num_records: int, max_grad_norm: float) -> Tensor:
+    clipped = gradients.clipped_sum(nets.losses_of(gradients.module, x), num_records, max_grad_norm)
+    return torch.cat([value.flatten().double() for value in clipped.gradients.values()])
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    seed=st.integers(0, 2**20),
+    num_records=st.integers(2, 6),
+    noise_multiplicity=st.sampled_from([1, 2]),
+    max_grad_norm=st.sampled_from([1e-3, 1.0, 30.0]),
+    size=st.sampled_from([1e-3, 1.0, 1e3]),
+)
+def test_one_record_moves_the_sum_by_at_most_the_clipping_norm(
+    seed: int, num_records: int, noise_multiplicity: int, max_grad_norm: float, size: float
+) -> None:
+    torch.manual_seed(seed)
+    gradients = PerRecordGradients(network(), noise_multiplicity)
+    x = size * torch.randn(num_records, noise_multiplicity, 1, 4, 4)
+    whole = flat_sum(gradients, x.flatten(0, 1), num_records, max_grad_norm)
+    for record in range(num_records):
+        kept = [other for other in range(num_records) if other != record]
+        removed = flat_sum(gradients, x[kept].flatten(0, 1), num_records - 1, max_grad_norm)
+        assert (whole - removed).norm() <= max_grad_norm * SLACK
+        changed = x.clone()
+        changed[record] = -size * torch.rand(noise_multiplicity, 1, 4, 4)
+        replaced = flat_sum(gradients, changed.flatten(0, 1), num_records, max_grad_norm)
+        assert (whole - replaced).norm() <= 2 * max_grad_norm * SLACK
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e8])
+def test_gradients_that_cancel_in_the_norm_are_clipped_all_the_same(factor: float) -> None:
+    """Ghost norms sum terms of either sign: here they cancel almost wholly, and rounding must not let the norm fall short."""
+    layer = nn.Conv2d(32, 32, 3, padding=1, bias=False)
+    half = factor * torch.ones(1, 32, 4, 4)
+    half[:, :, :, 2:] *= -1
+    x = half + torch.randn(1, 32, 4, 4)
+    target = torch.ones(1, 32, 4, 4)
+    gradients = PerRecordGradients(layer)
+    clipped = gradients.clipped_sum(lambda: (layer(x) * target).flatten(1).sum(1), 1, 1.0)
+    assert clipped.gradients["weight"].double().norm() <= SLACK
