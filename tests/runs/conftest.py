@@ -1,6 +1,7 @@
 """Plans of seconds, and a run trained in the test's own process."""
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -43,6 +44,15 @@ QUICK: dict[str, dict[str, Any]] = {
 def one_thread() -> None:
     """Equal environments in the test and in the workers it starts."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """The worker's signal handlers do not outlive a test."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -32,15 +32,6 @@ class Crashed(BaseException):
     """Stands in for SIGKILL: nothing in the worker may catch it."""
 
 
-@pytest.fixture(autouse=True)
-def handlers() -> Iterator[None]:
-    """The worker's signal handlers do not outlive a test."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
-    yield
-    for number, handler in kept.items():
-        signal.signal(number, handler)
-
-
 def crash_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the next fit die after `steps` steps, as if it had been killed."""
     real = experiment.fit

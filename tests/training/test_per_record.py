@@ -128,7 +128,7 @@ def random_network(draw: random.Random) -> tuple[nn.Module, tuple[int, ...]]:
     return nn.Sequential(*layers), shape
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 2**20), noise_multiplicity=st.sampled_from([1, 3, 8]), num_records=st.integers(1, 4))
 def test_random_networks_equal_torch_func(seed: int, noise_multiplicity: int, num_records: int) -> None:
     torch.manual_seed(seed)

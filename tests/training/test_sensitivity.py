@@ -55,14 +55,17 @@ def test_one_record_moves_the_sum_by_at_most_the_clipping_norm(
         assert (whole - replaced).norm() <= 2 * max_grad_norm * SLACK
 
 
-@pytest.mark.parametrize("factor", [1e3, 1e8])
+@pytest.mark.parametrize("factor", [1e3, 1e4, 1e5])
 def test_gradients_that_cancel_in_the_norm_are_clipped_all_the_same(factor: float) -> None:
     """Ghost norms sum terms of either sign: here they cancel almost wholly, and rounding must not let the norm fall short."""
-    layer = nn.Conv2d(32, 32, 3, padding=1, bias=False)
-    half = factor * torch.ones(1, 32, 4, 4)
-    half[:, :, :, 2:] *= -1
-    x = half + torch.randn(1, 32, 4, 4)
-    target = torch.ones(1, 32, 4, 4)
+    layer = nn.Conv2d(32, 32, 3, bias=False)
     gradients = PerRecordGradients(layer)
-    clipped = gradients.clipped_sum(lambda: (layer(x) * target).flatten(1).sum(1), 1, 1.0)
-    assert clipped.gradients["weight"].double().norm() <= SLACK
+    for seed in range(10):
+        torch.manual_seed(seed)
+        x = factor * torch.randn(1, 32, 1, 1).repeat(1, 1, 4, 4)
+        x[:, :, :, 1::2] *= -1
+        x += torch.randn(1, 32, 4, 4)
+        weight = torch.randn(1, 32, 1, 1)
+        clipped = gradients.clipped_sum(lambda x=x, weight=weight: (layer(x) * weight).flatten(1).sum(1), 1, 1.0)
+        exact = torch.nn.grad.conv2d_weight(x.double(), layer.weight.shape, weight.double().expand(1, 32, 2, 2))
+        assert float(clipped.norms) >= float(exact.norm()) * (1 - 1e-6)

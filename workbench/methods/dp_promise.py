@@ -47,25 +47,25 @@ class DPPromiseConfig(MethodConfig):
     targets: Literal["renoised", "paper"] = Field(
         default="renoised", description="Regression target of phase one: renoised releases have a proof, the paper's targets have none."
     )
-    phase_one_steps: int = Field(default=1000, ge=0, description="Steps of phase one; 0 leaves it out.")
+    phase_one_steps: int = Field(default=200, ge=0, description="Steps of phase one; 0 leaves it out.")
     phase_one_batch_size: int = Field(default=32, ge=1, description="Records in a phase-one batch, drawn without replacement.")
     phase_one_learning_rate: float = Field(default=3e-4, gt=0, description="Adam's learning rate in phase one.")
     phase_one_draws: int = Field(default=4, ge=1, description="Time steps trained per renoised release; further draws are free.")
-    phase_two_steps: int = Field(default=200, ge=1, description="DP-SGD steps.")
-    phase_two_batch_size: float = Field(default=500, gt=0, description="Expected Poisson batch; the sampling rate times num_records.")
-    phase_two_learning_rate: float = Field(default=6e-4, gt=0, description="Adam's learning rate in phase two.")
-    noise_multiplicity: int = Field(default=8, ge=1, description="Noise samples K that a record's loss is averaged over.")
+    phase_two_steps: int = Field(default=60, ge=1, description="DP-SGD steps.")
+    phase_two_batch_size: float = Field(default=450, gt=0, description="Expected Poisson batch; the sampling rate times num_records.")
+    phase_two_learning_rate: float = Field(default=2e-3, gt=0, description="Adam's learning rate in phase two.")
+    noise_multiplicity: int = Field(default=2, ge=1, description="Noise samples K that a record's loss is averaged over.")
     max_grad_norm: float = Field(default=0.01, gt=0, description="Clipping norm C of a record's gradient.")
     public_dataset: str = Field(default="glyphs", description="Public images for pre-training; empty for none.")
     public_records: int = Field(default=20_000, ge=1, description="Public images used.")
-    pretraining_steps: int = Field(default=2000, ge=0, description="Steps on public images, which cost no privacy.")
+    pretraining_steps: int = Field(default=800, ge=0, description="Steps on public images, which cost no privacy.")
     pretraining_batch_size: int = Field(default=128, ge=1, description="Public images in a step.")
-    pretraining_learning_rate: float = Field(default=6e-4, gt=0, description="Adam's learning rate on public images.")
+    pretraining_learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate on public images.")
     pretraining_schedule: ddpm.LearningRateSchedule = Field(default="cosine", description="How that learning rate falls over the steps.")
     label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of public images trained without their label, for guidance.")
-    ema_decay: float = Field(default=0.999, ge=0, lt=1, description="Decay of the moving average that samples come from.")
+    ema_decay: float = Field(default=0.9, ge=0, lt=1, description="Decay of the moving average that samples come from.")
     network: UNetConfig = UNetConfig()
-    diffusion: DiffusionConfig = DiffusionConfig()
+    diffusion: DiffusionConfig = DiffusionConfig(prediction="v")
     sampler: SamplerConfig = SamplerConfig()
 
     @property
@@ -77,13 +77,13 @@ class DPPromiseConfig(MethodConfig):
 # Images of 28x28 and more: an hour or two on a laptop.
 LARGE: dict[str, Any] = {
     "pretraining_steps": 600,
+    "pretraining_learning_rate": 6e-4,
     "phase_one_steps": 600,
     "phase_one_draws": 2,
     "phase_two_steps": 300,
     "phase_two_learning_rate": 6e-4,
     "noise_multiplicity": 1,
     "ema_decay": 0.99,
-    "diffusion": {"schedule": "linear", "timesteps": 1000, "prediction": "v"},
 }
 
 
@@ -108,6 +108,7 @@ def published(facts: DatasetFacts) -> dict[str, Any]:
         "pretraining_batch_size": 128,
         "pretraining_learning_rate": 2e-4,
         "pretraining_schedule": "constant",
+        "diffusion": {"schedule": "linear", "timesteps": 1000, "prediction": "epsilon"},
         "sampler": {"name": "ddim", "num_inference_steps": 200, "eta": 1.0, "guidance_scale": 0.0},
     }
 

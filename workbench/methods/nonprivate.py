@@ -21,14 +21,14 @@ STAGE = "training"
 class NonPrivateConfig(MethodConfig):
     """Hyper-parameters of ordinary diffusion training."""
 
-    steps: int = Field(default=3000, ge=1, description="Optimiser steps.")
+    steps: int = Field(default=1500, ge=1, description="Optimiser steps.")
     batch_size: int = Field(default=128, ge=1, description="Records in a step.")
     learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate.")
     schedule: ddpm.LearningRateSchedule = Field(default="cosine", description="How the learning rate falls over the steps.")
     label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of records trained without their label, for guidance.")
-    ema_decay: float = Field(default=0.999, ge=0, lt=1, description="Decay of the moving average that samples come from.")
+    ema_decay: float = Field(default=0.99, ge=0, lt=1, description="Decay of the moving average that samples come from.")
     network: UNetConfig = UNetConfig()
-    diffusion: DiffusionConfig = DiffusionConfig()
+    diffusion: DiffusionConfig = DiffusionConfig(prediction="v")
     sampler: SamplerConfig = SamplerConfig()
 
 

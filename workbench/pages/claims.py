@@ -1,3 +1,33 @@
-"""Claims"""
+"""Claims: what every paper claims beside what is proved, and what has been spent on each dataset here."""
+
 import streamlit as st
-st.title("Claims")
+
+from workbench.ui.cards import three_numbers
+from workbench.ui.claims import claim_rows, claims_frame
+from workbench.ui.ledger import ledger_section
+from workbench.ui.theme import title
+
+PREFIX = "claims_"
+
+title("Claims", "Three numbers for every method, never one: what the paper claims, what is proved, what an audit measured.")
+
+rows = claim_rows()
+st.dataframe(claims_frame(rows), hide_index=True, alt=f"Claimed and proved epsilon of {len(rows)} methods")
+st.caption(
+    "Each formula is evaluated at one stated setting, at delta 10⁻⁵. Only a proved upper bound is a guarantee; ∞ says that none is known, "
+    "or that the analysed release provably has none. A method whose formula our notes do not hold is not evaluated."
+)
+
+chosen = st.selectbox(
+    "Look at one method", list(rows), key=f"{PREFIX}method", bind="query-params", format_func=lambda name: rows[name].title
+)
+row = rows[chosen]
+three_numbers(row.claim, row.bound)
+st.caption(
+    "  \n".join(
+        text for text in (f"Formula: {row.formula}" if row.formula else "", f"Setting: {row.setting}" if row.setting else "") if text
+    )
+)
+
+st.header("Spent on each dataset", anchor=False)
+ledger_section(PREFIX)

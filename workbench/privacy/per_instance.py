@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from workbench.errors import WorkbenchError
 from workbench.privacy.discrete_chain import Array, DiscreteChain, ReverseStep, draw_columns, softmax
@@ -104,20 +105,27 @@ def monte_carlo_leakage(
     chain = DiscreteChain.of(records, np.asarray(categories), alphas_cumprod, smoothing)
     if not 0 <= release_step < chain.timesteps or num_draws < 2:
         raise WorkbenchError(f"Expected a release step in 0..{chain.timesteps - 1} and 2 or more draws, got {release_step}, {num_draws}.")
-    generator = np.random.default_rng(seed)
     steps = np.arange(chain.timesteps, release_step, -1)
+    with threadpool_limits(1, "blas"):  # the products are too small to share: threads would wait for each other most of the time
+        per_step, squares = _moments(chain, steps, num_draws, marginals, np.random.default_rng(seed))
+    total = per_step.sum(axis=0)
+    variance = np.maximum(squares - total**2, 0.0) / (num_draws - 1)
+    return Leakage(steps, per_step, total, np.sqrt(variance), num_draws, marginals, smoothing)
+
+
+def _moments(
+    chain: DiscreteChain, steps: Array, num_draws: int, marginals: Marginals, generator: np.random.Generator
+) -> tuple[Array, Array]:
+    """Means over all draws of what each step adds to J, (steps, N), and of the square of their sum, (N,)."""
     per_step, squares = np.zeros((len(steps), chain.num_records)), np.zeros(chain.num_records)
     size = max(1, CHUNK_VALUES // chain.num_records)
     for start in range(0, num_draws, size):
-        count = min(size, num_draws - start)
-        totals = np.zeros((count, chain.num_records))
-        for row, values in enumerate(_walk(chain, steps, count, marginals, generator)):
-            per_step[row] += values.sum(axis=0) / num_draws
+        totals = np.zeros((min(size, num_draws - start), chain.num_records))
+        for row, values in enumerate(_walk(chain, steps, len(totals), marginals, generator)):
+            per_step[row] += values.sum(axis=0)
             totals += values
         squares += (totals**2).sum(axis=0)
-    total = per_step.sum(axis=0)
-    variance = np.maximum(squares / num_draws - total**2, 0.0) * num_draws / (num_draws - 1)
-    return Leakage(steps, per_step, total, np.sqrt(variance / num_draws), num_draws, marginals, smoothing)
+    return per_step / num_draws, squares / num_draws
 
 
 def _walk(chain: DiscreteChain, steps: Array, count: int, marginals: Marginals, generator: np.random.Generator) -> Iterator[Array]:

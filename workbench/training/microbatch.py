@@ -52,7 +52,7 @@ class Microbatch:
 
     def per_record_uniform(self) -> Tensor:
         """One value in [0, 1) per RECORD, repeated over its rows (a label dropped once a record, say); float32 (R K,)."""
-        return self._stacked([np.repeat(stream.random(dtype=np.float32), self.noise_multiplicity) for stream in self._streams])
+        return self._stacked([np.repeat(stream.random(1, dtype=np.float32), self.noise_multiplicity) for stream in self._streams])
 
     def _stacked(self, values: list[np.ndarray]) -> Tensor:
         return torch.from_numpy(np.concatenate(values)).to(self.device)

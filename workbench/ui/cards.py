@@ -59,7 +59,7 @@ def epsilon_text(value: PrivacyValue) -> str:
 def releasable_mark(releasable: bool, reason: str = "") -> None:
     """Whether something may leave the room, in a badge with the reason on hover."""
     if releasable:
-        st.badge("may be released at the stated bound", icon=":material/lock_open:", color="green", help=reason or None)
+        st.badge("samples and weights may be released", icon=":material/lock_open:", color="green", help=reason or None)
     else:
         st.badge("stays in the room", icon=":material/lock:", color="orange", help=reason or None)
 

@@ -4,7 +4,7 @@ An infinite epsilon has a place of its own at the right edge of an epsilon axis,
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from textwrap import wrap
@@ -110,13 +110,16 @@ def distance_histogram(training: Sequence[float], held_out: Sequence[float], tit
     return figure
 
 
-def values_bar(values: Mapping[str, float], y_title: str) -> go.Figure:
-    """One bar a name, the value written on it; infinite values have no bar but their sign."""
-    figure = _figure("", y_title)
-    heights = [value if math.isfinite(value) else None for value in values.values()]
-    texts = [number(value) for value in values.values()]
-    figure.add_bar(x=list(values), y=heights, text=texts, marker={"color": BLUE}, textposition="outside")
-    figure.update_layout(height=280, showlegend=False)
+def tradeoff_curves(frame: pd.DataFrame, dashed: str) -> go.Figure:
+    """True-positive against false-positive rate, both logarithmic: a line for each column beside `false_positive_rate`."""
+    figure = _figure("False-positive rate", "True-positive rate")
+    names = [name for name in frame.columns if name != "false_positive_rate"]
+    for name, colour in zip(names, (GREY, BLUE, VERMILION), strict=False):
+        line = {"color": colour, "dash": "dash" if name == dashed else "solid", "width": 2.5}
+        figure.add_scatter(x=frame["false_positive_rate"].tolist(), y=frame[name].tolist(), name=str(name), mode="lines", line=line)
+    figure.update_xaxes(type="log", range=[-4, 0]).update_yaxes(type="log", range=[-4, 0.05])
+    figure.update_traces(hovertemplate="%{y:.3g}")
+    figure.update_layout(hovermode="x unified")
     return figure
 
 

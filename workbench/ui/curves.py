@@ -1,2 +1,101 @@
-"""temp"""
-def accountant_section(plan, prefix): ...
+"""Epsilon against one quantity of a plan, everything else fixed, by every accountant."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from dp_accounting import dp_event
+
+from workbench.experiment import Plan
+from workbench.privacy import epsilon_curve
+from workbench.privacy.events import ReplaceOneGaussianDpEvent
+from workbench.privacy.stages import Stage
+from workbench.ui import charts
+from workbench.ui.formats import number
+
+AXES = {"noise_multiplier": "Noise multiplier", "steps": "Steps", "sample_rate": "Sampling rate"}
+POINTS = 30
+
+
+def accountant_section(plan: Plan, prefix: str) -> None:
+    """The chart of epsilon against the chosen quantity, with the target and the plan's own setting marked."""
+    stages = plan.build().stages(plan.facts)
+    axes = [axis for axis in AXES if setting_of(stages, axis) is not None]
+    if not axes:
+        st.caption("Nothing to vary: no stage of this plan adds Gaussian noise, so every accountant says the same as the bound above.")
+        return
+    axis = st.segmented_control(
+        "Against", axes, default=axes[0], required=True, key=f"{prefix}against", bind="query-params", format_func=AXES.__getitem__
+    )
+    axis = axis if axis in axes else axes[0]
+    chosen = setting_of(stages, axis)
+    assert chosen is not None
+    frame = curve_frame(plan.model_dump_json(), axis)
+    figure = charts.accountant_curves(frame, axis, AXES[axis], plan.target_epsilon, chosen)
+    known = "" if plan.target_epsilon is None else f", target {number(plan.target_epsilon)}"
+    alt = f"Epsilon at delta {number(plan.delta)} against {AXES[axis].lower()} by GDP, RDP and PLD; this plan has {number(chosen)}{known}"
+    charts.show(figure, alt, frame, f"{prefix}accountant_chart")
+    st.caption(
+        f"Everything else stays as planned, at delta {number(plan.delta)}. The vertical line is this plan. GDP is a central-limit "
+        "approximation and may under-report; the smallest proved value above is the one to go by. A gap is a setting an accountant refuses."
+    )
+
+
+@st.cache_data(max_entries=60, show_spinner="Drawing epsilon by every accountant …")
+def curve_frame(plan_json: str, axis: str) -> pd.DataFrame:
+    """Columns `axis`, accountant and epsilon (NaN where refused) around the plan's own setting."""
+    plan = Plan.model_validate_json(plan_json)
+    stages = plan.build().stages(plan.facts)
+    values = around(setting_of(stages, axis) or 1.0, axis)
+    curve = epsilon_curve(lambda value: varied(stages, axis, value), values, plan.delta)
+    rows = [
+        {axis: value, "accountant": name, "epsilon": float("nan") if epsilon is None else epsilon}
+        for name, epsilons in curve.items()
+        for value, epsilon in zip(values, epsilons, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def setting_of(stages: Sequence[Stage], axis: str) -> float | None:
+    """The plan's own value of a quantity; None where no stage has it."""
+    for stage in stages:
+        if stage.spent == "free":
+            continue
+        event: Any = stage.event
+        if isinstance(event, dp_event.PoissonSampledDpEvent) and isinstance(event.event, dp_event.GaussianDpEvent):
+            return {"noise_multiplier": event.event.noise_multiplier, "steps": stage.steps, "sample_rate": event.sampling_probability}[axis]
+        if isinstance(event, ReplaceOneGaussianDpEvent) and axis == "noise_multiplier":
+            return event.noise_multiplier
+    return None
+
+
+def varied(stages: Sequence[Stage], axis: str, value: float) -> list[Stage]:
+    """The stages with one quantity of every Poisson-sampled or single Gaussian release changed."""
+    return [stage if stage.spent == "free" else _varied(stage, axis, value) for stage in stages]
+
+
+def around(setting: float, axis: str) -> list[float]:
+    """Values on a logarithmic grid around a setting: whole for steps, at most 1 for a sampling rate."""
+    low, high = {"noise_multiplier": (0.3, 5.0), "steps": (0.05, 10.0), "sample_rate": (0.05, 10.0)}[axis]
+    values = np.geomspace(low * setting, high * setting, POINTS)
+    if axis == "steps":
+        return sorted({float(max(1, round(value))) for value in values})
+    if axis == "sample_rate":
+        values = np.geomspace(low * setting, min(1.0, high * setting), POINTS)
+    return values.tolist()
+
+
+def _varied(stage: Stage, axis: str, value: float) -> Stage:
+    event: Any = stage.event
+    if isinstance(event, dp_event.PoissonSampledDpEvent) and isinstance(event.event, dp_event.GaussianDpEvent):
+        if axis == "steps":
+            return replace(stage, steps=round(value))
+        rate, noise = event.sampling_probability, event.event.noise_multiplier
+        noise, rate = (value, rate) if axis == "noise_multiplier" else (noise, value)
+        return replace(stage, event=dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(noise)))
+    if isinstance(event, ReplaceOneGaussianDpEvent) and axis == "noise_multiplier":
+        return replace(stage, event=ReplaceOneGaussianDpEvent(value, event.zero_out_ratio))
+    return stage

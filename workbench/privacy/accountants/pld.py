@@ -75,9 +75,16 @@ def quick_interval(epsilon: float, steps: int, inflation: float = 0.05) -> float
 
 def curve_interval(composition: Composition, delta: float) -> float:
     """`quick_interval` at the epsilon of the RDP accountant; as coarse as the reported one must be for a huge epsilon."""
-    value = rdp.epsilon(composition, delta)
+    value = rdp.epsilon(composition, delta) if _has_rdp(composition) else math.inf
     quick = quick_interval(value, num_steps(composition)) if math.isfinite(value) else REPORTED_INTERVAL
     return max(quick, _width(composition, delta) / MOST_POINTS)
+
+
+def curve_reach(composition: Composition, delta: float = SMALLEST_DELTA) -> float:
+    """An epsilon at which the composition's delta is below `delta`: as far as a profile is worth drawing."""
+    if _has_rdp(composition):
+        return max(1e-3, rdp.epsilon(composition, delta))
+    return max(1e-3, float(distribution(composition, REPORTED_INTERVAL).get_epsilon_for_delta(delta)))
 
 
 def _width(composition: Composition, delta: float) -> float:

@@ -62,12 +62,14 @@ CLAIMS: dict[str, Claim] = {
     "chu-dpdm": table.chu_claim(
         "Chu et al. with gradients clipped per record and Poisson batches",
         table.chu_per_record,
+        True,
         "Clipping per record, as the paper's proof has it, with Poisson batches is a Poisson-sampled Gaussian. "
         "The threshold comes from a public batch and costs nothing.",
     ),
     "chu-dpdm-batch": table.chu_claim(
         "Chu et al. with the batch's gradient clipped, as Algorithm 1 has it",
         table.chu_batch,
+        False,
         "One record can turn the clipped mean of a batch by 2 C against noise C sigma/m, a multiplier of sigma/(2m). "
         "The bound is true and useless.",
     ),

@@ -98,7 +98,7 @@ PAPER_TARGETS = (
 )
 RANDOMISED_INDEX = (
     "The randomised response of a record is another record, verbatim. "
-    "A data set without that record cannot produce it, so the triples have no finite epsilon, and none is known for a network trained on them."
+    "A data set without that record cannot produce it, so the triples have no finite epsilon; none is known for a network trained on them."
 )
 TEACHER = (
     "The teacher and the discriminator are trained on all private records and enter every gradient, so clipping one term bounds little. "
@@ -109,4 +109,6 @@ PER_INSTANCE = (
     "There is no epsilon that holds for all tables; the values per record are in `workbench.privacy.per_instance`."
 )
 NO_FORMULA = "Our notes hold no formula of this paper. Nothing is claimed or proved here in its place."
-DATA_DEPENDENT = "The analysis by aggregated teachers depends on the data, so its epsilon is itself private. Our notes hold no formula of it."
+DATA_DEPENDENT = (
+    "The analysis by aggregated teachers depends on the data, so its epsilon is itself private. Our notes hold no formula of it."
+)

@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.privacy.claims import formulas
 from workbench.privacy.claims.settings import (
-    DATA_DEPENDENT,
     NO_FORMULA,
     PER_INSTANCE,
     RANDOMISED_INDEX,
@@ -26,7 +25,9 @@ from workbench.privacy.values import PrivacyValue
 DELTA = 1e-5
 MNIST = TwoPhases()
 MNIST_TEXT = "MNIST: d=784, n=60000, S=900, m1=32, N1=5625, q2=1/15, N2=750, noise multiplier 1.13"
-DP_SGD_REASON = "Gradients are clipped per record and summed over Poisson batches with Gaussian noise. This is the mechanism that the accountants bound."
+DP_SGD_REASON = (
+    "Gradients are clipped per record and summed over Poisson batches with Gaussian noise. The accountants bound this mechanism."
+)
 SAD = {"vector_length": 1_620_000, "batch_size": 64, "steps": 1000, "noise_multiplier": 3.4e5}
 CHU_STEPS = 93_800
 DPDM_SOURCE = "Dockhorn et al. 2023 (DPDM)"
@@ -113,9 +114,7 @@ def claims_markdown() -> str:
         "| method | claimed epsilon | status of the claim | proved bound | status of the bound |",
         "|---|---|---|---|---|",
     ]
-    lines += [
-        f"| {row.method} | {_number(row.claim)} | {row.claim.status} | {_number(row.bound)} | {row.bound.status} |" for row in rows
-    ]
+    lines += [f"| {row.method} | {_number(row.claim)} | {row.claim.status} | {_number(row.bound)} | {row.bound.status} |" for row in rows]
     for row in rows:
         lines += ["", f"## {row.method}", "", *_section(row)]
     return "\n".join(lines) + "\n"
@@ -175,14 +174,14 @@ def two_phase_claim(title: str, stages: Callable[[], list[Stage]], reason: str) 
     )
 
 
-def chu_claim(title: str, stage: Callable[[], Stage], reason: str) -> Claim:
+def chu_claim(title: str, stage: Callable[[], Stage], per_record: bool, reason: str) -> Claim:
     """An entry for one reading of Chu et al.: 100 epochs of MNIST in batches of 64, noise multiplier 174."""
     return Claim(
         title,
         "min over a of T a/(2 sigma^2) + log(1/delta)/(a - 1)",
         f"n=60000, batch 64, T={CHU_STEPS} steps (100 epochs), noise multiplier 174",
         formulas.chu_dpdm,
-        lambda: {"noise_multiplier": 174.0, "steps": CHU_STEPS, "delta": DELTA},
+        lambda: {"noise_multiplier": 174.0, "steps": CHU_STEPS, "delta": DELTA, "per_record": per_record},
         lambda: [stage()],
         reason,
         "Chu et al. 2023 (DPDM), Algorithm 1 and section IV.C",

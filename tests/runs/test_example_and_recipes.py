@@ -1,0 +1,79 @@
+"""The example run, once for however many ask; and recipes, from file to table."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.errors import WorkbenchError
+from workbench.runs import example, local, recipes
+from workbench.runs.store import RunStore
+from workbench.runs.values import Run
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any], train_here: Callable[..., Run]) -> None:
+    """Launches train a plan of seconds here, so that no process is started."""
+    monkeypatch.setattr(
+        local, "launch", lambda _plan, _dataset, seed=None, example=False, **_: train_here(_plan, seed=seed, example=example)
+    )
+    monkeypatch.setattr(local, "wait", lambda run_id, **_: RunStore().get(run_id))
+
+
+def test_all_who_ask_for_the_example_get_the_same_one(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
+    plan = quick_plan()
+    monkeypatch.setattr(example, "_launch", lambda: local.register(plan, "digits", example=True))
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: example.ensure_example(wait_seconds=0), range(4)))
+    assert len({run.id for run in found}) == 1
+    assert found[0].example
+    assert len(RunStore().list()) == 1
+
+
+def test_a_failed_example_is_made_anew(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
+    plan = quick_plan()
+    monkeypatch.setattr(example, "_launch", lambda: local.register(plan, "digits", example=True))
+    first = example.ensure_example(wait_seconds=0)
+    RunStore().change(first.id, {"queued"}, "failed", state="failed")
+    assert example.ensure_example(wait_seconds=0).id != first.id
+
+
+def write(path: Path, **values: Any) -> str:
+    run = {"name": "tiny", "method": "dp-merf", "dataset": "digits", "epsilon": 10, "num_samples": 30}
+    run |= {"metrics": ["accuracy_logistic_regression"], "settings": {"num_features": 100, "steps": 4, "batch_size": 20}}
+    path.write_text(json.dumps({"title": "Two runs", "runs": [run | values]}))
+    return str(path)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
+    recipe = recipes.load_recipe(write(tmp_path / "recipe.json", repeats=2))
+    shares: list[float] = []
+    made = list(recipes.reproduce(recipe, progress=shares.append))
+    assert len({result["run"] for result in made}) == 2
+    rows = recipes.table(made)
+    assert [(row["line"], row["measure"], row["runs"]) for row in rows] == [("tiny", "accuracy_logistic_regression", 2)]
+    values = [result["evaluation"]["results"][0]["value"] for result in made]
+    assert rows[0]["mean"] == pytest.approx(sum(values) / 2)
+    assert shares == sorted(shares)
+    reused = list(recipes.reproduce(recipe, reuse=True))
+    assert {result["run"] for result in reused} == {result["run"] for result in made}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("{", "is not a recipe"), ('{"title": "x", "runs": []}', "runs"), ('{"title": "x", "runs": [{"nme": 1}]}', "is not a recipe")],
+)
+def test_a_file_that_is_no_recipe_is_one_sentence(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "recipe.json"
+    path.write_text(content)
+    with pytest.raises(WorkbenchError, match=message):
+        recipes.load_recipe(str(path))
+
+
+def test_an_unknown_recipe_lists_the_known_ones() -> None:
+    with pytest.raises(WorkbenchError, match="Unknown recipe 'nothing'"):
+        recipes.load_recipe("nothing")

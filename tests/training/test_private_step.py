@@ -1,0 +1,199 @@
+"""The private step: what it adds, what it divides by, and that nothing about speed changes it."""
+
+import math
+
+import pytest
+import torch
+from opacus.accountants import RDPAccountant
+from scipy import stats
+from torch import Tensor, nn
+
+from tests.training import nets
+from workbench.errors import WorkbenchError
+from workbench.training.microbatch import Microbatch
+from workbench.training.per_record import PerRecordGradients
+from workbench.training.private_step import PrivateStep
+from workbench.training.randomness import Randomness
+from workbench.training.state import PerformanceSettings
+
+IMAGES = torch.randn(20, 1, 6, 6, generator=torch.Generator().manual_seed(0))
+
+
+def small_network() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.GroupNorm(2, 8), nn.SiLU(), nn.Conv2d(8, 1, 3, padding=1))
+
+
+def denoising(network: nn.Module, images: Tensor = IMAGES):
+    """A loss that draws noise and a level per row."""
+
+    def losses(part: Microbatch) -> Tensor:
+        noise = part.normal((1, 6, 6))
+        level = (part.integers(1, 10) / 10.0 + part.uniform() + part.per_record_uniform()).view(-1, 1, 1, 1)
+        return (network(images[part.rows] + level * noise) - noise).square().flatten(1).mean(1)
+
+    return losses
+
+
+def private_step(network: nn.Module, *, seed: int = 1, **changes) -> PrivateStep:
+    settings = {"noise_multiplier": 1.0, "max_grad_norm": 0.1, "expected_batch_size": 10.0, "noise_multiplicity": 2} | changes
+    optimizer = torch.optim.SGD([p for p in network.parameters() if p.requires_grad], lr=1.0)
+    return PrivateStep(network, optimizer, randomness=Randomness.from_seed(seed), **settings)
+
+
+def flat(network: nn.Module) -> Tensor:
+    return torch.cat([p.detach().flatten().double() for p in network.parameters()])
+
+
+def moved(step: int, num_records: int, **changes) -> Tensor:
+    """How far one step of SGD with rate 1 moves the parameters."""
+    network = small_network()
+    before = flat(network)
+    private_step(network, **changes).step(step, num_records, denoising(network))
+    return before - flat(network)
+
+
+def test_without_noise_the_step_is_the_clipped_sum_over_the_expected_batch_size() -> None:
+    network = small_network()
+    part = Microbatch(3, torch.arange(7).numpy(), 2, Randomness.from_seed(1), "private step: draws", torch.device("cpu"))
+    clipped = PerRecordGradients(network, 2).clipped_sum(lambda: denoising(network)(part), 7, 0.1)
+    expected = torch.cat([value.flatten().double() for value in clipped.gradients.values()]) / 10.0
+    torch.testing.assert_close(moved(3, 7, noise_multiplier=0.0), expected, rtol=1e-4, atol=1e-7)
+
+
+def test_the_split_into_microbatches_changes_nothing() -> None:
+    whole = moved(1, 9, performance=PerformanceSettings(microbatch_size=100))
+    for size in (1, 4, 6):
+        split = moved(1, 9, performance=PerformanceSettings(microbatch_size=size))
+        assert (whole - split).norm() <= 1e-6 * whole.norm()
+    assert (whole - moved(1, 9)).norm() <= 1e-6 * whole.norm()
+
+
+def test_an_empty_batch_adds_noise_and_steps() -> None:
+    network = small_network()
+    before = flat(network)
+    assert private_step(network).step(1, 0, lambda part: pytest.fail("called")) is None
+    change = before - flat(network)
+    expected = 1.0 * 0.1 / 10.0
+    assert abs(float(change.std()) / expected - 1) < 5 / math.sqrt(2 * len(change))
+
+
+def test_a_batch_of_one() -> None:
+    assert moved(1, 1, noise_multiplier=0.0).norm() <= 0.1 / 10.0 * 1.0001
+
+
+def test_the_loss_is_the_mean_over_records() -> None:
+    network = small_network()
+    part = Microbatch(1, torch.arange(5).numpy(), 2, Randomness.from_seed(1), "private step: draws", torch.device("cpu"))
+    expected = float(denoising(network)(part).mean())
+    assert private_step(network).step(1, 5, denoising(network)) == pytest.approx(expected, rel=1e-5)
+
+
+def added_noise(step: int, seed: int = 1, purpose: str = "private step", size: int = 1000) -> Tensor:
+    """What an empty batch's step adds to `size`^2 parameters, before division."""
+    layer = nn.Linear(size, size, bias=False)
+    nn.init.zeros_(layer.weight)
+    stepper = private_step(layer, seed=seed, noise_multiplier=1.5, max_grad_norm=0.2, expected_batch_size=1.0, purpose=purpose)
+    stepper.step(step, 0, lambda part: pytest.fail("called"))
+    return -layer.weight.detach().flatten().double()
+
+
+def test_the_noise_has_its_standard_deviation_and_is_white() -> None:
+    noise = added_noise(1) / (1.5 * 0.2)
+    count = len(noise)  # 10^6
+    assert abs(float(noise.mean())) < 5 / math.sqrt(count)
+    assert abs(float(noise.std()) - 1) < 5 / math.sqrt(2 * count)
+    assert stats.kstest(noise.numpy(), "norm").pvalue > 1e-4
+    for lag in (1, 2, 7, 1000, 4096):
+        assert abs(float((noise[lag:] * noise[:-lag]).mean())) < 5 / math.sqrt(count)
+    spectrum = torch.fft.rfft(noise).abs().square()[1:-1] / count  # exponential with mean 1
+    assert stats.kstest(spectrum.numpy(), "expon").pvalue > 1e-4
+
+
+def test_no_two_steps_runs_or_purposes_share_noise_and_a_replayed_step_repeats_its_own() -> None:
+    first = added_noise(1, size=100)
+    assert torch.equal(first, added_noise(1, size=100))
+    for other in (added_noise(2, size=100), added_noise(1, seed=2, size=100), added_noise(1, purpose="phase two", size=100)):
+        assert abs(float(torch.corrcoef(torch.stack([first, other]))[0, 1])) < 0.05
+        assert not set(first.tolist()) & set(other.tolist()) or len(set(first.tolist()) & set(other.tolist())) < 10
+
+
+def test_the_draws_of_a_record_do_not_touch_the_noise_of_the_step() -> None:
+    randomness = Randomness.from_seed(1)
+    noise = randomness.stream("private step: noise", 1).standard_normal(1000)
+    draws = [randomness.stream("private step: draws", 1, record).standard_normal(1000) for record in range(3)]
+    for values in draws:
+        assert not set(noise) & set(values)
+    assert not set(draws[0]) & set(draws[1])
+
+
+def test_division_by_the_realised_batch_is_a_marked_study_mode(caplog: pytest.LogCaptureFixture) -> None:
+    expected = moved(1, 4, noise_multiplier=0.0)
+    assert not caplog.records
+    realised = moved(1, 4, noise_multiplier=0.0, division="realised")
+    assert "for study only" in caplog.text
+    torch.testing.assert_close(realised, expected * 10.0 / 4.0, rtol=1e-5, atol=1e-9)
+
+
+def test_opacus_accountants_count_one_step_a_step() -> None:
+    network = small_network()
+    stepper, accountant = private_step(network), RDPAccountant()
+    stepper.optimizer.attach_step_hook(accountant.get_optimizer_hook_fn(sample_rate=0.01))
+    for step, num_records in ((1, 9), (2, 0), (3, 1)):
+        stepper.step(step, num_records, denoising(network))
+    assert accountant.history == [(1.0, 0.01, 3)]
+
+
+def test_frozen_parameters_stay_and_need_not_be_in_the_optimiser() -> None:
+    network = small_network()
+    network[0].requires_grad_(False)
+    before = network[0].weight.clone()
+    private_step(network).step(1, 5, denoising(network))
+    assert torch.equal(network[0].weight, before)
+
+
+def test_an_optimiser_that_leaves_parameters_out_is_refused() -> None:
+    network = small_network()
+    optimizer = torch.optim.SGD(network[0].parameters(), lr=1.0)
+    settings = {"noise_multiplier": 1.0, "max_grad_norm": 0.1, "expected_batch_size": 10.0}
+    with pytest.raises(WorkbenchError, match="6 trainable parameters, got 2 of which 2"):
+        PrivateStep(network, optimizer, randomness=Randomness.fresh(), **settings)
+
+
+@pytest.mark.parametrize("changes", [{"noise_multiplier": -1.0}, {"max_grad_norm": 0.0}, {"expected_batch_size": 0.0}])
+def test_impossible_settings_are_refused(changes: dict[str, float]) -> None:
+    with pytest.raises(WorkbenchError, match=next(iter(changes))):
+        private_step(small_network(), **changes)
+
+
+class MixesRecords(nn.Module):
+    """Subtracts the mean over the batch, which no list of layer types could tell."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Conv2d(1, 1, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x - x.mean(0))
+
+
+@pytest.mark.parametrize("network", [MixesRecords(), nn.Sequential(nn.Conv2d(1, 1, 3, padding=1), nn.Dropout(0.5))])
+def test_losses_that_depend_on_more_than_the_record_are_refused(network: nn.Module) -> None:
+    with pytest.raises(WorkbenchError, match="depend on that record"):
+        private_step(network).step(1, 5, denoising(network))
+
+
+def test_adam_follows_the_same_gradients() -> None:
+    network, twin = small_network(), small_network()
+    adam = torch.optim.Adam(network.parameters(), lr=0.01)
+    stepper = PrivateStep(
+        network, adam, noise_multiplier=1.0, max_grad_norm=0.1, expected_batch_size=10.0, randomness=Randomness.from_seed(1), noise_multiplicity=2
+    )
+    stepper.step(1, 5, denoising(network))
+    change = moved(1, 5)
+    by_hand = torch.optim.Adam(twin.parameters(), lr=0.01)
+    for parameter, gradient in zip(twin.parameters(), change.split([p.numel() for p in twin.parameters()]), strict=True):
+        parameter.grad = gradient.float().view_as(parameter)
+    by_hand.step()
+    assert (flat(network) - flat(twin)).norm() < 1e-4
+    assert nets.row_losses(IMAGES).shape == (20,)

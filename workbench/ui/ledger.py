@@ -1,0 +1,86 @@
+"""What has been spent on each dataset here, in total and run by run, against its budget."""
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from workbench.errors import WorkbenchError
+from workbench.privacy.ledger import Ledger
+from workbench.privacy.spending import LedgerEntry
+from workbench.privacy.values import PrivacyValue
+from workbench.ui.cards import value_card
+from workbench.ui.formats import number
+
+
+def ledger_section(prefix: str) -> None:
+    """A dataset chosen, its runs, the composed total of all or of some of them, and its budget."""
+    ledger = Ledger()
+    everything = ledger.entries()
+    if not everything:
+        st.caption("Nothing has been spent yet: no run has touched a private record.")
+        return
+    names = {entry.fingerprint: f"{entry.dataset} ({entry.fingerprint})" for entry in everything}
+    fingerprint = st.selectbox("Dataset", list(names), key=f"{prefix}dataset", bind="query-params", format_func=names.__getitem__)
+    entries = [entry for entry in everything if entry.fingerprint == fingerprint]
+    st.dataframe(entry_frame(entries), hide_index=True, alt=f"{len(entries)} runs in the ledger of {names[fingerprint]}")
+    runs = [entry.run_id for entry in entries]
+    chosen = st.multiselect("Total of", runs, key=f"{prefix}runs", bind="query-params", placeholder="all runs, finished or not")
+    total, budget = st.columns(2)
+    with total:
+        counts = str([(entry.run_id, [stage.count for stage in entry.stages]) for entry in entries])
+        value_card(
+            "Spent in total", total_of(str(ledger.path), fingerprint, tuple(chosen) or None, counts), "composed under the zero-out relation"
+        )
+    with budget, st.container(border=True, height="stretch"):
+        st.markdown("**Budget**")
+        budget_form(ledger, fingerprint, prefix)
+
+
+def entry_frame(entries: Sequence[LedgerEntry]) -> pd.DataFrame:
+    """A row a run: what it is, whether it may spend more, and how many of its paid steps are spent."""
+    return pd.DataFrame(
+        [
+            {
+                "Run": entry.run_id,
+                "Method": entry.method,
+                "Purpose": entry.purpose,
+                "Opened": entry.opened_at[:16].replace("T", " "),
+                "Closed": entry.closed_at[:16].replace("T", " ") if entry.closed_at else "may still spend",
+                "Spent": "; ".join(
+                    f"{stage.stage}: {stage.count:,} of {stage.reserved:,}" for stage in entry.stages if stage.spent != "free"
+                )
+                or "nothing",
+            }
+            for entry in entries
+        ]
+    )
+
+
+@st.cache_data(max_entries=50, show_spinner="Composing all runs …")
+def total_of(path: str, fingerprint: str, runs: tuple[str, ...] | None, counts: str) -> PrivacyValue:
+    """The composed total; `path` and `counts` tell one state of one ledger from every other."""
+    del path, counts
+    return Ledger().total(fingerprint, runs)
+
+
+def budget_form(ledger: Ledger, fingerprint: str, prefix: str) -> None:
+    """The dataset's budget, and a form to set it; a launch that could exceed it is warned of."""
+    budget = ledger.budget(fingerprint)
+    known = (
+        "none set" if budget is None or math.isinf(budget.epsilon) else f"epsilon {number(budget.epsilon)} at delta {number(budget.delta)}"
+    )
+    st.caption(f"All runs on this dataset together: {known}. A launch that could exceed it is warned of on the Train page.")
+    with st.form(f"{prefix}budget_form", border=False):
+        epsilon = st.number_input(
+            "Budget epsilon", min_value=0.0, value=None, step=None, format="%g", key=f"{prefix}budget_epsilon", placeholder="10"
+        )
+        delta = st.number_input("Delta", 0.0, 1.0, None, step=None, format="%g", key=f"{prefix}budget_delta", placeholder="1e-5")
+        if st.form_submit_button("Set the budget", key=f"{prefix}budget_set"):
+            try:
+                ledger.set_budget(fingerprint, 10.0 if epsilon is None else epsilon, 1e-5 if delta is None else delta)
+            except WorkbenchError as error:
+                st.error(str(error))
+            else:
+                st.rerun()
