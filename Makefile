@@ -10,11 +10,11 @@ PYTHON ?= python3
 PORT ?= 8501
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL = $(BIN)/python -m pip install --quiet $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") -c constraints.txt
+INSTALL = $(BIN)/python -m pip install --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") -c constraints.txt
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup app lab test test-slow lint bench lock clean
+.PHONY: help setup app lab test test-slow lint bench lock
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -47,9 +47,6 @@ lock: $(VENV)/.dev ## pin the newest versions that pyproject.toml allows in cons
 	$(BIN)/pip-compile --quiet --all-extras --strip-extras --no-header --no-annotate $(if $(UPGRADE),--upgrade) \
 		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file constraints.txt pyproject.toml
 	@sed -i.unstripped -E -e 's/^([^#=]+==[^+ ]+)\+[A-Za-z0-9.]+/\1/' -e '/^(-|#|$$)|file:|:\/\//d' constraints.txt && rm constraints.txt.unstripped
-
-clean: ## remove the environment and caches; runs and data stay
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

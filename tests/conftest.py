@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["support.slow_tier"]
+
 
 @pytest.fixture(autouse=True)
 def workbench_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -30,7 +30,7 @@ def flat_sum(gradients: PerRecordGradients, x: Tensor, num_records: int, max_gra
     return torch.cat([value.flatten().double() for value in clipped.gradients.values()])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     seed=st.integers(0, 2**20),
     num_records=st.integers(2, 6),

@@ -18,7 +18,7 @@ def environment(performance: PerformanceSettings) -> dict[str, str]:
     """
     device = performance.torch_device()
     return {
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "numpy": np.__version__,
         "machine": platform.machine(),
         "CPU capability": torch.backends.cpu.get_cpu_capability(),

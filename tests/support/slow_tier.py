@@ -1,0 +1,251 @@
+"""The slow tier: full-size tests that are run once per state of the code they depend on, and keep a record of what they found.
+
+A slow test says what it depends on: `@pytest.mark.slow(depends=["workbench/methods/dp_merf.py", "workbench/training/**"])`,
+patterns from the root of the checkout; without them it depends on the package that its folder mirrors. When it passes, a record
+goes to docs/slow-tests.json (and, to be read, docs/slow-tests.md). As long as nothing it depends on changes, the record stands
+and the test is skipped, so an interrupted tier goes on where it stopped; `--rerun` runs it all the same.
+"""
+
+import ast
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DATA = os.environ.get("WORKBENCH_DATA")  # before the fixture of every test hides it
+RECORDS, DOCUMENT = "docs/slow-tests.json", "docs/slow-tests.md"
+INTRODUCTION = """# The slow tier
+
+Made by `make test-slow`; do not edit. Each entry is a test that passed at full size, with what it measured. It stands until
+something that the test depends on changes; comments, docstrings and formatting do not count.
+"""
+FIGURES = pytest.StashKey[dict[str, Any]]()
+OUTCOMES = pytest.StashKey[dict[str, int]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--rerun` runs slow tests although their records stand."""
+    parser.addoption("--rerun", action="store_true", help="Run slow tests although nothing they depend on has changed.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start counting outcomes."""
+    config.stash[OUTCOMES] = {"passed": 0, "stands": 0, "skipped": 0, "failed": 0}
+
+
+@pytest.fixture
+def figures(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What the test measured, by name: numbers, texts, or lists of rows; kept in its record."""
+    return request.node.stash.setdefault(FIGURES, {})
+
+
+@pytest.fixture
+def slow_home(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workbench home that outlives the session, so that finished runs need not be trained again, and the user's datasets.
+
+    `WORKBENCH_SLOW_HOME`, or `.slow-home` in the checkout with a folder per digest of what the test depends on: a run of other
+    code is never taken for a run of this code.
+    """
+    given = os.environ.get("WORKBENCH_SLOW_HOME")
+    home = Path(given).resolve() if given else request.config.rootpath / ".slow-home" / digest_of(request.node)[:12]
+    monkeypatch.setenv("WORKBENCH_HOME", str(home))
+    if DATA:
+        monkeypatch.setenv("WORKBENCH_DATA", str(Path(DATA).resolve()))
+    return home
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a slow test whose record stands."""
+    if item.get_closest_marker("slow") is None or item.config.getoption("rerun"):
+        return
+    record = read_records(item.config.rootpath).get(item.nodeid)
+    if record is not None and record["digest"] == digest_of(item):
+        pytest.skip(f"stands: passed at {record['commit']} in {record['seconds']:g} s, and nothing it depends on has changed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Count outcomes of slow tests, and write the record of one that passed."""
+    report: Any = yield
+    if item.get_closest_marker("slow") is not None and (report.when == "call" or not report.passed):
+        outcomes = item.config.stash[OUTCOMES]
+        outcomes["stands" if report.skipped and "stands: passed" in str(report.longrepr) else report.outcome] += 1
+        if report.passed:
+            write_record(item, report.duration)
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Bring the counts of the document up to date, if a slow test was run."""
+    outcomes = session.config.stash[OUTCOMES]
+    if any(outcomes.values()):
+        write_all(session.config.rootpath, read_records(session.config.rootpath), outcomes)
+
+
+def write_record(item: pytest.Item, seconds: float) -> None:
+    """Keep what a test that passed has found."""
+    root = item.config.rootpath
+    record = {
+        "commit": commit(root),
+        "machine": machine(),
+        "seconds": round(seconds, 1),
+        "figures": item.stash.get(FIGURES, {}),
+        "digest": digest_of(item),
+    }
+    write_all(root, read_records(root) | {item.nodeid: record}, item.config.stash[OUTCOMES])
+
+
+def write_all(root: Path, records: Mapping[str, Any], counts: Mapping[str, int]) -> None:
+    """Write both files, without the records of tests whose file is gone."""
+    kept = {test: records[test] for test in sorted(records) if (root / test.split("::")[0]).exists()}
+    (root / RECORDS).parent.mkdir(exist_ok=True)
+    replace(root / RECORDS, json.dumps({"counts": dict(counts), "records": kept}, indent=2, allow_nan=False) + "\n")
+    replace(root / DOCUMENT, rendered(kept, counts))
+
+
+def replace(path: Path, text: str) -> None:
+    """Write `text` so that an interruption leaves the old file or the new one."""
+    temporary = path.with_name(path.name + ".partial")
+    temporary.write_text(text)
+    os.replace(temporary, path)
+
+
+def read_records(root: Path) -> dict[str, Any]:
+    """The records so far, by test."""
+    path = root / RECORDS
+    return json.loads(path.read_text())["records"] if path.exists() else {}
+
+
+# What a test depends on
+
+
+def digest_of(item: pytest.Item) -> str:
+    """SHA-256 (hex) of everything that a slow test depends on, its own file included."""
+    root, test = item.config.rootpath, item.path
+    marker = item.get_closest_marker("slow")
+    patterns = marker.kwargs.get("depends") if marker is not None else None
+    return digest(root, [str(test.relative_to(root)), *(patterns or mirrored(root, test))])
+
+
+def mirrored(root: Path, test: Path) -> list[str]:
+    """The part of the package that a test's folder mirrors, or the whole package."""
+    part = Path("workbench") / test.parent.relative_to(root / "tests")
+    return [f"{part if (root / part).is_dir() else 'workbench'}/**"]
+
+
+def digest(root: Path, patterns: Sequence[str]) -> str:
+    """SHA-256 (hex) of the files that match any of `patterns`; a pattern that matches nothing is an error."""
+    files: set[Path] = set()
+    for pattern in patterns:
+        found = {path for path in root.glob(f"{pattern}/*" if pattern.endswith("**") else pattern) if is_source(path)}
+        if not found:
+            raise pytest.UsageError(f"Expected a slow test to depend on files that exist, got {pattern!r}. Mend its `depends`.")
+        files |= found
+    total = hashlib.sha256()
+    for path in sorted(files):
+        total.update(f"{path.relative_to(root)}\n".encode())
+        total.update(hashlib.sha256(meaning(path)).digest())
+    return total.hexdigest()
+
+
+def is_source(path: Path) -> bool:
+    """Whether `path` is a file that somebody wrote."""
+    return path.is_file() and "__pycache__" not in path.parts
+
+
+def meaning(path: Path) -> bytes:
+    """A Python file's statements without comments, docstrings and formatting; any other file's bytes."""
+    if path.suffix != ".py":
+        return path.read_bytes()
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if documented and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+    return ast.unparse(tree).encode()
+
+
+# Where it ran
+
+
+def commit(root: Path) -> str:
+    """The short commit of the checkout, and whether files differ from it."""
+    git = ["git", "-C", str(root)]
+    name = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
+    changes = subprocess.run([*git, "status", "--porcelain", "--", "workbench", "tests", "recipes"], capture_output=True, check=False)
+    return f"{name or 'no commit'}{' with changes' if changes.stdout else ''}"
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores, memory (GiB), and the versions that figures depend on."""
+    import psutil
+
+    torch = sys.modules.get("torch")  # a GPU that no test could have used is of no interest
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+        "gpu": torch.cuda.get_device_name() if torch is not None and torch.cuda.is_available() else None,
+        "python": platform.python_version(),
+        "torch": version("torch"),
+    }
+
+
+def processor() -> str:
+    """The processor's model name, where the system tells it."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+# The document
+
+
+def rendered(records: Mapping[str, Any], counts: Mapping[str, int]) -> str:
+    """The records as Markdown: an overview, then a section with the figures of each test."""
+    overview = [
+        {"test": test, "commit": record["commit"], "machine": described(record["machine"]), "seconds": record["seconds"]}
+        for test, record in records.items()
+    ]
+    last = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    parts = [INTRODUCTION, f"Last session: {last}.\n", markdown_table(overview)]
+    parts += [section(test, record["figures"]) for test, record in records.items() if record["figures"]]
+    return "\n".join(parts)
+
+
+def described(values: Mapping[str, Any]) -> str:
+    """A machine in one line."""
+    gpu = f", {values['gpu']}" if values["gpu"] else ""
+    return f"{values['processor']}, {values['cores']} cores, {values['memory_gib']} GiB{gpu}; Python {values['python']}, torch {values['torch']}"
+
+
+def section(test: str, figures: Mapping[str, Any]) -> str:
+    """One test's figures: single values in one table, then every list of rows in its own."""
+    single = [{"figure": name, "value": value} for name, value in figures.items() if not isinstance(value, list)]
+    tables = [f"{name}\n\n{markdown_table(rows)}" for name, rows in figures.items() if isinstance(rows, list)]
+    return "\n".join([f"## {test}\n", *([markdown_table(single)] if single else []), *tables])
+
+
+def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows with equal keys as a Markdown table."""
+    if not rows:
+        return "None.\n"
+    columns = list(rows[0])
+    lines = [columns, ["---"] * len(columns), *([cell(row.get(column)) for column in columns] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def cell(value: Any) -> str:
+    """A value in a table: numbers to four digits, nothing for None."""
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value).replace("|", "\\|")

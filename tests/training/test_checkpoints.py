@@ -1,0 +1,102 @@
+"""A resumed run goes on bit for bit, and says where it cannot."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from workbench.datasets.base import DatasetFacts
+from workbench.networks import ExponentialMovingAverage
+from workbench.training import checkpoints
+from workbench.training.microbatch import Microbatch
+from workbench.training.poisson import poisson_batch
+from workbench.training.private_step import PrivateStep
+from workbench.training.randomness import Randomness
+from workbench.training.state import PerformanceSettings, State
+
+IMAGES = torch.randn(30, 1, 6, 6, generator=torch.Generator().manual_seed(0))
+
+
+def new_state(performance: PerformanceSettings | None = None) -> State:
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.GroupNorm(2, 8), nn.SiLU(), nn.Conv2d(8, 1, 3, padding=1))
+    state = State(DatasetFacts(name="made", num_records=30, shape=(1, 6, 6)), Randomness.fresh(), performance or PerformanceSettings())
+    state.modules = {"network": network, "ema": ExponentialMovingAverage(network, 0.9)}
+    state.optimizers = {"private": torch.optim.Adam(network.parameters(), lr=0.01)}
+    return state
+
+
+def train(state: State, until: int) -> Tensor:
+    """Private steps from wherever the state stands; all parameters and averages."""
+    network, ema = state.modules["network"], state.modules["ema"]
+    assert isinstance(ema, ExponentialMovingAverage)
+    stepper = PrivateStep(
+        network,
+        state.optimizers["private"],
+        noise_multiplier=1.0,
+        max_grad_norm=0.1,
+        expected_batch_size=10.0,
+        randomness=state.randomness,
+        noise_multiplicity=2,
+        performance=state.performance,
+        records_at_once=state.records_at_once,
+    )
+    for step in range(state.steps.get("private", 0) + 1, until + 1):
+        chosen = IMAGES[poisson_batch(state.randomness, "batch", step, 30, 1 / 3)]
+
+        def losses(part: Microbatch, chosen: Tensor = chosen) -> Tensor:
+            noise = part.normal((1, 6, 6))
+            return (network(chosen[part.rows] + noise) - noise).square().flatten(1).mean(1)
+
+        stepper.step(step, len(chosen), losses)
+        ema.update(network)
+        state.steps["private"] = step
+    return torch.cat([p.detach().flatten() for module in (network, ema.module) for p in module.parameters()])
+
+
+def test_a_resumed_run_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    state = new_state()
+    train(state, 3)
+    checkpoints.save_checkpoint(state, tmp_path / "checkpoint.pt", {"event": "three steps"})
+    expected = train(state, 7)
+    resumed = new_state()
+    found, extra = checkpoints.load_checkpoint(resumed, tmp_path / "checkpoint.pt")
+    assert found == []
+    assert extra == {"event": "three steps"}
+    assert resumed.records_at_once == state.records_at_once != {}
+    assert torch.equal(train(resumed, 7), expected)
+    assert not torch.equal(train(new_state(), 7), expected)  # another key
+
+
+def test_differences_of_the_environment_are_named(tmp_path: Path) -> None:
+    checkpoints.save_checkpoint(new_state(), tmp_path / "checkpoint.pt")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads + 1)
+    try:
+        other = new_state(PerformanceSettings(microbatch_size=8))
+        found, _ = checkpoints.load_checkpoint(other, tmp_path / "checkpoint.pt")
+    finally:
+        torch.set_num_threads(threads)
+    assert found == [f"threads: {threads} then, {threads + 1} now", "microbatch size: 0 then, 8 now"]
+
+
+def test_what_is_new_in_an_environment_is_a_difference() -> None:
+    now = checkpoints.environment(PerformanceSettings())
+    assert checkpoints.differences(now, now) == []
+    assert checkpoints.differences({}, {"torch": "2"}) == ["torch: none then, 2 now"]
+    assert {"torch", "CPU capability", "threads", "microbatch size", "precision"} <= set(now)
+
+
+def test_a_failed_write_leaves_the_checkpoint_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state, path = new_state(), tmp_path / "checkpoint.pt"
+    checkpoints.save_checkpoint(state, path)
+    before = path.read_bytes()
+
+    def fail(value: object, file: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(torch, "save", fail)
+    with pytest.raises(OSError, match="disk full"):
+        checkpoints.save_checkpoint(state, path)
+    assert path.read_bytes() == before
