@@ -5,11 +5,11 @@ from pathlib import Path
 import streamlit as st
 
 import workbench.pages
-from workbench.ui.theme import apply_style
+from workbench.ui.theme import apply_style, icon
 
 folder = Path(workbench.pages.__file__).parent
 
-st.set_page_config(page_title="DP diffusion workbench", page_icon=":material/blur_on:", layout="wide")
+st.set_page_config(page_title="DP diffusion workbench", page_icon=icon(), layout="wide")
 apply_style()
 st.navigation(
     [
@@ -18,5 +18,6 @@ st.navigation(
         st.Page(folder / "runs.py", title="Runs", icon=":material/list_alt:"),
         st.Page(folder / "gallery.py", title="Gallery", icon=":material/photo_library:"),
         st.Page(folder / "claims.py", title="Claims", icon=":material/fact_check:"),
-    ]
+    ],
+    position="top",
 ).run()

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from support import slow_tier
 
 pytest_plugins = ["pytester"]

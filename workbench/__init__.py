@@ -1,0 +1,73 @@
+"""DP diffusion workbench: learn, budget and audit differentially private diffusion models.
+
+    dataset = workbench.load("digits")
+    plan = workbench.make_plan("dp-promise", dataset.facts, epsilon=10)     # what will be released, at what cost
+    state = workbench.new_state(plan)
+    for step in workbench.fit(plan, dataset, state): ...                    # or workbench.launch(plan, "digits"), in a process
+    samples = workbench.sample(plan, state, 1500)
+    results = workbench.evaluate(plan, state, dataset)
+
+Names are loaded on first use: `import workbench` is quick, and `workbench.privacy` needs no torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench import privacy
+    from workbench.datasets import DATASETS, Dataset, DatasetFacts, Records
+    from workbench.errors import WorkbenchError
+    from workbench.evaluation import METRICS
+    from workbench.experiment import Plan, evaluate, fit, load, make_plan, new_state, sample
+    from workbench.methods import METHODS
+    from workbench.runs.local import launch
+
+_HOME_OF = {
+    "DATASETS": "datasets",
+    "Dataset": "datasets",
+    "DatasetFacts": "datasets",
+    "METHODS": "methods",
+    "METRICS": "evaluation",
+    "Plan": "experiment",
+    "Records": "datasets",
+    "WorkbenchError": "errors",
+    "evaluate": "experiment",
+    "fit": "experiment",
+    "launch": "runs.local",
+    "load": "experiment",
+    "make_plan": "experiment",
+    "new_state": "experiment",
+    "sample": "experiment",
+}
+
+__all__ = [
+    "DATASETS",
+    "METHODS",
+    "METRICS",
+    "Dataset",
+    "DatasetFacts",
+    "Plan",
+    "Records",
+    "WorkbenchError",
+    "evaluate",
+    "fit",
+    "launch",
+    "load",
+    "make_plan",
+    "new_state",
+    "privacy",
+    "sample",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the module that defines a public name on first use."""
+    if name == "privacy":
+        return import_module("workbench.privacy")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    return getattr(import_module(f"workbench.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -64,7 +64,7 @@ def test_fresh_digits_against_noise(small_digits: Dataset, fresh: Records, publi
     assert found["privacy_score"].ceiling == 0.0
     assert found["privacy_score"].value < 0.3
     assert found["nearer_to_training"].interval[0] < 0.5 < found["nearer_to_training"].interval[1]
-    assert found["nearer_to_training"].ceiling > 0.6
+    assert found["nearer_to_training"].ceiling == pytest.approx(0.75, abs=0.1)  # half of the copied records are in the subset
     assert [name for name in NAMES if found[name].releasable] == ["inception_score"]
 
 

@@ -110,13 +110,14 @@ def test_a_tie_counts_half() -> None:
 def test_privacy_score_of_copies_is_zero_and_of_swapped_classes_one() -> None:
     train = Records(np.arange(10, dtype=np.uint8).reshape(10, 1, 1, 1))
 
-    def extract(records: Records) -> np.ndarray:
-        return records.records.reshape(-1, 1).astype(np.float32) // 2
+    def values(records: Records) -> np.ndarray:
+        return records.records.reshape(-1, 1).astype(np.float32)
 
     def parity(records: Records) -> np.ndarray:
         return records.records.reshape(-1) % 2
 
-    assert privacy_score(train, train, lambda r: r.records.reshape(-1, 1).astype(np.float32), parity) == 0.0
-    even = train.take(slice(0, 10, 2))
-    odd = train.take(slice(1, 10, 2))
-    assert privacy_score(odd, even, extract, parity) == 1.0
+    assert privacy_score(train, train, values(train), values(train), parity) == 0.0
+    even, odd = train.take(slice(0, 10, 2)), train.take(slice(1, 10, 2))
+    assert privacy_score(odd, even, values(odd) // 2, values(even) // 2, parity) == 1.0
+    mixed = train.take(slice(0, 4))  # 0, 1, 2, 3 are nearest to 0, 0, 2, 2
+    assert privacy_score(mixed, even, values(mixed) // 2, values(even) // 2, parity) == 0.5

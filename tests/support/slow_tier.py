@@ -27,6 +27,32 @@ INTRODUCTION = """# The slow tier
 Made by `make test-slow`; do not edit. Each entry is a test that passed at full size, with what it measured. It stands until
 something that the test depends on changes; comments, docstrings and formatting do not count.
 """
+# What every run and its evaluation goes through, what a diffusion model is built of, and the private step: for `depends`.
+FLOW = (
+    "workbench/experiment.py",
+    "workbench/datasets/**",
+    "workbench/methods/base.py",
+    "workbench/networks/__init__.py",
+    "workbench/networks/classifiers.py",
+    "workbench/privacy/accountants/**",
+    "workbench/privacy/calibration.py",
+    "workbench/training/randomness.py",
+    "workbench/training/state.py",
+    "workbench/evaluation/downstream.py",
+    "workbench/evaluation/distances.py",
+    "workbench/evaluation/features.py",
+    "workbench/evaluation/fitting.py",
+    "workbench/evaluation/metrics.py",
+    "workbench/runs/fitting.py",
+    "workbench/runs/recipes.py",
+)
+DDPM = ("workbench/methods/ddpm.py", "workbench/networks/unet.py", "workbench/networks/ema.py", "workbench/diffusion/**")
+PRIVATE_STEP = (
+    "workbench/training/private_step.py",
+    "workbench/training/microbatch.py",
+    "workbench/training/poisson.py",
+    "workbench/training/per_record/**",
+)
 FIGURES = pytest.StashKey[dict[str, Any]]()
 OUTCOMES = pytest.StashKey[dict[str, int]]()
 
@@ -224,8 +250,8 @@ def rendered(records: Mapping[str, Any], counts: Mapping[str, int]) -> str:
 
 def described(values: Mapping[str, Any]) -> str:
     """A machine in one line."""
-    gpu = f", {values['gpu']}" if values["gpu"] else ""
-    return f"{values['processor']}, {values['cores']} cores, {values['memory_gib']} GiB{gpu}; Python {values['python']}, torch {values['torch']}"
+    hardware = [values["processor"], f"{values['cores']} cores", f"{values['memory_gib']} GiB", *filter(None, [values["gpu"]])]
+    return f"{', '.join(hardware)}; Python {values['python']}, torch {values['torch']}"
 
 
 def section(test: str, figures: Mapping[str, Any]) -> str:

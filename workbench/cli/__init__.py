@@ -33,6 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
         print(message, file=sys.stderr)
         sys.exit(2)
+    except OSError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
     except (typer.Abort, KeyboardInterrupt):
         print("Stopped.", file=sys.stderr)
         sys.exit(130)

@@ -5,11 +5,26 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.options import Json
-from workbench.cli.output import print_fields, print_json, print_table
+from workbench.cli.output import print_fields, print_json, print_table, short
 from workbench.errors import WorkbenchError
 from workbench.privacy.values import PrivacyValue
 
 app = typer.Typer()
+
+
+@app.command()
+def claims(as_json: Json = False) -> None:
+    """Show every method's claim at one stated setting, beside what is proved there and why."""
+    from workbench.privacy.claims import claims_table
+
+    table = claims_table()
+    if as_json:
+        print_json(table)
+        return
+    for row in table:
+        print_fields({"method": f"{row.title} ({row.method})", "formula": row.formula, "setting": row.setting})
+        print_fields({"claim": _in_words(row.claim), "bound": _in_words(row.bound), "why": row.bound.reason, "source": row.source})
+        print()
 
 
 @app.command()
@@ -31,6 +46,11 @@ def ledger(
         _set_budget(book, fingerprints, budget, delta)
     rows = [_account(book, fingerprint, name, delta) for fingerprint, name in fingerprints.items()]
     print_json(rows) if as_json else _print_accounts(rows)
+
+
+def _in_words(value: PrivacyValue) -> str:
+    """An epsilon on one line."""
+    return f"epsilon {short(value.epsilon)} at delta {value.delta:g}, {value.status.replace('_', ' ')}"
 
 
 def _set_budget(book: Any, fingerprints: dict[str, str], epsilon: float, delta: float | None) -> None:

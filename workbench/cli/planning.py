@@ -21,7 +21,6 @@ from workbench.cli.options import (
     parse_settings,
 )
 from workbench.cli.output import describe_value, print_fields, print_json, print_table
-from workbench.errors import WorkbenchError
 from workbench.runs.values import Run
 from workbench.serialization import dumps, jsonable
 
@@ -195,9 +194,3 @@ def print_plan(plan: "Plan") -> None:
         print("CLAIM ONLY: the paper claims a finite epsilon, and no finite bound is proved.")
     for warning in plan.warnings:
         print(f"Warning: {warning}")
-
-
-def check_finite(value: float | None, name: str) -> None:
-    """Refuse a number that is not finite."""
-    if value is not None and not abs(value) < float("inf"):
-        raise WorkbenchError(f"Expected a finite {name}, got {value}.")

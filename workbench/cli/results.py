@@ -81,12 +81,15 @@ def neighbours(
 @app.command()
 def reproduce(
     recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A file, or the name of one in recipes/.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Write the results as JSON to this file too.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write the results as JSON to this file, and their table (.md) and picture (.png) beside it."),
+    ] = None,
     reuse: Annotated[bool, typer.Option("--reuse", help="Take finished runs of the same plan in the place of training anew.")] = False,
     as_json: Json = False,
 ) -> None:
     """Plan, train, sample and evaluate everything that a recipe names."""
-    from workbench.runs import recipes
+    from workbench.runs import recipe_report, recipes
     from workbench.runs.folder import write_text_atomically
     from workbench.serialization import dumps
 
@@ -99,6 +102,10 @@ def reproduce(
             rows.append(result)
             if out is not None:
                 write_text_atomically(out, dumps({"recipe": loaded, "results": rows}, indent=2))
+    if out is not None:
+        lines = recipe_report.measured_lines(rows)
+        write_text_atomically(out.with_suffix(".md"), recipe_report.markdown_table(lines))
+        recipe_report.draw(lines, out.with_suffix(".png"), loaded.title)
     print_json({"recipe": loaded.title, "results": rows}) if as_json else print_table(recipes.table(rows), "The recipe names no run.")
 
 

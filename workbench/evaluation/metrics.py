@@ -32,6 +32,11 @@ class Context:
     seed: int = 0
 
     @cached_property
+    def train_features(self) -> np.ndarray:
+        """Features (N, D) of the training records."""
+        return self.space(self.dataset.train)
+
+    @cached_property
     def held_out_features(self) -> np.ndarray:
         """Features (M, D) of the held-out records."""
         return self.space(self.dataset.held_out)
@@ -46,10 +51,10 @@ class Context:
         """A classifier of clean images, trained on the private training records apart from any that made the features."""
         return remembered_classifier(self.dataset, self.seed + 1)
 
-    @property
-    def exchangeable_space(self) -> FeatureSpace:
-        """The feature space, or pixels where it was made from the training records."""
-        return pixels(self.dataset) if self.space.private else self.space
+    @cached_property
+    def exchangeable(self) -> "Context":
+        """This context, or one over pixels where the feature space was made from the training records."""
+        return Context(self.dataset, pixels(self.dataset), self.seed) if self.space.private else self
 
     def real_records(self, count: int) -> Records:
         """At most `count` training records, drawn by the seed: what the ceiling puts in the place of samples."""
@@ -153,17 +158,18 @@ def inception(samples: Records, context: Context) -> Measurement:
 
 def privacy(samples: Records, context: Context) -> Measurement:
     """P3DM's privacy score against the training records, with Wilson's interval."""
-    value = privacy_score(samples, context.dataset.train, context.space, context.clean_classifier.predict)
+    features, classify = context.space(samples), context.clean_classifier.predict
+    value = privacy_score(samples, context.dataset.train, features, context.train_features, classify)
     return Measurement(value, wilson(value, len(samples)), context.space.label, "train", PRIVACY_SCORE_CAVEAT)
 
 
 def nearer(samples: Records, context: Context) -> Measurement:
     """Share of samples nearer to training than to held-out records, on subsets of equal size."""
-    space = context.exchangeable_space
-    train, held_out = space(context.dataset.train), space(context.dataset.held_out)
-    share = nearer_to_training(space(samples), train, held_out, context.seed)
+    context = context.exchangeable
+    train, held_out = context.train_features, context.held_out_features
+    share = nearer_to_training(context.space(samples), train, held_out, context.seed)
     note = (
         f"{share.subset_size} records on each side: no copying gives 0.5. Against all {len(train)} training and {len(held_out)} "
         f"held-out records: {share.full:.3f}, where no copying gives {share.full_expected:.3f}."
     )
-    return Measurement(share.value, share.interval, space.label, "train+held_out", note)
+    return Measurement(share.value, share.interval, context.space.label, "train+held_out", note)

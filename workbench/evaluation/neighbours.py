@@ -128,7 +128,7 @@ def nearer_to_training(samples: np.ndarray, train: np.ndarray, held_out: np.ndar
     depend on which m of them were trained on, so the share's variance is m/2 times the variance of the hits per record,
     over N^2. The features must not come from the training records, or the split is not exchangeable.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng([seed, 1])  # apart from the stream that draws the ceiling's records
     size = min(len(train), len(held_out))
     of_train, of_held_out = (np.sort(generator.permutation(len(part))[:size]) for part in (train, held_out))
     i, to_train = nearest(samples, train[of_train])
@@ -145,12 +145,12 @@ def _share_below(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def privacy_score(
-    samples: Records, train: Records, extract: Callable[[Records], np.ndarray], classify: Callable[[Records], np.ndarray]
+    samples: Records, train: Records, features: np.ndarray, train_features: np.ndarray, classify: Callable[[Records], np.ndarray]
 ) -> float:
     """Share of samples whose class differs from that of the training record nearest in feature space; 0 for copies.
 
-    P3DM (2024), Algorithm 2: `extract` gives features (N, D), `classify` classes (N,) by a classifier of clean images that
-    is not the one that made the features. Read it with `PRIVACY_SCORE_CAVEAT`.
+    P3DM (2024), Algorithm 2: features (N, D) and (M, D) belong to `samples` and `train`; `classify` gives classes (N,) by a
+    classifier of clean images that is not the one that made the features. Read it with `PRIVACY_SCORE_CAVEAT`.
     """
-    index, _ = nearest(extract(samples), extract(train))
-    return float(np.mean(classify(samples) != classify(train)[index[:, 0]]))
+    index, _ = nearest(features, train_features)
+    return float(np.mean(classify(samples) != classify(train.take(index[:, 0]))))

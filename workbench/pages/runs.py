@@ -47,7 +47,7 @@ if len(selected) > 1:
     compare_settings(selected)
 
 for run in selected:
-    st.header(run_title(run), anchor=False)
+    st.header(f"Run {run.id}", anchor=False)
     run_buttons(run, f"{PREFIX}{run.id}_")
     if len(selected) == 1:
         run_detail(run, PREFIX)

@@ -64,7 +64,7 @@ def recipe_names() -> list[str]:
 def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], None] | None = None) -> Iterator[dict[str, Any]]:
     """Plan, train, sample and evaluate every run of a recipe in order; one plain dict a run as soon as it is measured.
 
-    Keys: `name`, `run`, `seed`, `claim`, `bound`, `seconds` (training), `evaluation`. `reuse` takes finished runs with the
+    Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` (training), `evaluation`. `reuse` takes finished runs with the
     same plan, dataset and seed, each once, in the place of new ones. A run that fails ends the recipe with its error.
     """
     lines = [(line, seed) for line in recipe.runs for seed in line.all_seeds]
@@ -128,7 +128,15 @@ def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Ca
         raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
     evaluation = results.evaluate_run(run.id, line.num_samples, metrics=line.metrics, progress=lambda share: progress(0.8 + 0.2 * share))
     run = RunStore().get(run.id)
-    values = {"name": line.name, "run": run.id, "seed": seed, "claim": run.claim, "bound": run.bound, "seconds": run.seconds_running}
+    values = {
+        "name": line.name,
+        "method": line.method,
+        "run": run.id,
+        "seed": seed,
+        "claim": run.claim,
+        "bound": run.bound,
+        "seconds": run.seconds_running,
+    }
     return {**jsonable(values), "evaluation": evaluation}
 
 

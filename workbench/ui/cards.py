@@ -6,11 +6,15 @@ from typing import Any
 import streamlit as st
 
 from workbench.experiment import Plan
+from workbench.methods import METHODS
 from workbench.privacy.values import PrivacyValue
 from workbench.runs.values import Run
-from workbench.ui.formats import number
+from workbench.ui.choices import default_config, differing
+from workbench.ui.formats import number, words
 from workbench.ui.forms import show_value
 from workbench.ui.theme import STATE_COLOURS, STATUS_COLOURS, STATUS_WORDS
+
+MOST_NUMBERS = 4
 
 
 def three_numbers(claim: PrivacyValue, bound: PrivacyValue, audit: PrivacyValue | None = None) -> None:
@@ -36,6 +40,7 @@ def value_card(heading: str, value: PrivacyValue, meaning: str) -> None:
         st.metric("Epsilon", epsilon_text(value), help=meaning)
         st.badge(STATUS_WORDS[value.status], color=STATUS_COLOURS[value.status])
         facts = [f"delta {number(value.delta)}", value.accountant, _plain(value.neighboring_relation), value.sampling]
+        facts = [fact for fact in facts if fact != "none"]
         st.caption(" · ".join(fact for fact in facts if fact))
         if value.reason:
             st.caption(value.reason)
@@ -90,6 +95,7 @@ def release_reason(run: Run) -> str:
 def plan_summary(plan: Plan) -> None:
     """A plan's three numbers, its warnings, and what it will release, before any record is touched."""
     three_numbers(plan.claim, plan.bound)
+    calibrated_line(plan)
     for warning in plan.warnings:
         st.warning(warning)
     if plan.claim_only:
@@ -101,11 +107,20 @@ def plan_summary(plan: Plan) -> None:
         st.dataframe(config_table(plan.config), hide_index=True, alt="Every value of the configuration", height=320)
 
 
+def calibrated_line(plan: Plan) -> None:
+    """What calibration and overrides have set, each as a number of its own."""
+    changed = config_table(differing(plan.config, default_config(METHODS[plan.method], plan.facts, plan.preset)))[:MOST_NUMBERS]
+    if changed:
+        st.markdown("**Calibrated and chosen settings**")
+        for column, row in zip(st.columns(MOST_NUMBERS), changed, strict=False):
+            column.metric(words(row["Field"]), row["Value"])
+
+
 def stage_table(plan: Plan) -> list[dict[str, Any]]:
     """A row for each release: what it costs, how often, how it samples, and why the event describes it."""
-    words = {"once": "once", "per_step": "every step", "free": "nothing"}
+    spends = {"once": "once", "per_step": "every step", "free": "nothing"}
     return [
-        {"Stage": stage.name, "Spends": words[stage.spent], "Steps": stage.steps, "Sampling": stage.sampling, "Why": stage.reason}
+        {"Stage": stage.name, "Spends": spends[stage.spent], "Steps": stage.steps, "Sampling": stage.sampling, "Why": stage.reason}
         for stage in plan.build().stages(plan.facts)
     ]
 

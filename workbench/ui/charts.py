@@ -58,7 +58,7 @@ def accountant_curves(frame: pd.DataFrame, x: str, x_title: str, target: float |
     if chosen is not None:
         figure.add_vline(chosen, line={"color": GREY, "width": 1}, annotation_text=number(chosen), annotation_position="top right")
     figure.update_xaxes(type="log" if _wide(frame[x].tolist()) else "linear")
-    figure.update_yaxes(type="log")
+    figure.update_yaxes(type="log", range=_useful_range(frame, target), tickformat=".3~g", dtick="D2")
     figure.update_layout(hovermode="x unified")
     return figure
 
@@ -84,7 +84,7 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
         )
     figure.update_xaxes(type="log", **_epsilon_ticks(edge, epsilons))
     figure.update_yaxes(tickformat=".2f" if fraction else None)
-    figure.update_layout(height=480, legend={"orientation": "v", "x": 1.01, "y": 1, "xanchor": "left", "yanchor": "top"})
+    figure.update_layout(height=480, showlegend=True, legend={"orientation": "v", "x": 1.01, "y": 1, "xanchor": "left", "yanchor": "top"})
     return figure
 
 
@@ -200,6 +200,13 @@ def _epsilon_ticks(edge: float, epsilons: Sequence[float]) -> dict[str, Any]:
     ticks = [factor * 10.0**decade for decade in decades for factor in (1, 2, 5) if factor * 10.0**decade < edge / 1.5]
     texts = [f"{tick:g}" if tick < 1e4 else number(tick) for tick in ticks]
     return {"tickvals": [*ticks, edge], "ticktext": [*texts, "∞"], "range": [math.log10(low) - 0.15, math.log10(edge) + 0.15]}
+
+
+def _useful_range(frame: pd.DataFrame, target: float | None) -> list[float]:
+    """Logarithms of an epsilon range that shows the proved curves and the target; the approximation may run out of it."""
+    shown = frame.loc[frame["accountant"] != "gdp", "epsilon"].tolist() or frame["epsilon"].tolist()
+    values = [value for value in [*shown, target or math.nan] if math.isfinite(value) and value > 0] or [0.1, 10.0]
+    return [math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.1]
 
 
 def _wide(values: Sequence[float]) -> bool:

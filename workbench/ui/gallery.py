@@ -11,10 +11,12 @@ from PIL import Image
 from workbench.datasets.base import DatasetFacts, Records
 from workbench.runs.verdicts import JUDGEMENTS
 
+CARD_PIXELS = 64
+
 
 @dataclass(frozen=True)
-class Neighbour:
-    """One neighbour on a card: the record, what it is, and how far away it lies."""
+class Picture:
+    """One picture on a card: the record, its caption, and what a screen reader says."""
 
     record: np.ndarray  # (C, H, W) uint8
     caption: str
@@ -57,13 +59,17 @@ def record_table(samples: Records, facts: DatasetFacts, limit: int) -> pd.DataFr
     return frame
 
 
-def neighbour_card(generated: np.ndarray, heading: str, description: str, neighbours: Sequence[Neighbour]) -> None:
-    """A generated image, large, and its neighbours in a row under it, each with caption and description."""
+def neighbour_card(heading: str, generated: Picture, training: Sequence[Picture], held_out: Picture) -> None:
+    """A generated image beside its nearest training records and its nearest held-out one, with captions and descriptions."""
     st.markdown(f"**{heading}**")
-    st.image(picture(generated, 128), alt=description)
-    images = [picture(neighbour.record, 64) for neighbour in neighbours]
-    captions = [neighbour.caption for neighbour in neighbours]
-    st.image(images, caption=captions, alt=[neighbour.description for neighbour in neighbours], width=64)
+    groups = {"Generated": [generated], "Nearest training records": training, "Held-out": [held_out]}
+    with st.container(horizontal=True, gap="medium"):
+        for name, pictures in groups.items():
+            with st.container(width=CARD_PIXELS * len(pictures) + 8 * (len(pictures) - 1) + 8, gap=None):
+                st.caption(name)
+                images = [picture(item.record, CARD_PIXELS) for item in pictures]
+                captions = [item.caption for item in pictures]
+                st.image(images, caption=captions, alt=[item.description for item in pictures], width=CARD_PIXELS)
 
 
 def verdict_controls(key: str, what: str, verdict: str | None, note: str, save: Callable[[str, str], object]) -> None:

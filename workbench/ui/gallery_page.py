@@ -12,7 +12,7 @@ from workbench.evaluation import Neighbours
 from workbench.runs import verdicts
 from workbench.runs.verdicts import Verdict
 from workbench.ui.formats import number
-from workbench.ui.gallery import Neighbour, class_name, neighbour_card, verdict_controls
+from workbench.ui.gallery import Picture, class_name, neighbour_card, verdict_controls
 
 ORDERS = {"most suspicious first": "suspicion", "nearest to training first": "distance", "as drawn": "drawn"}
 PAGE_SIZES = (12, 24, 48)
@@ -62,7 +62,7 @@ def show_page(
 ) -> None:
     """A card for each sample in `shown`: pictures side by side, or rows of a table."""
     is_image = dataset.facts.kind == "image"
-    with st.grid(columns="auto", min_column_width=360 if is_image else 640, border=True):
+    with st.grid(columns="auto", min_column_width=540 if is_image else 640, border=True):
         for index in shown:
             with st.container():
                 if is_image:
@@ -79,20 +79,20 @@ def sample_heading(index: int, samples: Records, facts: DatasetFacts, neighbours
 
 
 def _image_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours) -> None:
-    around = [
-        _neighbour(f"training {rank + 1}", dataset.train, position, distance, dataset.facts)
-        for rank, (position, distance) in enumerate(zip(neighbours.indices[index], neighbours.distances[index], strict=True))
+    facts, heading = dataset.facts, sample_heading(index, samples, dataset.facts, neighbours)
+    training = [
+        _neighbour(f"training record {position}, rank {rank}", dataset.train, position, distance, facts)
+        for rank, (position, distance) in enumerate(zip(neighbours.indices[index], neighbours.distances[index], strict=True), start=1)
     ]
     position, distance = neighbours.held_out_indices[index], neighbours.held_out_distances[index]
-    around.append(_neighbour("held-out", dataset.held_out, position, distance, dataset.facts))
-    heading = sample_heading(index, samples, dataset.facts, neighbours)
-    neighbour_card(samples.records[index], heading, f"Generated {heading.lower()}", around)
+    held_out = _neighbour(f"held-out record {position}", dataset.held_out, position, distance, facts)
+    neighbour_card(heading, Picture(samples.records[index], "\u00a0", f"Generated {heading.lower()}"), training, held_out)
 
 
-def _neighbour(what: str, records: Records, position: int, distance: float, facts: DatasetFacts) -> Neighbour:
+def _neighbour(what: str, records: Records, position: int, distance: float, facts: DatasetFacts) -> Picture:
     klass = "" if records.labels is None else f", class {class_name(facts, records.labels[position])}"
     text = number(float(distance))
-    return Neighbour(records.records[position], f"{what}: {text}", f"{what} record {position}{klass}, at distance {text}")
+    return Picture(records.records[position], text, f"Nearest {what}{klass}, at distance {text}")
 
 
 def _row_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours) -> None:

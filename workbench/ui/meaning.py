@@ -1,5 +1,7 @@
 """What an epsilon means: how well the best attack can do, and what it may come to believe."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -12,6 +14,7 @@ from workbench.ui.formats import number
 
 FALSE_POSITIVE_RATES = (0.001, 0.01, 0.1)
 GUESS, BOUND, EVENT = "blind guessing", "allowed by the bound", "allowed by the releases themselves"
+COLUMNS = {BOUND: "Found, by the bound", EVENT: "by the releases"}
 
 
 def meaning_section(plan: Plan, prefix: str) -> None:
@@ -52,8 +55,8 @@ def attack_table(curves: pd.DataFrame) -> list[dict[str, str]]:
     rows = []
     for rate in FALSE_POSITIVE_RATES:
         row = curves.iloc[(curves["false_positive_rate"] - rate).abs().argmin()]
-        found = {name: f"{100 * float(row[name]):.3g} %" for name in (BOUND, EVENT) if name in curves}
-        rows.append({"False alarms": f"{100 * rate:g} %", **{f"Members found, {name}": text for name, text in found.items()}})
+        found = {words: f"{100 * float(row[name]):.3g} %" for name, words in COLUMNS.items() if name in curves}
+        rows.append({"False alarms": f"{100 * rate:g} %"} | found)
     return rows
 
 
@@ -61,9 +64,15 @@ def _belief(plan: Plan, prefix: str) -> None:
     prior = st.slider("Belief before, that a person is in the data", 0.01, 0.99, 0.5, key=f"{prefix}prior", bind="query-params")
     posterior = float(tradeoff.posterior_belief(prior, plan.bound.epsilon))
     st.caption(
-        f"Whatever is published, a belief of {prior:.0%} can rise to at most **{posterior:.1%}**, "
+        f"Whatever is published, a belief of {prior:.0%} can rise to at most **{percent(posterior)}**, "
         f"except with a chance of about delta = {number(plan.delta)}."
     )
+
+
+def percent(share: float) -> str:
+    """A share in per cent, with as many nines as it takes never to read as certainty."""
+    digits = 1 if share <= 0.99 else min(9, 1 - math.floor(math.log10(max(1 - share, 1e-11))) - 2)
+    return f"{math.floor(share * 10 ** (digits + 2)) / 10**digits:.{digits}f} %"
 
 
 def _groups(plan: Plan, prefix: str) -> None:

@@ -2,7 +2,9 @@
 
 from typing import Final, Literal
 
+import numpy as np
 import streamlit as st
+from PIL import Image
 
 # Okabe and Ito's palette: told apart with every common form of colour blindness, and by dash where lines cross.
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"
@@ -17,6 +19,7 @@ ACCOUNTANT_TITLES: Final = {
     "pld": "PLD (upper bound)",
     "claim": "Paper's claim",
 }
+ACCOUNTANT_WORDS: Final = {"gdp": "GDP (approximation)", "rdp": "RDP", "pld": "PLD", "claim": "Paper's claim"}
 ACCOUNTANT_COLOURS: Final = {"gdp": GREY, "rdp": VERMILION, "pld": BLUE, "claim": PURPLE}
 ACCOUNTANT_DASHES: Final = {"gdp": "dash", "rdp": "solid", "pld": "solid", "claim": "dot"}
 
@@ -54,7 +57,8 @@ _STYLE = """
 <style>
   ::placeholder { color: #5b6770 !important; opacity: 1 !important; }
   [data-testid="stMetricLabel"] p { color: #46545c; }
-  [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: #46545c; }
+  [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: #46545c; opacity: 1; }
+  [data-testid="stImageCaption"] { color: #46545c; opacity: 1; }
   [data-testid="stImage"] img { image-rendering: pixelated; border-radius: 3px; }
 </style>
 """
@@ -63,6 +67,13 @@ _STYLE = """
 def apply_style() -> None:
     """Contrast of muted text at 4.5 to 1 or better, and hard pixel edges for small images."""
     st.html(_STYLE)
+
+
+def icon() -> Image.Image:
+    """The page's icon, drawn here: a named one would be fetched from another server."""
+    grid = np.clip(np.add.outer(np.arange(8), np.arange(8)) * 18, 0, 255)
+    noise = np.random.default_rng(3).integers(0, 2, (8, 8)) * 70 * (np.arange(8) < 5)
+    return Image.fromarray(np.clip(grid + noise, 0, 255).astype(np.uint8)).resize((64, 64), Image.Resampling.NEAREST)
 
 
 def title(text: str, lead: str) -> None:

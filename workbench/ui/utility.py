@@ -13,7 +13,7 @@ from workbench.ui import charts
 from workbench.ui.charts import ReferenceLine
 from workbench.ui.formats import number
 from workbench.ui.runs import own_points, reference_values, results_of
-from workbench.ui.theme import ACCOUNTANT_TITLES
+from workbench.ui.theme import ACCOUNTANT_WORDS
 
 PUBLISHED_TITLES = {
     "accuracy_sklearn_mean": "Accuracy, mean of eleven scikit-learn classifiers (published)",
@@ -28,14 +28,14 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
     """The chart with its two choices (measure; which epsilon the own runs stand at), its table, and what is not on it."""
     mine = [run for run in runs if run.dataset == dataset and run.state == "done"]
     names = measure_names(facts, dataset)
-    left, right = st.columns([2, 3])
+    left, right = st.columns(2)
     default = names.index(PREFERRED) if PREFERRED in names else 0
     measure = left.selectbox("Measure", names, default, key=f"{prefix}measure", bind="query-params", format_func=measure_title)
-    axes = list(ACCOUNTANT_TITLES)
+    axes = list(ACCOUNTANT_WORDS)
     with right:
         axis = st.segmented_control(
             "Your runs stand at the epsilon of", axes, default="pld", required=True, key=f"{prefix}axis", bind="query-params",
-            format_func=ACCOUNTANT_TITLES.__getitem__,
+            format_func=ACCOUNTANT_WORDS.__getitem__,
         )  # fmt: skip
     own, missing = own_points(mine, measure, axis or "pld")
     printed = load_published(dataset, measure)

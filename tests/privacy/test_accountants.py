@@ -1,0 +1,215 @@
+"""Accountants: failure modes of the libraries, neighboring relations, and properties that any bound must have."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from dp_accounting import dp_event
+from dp_accounting.pld import privacy_loss_distribution as library
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.errors import RefusedError, WorkbenchError
+from workbench.privacy.accountants import accountant_values, epsilon_poisson_gaussian, event_bound, proved_bound, shared_relation
+from workbench.privacy.accountants.mechanisms import ExactGaussian, FixedBatchGaussian, SampledGaussian, mechanisms
+from workbench.privacy.accountants.pld import distribution
+from workbench.privacy.claims import TwoPhases
+from workbench.privacy.events import FixedBatchGaussianDpEvent, RealisedBatchSizeDpEvent, ReplaceOneGaussianDpEvent, UnprovedDpEvent
+from workbench.privacy.gaussian import gdp_epsilon
+from workbench.privacy.stages import Stage
+
+# sigma: (Opacus RDP, dp-accounting PLD 1e-4) at q = .01, 10 000 steps, delta 1e-5
+GOLDEN = {0.8: (10.9354, 10.0537), 1.0: (6.712738, 6.187745), 2.0: (2.3529, 2.1628), 4.0: (1.0355, 0.9470), 10.0: (0.3771, 0.3425)}
+
+
+def poisson_stage(sigma: float, q: float, steps: int, name: str = "DP-SGD") -> Stage:
+    return Stage(name, dp_event.PoissonSampledDpEvent(q, dp_event.GaussianDpEvent(sigma)), "per_step", steps)
+
+
+@pytest.mark.parametrize("sigma", GOLDEN)
+def test_golden_table(sigma: float) -> None:
+    rdp, pld = GOLDEN[sigma]
+    values = epsilon_poisson_gaussian(sigma, 0.01, 10_000, 1e-5)
+    assert values["pld"] == pytest.approx(pld, abs=1.5e-4)
+    assert values["rdp"] == pytest.approx(rdp, rel=2e-3)
+    assert values["bound"] == min(values["pld"], values["rdp"])
+
+
+def test_zero_noise_zero_steps_and_zero_rate() -> None:
+    assert epsilon_poisson_gaussian(0.0, 0.01, 10, 1e-5) == {"gdp": math.inf, "rdp": math.inf, "pld": math.inf, "bound": math.inf}
+    assert "noise multiplier is 0" in proved_bound([poisson_stage(0.0, 0.01, 10)], 1e-5).reason
+    assert epsilon_poisson_gaussian(1.0, 0.01, 0, 1e-5)["bound"] == 0.0
+    assert epsilon_poisson_gaussian(1.0, 0.0, 10, 1e-5)["bound"] == 0.0
+
+
+def test_tiny_delta_is_answered_by_rdp() -> None:
+    values = epsilon_poisson_gaussian(1.0, 0.01, 10_000, 1e-14)
+    assert "1e-10" in values["pld"]["refused"]
+    assert values["bound"] == values["rdp"] == pytest.approx(11.742, abs=2e-3)
+    assert epsilon_poisson_gaussian(1.0, 0.01, 10_000, 1e-20)["bound"] == pytest.approx(14.306, abs=2e-3)
+    assert epsilon_poisson_gaussian(1.0, 0.01, 10_000, 1e-10)["pld"] == pytest.approx(9.315, abs=2e-3)
+
+
+def test_orders_reach_far_for_small_and_near_one_for_large_epsilon() -> None:
+    assert epsilon_poisson_gaussian(100.0, 0.01, 1000, 1e-5)["rdp"] == pytest.approx(0.00863, rel=1e-2)
+    assert epsilon_poisson_gaussian(1000.0, 0.01, 10, 1e-5)["bound"] < 1e-4
+    assert epsilon_poisson_gaussian(0.3, 0.05, 1000, 1e-5)["rdp"] == pytest.approx(281.7, rel=0.01)
+    assert epsilon_poisson_gaussian(2.0, 0.5, 1000, 1e-5)["rdp"] == pytest.approx(70.75, rel=2e-3)
+
+
+def test_sampling_rate_one_is_exact() -> None:
+    values = epsilon_poisson_gaussian(2.0, 1.0, 100, 1e-5)
+    assert values["gdp"] == values["bound"] == pytest.approx(33.1037, abs=1e-4)
+    assert proved_bound([poisson_stage(2.0, 1.0, 100)], 1e-5).accountant == "GDP, exact"
+
+
+@pytest.mark.parametrize("sigma", [0.005, 0.05])
+def test_very_large_epsilon_is_finite(sigma: float) -> None:
+    values = epsilon_poisson_gaussian(sigma, 0.01, 100, 1e-5)
+    assert 100 < values["pld"] <= 1.05 * values["rdp"] < math.inf
+
+
+@pytest.mark.parametrize(
+    ("sigma", "q", "steps", "delta"), [(-1, 0.1, 1, 0.1), (1, 1.5, 1, 0.1), (1, 0.1, -1, 0.1), (1, 0.1, 1, 0), (1, 0.1, 1, 1)]
+)
+def test_wrong_input_is_refused(sigma: float, q: float, steps: int, delta: float) -> None:
+    with pytest.raises(WorkbenchError, match="Expected"):
+        epsilon_poisson_gaussian(sigma, q, steps, delta)
+
+
+def test_changing_noise_counts_every_step() -> None:
+    """A strong first part is not forgotten when a weak one follows."""
+    strong = poisson_stage(1.0, 0.01, 1000, "strong")
+    both = [strong, poisson_stage(5.0, 0.01, 1, "weak")]
+    assert proved_bound(both, 1e-5).epsilon >= proved_bound([strong], 1e-5).epsilon
+
+
+@given(st.floats(0.5, 8), st.floats(1e-4, 0.2), st.integers(1, 3000), st.sampled_from([1e-3, 1e-5, 1e-8]))
+@settings(max_examples=12, deadline=None)
+def test_monotone(sigma: float, q: float, steps: int, delta: float) -> None:
+    base = epsilon_poisson_gaussian(sigma, q, steps, delta)
+    more = [
+        epsilon_poisson_gaussian(sigma * 0.8, q, steps, delta),
+        epsilon_poisson_gaussian(sigma, min(1.0, 1.3 * q), steps, delta),
+        epsilon_poisson_gaussian(sigma, q, 2 * steps, delta),
+        epsilon_poisson_gaussian(sigma, q, steps, delta / 10),
+    ]
+    for worse in more:
+        for name in ("gdp", "rdp", "pld", "bound"):
+            if isinstance(worse[name], float) and isinstance(base[name], float):
+                assert worse[name] >= base[name] * (1 - 1e-6) - 1e-9, name
+    assert base["bound"] <= min(base["rdp"], base["pld"] if isinstance(base["pld"], float) else math.inf)
+
+
+@given(st.floats(0.6, 5), st.floats(1e-3, 0.3), st.integers(1, 500))
+@settings(max_examples=8, deadline=None)
+def test_own_distribution_equals_the_library(sigma: float, q: float, steps: int) -> None:
+    ours = distribution({SampledGaussian(q, sigma): steps}, 1e-3)
+    theirs = library.from_gaussian_mechanism(sigma, sampling_prob=q, value_discretization_interval=1e-3).self_compose(steps)
+    for delta in (1e-3, 1e-6):
+        assert ours.get_epsilon_for_delta(delta) == pytest.approx(theirs.get_epsilon_for_delta(delta), abs=2e-6)
+
+
+@given(st.floats(0.7, 8), st.integers(700, 990))
+@settings(max_examples=6, deadline=None)
+def test_order_of_composition_does_not_matter(sigma: float, boundary: int) -> None:
+    stages = TwoPhases(boundary=boundary, noise_multiplier=sigma).renoised_stages()
+    forward, backward = proved_bound(stages, 1e-5), proved_bound(stages[::-1], 1e-5)
+    assert forward.epsilon == pytest.approx(backward.epsilon, rel=1e-6)
+    assert forward.neighboring_relation == backward.neighboring_relation == "REPLACE_SPECIAL"
+    assert forward.epsilon >= proved_bound(stages[1:], 1e-5).epsilon - 1e-6
+
+
+def test_relations_of_compositions() -> None:
+    phases = TwoPhases().renoised_stages()
+    assert shared_relation(phases) == "REPLACE_SPECIAL"
+    assert shared_relation(phases[:1]) == "REPLACE_ONE"
+    assert shared_relation(phases[1:]) == "ADD_OR_REMOVE_ONE"
+    clash = [
+        Stage("a", dp_event.GaussianDpEvent(1.0), "once", 1, ("ADD_OR_REMOVE_ONE",)),
+        Stage("b", dp_event.GaussianDpEvent(1.0), "once", 1, ("REPLACE_ONE",)),
+    ]
+    with pytest.raises(RefusedError, match="share no neighboring relation"):
+        shared_relation(clash)
+    bound = proved_bound(clash, 1e-5)
+    assert (bound.epsilon, bound.status) == (math.inf, "not_proved")
+    assert all("refused" in value for value in accountant_values(clash, 1e-5).values() if isinstance(value, dict))
+
+
+@pytest.mark.parametrize(
+    ("event", "relation"),
+    [
+        (FixedBatchGaussianDpEvent(100, 10, 1.0), "ADD_OR_REMOVE_ONE"),
+        (RealisedBatchSizeDpEvent(0.1, 1.0), "ADD_OR_REMOVE_ONE"),
+        (RealisedBatchSizeDpEvent(0.1, 1.0), "REPLACE_ONE"),
+        (ReplaceOneGaussianDpEvent(1.0), "ADD_OR_REMOVE_ONE"),
+        (dp_event.PoissonSampledDpEvent(0.1, dp_event.GaussianDpEvent(1.0)), "REPLACE_ONE"),
+        (dp_event.PoissonSampledDpEvent(0.1, dp_event.ZCDpEvent(1.0)), "REPLACE_SPECIAL"),
+        (dp_event.RandomizedResponseDpEvent(0.5, 4), "ADD_OR_REMOVE_ONE"),
+        (dp_event.SampledWithReplacementDpEvent(10, 2, dp_event.GaussianDpEvent(1.0)), "REPLACE_ONE"),
+        (dp_event.UnsupportedDpEvent(), "REPLACE_SPECIAL"),
+    ],
+)
+def test_unproved_combinations_are_refused_by_name(event: dp_event.DpEvent, relation: Any) -> None:
+    bound = event_bound(dp_event.SelfComposedDpEvent(event, 3), 1e-5, relation)
+    assert (bound.epsilon, bound.status) == (math.inf, "not_proved")
+    assert type(event).__name__ in bound.reason
+
+
+def test_non_private_and_unproved_releases_are_infinite_with_their_reason() -> None:
+    assert proved_bound([Stage("a", dp_event.NonPrivateDpEvent(), "once")], 1e-5).epsilon == math.inf
+    stages = TwoPhases().paper_stages()
+    bound = proved_bound(stages, 1e-5)
+    assert (bound.epsilon, bound.status) == (math.inf, "refuted")
+    assert "regression target" in bound.reason
+    mixed = [Stage("a", UnprovedDpEvent("unknown"), "once"), Stage("b", UnprovedDpEvent("broken", "refuted"), "once")]
+    assert (proved_bound(mixed, 1e-5).status, proved_bound(mixed, 1e-5).reason) == ("refuted", "broken")
+
+
+def test_free_stages_cost_nothing() -> None:
+    bound = proved_bound([Stage("public", dp_event.NonPrivateDpEvent(), "free", 10)], 1e-5)
+    assert (bound.epsilon, bound.status) == (0.0, "proved")
+
+
+def test_embedding_release_is_exact_under_both_relations() -> None:
+    def release(relation: Any) -> list[Stage]:
+        return [Stage("a", ReplaceOneGaussianDpEvent(2.0), "once", 1, (relation,))]
+
+    assert proved_bound(release("REPLACE_ONE"), 1e-5).epsilon == pytest.approx(gdp_epsilon(0.5, 1e-5))
+    assert proved_bound(release("REPLACE_SPECIAL"), 1e-5).epsilon == pytest.approx(gdp_epsilon(0.25, 1e-5))
+
+
+def test_library_events_read_as_mechanisms() -> None:
+    without = dp_event.SampledWithoutReplacementDpEvent(100, 10, dp_event.GaussianDpEvent(4.0))
+    assert mechanisms(without, "REPLACE_ONE") == {FixedBatchGaussian(100, 10, 0.5): 1}
+    whole = FixedBatchGaussianDpEvent(100, 100, 2.0)
+    assert mechanisms(dp_event.SelfComposedDpEvent(whole, 4), "REPLACE_ONE") == {ExactGaussian(1.0): 1}
+    nested = dp_event.PoissonSampledDpEvent(0.1, dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(2.0), 4))
+    assert mechanisms(nested, "REPLACE_SPECIAL") == {SampledGaussian(0.1, 1.0): 1}
+
+
+def test_randomised_response_is_bounded_by_its_pure_epsilon() -> None:
+    response = Stage("a", dp_event.RandomizedResponseDpEvent(0.5, 4), "once", 1, ("REPLACE_ONE",))
+    pure = math.log((0.5 + 0.125) / 0.125)
+    assert proved_bound([response], 1e-6).epsilon == pytest.approx(pure, rel=1e-3)
+    exact = Stage("a", dp_event.RandomizedResponseDpEvent(0.0, 4), "once", 1, ("REPLACE_ONE",))
+    assert proved_bound([exact], 1e-6).epsilon == math.inf
+
+
+def test_laplace_events_have_a_bound() -> None:
+    plain = Stage("a", dp_event.LaplaceDpEvent(1.0), "per_step", 3)
+    sampled = Stage("b", dp_event.PoissonSampledDpEvent(0.1, dp_event.LaplaceDpEvent(1.0)), "per_step", 3)
+    assert 2.5 < proved_bound([plain], 1e-5).epsilon <= 3.0 + 1e-3
+    assert 0 < proved_bound([sampled], 1e-5).epsilon < proved_bound([plain], 1e-5).epsilon
+
+
+def test_small_fixed_batch_profile_by_enumeration() -> None:
+    """Phase I for two records and a batch of one, on the line: the worst pair, integrated numerically."""
+    mu, x = 1.2, np.linspace(-12, 14, 400_001)
+    density = lambda centre: np.exp(-((x - centre) ** 2) / 2) / math.sqrt(2 * math.pi)  # noqa: E731
+    p, q = 0.5 * density(0.0) + 0.5 * density(mu), density(0.0)
+    pmf = distribution({FixedBatchGaussian(2, 1, mu): 1}, 1e-3)
+    for epsilon in (0.0, 0.1, 0.4):
+        exact = float(np.sum(np.maximum(0, p - math.exp(epsilon) * q)) * (x[1] - x[0]))
+        assert pmf.get_delta_for_epsilon(epsilon) == pytest.approx(exact, rel=1e-3)

@@ -1,0 +1,123 @@
+"""Calibration meets the target from below, and says who is to blame when it can't."""
+
+import math
+import time
+from collections.abc import Callable
+
+import pytest
+from dp_accounting import dp_event
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.errors import WorkbenchError
+from workbench.privacy.accountants import pld, proved_bound, rdp
+from workbench.privacy.calibration import calibrate_integer, calibrate_real
+from workbench.privacy.claims import TwoPhases
+from workbench.privacy.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
+from workbench.privacy.gaussian import gdp_epsilon, gdp_mu
+from workbench.privacy.stages import Stage
+
+
+def noise(sigma: float) -> list[Stage]:
+    return TwoPhases(noise_multiplier=sigma).renoised_stages()
+
+
+@pytest.mark.parametrize("target", [0.3, 1.0, 10.0])
+def test_noise_of_a_two_phase_run(target: float) -> None:
+    pld._self_composed.cache_clear()
+    rdp._fixed_batch.cache_clear()
+    start = time.process_time()
+    sigma = calibrate_real(noise, target, 1e-5)
+    seconds = time.process_time() - start
+    assert 0.995 * target <= proved_bound(noise(sigma), 1e-5).epsilon <= target
+    assert seconds < 6.0  # 3 s on an idle core
+
+
+@given(st.floats(0.05, 20), st.floats(1e-3, 1.0), st.integers(1, 2000))
+@settings(max_examples=8, deadline=None)
+def test_any_target(target: float, q: float, steps: int) -> None:
+    def stages(sigma: float) -> list[Stage]:
+        return [Stage("DP-SGD", dp_event.PoissonSampledDpEvent(q, dp_event.GaussianDpEvent(sigma)), "per_step", steps)]
+
+    epsilon = proved_bound(stages(calibrate_real(stages, target, 1e-6)), 1e-6).epsilon
+    assert 0.995 * target <= epsilon <= target
+
+
+def test_tiny_delta() -> None:
+    def stages(sigma: float) -> list[Stage]:
+        return [Stage("DP-SGD", dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(sigma)), "per_step", 1000)]
+
+    assert 0.995 * 2 <= proved_bound(stages(calibrate_real(stages, 2.0, 1e-14)), 1e-14).epsilon <= 2
+
+
+def test_formula_in_place_of_the_bound() -> None:
+    sigma = calibrate_real(lambda s: [], 1.0, 1e-5, evaluate=lambda s: gdp_epsilon(1 / s, 1e-5))
+    assert 0.995 <= gdp_epsilon(1 / sigma, 1e-5) <= 1.0
+    assert 1 / sigma == pytest.approx(gdp_mu(1.0, 1e-5), rel=5e-3)
+
+
+def test_rising_field() -> None:
+    """A sampling rate: the bound rises in it."""
+
+    def stages(q: float) -> list[Stage]:
+        return [Stage("DP-SGD", dp_event.PoissonSampledDpEvent(q, dp_event.GaussianDpEvent(1.0)), "per_step", 100)]
+
+    q = calibrate_real(stages, 2.0, 1e-5, 1e-4, 1.0, increasing=True)
+    assert 1.99 <= proved_bound(stages(q), 1e-5).epsilon <= 2.0
+
+
+def boundary(value: int) -> list[Stage]:
+    return TwoPhases(boundary=value, noise_multiplier=7.0).renoised_stages()
+
+
+def steps(value: int) -> list[Stage]:
+    return TwoPhases(steps_2=value).renoised_stages()
+
+
+def records(value: int) -> list[Stage]:
+    event = FixedBatchGaussianDpEvent(value, 32, 1 / 0.93)
+    return [Stage("phase I", event, "per_step", 500, ("REPLACE_ONE",))]
+
+
+@pytest.mark.parametrize(
+    ("stages_of", "target", "low", "high", "increasing"),
+    [(boundary, 1.1, 700, 999, False), (steps, 9.0, 1, 5000, True), (records, 0.2, 100, 10**6, False)],
+)
+def test_next_integer_misses(stages_of: Callable[[int], list[Stage]], target: float, low: int, high: int, increasing: bool) -> None:
+    value = calibrate_integer(stages_of, target, 1e-5, low, high, increasing)
+    assert low < value < high
+    assert proved_bound(stages_of(value), 1e-5).epsilon <= target
+    assert proved_bound(stages_of(value + (1 if increasing else -1)), 1e-5).epsilon > target
+
+
+def test_integer_by_formula() -> None:
+    assert calibrate_integer(lambda n: [], 3.0, 1e-5, 1, 10**6, True, evaluate=lambda n: n / 100) == 300
+
+
+def test_a_range_below_the_target_gives_its_last_value() -> None:
+    assert calibrate_integer(steps, 500.0, 1e-5, 1, 800, True) == 800
+
+
+def test_error_names_the_part_and_what_helps() -> None:
+    with pytest.raises(WorkbenchError, match=r"phase I alone exceeds the target.*larger boundary S"):
+        calibrate_real(lambda s: TwoPhases(boundary=800, noise_multiplier=s).renoised_stages(), 1.0, 1e-5)
+
+
+def test_parts_together() -> None:
+    def stages(sigma: float) -> list[Stage]:
+        fixed = Stage("a", dp_event.GaussianDpEvent(4.0), "once")
+        return [fixed, Stage("b", dp_event.GaussianDpEvent(5.0), "once"), Stage("c", dp_event.GaussianDpEvent(sigma), "once")]
+
+    with pytest.raises(WorkbenchError, match="the parts together exceed the target"):
+        calibrate_real(stages, 1.05 * gdp_epsilon(0.25, 1e-5), 1e-5)
+
+
+def test_unbounded_parts_are_named() -> None:
+    with pytest.raises(WorkbenchError, match="teacher alone has none: nobody knows"):
+        calibrate_real(lambda s: [Stage("teacher", UnprovedDpEvent("nobody knows"), "once")], 1.0, 1e-5)
+
+
+@pytest.mark.parametrize(("epsilon", "low", "high"), [(0.0, 1, 2), (math.inf, 1, 2), (1.0, 2, 1)])
+def test_wrong_input(epsilon: float, low: float, high: float) -> None:
+    with pytest.raises(WorkbenchError, match="Expected"):
+        calibrate_real(noise, epsilon, 1e-5, low, high)

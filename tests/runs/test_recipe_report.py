@@ -1,0 +1,36 @@
+"""The table and the picture of a recipe."""
+
+from pathlib import Path
+from typing import Any
+
+from workbench.runs.recipe_report import draw, markdown_table, measured_lines
+
+
+def result(name: str, bound: float | str, value: float, epsilon_zero: float | None, seconds: float) -> dict[str, Any]:
+    entry = {"name": "accuracy_logistic_regression", "value": value, "epsilon_zero": epsilon_zero, "ceiling": 0.95}
+    values = {"name": name, "method": name.split(",")[0], "claim": {"epsilon": "inf"}, "bound": {"epsilon": bound}, "seconds": seconds}
+    return values | {"evaluation": {"results": [entry]}}
+
+
+RESULTS = [
+    result("nonprivate", "inf", 0.9, None, 60),
+    result("a, bound 1", 0.999, 0.7, 0.6, 10),
+    result("a, bound 1", 0.999, 0.8, 0.62, 14),
+]
+
+
+def test_the_table_gives_mean_spread_and_both_references() -> None:
+    rows = markdown_table(measured_lines(RESULTS)).splitlines()
+    assert rows[2].startswith("| real training data (ceiling) | - | - | 0.950 ± 0.000 |")
+    assert "| 0.610 ± 0.014 |" in rows[3]
+    assert rows[4] == "| nonprivate | none | none | 0.900 | 60 |"
+    assert rows[5] == "| a, bound 1 | none | 0.999 | 0.750 ± 0.071 | 10 to 14 |"
+
+
+def test_a_measure_that_was_not_taken_has_no_line() -> None:
+    assert measured_lines(RESULTS, "frechet_distance") == []
+
+
+def test_the_picture_is_a_png(tmp_path: Path) -> None:
+    draw(measured_lines(RESULTS), tmp_path / "picture.png", "Title")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

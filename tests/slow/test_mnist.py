@@ -1,0 +1,91 @@
+"""The real MNIST files at 28x28: recipes/mnist.json, an hour or two on two cores. Needs the folder that WORKBENCH_DATA names."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.slow_tier import DDPM, FLOW, PRIVATE_STEP
+
+from workbench import datasets, evaluation, experiment
+from workbench.runs import recipes
+from workbench.runs.results import neighbours_run, public_dataset
+from workbench.runs.store import RunStore
+
+NUM_SAMPLES = 10_000
+DP_PROMISE = [*FLOW, *DDPM, *PRIVATE_STEP, "workbench/methods/dp_promise.py", "workbench/evaluation/neighbours.py", "recipes/mnist.json"]
+DP_MERF = [*FLOW, "workbench/methods/dp_merf.py", "workbench/networks/generator.py", "recipes/mnist.json"]
+
+
+@pytest.fixture
+def mnist(slow_home: Path) -> datasets.Dataset:
+    """The 60 000 + 10 000 images; skips where they are not on this machine."""
+    if not datasets.DATASETS["mnist"].is_local():
+        pytest.skip("the IDX files of MNIST are not here: set WORKBENCH_DATA to the folder that holds them")
+    return datasets.load("mnist")
+
+
+@pytest.mark.slow(depends=DP_MERF)
+def test_dp_merf_reaches_its_accuracy_in_three_minutes(mnist: datasets.Dataset, figures: dict[str, Any]) -> None:
+    result = reproduce_line("dp-merf", figures)
+    figures["accuracy_cnn"] = metric(result, "accuracy_cnn")["value"]
+    check_bound(result, 1.0)
+    assert figures["accuracy_cnn"] >= 0.78
+    assert result["seconds"] < 180
+
+
+@pytest.mark.slow(depends=DP_PROMISE)
+def test_dp_promise_improves_on_the_untrained_and_the_pretrained_network(mnist: datasets.Dataset, figures: dict[str, Any]) -> None:
+    result = reproduce_line("dp-promise", figures)
+    check_bound(result, 10.0)
+    run = RunStore().get(result["run"])
+    plan = experiment.Plan.model_validate(run.plan)
+    untrained = experiment.new_state(plan)
+    parameters = sum(parameter.numel() for parameter in untrained.modules["network"].parameters())
+    noise = evaluation.evaluate(
+        experiment.sample(plan, untrained, NUM_SAMPLES), mnist, public=public_dataset(run), metrics=["frechet_distance"]
+    )[0]
+    trained = metric(result, "frechet_distance")
+    neighbours = neighbours_run(run.id, num_samples=NUM_SAMPLES)
+    figures |= {
+        "parameters": parameters,
+        "private steps": run.config["phase_two_steps"],
+        "expected batch": run.config["phase_two_batch_size"],
+        "features": trained["features"],
+        "frechet distance, trained": trained["value"],
+        "frechet distance, public pre-training only": trained["epsilon_zero"],
+        "frechet distance, untrained": noise.value,
+        "accuracy_cnn": metric(result, "accuracy_cnn")["value"],
+        "accuracy_cnn, public pre-training only": metric(result, "accuracy_cnn")["epsilon_zero"],
+        "records searched for neighbours": len(mnist.train),
+        "median distance to the nearest": float(sorted(neighbours.distances[:, 0])[NUM_SAMPLES // 2]),
+    }
+    assert parameters == pytest.approx(1.62e6, rel=0.01)
+    assert run.config["phase_two_steps"] >= 300
+    assert run.config["phase_two_batch_size"] == 1000
+    assert (run.config["sampler"]["name"], run.config["sampler"]["num_inference_steps"]) == ("ddim", 50)
+    assert noise.features == trained["features"]
+    assert trained["value"] < min(trained["epsilon_zero"], noise.value)
+    assert len(mnist.train) == 60_000
+    assert neighbours.indices.shape[0] == NUM_SAMPLES
+    assert neighbours.indices.max() >= 50_000  # they are looked for among all records, not the first part
+
+
+def reproduce_line(method: str, figures: dict[str, Any]) -> dict[str, Any]:
+    """Run the line of the recipe that trains `method`, and note how long it took and what it cost."""
+    recipe = recipes.load_recipe("mnist")
+    (line,) = [run for run in recipe.runs if run.method == method]
+    (result,) = recipes.reproduce(recipe.model_copy(update={"runs": (line,)}), reuse=True)
+    figures |= {"training seconds": result["seconds"], "bound": result["bound"]["epsilon"], "delta": result["bound"]["delta"]}
+    assert metric(result, "frechet_distance")["num_samples"] == NUM_SAMPLES
+    return result
+
+
+def metric(result: dict[str, Any], name: str) -> dict[str, Any]:
+    """The result of one measure."""
+    return next(found for found in result["evaluation"]["results"] if found["name"] == name)
+
+
+def check_bound(result: dict[str, Any], epsilon: float) -> None:
+    """A proved bound, no larger than asked for."""
+    assert result["bound"]["status"] == "proved"
+    assert result["bound"]["epsilon"] <= epsilon

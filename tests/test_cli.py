@@ -1,0 +1,287 @@
+"""The command line: what it prints, what programs can read from it, and how it refuses wrong input."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from workbench.cli import main
+from workbench.runs import local, worker
+from workbench.runs.store import RunStore
+from workbench.runs.values import Run
+from workbench.training.state import PerformanceSettings
+
+QUICK = ["--set", "num_features=100", "--set", "steps=4", "--set", "batch_size=20"]
+VALUE_KEYS = {"epsilon", "status", "accountant", "neighboring_relation", "sampling", "reason", "delta"}
+
+Command = Callable[..., str]
+
+
+@pytest.fixture
+def workbench(capsys: pytest.CaptureFixture[str]) -> Command:
+    """`workbench(*arguments)`: the standard output of a command that succeeds."""
+
+    def call(*arguments: str, code: int = 0) -> str:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        output = capsys.readouterr()
+        assert ended.value.code == code, output.err
+        return output.out if code == 0 else output.err
+
+    return call
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`train` and `resume` do their work in this process, and wait for it."""
+
+    def start(run_id: str) -> Run:
+        attempt = RunStore().get(run_id).attempt + 1
+        RunStore().change(run_id, {"queued", "cancelled"}, "started", state="starting", attempt=attempt)
+        worker.main(run_id)
+        return RunStore().get(run_id)
+
+    monkeypatch.setattr(local, "start", start)
+    monkeypatch.setattr(worker, "_listen", lambda _stop: None)
+
+
+def read(text: str) -> Any:
+    return json.loads(text)
+
+
+def files_under(folder: Path) -> list[str]:
+    return sorted(str(path) for path in folder.rglob("*") if path.is_file()) if folder.exists() else []
+
+
+def test_listings(workbench: Command) -> None:
+    methods = read(workbench("methods", "--json"))
+    assert {"nonprivate", "dp-promise", "dp-merf"} <= {method["name"] for method in methods}
+    datasets = read(workbench("datasets", "--json"))
+    assert [dataset["num_records"] for dataset in datasets if dataset["name"] == "digits"] == [1500]
+    assert read(workbench("runs", "--json")) == []
+    assert read(workbench("ledger", "--json")) == []
+    assert "dp-promise" in workbench("methods")
+    assert "No runs yet" in workbench("runs")
+
+
+def test_a_plan_has_claim_bound_and_accountants(workbench: Command, workbench_home: Path) -> None:
+    plan = read(workbench("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--json"))
+    assert {"config", "event", "num_records", "delta", "claim", "bound", "accountants"} <= set(plan)
+    assert set(plan["claim"]) >= VALUE_KEYS
+    assert set(plan["bound"]) >= VALUE_KEYS
+    assert plan["delta"] == 1 / 3000
+    assert 0.99 < plan["bound"]["epsilon"] <= 1
+    assert plan["bound"]["status"] == "proved"
+    assert set(plan["accountants"]) == {"gdp", "rdp", "pld"}
+    assert files_under(workbench_home) == []
+
+
+def test_facts_may_stand_for_a_dataset(workbench: Command) -> None:
+    by_hand = ("--num-records", "1500", "--shape", "1,8,8")
+    plan = read(workbench("plan", "dp-merf", *by_hand, "--epsilon", "1", "--json"))
+    named = read(workbench("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--json"))
+    assert plan["bound"] == named["bound"]
+
+
+def test_infinity_is_a_word(workbench: Command) -> None:
+    plan = read(workbench("plan", "nonprivate", "--dataset", "digits", "--json"))
+    assert plan["bound"]["epsilon"] == "inf"
+
+
+def test_nested_fields_are_set_by_dotted_names(workbench: Command) -> None:
+    settings = ("--set", "network.base_channels=16", "--set", "network.channel_multipliers=[1, 1]", "--set", "schedule=constant")
+    config = read(workbench("plan", "nonprivate", "--dataset", "digits", *settings, "--json"))["config"]
+    assert config["network"]["base_channels"] == 16
+    assert config["network"]["channel_multipliers"] == [1, 1]
+    assert config["schedule"] == "constant"
+
+
+def test_epsilon_by_every_accountant(workbench: Command) -> None:
+    arguments = ("--noise-multiplier", "1.1", "--sample-rate", "0.01", "--steps", "1000", "--delta", "1e-5")
+    values = read(workbench("epsilon", *arguments, "--json"))
+    assert values["bound"] == pytest.approx(min(values["rdp"], values["pld"]))
+    assert values["gdp"] < values["bound"] < values["rdp"] * 1.001
+    assert "pld" in workbench("epsilon", *arguments)
+
+
+def test_claims_cover_methods_that_cannot_be_trained_yet(workbench: Command) -> None:
+    rows = read(workbench("claims", "--json"))
+    assert len(rows) > len(read(workbench("methods", "--json")))
+    assert all(set(row["claim"]) >= VALUE_KEYS and row["bound"]["reason"] for row in rows)
+
+
+@pytest.mark.usefixtures("trained")
+def test_a_run_from_training_to_its_deletion(workbench: Command, tmp_path: Path) -> None:
+    lines = workbench("train", "dp-merf", "--dataset", "digits", "--epsilon", "10", *QUICK, "--device", "cpu", "--wait").splitlines()
+    run = read(lines[-1])["run"]
+    assert any("bound" in line for line in lines[:-1])
+    only = workbench("train", "dp-merf", "--dataset", "digits", "--epsilon", "10", *QUICK, "--seed", "1", "--json").splitlines()[-1]
+    assert list(read(only)) == ["run"]
+
+    shown = read(workbench("show", run, "--json"))
+    assert {"id", "method", "dataset", "state", "step", "steps", "epsilon_spent", "claim", "bound", "config"} <= set(shown)
+    assert (shown["id"], shown["state"], shown["step"], shown["releasable"]) == (run, "done", shown["steps"], True)
+    assert shown["epsilon_spent"] == shown["bound"]["epsilon"]
+    assert shown["config"]["num_features"] == 100
+    assert "done" in workbench("show", run)
+    listed = read(workbench("runs", "--json"))
+    assert {entry["id"] for entry in listed} == {run, read(only)["run"]}
+    assert read(workbench("runs", "--state", "failed", "--json")) == []
+
+    out = tmp_path / "samples.npz"
+    assert read(workbench("sample", run, "--num", "30", "--out", str(out), "--json"))["releasable"] is True
+    with np.load(out, allow_pickle=False) as file:
+        assert file["images"].shape == (30, 8, 8, 1)
+        assert file["images"].dtype == np.uint8
+        assert file["labels"].tolist() == [*range(10)] * 3
+    found = read(workbench("evaluate", run, "--num", "30", "--metric", "accuracy_logistic_regression", "--json"))
+    keys = {"name", "value", "interval", "num_samples", "features", "split", "seconds", "releasable"}
+    assert keys <= set(found["results"][0])
+    page = tmp_path / "neighbours.html"
+    workbench("neighbours", run, "--num", "30", "--out", str(page))
+    assert "<img" in page.read_text()
+
+    ledger = read(workbench("ledger", "--json"))
+    assert len(ledger) == 1
+    assert len(ledger[0]["runs"]) == 2
+    assert ledger[0]["total"]["neighboring_relation"] == "REPLACE_SPECIAL"
+    workbench("ledger", "--dataset", "digits", "--budget", "1", "--delta", "1e-4")
+    assert read(workbench("ledger", "--json"))[0]["budget"] == {"epsilon": 1.0, "delta": 1e-4}
+
+    workbench("delete", run, "--yes")
+    assert [entry["id"] for entry in read(workbench("runs", "--json"))] == [read(only)["run"]]
+    assert len(read(workbench("ledger", "--json"))[0]["runs"]) == 2
+
+
+@pytest.mark.usefixtures("trained")
+def test_warnings_go_to_stderr(workbench: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "dp-merf", "--dataset", "digits", "--epsilon", "10", *QUICK, "--delta", "0.001", "--seed", "1", "--json"])
+    output = capsys.readouterr()
+    assert "NOT releasable" in output.err
+    assert "1/num_records" in output.err
+    assert list(read(output.out.splitlines()[-1])) == ["run"]
+
+
+def test_delete_asks(workbench: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench import experiment
+
+    plan = experiment.make_plan("dp-merf", experiment.load("digits").facts, epsilon=10)
+    run = local.register(plan, "digits", performance=PerformanceSettings(device="cpu"))
+    monkeypatch.setattr(sys, "stdin", open("/dev/null"))  # noqa: SIM115
+    workbench("delete", run.id, code=130)
+    assert RunStore().get(run.id).id == run.id
+
+
+def image(path: Path, side: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.zeros((side, side), np.uint8)).save(path)
+
+
+@pytest.fixture
+def bad_data(tmp_path: Path) -> dict[str, str]:
+    """Paths to data that cannot be used."""
+    (tmp_path / "empty" / "a").mkdir(parents=True)
+    for number, side in enumerate((8, 8, 9, 8)):
+        image(tmp_path / "mixed" / "ab"[number % 2] / f"{number}.png", side)
+    np.savez(tmp_path / "objects.npz", images=np.array([{"an": "object"}] * 4, dtype=object), labels=np.zeros(4, np.int64))
+    return {"empty": str(tmp_path / "empty"), "mixed": str(tmp_path / "mixed"), "objects": str(tmp_path / "objects.npz")}
+
+
+POISSON = ("--noise-multiplier", "1", "--sample-rate", "0.1", "--steps", "10", "--delta", "1e-5")
+REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
+    "delta above 1": (("train", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--delta", "2"), "delta in (0, 1), got 2.0"),
+    "delta 0": (("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--delta", "0"), "delta in (0, 1), got 0.0"),
+    "delta of epsilon": (("epsilon", *POISSON[:-1], "1"), "delta in (0, 1), got 1.0"),
+    "delta not a number": (("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--delta", "nan"), "delta in (0, 1)"),
+    "epsilon 0": (("train", "dp-merf", "--dataset", "digits", "--epsilon", "0"), "epsilon above 0"),
+    "negative epsilon": (("train", "dp-promise", "--dataset", "digits", "--epsilon", "-1"), "epsilon above 0"),
+    "infinite epsilon": (("plan", "dp-merf", "--dataset", "digits", "--epsilon", "inf"), "epsilon above 0"),
+    "epsilon not a number": (("plan", "dp-merf", "--dataset", "digits", "--epsilon", "ten"), "--epsilon"),
+    "sampling rate above 1": (("epsilon", "--noise-multiplier", "1", "--sample-rate", "1.5", *POISSON[4:]), "1.5"),
+    "negative noise": (("epsilon", "--noise-multiplier", "-1", *POISSON[2:]), "-1"),
+    "negative steps": (("epsilon", *POISSON[:4], "--steps", "-1", "--delta", "1e-5"), "-1"),
+    "unknown method": (("train", "gan", "--dataset", "digits"), "Unknown method 'gan'. Choose one of:"),
+    "unknown dataset": (("train", "dp-merf", "--dataset", "cats"), "Unknown dataset 'cats'. Choose one of:"),
+    "unknown preset": (("plan", "dp-merf", "--dataset", "digits", "--preset", "best"), "preset"),
+    "unknown field": (("plan", "dp-merf", "--dataset", "digits", "--set", "depth=3"), "noise_multiplier"),
+    "unknown nested field": (("plan", "nonprivate", "--dataset", "digits", "--set", "network.depth=3"), "base_channels"),
+    "a field without a value": (("plan", "dp-merf", "--dataset", "digits", "--set", "steps"), "Expected KEY=VALUE, got 'steps'"),
+    "a field of the wrong kind": (("plan", "dp-merf", "--dataset", "digits", "--set", "steps=many"), "steps"),
+    "unknown speed setting": (("train", "dp-merf", "--dataset", "digits", "--performance", "speed=9"), "microbatch_size"),
+    "unknown device": (("train", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--device", "quantum"), "quantum"),
+    "an epsilon for nonprivate": (("train", "nonprivate", "--dataset", "digits", "--epsilon", "1"), "takes no epsilon"),
+    "no facts": (("plan", "dp-merf", "--num-records", "100"), "--num-records together with --shape"),
+    "a bad shape": (("plan", "dp-merf", "--num-records", "100", "--shape", "8x8"), "shape C,H,W"),
+    "a batch larger than the dataset": (
+        ("train", "dp-promise", "--dataset", "digits", "--epsilon", "10", "--set", "phase_two_batch_size=2000"),
+        "2000",
+    ),
+    "a path that is not there": (("train", "dp-merf", "--dataset", "./nowhere/at-all"), "nowhere"),
+    "unknown run": (("show", "abcdefgh"), "Unknown run 'abcdefgh'"),
+    "malformed run": (("show", "../../etc"), "Expected a run id"),
+    "cancel of an unknown run": (("cancel", "abcdefgh"), "Unknown run"),
+    "resume of an unknown run": (("resume", "abcdefgh"), "Unknown run"),
+    "deletion of an unknown run": (("delete", "abcdefgh", "--yes"), "Unknown run"),
+    "samples of an unknown run": (("sample", "abcdefgh", "--out", "samples.npz"), "Unknown run"),
+    "evaluation of an unknown run": (("evaluate", "abcdefgh"), "Unknown run"),
+    "neighbours of an unknown run": (("neighbours", "abcdefgh", "--out", "page.html"), "Unknown run"),
+    "a file of the wrong kind": (("sample", "abcdefgh", "--out", "samples.txt"), ".npz"),
+    "a folder that is not there": (("sample", "abcdefgh", "--out", "/nowhere/samples.npz"), "folder that exists"),
+    "unknown state": (("runs", "--state", "happy"), "Unknown state 'happy'"),
+    "unknown recipe": (("reproduce", "nothing"), "Unknown recipe 'nothing'"),
+    "unknown command": (("fly",), "fly"),
+    "unknown option": (("runs", "--fast"), "--fast"),
+    "no records in the ledger": (("ledger", "--dataset", "digits"), "No run in the ledger"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_wrong_input_is_one_sentence_and_writes_nothing(
+    case: str, workbench: Command, workbench_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments, sentence = REFUSED[case]
+    error = workbench(*arguments, code=2)
+    assert sentence in error.replace("samples 0%", "")
+    assert "Traceback" not in error
+    assert len([line for line in error.splitlines() if line.strip() and "%" not in line]) == 1
+    written = {Path(path).name for path in files_under(tmp_path)}
+    assert not {name for name in written if not name.startswith(("runs.sqlite", "ledger.sqlite"))}
+    assert not (workbench_home / "runs").exists()
+
+
+@pytest.mark.parametrize(("data", "sentence"), [("empty", "image"), ("mixed", "size"), ("objects", "object")])
+@pytest.mark.parametrize("command", ["plan", "train"])
+def test_bad_data_is_one_sentence_and_writes_nothing(
+    data: str, sentence: str, command: str, bad_data: dict[str, str], workbench: Command, workbench_home: Path
+) -> None:
+    error = workbench(command, "dp-merf", "--dataset", bad_data[data], "--epsilon", "1", code=2)
+    assert sentence in error
+    assert len(error.strip().splitlines()) == 1
+    assert files_under(workbench_home) == []
+
+
+def test_listings_start_quickly_without_torch() -> None:
+    script = "import sys; sys.argv = ['workbench', 'runs']\nfrom workbench.cli import main\ntry:\n    main()\n"
+    script += "except SystemExit as end:\n    assert not end.code\nassert 'torch' not in sys.modules, 'torch was imported'"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_bound_that_is_infinite_needs_the_claim_by_name(workbench: Command, workbench_home: Path) -> None:
+    arguments = ("train", "dp-promise", "--dataset", "digits", "--set", "targets=paper", "--set", "boundary=900", "--epsilon", "10")
+    error = workbench(*arguments, code=2)
+    assert "claim" in error
+    assert files_under(workbench_home) == []
+    plan = read(workbench("plan", *arguments[1:], "--target", "claim", "--json"))
+    assert plan["bound"]["epsilon"] == "inf"
+    assert plan["bound"]["status"] == "refuted"
+    assert 9.9 < plan["claim"]["epsilon"] <= 10

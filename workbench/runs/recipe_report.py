@@ -1,0 +1,129 @@
+"""What a recipe found, for a README: one table and one picture of one measure, epsilon 0 and the real-data ceiling beside every value."""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+MEASURE = "accuracy_logistic_regression"
+
+
+class Line(BaseModel):
+    """One measure of one line of a recipe over its runs; lists have one value a run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    method: str
+    claim: float
+    bound: float
+    values: tuple[float, ...]
+    epsilon_zero: tuple[float, ...]
+    ceiling: tuple[float, ...]
+    seconds: tuple[float, ...]
+
+
+def measured_lines(results: Sequence[Mapping[str, Any]], measure: str = MEASURE) -> list[Line]:
+    """The lines of a recipe's results in order, for `measure`; lines that did not take it are left out."""
+    names = list(dict.fromkeys(result["name"] for result in results))
+    lines = [_line(name, [result for result in results if result["name"] == name], measure) for name in names]
+    return [line for line in lines if line is not None]
+
+
+def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line | None:
+    found = [entry for result in results for entry in result["evaluation"]["results"] if entry["name"] == measure]
+    if not found:
+        return None
+    return Line(
+        name=name,
+        method=results[0]["method"],
+        claim=float(results[0]["claim"]["epsilon"]),
+        bound=float(results[0]["bound"]["epsilon"]),
+        values=tuple(float(entry["value"]) for entry in found),
+        epsilon_zero=tuple(float(entry["epsilon_zero"]) for entry in found if entry["epsilon_zero"] is not None),
+        ceiling=tuple(float(entry["ceiling"]) for entry in found if entry["ceiling"] is not None),
+        seconds=tuple(float(result["seconds"]) for result in results),
+    )
+
+
+def markdown_table(lines: Sequence[Line], measure: str = MEASURE) -> str:
+    """The lines as a Markdown table: mean and standard deviation over the runs, the two references as rows of their own."""
+    rows = [
+        f"| line | claim | proved bound | {measure} | seconds to train |",
+        "|---|---|---|---|---|",
+        f"| real training data (ceiling) | - | - | {_spread(_all(lines, 'ceiling'))} | - |",
+        f"| epsilon 0: public pre-training only | 0 | 0 | {_spread(_all(lines, 'epsilon_zero'))} | - |",
+    ]
+    for line in lines:
+        rows.append(f"| {line.name} | {_epsilon(line.claim)} | {_epsilon(line.bound)} | {_spread(line.values)} | {_range(line.seconds)} |")
+    return "\n".join(rows) + "\n"
+
+
+def draw(lines: Sequence[Line], path: Path, title: str, measure: str = MEASURE) -> None:
+    """Write a picture: the measure against the proved bound, every run a point, the two references as lines."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.2), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    references = (("ceiling", "real training data", "-"), ("epsilon_zero", "epsilon 0: public data only", "--"))
+    for name, label, style in references:
+        values = _all(lines, name)
+        if values:
+            axes.axhline(
+                statistics.fmean(values), color="#555555", linestyle=style, linewidth=1, label=f"{label} ({statistics.fmean(values):.3f})"
+            )
+    finite = [line.bound for line in lines if math.isfinite(line.bound)]
+    right = 3.0 * max(finite, default=10.0)  # where lines without a bound stand
+    for (method, marker), color in zip(_markers(lines).items(), COLOURS, strict=False):
+        points = [
+            (line.bound if math.isfinite(line.bound) else right, value) for line in lines if line.method == method for value in line.values
+        ]
+        axes.scatter(*zip(*points, strict=True), marker=marker, s=36, color=color, alpha=0.8, label=method)
+    ticks = [*sorted({round(bound, 2) for bound in finite}), right]
+    axes.set_xscale("log")
+    axes.set_xticks(ticks, [*(f"{tick:g}" for tick in ticks[:-1]), "no bound"], minor=False)
+    axes.xaxis.set_minor_locator(_no_ticks())
+    axes.set_xlabel("proved bound on epsilon")
+    axes.set_ylabel(measure.replace("_", " "))
+    axes.set_title(title)
+    axes.grid(axis="y", alpha=0.3)
+    axes.legend(fontsize=8, loc="lower right")
+    figure.savefig(path)
+
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")  # distinct to colour-blind eyes (Okabe and Ito)
+MARKERS = "o^sDvP"
+
+
+def _markers(lines: Sequence[Line]) -> dict[str, str]:
+    methods = list(dict.fromkeys(line.method for line in lines))
+    return {method: MARKERS[number % len(MARKERS)] for number, method in enumerate(methods)}
+
+
+def _no_ticks() -> Any:
+    from matplotlib.ticker import NullLocator
+
+    return NullLocator()
+
+
+def _all(lines: Sequence[Line], name: str) -> tuple[float, ...]:
+    return tuple(value for line in lines for value in getattr(line, name))
+
+
+def _epsilon(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "none"
+
+
+def _spread(values: Sequence[float]) -> str:
+    if not values:
+        return "not defined"
+    deviation = f" ± {statistics.stdev(values):.3f}" if len(values) > 1 else ""
+    return f"{statistics.fmean(values):.3f}{deviation}"
+
+
+def _range(seconds: Sequence[float]) -> str:
+    low, high = round(min(seconds)), round(max(seconds))
+    return f"{low}" if low == high else f"{low} to {high}"
