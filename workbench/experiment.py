@@ -198,19 +198,29 @@ def new_state(
     return plan.build().initial_state(plan.facts, state)
 
 
-def public_records(plan: Plan) -> Records | None:
-    """The public records that the method pre-trains on, at the dataset's shape; None where it uses none.
+def public_dataset(plan: Plan) -> Dataset | None:
+    """The public dataset at the records' shape: the one the method pre-trains on, else the private dataset's companion, else None.
 
-    Naming a dataset as public in a configuration declares it so; the private dataset itself is refused.
+    Measures compare in its features. Naming a dataset as public in a configuration declares it so; the private dataset
+    itself is refused.
     """
     method = plan.build()
-    name = method.public_dataset
+    entry = datasets.DATASETS.get(plan.facts.name)
+    name = method.public_dataset or (entry.public_companion if entry else None)
     if name is None:
         return None
     if name == plan.facts.name:
         raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
     count = getattr(method.config, "public_records", None)
-    return datasets.public_records(name, plan.facts.shape, count, declared_public=True).train
+    return datasets.public_records(name, plan.facts.shape, count, declared_public=True)
+
+
+def public_records(plan: Plan) -> Records | None:
+    """The public records that the method pre-trains on; None where it uses none."""
+    if plan.build().public_dataset is None:
+        return None
+    public = public_dataset(plan)
+    return None if public is None else public.train
 
 
 def fit(plan: Plan, dataset: Dataset, state: State) -> Iterator[Step]:
@@ -240,4 +250,4 @@ def evaluate(
     """Step 5: sample and measure, with the real-data ceiling and the epsilon-0 row beside every value."""
     samples = sample(plan, state, num_samples)
     public = sample(plan, state, num_samples, source="public", purpose="public samples") if has_public_model(plan) else None
-    return evaluation.evaluate(samples, dataset, public_samples=public, seed=seed, **options)
+    return evaluation.evaluate(samples, dataset, public_samples=public, public=public_dataset(plan), seed=seed, **options)

@@ -60,7 +60,7 @@ def test_events_without_fields(name: str) -> None:
 
 @pytest.mark.parametrize("value", [{"type": "Unknown"}, {}, [], {"type": "GaussianDpEvent", "sigma": 1.0}])
 def test_bad_json_is_refused_by_name(value: dict) -> None:
-    with pytest.raises(WorkbenchError, match="event type|fields of GaussianDpEvent"):
+    with pytest.raises(WorkbenchError, match=r"event type|fields of GaussianDpEvent"):
         event_from_json(value)
 
 

@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -137,3 +139,13 @@ def test_values_print_as_in_the_notes() -> None:
     for vector in VECTORS:
         digits = len(vector["printed"].split(".")[1]) if "." in vector["printed"] else 0
         assert np.isclose(vector["value"], float(vector["printed"]), atol=1.001 * 10.0**-digits, rtol=0), vector
+
+
+@pytest.mark.slow
+def test_script_makes_the_file(tmp_path: Path) -> None:
+    script = tmp_path / "make_vectors.py"
+    script.write_text((Path(__file__).parents[1] / "make_vectors.py").read_text())
+    subprocess.run([sys.executable, str(script)], check=True, capture_output=True)
+    made = json.loads((tmp_path / "vectors.json").read_text())
+    assert [(v["name"], v["inputs"], v["printed"]) for v in made] == [(v["name"], v["inputs"], v["printed"]) for v in VECTORS]
+    np.testing.assert_allclose([v["value"] for v in made], [v["value"] for v in VECTORS], rtol=1e-6)

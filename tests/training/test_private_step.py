@@ -186,7 +186,13 @@ def test_adam_follows_the_same_gradients() -> None:
     network, twin = small_network(), small_network()
     adam = torch.optim.Adam(network.parameters(), lr=0.01)
     stepper = PrivateStep(
-        network, adam, noise_multiplier=1.0, max_grad_norm=0.1, expected_batch_size=10.0, randomness=Randomness.from_seed(1), noise_multiplicity=2
+        network,
+        adam,
+        noise_multiplier=1.0,
+        max_grad_norm=0.1,
+        expected_batch_size=10.0,
+        randomness=Randomness.from_seed(1),
+        noise_multiplicity=2,
     )
     stepper.step(1, 5, denoising(network))
     change = moved(1, 5)

@@ -8,7 +8,7 @@ import typer
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
-    from workbench.datasets import Dataset, DatasetFacts
+    from workbench.datasets import DatasetFacts
     from workbench.training.state import PerformanceSettings
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -66,29 +66,19 @@ def parse_performance(device: str, settings: list[str] | None) -> "PerformanceSe
 
 
 def facts_of(dataset: str | None, num_records: int | None, shape: str | None, num_classes: int) -> "DatasetFacts":
-    """The public facts of a named dataset, or those given by hand in its place."""
+    """The public facts of a dataset, or those given by hand in its place; the user's own files are read whole, so that all are checked."""
     from workbench import datasets
 
     if dataset is not None:
         if num_records is not None or shape is not None:
             raise WorkbenchError("Give --dataset, or --num-records and --shape, not both.")
-        return datasets.facts(dataset)
+        return datasets.load(dataset).facts if datasets.is_path(dataset) else datasets.facts(dataset)
     if num_records is None or shape is None:
         raise WorkbenchError("Expected --dataset, or --num-records together with --shape.")
     if num_records < 1 or num_classes < 0:
         raise WorkbenchError(f"Expected at least 1 record and no negative number of classes, got {num_records} and {num_classes}.")
     classes = tuple(str(number) for number in range(num_classes))
     return datasets.DatasetFacts(name="given by hand", num_records=num_records, shape=parse_shape(shape), classes=classes)
-
-
-def loaded_for(plan_facts: "DatasetFacts", dataset: str) -> "Dataset":
-    """The records of a dataset whose facts are known already."""
-    from workbench import experiment
-
-    loaded = experiment.load(dataset)
-    if loaded.facts != plan_facts:
-        raise WorkbenchError(f"{dataset} holds {loaded.facts.num_records} training records, its facts promised {plan_facts.num_records}.")
-    return loaded
 
 
 def _parsed(text: str) -> Any:

@@ -16,7 +16,6 @@ from workbench.cli.options import (
     Settings,
     TargetName,
     facts_of,
-    loaded_for,
     parse_performance,
     parse_settings,
 )
@@ -42,8 +41,8 @@ def methods(as_json: Json = False) -> None:
     print_json(rows) if as_json else print_table(rows, "No methods.")
 
 
-@app.command()
-def datasets(as_json: Json = False) -> None:
+@app.command("datasets")
+def list_datasets(as_json: Json = False) -> None:
     """List the datasets that have a name; a folder of class subfolders or an .npz will do as well."""
     from workbench.datasets import DATASETS
 
@@ -119,14 +118,15 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Start a run in the background; the last line is {"run": ID}."""
-    from workbench import experiment
+    from workbench import datasets, experiment
     from workbench.runs import local
 
     speed = parse_performance(device, performance)
     speed.torch_device()
+    loaded = experiment.load(dataset) if datasets.is_path(dataset) else None
     made = experiment.make_plan(
         method,
-        facts_of(dataset, None, None, 0),
+        loaded.facts if loaded else datasets.facts(dataset),
         epsilon=epsilon,
         delta=delta,
         preset=preset,
@@ -134,7 +134,7 @@ def train(
         target=target,
     )
     experiment.check_trainable(made)
-    loaded = loaded_for(made.facts, dataset)
+    loaded = loaded or experiment.load(dataset)
     warn([*made.warnings, local.budget_warning(made, loaded), seed_warning(seed)])
     if not as_json:
         print_plan(made)

@@ -31,7 +31,8 @@ class DatasetEntry:
     """A named dataset: one sentence, its facts without its records, its records, and whether they are here without a download.
 
     `draw(shape, num_records, seed)` is for datasets made to order, shape and number None for their defaults;
-    `sides` bounds height and width.
+    `sides` bounds height and width. `public_companion` names a public dataset of the same classes: features that measures
+    compare in come from it, for every method alike.
     """
 
     summary: str
@@ -40,15 +41,19 @@ class DatasetEntry:
     is_local: Callable[[], bool] = lambda: True
     draw: Callable[[tuple[int, ...] | None, int | None, int], Dataset] | None = None
     sides: tuple[int, int] = (1, 4096)
+    public_companion: str | None = None
 
 
 DATASETS: dict[str, DatasetEntry] = {
-    "digits": DatasetEntry("1 797 handwritten digits of 8x8 pixels, bundled with scikit-learn.", digits.facts, digits.load),
+    "digits": DatasetEntry(
+        "1 797 handwritten digits of 8x8 pixels, bundled with scikit-learn.", digits.facts, digits.load, public_companion="glyphs"
+    ),
     "mnist": DatasetEntry(
         "70 000 handwritten digits of 28x28 pixels.",
         partial(idx.facts, idx.MNIST),
         partial(idx.load, idx.MNIST),
         partial(idx.is_local, idx.MNIST),
+        public_companion="glyphs",
     ),
     "fashion-mnist": DatasetEntry(
         "70 000 pictures of clothes of 28x28 pixels.",

@@ -18,7 +18,7 @@ from workbench.home import home
 from workbench.serialization import dumps
 from workbench.training.state import load_saved, save_atomically
 
-VERSION = 1  # raised when a measure or a classifier changes, so that old values are not found
+VERSION = 2  # raised when a measure or a classifier changes, so that old values are not found
 
 
 def dataset_key(dataset: Dataset) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 from workbench.runs.values import STATES
 from workbench.ui.comparison import compare_curves, compare_measures, compare_samples, compare_settings, run_detail
 from workbench.ui.live import run_buttons
-from workbench.ui.runs import SORTS, filtered, known_runs, run_table, run_title, sorted_runs
+from workbench.ui.runs import SORTS, filtered, known_runs, run_label, run_table, sorted_runs
 from workbench.ui.theme import title
 
 PREFIX = "runs_"
@@ -35,7 +35,7 @@ else:
 
 chosen = st.multiselect(
     "Look at one run, or compare several", list(known), key=f"{PREFIX}chosen", placeholder="the first of the list",
-    format_func=lambda run: run_title(known[run]), **bound,
+    format_func=lambda run: run_label(known[run]), **bound,
 )  # fmt: skip
 selected = [known[run] for run in chosen] or runs[:1]
 

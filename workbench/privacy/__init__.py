@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.privacy import audit, claims, events, pac, per_instance, tradeoff
     from workbench.privacy.accountants import ACCOUNTANTS, accountant_values, epsilon_poisson_gaussian, event_bound, proved_bound
-    from workbench.privacy.accountants.curves import epsilon_curve
+    from workbench.privacy.accountants.curves import epsilon_curve, poisson_gaussian_curve
     from workbench.privacy.accountants.groups import group_bound
     from workbench.privacy.accountants.prv import prv_bracket
     from workbench.privacy.calibration import calibrate_integer, calibrate_real
-    from workbench.privacy.claims import CLAIMS, claims_table
+    from workbench.privacy.claims import CLAIMS, claims_markdown, claims_table
     from workbench.privacy.events import event_from_json, event_to_json, zero_out
     from workbench.privacy.ledger import Ledger
     from workbench.privacy.stages import Stage, compose
@@ -30,11 +30,13 @@ _NAMES = {
     "event_bound": "accountants",
     "proved_bound": "accountants",
     "epsilon_curve": "accountants.curves",
+    "poisson_gaussian_curve": "accountants.curves",
     "group_bound": "accountants.groups",
     "prv_bracket": "accountants.prv",
     "calibrate_integer": "calibration",
     "calibrate_real": "calibration",
     "CLAIMS": "claims",
+    "claims_markdown": "claims",
     "claims_table": "claims",
     "event_from_json": "events",
     "event_to_json": "events",
@@ -53,6 +55,7 @@ __all__ = [
     "calibrate_integer",
     "calibrate_real",
     "claims",
+    "claims_markdown",
     "claims_table",
     "compose",
     "epsilon_curve",
@@ -64,6 +67,7 @@ __all__ = [
     "group_bound",
     "pac",
     "per_instance",
+    "poisson_gaussian_curve",
     "proved_bound",
     "prv_bracket",
     "tradeoff",

@@ -65,8 +65,7 @@ def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | N
     from workbench import experiment
 
     run = _finished(run_id)
-    plan = experiment.Plan.model_validate(run.plan)
-    if not experiment.has_public_model(plan):
+    if experiment.Plan.model_validate(run.plan).build().public_dataset is None:
         return None
     folder = RunFolder(run_id)
     path = folder.samples / "public.npz"
@@ -150,14 +149,10 @@ NEIGHBOUR_ARRAYS = ("indices", "distances", "held_out_indices", "held_out_distan
 
 
 def public_dataset(run: Run) -> "Dataset | None":
-    """The public dataset that the run's method pre-trains on, at the records' shape; None where it uses none."""
-    from workbench import datasets, experiment
+    """The public dataset that a run's measures and neighbours take their features from; None where there is none."""
+    from workbench import experiment
 
-    plan = experiment.Plan.model_validate(run.plan)
-    method = plan.build()
-    if method.public_dataset is None:
-        return None
-    return datasets.public_records(method.public_dataset, plan.facts.shape, getattr(method.config, "public_records", None))
+    return experiment.public_dataset(experiment.Plan.model_validate(run.plan))
 
 
 def load_model(run: Run) -> tuple[Method, "State"]:

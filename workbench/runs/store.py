@@ -1,18 +1,18 @@
 """The registry of runs: one SQLite file, read and written by the app, the command line, notebooks and workers at once."""
 
 import json
+import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
 from workbench.home import home
+from workbench.runs.database import connected, transaction, use_write_ahead_log, version_of
 from workbench.runs.folder import RunFolder, write_text_atomically
-from workbench.runs.identity import is_alive, is_here
+from workbench.runs.identity import identity_of, is_alive, is_here
 from workbench.runs.values import ACTIVE, ProcessIdentity, Run, RunState, check_run_id
 from workbench.serialization import dumps
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from workbench.training.state import PerformanceSettings
 
 SCHEMA_VERSION = 1
-BUSY_SECONDS = 30.0
 STALE_SECONDS = 12.0  # a heartbeat older than this is stale, where the process cannot be asked
 LAUNCH_SECONDS = 60.0  # a launch that has no process after this has failed
 ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -46,13 +45,12 @@ class RunStore:
 
     def __init__(self) -> None:
         self.path = home() / "runs.sqlite"
-        with self._transaction() as connection:
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version == 0:
-                connection.execute(SCHEMA)
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            elif version != SCHEMA_VERSION:
-                raise WorkbenchError(f"Expected run registry version {SCHEMA_VERSION} in {self.path}, got {version}. Update the workbench.")
+        with connected(self.path) as connection:
+            version = version_of(connection)
+        if version == 0:
+            self._set_up()
+        elif version != SCHEMA_VERSION:
+            raise WorkbenchError(f"Expected run registry version {SCHEMA_VERSION} in {self.path}, got {version}. Update the workbench.")
 
     def create(
         self,
@@ -97,13 +95,13 @@ class RunStore:
     def get(self, run_id: str) -> Run:
         """The run called `run_id`; an unknown one is an error."""
         check_run_id(run_id)
-        with self._transaction() as connection:
+        with connected(self.path) as connection:
             run = self._read(connection, run_id)
         return self._seen(run)
 
     def list(self, state: RunState | None = None, method: str | None = None, dataset: str | None = None) -> list[Run]:
         """Runs, newest first, of one state, method or dataset if asked."""
-        with self._transaction() as connection:
+        with connected(self.path) as connection:
             rows = connection.execute("SELECT * FROM runs ORDER BY created DESC, rowid DESC").fetchall()
         runs = [self._seen(_run(row)) for row in rows]
         wanted = [run for run in runs if method in (None, run.method) and dataset in (None, run.dataset)]
@@ -112,7 +110,7 @@ class RunStore:
     def change(self, run_id: str, states: AbstractSet[RunState], action: str, **values: Any) -> Run:
         """Set fields of a run whose state is among `states`; else an error says why it cannot be `action` (a past participle)."""
         check_run_id(run_id)
-        with self._transaction() as connection:
+        with transaction(self.path) as connection:
             run = self._read(connection, run_id)
             if run.state not in states:
                 expected = ", ".join(sorted(states))
@@ -122,7 +120,7 @@ class RunStore:
 
     def beat(self, run_id: str, attempt: int, **progress: Any) -> RunState | None:
         """Record a sign of life and progress of the worker of `attempt`; None if another attempt has taken over."""
-        with self._transaction() as connection:
+        with transaction(self.path) as connection:
             row = connection.execute("SELECT state FROM runs WHERE id = ? AND attempt = ?", (run_id, attempt)).fetchone()
             if row is None or row["state"] not in ACTIVE:
                 return None
@@ -132,7 +130,7 @@ class RunStore:
     def delete(self, run_id: str) -> None:
         """Remove a run and its folder, noise key first; refused while a process works on it. Ledger entries stay."""
         run = self.get(run_id)
-        with self._transaction() as connection:
+        with transaction(self.path) as connection:
             run = self._read(connection, run_id)
             if run.is_active and run.state != "queued":
                 raise WorkbenchError(f"Run {run_id} is {run.state}. Cancel it first, then delete it.")
@@ -145,7 +143,7 @@ class RunStore:
             return run
         state: RunState = "cancelled" if run.state == "cancelling" else "lost"
         error = "The worker ended before it could write a last checkpoint; `resume` goes on from the one before."
-        with self._transaction() as connection:
+        with transaction(self.path) as connection:
             now = self._read(connection, run.id)
             if (now.state, now.attempt, now.process) == (run.state, run.attempt, run.process):
                 self._update(connection, run.id, {"state": state, "error": error, "finished": now.heartbeat or time.time()})
@@ -160,7 +158,7 @@ class RunStore:
     def _insert(self, run: Run) -> None:
         columns = _columns({name: getattr(run, name) for name in Run.model_fields})
         marks = ", ".join("?" for _ in columns)
-        with self._transaction() as connection:
+        with transaction(self.path) as connection:
             connection.execute(f"INSERT INTO runs ({', '.join(columns)}) VALUES ({marks})", tuple(columns.values()))
 
     def _update(self, connection: sqlite3.Connection, run_id: str, values: dict[str, Any]) -> None:
@@ -168,22 +166,12 @@ class RunStore:
         assignments = ", ".join(f"{name} = ?" for name in columns)
         connection.execute(f"UPDATE runs SET {assignments} WHERE id = ?", (*columns.values(), run_id))
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside BEGIN IMMEDIATE: committed at the end, rolled back on an error."""
-        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
-        connection.row_factory = sqlite3.Row
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
-        finally:
-            connection.close()
+    def _set_up(self) -> None:
+        use_write_ahead_log(self.path)
+        with transaction(self.path) as connection:
+            if version_of(connection) == 0:
+                connection.execute(SCHEMA)
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def _is_lost(run: Run, now: float) -> bool:
@@ -218,10 +206,6 @@ def _run(row: sqlite3.Row) -> Run:
 
 def current_process() -> ProcessIdentity:
     """The identity of the process that asks."""
-    import os
-
-    from workbench.runs.identity import identity_of
-
     identity = identity_of(os.getpid())
     assert identity is not None
     return identity

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.errors import WorkbenchError
 from workbench.home import home
+from workbench.runs.database import transaction, use_write_ahead_log, version_of
 from workbench.runs.values import check_run_id
 
 Judgement = Literal["copied", "similar", "fine", "unsure"]
 JUDGEMENTS: tuple[Judgement, ...] = get_args(Judgement)
 SCHEMA_VERSION = 1
-BUSY_SECONDS = 30.0
 
 
 class Verdict(BaseModel):
@@ -95,24 +95,15 @@ def _inert(note: str) -> str:
 @contextmanager
 def _transaction() -> Iterator[sqlite3.Connection]:
     path = home() / "verdicts.sqlite"
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            _migrate(connection)
-            yield connection
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
-    finally:
-        connection.close()
+    if not path.exists():
+        use_write_ahead_log(path)
+    with transaction(path) as connection:
+        _migrate(connection)
+        yield connection
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    version = version_of(connection)
     if version not in (0, SCHEMA_VERSION):
         raise WorkbenchError(f"Expected verdicts of version {SCHEMA_VERSION}, got {version}. Update the workbench.")
     if version == 0:

@@ -133,15 +133,24 @@ class PrivateStep:
 
         The loss is a private value.
         """
+        total = self.accumulate(step, num_records, losses)
+        self.apply(step, num_records)
+        return total / num_records if num_records else None
+
+    def accumulate(self, step: int, num_records: int, losses: Losses) -> float:
+        """The first half of `step`: clipped gradients summed over the batch; the sum of the records' losses."""
         total = torch.zeros(())
         for part in self.microbatches(step, num_records, losses):
             total += self._accumulate(part, losses)
         sum_over_ranks([total], self.group)
+        return float(total)
+
+    def apply(self, step: int, num_records: int) -> None:
+        """The second half: noise, division, and the optimiser's step."""
         self.optimizer.noise_step = step
         self.optimizer.divisor = self.expected_batch_size if self.division == "expected" else max(num_records, 1)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return float(total) / num_records if num_records else None
 
     def microbatches(self, step: int, num_records: int, losses: Losses) -> Iterator[Microbatch]:
         """This rank's records of the batch, as many at a time as run at once."""
@@ -162,7 +171,7 @@ class PrivateStep:
                 tried.append(self._clipped_sum(self._microbatch(step, mine[:num_records]), losses))
 
             peaks = [peak_of(partial(attempt, num_records)) for num_records in (1, 2)]
-            check_independent(*(clipped.losses[:multiplicity] for clipped in tried))
+            check_independent(tried[0].losses, tried[1].losses[:multiplicity])
             self.records_at_once[self.purpose] = records_at_once(*peaks, self.performance, multiplicity)
         return self.records_at_once.get(self.purpose, 1)
 

@@ -83,7 +83,8 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
             line.value, line={"color": GREY, "width": 1.5, "dash": line.dash}, annotation_text=text, annotation_position="top left"
         )
     figure.update_xaxes(type="log", **_epsilon_ticks(edge, epsilons))
-    figure.update_yaxes(tickformat=".2f" if fraction else None)
+    empty = own.empty and published.empty and not lines
+    figure.update_yaxes(tickformat=".2f" if fraction else None, range=[0, 1] if empty else None)
     figure.update_layout(height=480, showlegend=True, legend={"orientation": "v", "x": 1.01, "y": 1, "xanchor": "left", "yanchor": "top"})
     return figure
 

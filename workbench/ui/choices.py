@@ -51,7 +51,7 @@ class Choices:
 
     def parameters(self, prefix: str) -> dict[str, str]:
         """The query parameters under which a page with `prefix` shows the same choices."""
-        values = {"dataset": self.dataset, "method": self.method, "preset": self.preset, "target": self.target}
+        values = {"dataset": self.dataset, "method": self.method, "preset": self.preset, "target": TARGET_TITLES[self.target]}
         values |= {"epsilon": self.epsilon, "delta": self.delta}
         return form_parameters(values, prefix)
 
@@ -87,9 +87,10 @@ def dataset_choice(key: str) -> str:
 def device_choice(key: str) -> str:
     """auto, cpu, or one of the GPUs that are here."""
     gpus = {f"cuda:{index}": torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())}
-    titles = {"auto": f"auto ({'GPU' if gpus else 'CPU'})", "cpu": "cpu"} | {name: f"{name} · {title}" for name, title in gpus.items()}
-    help_text = "auto takes a GPU where there is one."
-    return st.selectbox("Device", list(titles), key=key, bind="query-params", format_func=titles.__getitem__, help=help_text)
+    seen = ", ".join(f"{name} is {title}" for name, title in gpus.items()) or "no GPU is visible here"
+    return st.selectbox(
+        "Device", ["auto", "cpu", *gpus], key=key, bind="query-params", help=f"auto takes a GPU where there is one; {seen}."
+    )
 
 
 def takes_epsilon(kind: type[Method]) -> bool:
@@ -118,7 +119,7 @@ def run_parameters(run: Run, prefix: str) -> dict[str, str]:
         "dataset": run.dataset,
         "method": run.method,
         "preset": plan.preset,
-        "target": plan.target if calibrated else "none",
+        "target": TARGET_TITLES[plan.target if calibrated else "none"],
         "epsilon": plan.target_epsilon,
         "delta": plan.delta,
     }

@@ -59,7 +59,7 @@ def compare_samples(runs: Sequence[Run]) -> None:
     for column, run in zip(st.columns(len(runs)), runs, strict=True):
         with column:
             st.markdown(f"**{_heading(run)}**")
-            show_samples(run, columns=max(4, 10 // len(runs)), limit=40)
+            show_samples(run, columns=10 if len(runs) == 2 else 5, limit=40)
 
 
 def show_samples(run: Run, columns: int = 10, limit: int = 60) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from workbench import evaluation
 from workbench.datasets import Records
 from workbench.evaluation import Neighbours
-from workbench.runs.results import kept_samples, neighbours_run, sample_run
+from workbench.runs.results import kept_samples, neighbours_run, public_dataset, sample_run
 from workbench.runs.store import RunStore
 from workbench.ui import charts
 from workbench.ui.formats import number
@@ -34,9 +34,10 @@ def find_now(run_id: str, space: str) -> tuple[Records, Neighbours]:
 @st.cache_data(max_entries=20, show_spinner="Measuring how near the samples are …")
 def copying_results(run_id: str, space: str, num_samples: int) -> list[dict[str, Any]]:
     """The measures of copying in feature space `space`, as plain values; they stay in the room."""
-    samples, dataset = sample_run(run_id, num_samples), loaded(RunStore().get(run_id).dataset)
+    run = RunStore().get(run_id)
+    samples, dataset, public = sample_run(run_id, num_samples), loaded(run.dataset), public_dataset(run)
     names = [name for name in COPYING if evaluation.METRICS[name].refusal(dataset.facts, samples) is None]
-    return [result.model_dump() for result in evaluation.evaluate(samples, dataset, metrics=names, features=space)]
+    return [result.model_dump() for result in evaluation.evaluate(samples, dataset, public=public, metrics=names, features=space)]
 
 
 def copying_numbers(run_id: str, space: str, num_samples: int) -> None:

@@ -13,6 +13,7 @@ from workbench.experiment import Plan
 from workbench.privacy import epsilon_curve
 from workbench.privacy.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.stages import Stage
+from workbench.serialization import dumps
 from workbench.ui import charts
 from workbench.ui.formats import number
 
@@ -33,14 +34,14 @@ def accountant_section(plan: Plan, prefix: str) -> None:
     axis = axis if axis in axes else axes[0]
     chosen = setting_of(stages, axis)
     assert chosen is not None
-    frame = curve_frame(plan.model_dump_json(), axis)
+    frame = curve_frame(dumps(plan), axis)
     figure = charts.accountant_curves(frame, axis, AXES[axis], plan.target_epsilon, chosen)
     known = "" if plan.target_epsilon is None else f", target {number(plan.target_epsilon)}"
     alt = f"Epsilon at delta {number(plan.delta)} against {AXES[axis].lower()} by GDP, RDP and PLD; this plan has {number(chosen)}{known}"
     charts.show(figure, alt, frame, f"{prefix}accountant_chart")
     st.caption(
-        f"Everything else stays as planned, at delta {number(plan.delta)}. The vertical line is this plan. GDP is a central-limit "
-        "approximation and may under-report; the smallest proved value above is the one to go by. A gap is a setting an accountant refuses."
+        f"Everything else stays as planned, at delta {number(plan.delta)}. The vertical line is this plan. Where GDP is a central-limit "
+        "approximation it may under-report: the upper bound above is the one to go by. A gap is a setting that an accountant refuses."
     )
 
 
@@ -51,8 +52,9 @@ def curve_frame(plan_json: str, axis: str) -> pd.DataFrame:
     stages = plan.build().stages(plan.facts)
     values = around(setting_of(stages, axis) or 1.0, axis)
     curve = epsilon_curve(lambda value: varied(stages, axis, value), values, plan.delta)
+    exact = {"gdp": "gdp exact"} if plan.bound.accountant.startswith("GDP, exact") else {}
     rows = [
-        {axis: value, "accountant": name, "epsilon": float("nan") if epsilon is None else epsilon}
+        {axis: value, "accountant": exact.get(name, name), "epsilon": float("nan") if epsilon is None else epsilon}
         for name, epsilons in curve.items()
         for value, epsilon in zip(values, epsilons, strict=True)
     ]

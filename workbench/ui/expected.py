@@ -9,7 +9,7 @@ from workbench.experiment import Plan
 from workbench.serialization import dumps
 from workbench.training.state import PerformanceSettings
 from workbench.ui.formats import duration, memory
-from workbench.ui.rehearsal import Expectation, Rehearsal
+from workbench.ui.rehearsal import Expectation, Rehearsal, StagePace
 
 POLL_SECONDS = 0.2
 
@@ -47,8 +47,14 @@ def _show(found: Expectation) -> None:
     whole, peak, stages = st.columns([1, 1, 2])
     whole.metric("Expected time", f"{more}{duration(found.seconds)}", help="On this machine, as busy as it was when this was measured.")
     peak.metric("Expected memory", memory(found.peak_bytes), help="Peak of the process: on the GPU where there is one, else resident.")
-    lines = [f"{pace.stage}: {pace.steps:,} steps, {'over ' if pace.at_least else ''}{duration(pace.seconds)}" for pace in found.stages]
+    lines = [f"{pace.stage}: {pace.steps:,} steps, {_stage_time(pace)}" for pace in found.stages]
     stages.caption("  \n".join(lines))
+
+
+def _stage_time(pace: StagePace) -> str:
+    if not pace.at_least:
+        return duration(pace.seconds)
+    return f"over {duration(pace.seconds)}" if pace.seconds else "not reached in the time allowed"
 
 
 @st.cache_resource

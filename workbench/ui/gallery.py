@@ -65,7 +65,7 @@ def neighbour_card(heading: str, generated: Picture, training: Sequence[Picture]
     groups = {"Generated": [generated], "Nearest training records": training, "Held-out": [held_out]}
     with st.container(horizontal=True, gap="medium"):
         for name, pictures in groups.items():
-            with st.container(width=CARD_PIXELS * len(pictures) + 8 * (len(pictures) - 1) + 8, gap=None):
+            with st.container(width=max(88, (CARD_PIXELS + 2) * len(pictures) + 10), gap=None):
                 st.caption(name)
                 images = [picture(item.record, CARD_PIXELS) for item in pictures]
                 captions = [item.caption for item in pictures]

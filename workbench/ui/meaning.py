@@ -9,6 +9,7 @@ import streamlit as st
 from workbench.errors import RefusedError
 from workbench.experiment import Plan
 from workbench.privacy import group_bound, tradeoff
+from workbench.serialization import dumps
 from workbench.ui import charts
 from workbench.ui.formats import number
 
@@ -23,7 +24,7 @@ def meaning_section(plan: Plan, prefix: str) -> None:
         st.caption("An infinite epsilon limits no attack: whoever sees the result may become certain that a record was in the data.")
         return
     left, right = st.columns([3, 2])
-    curves = tradeoff_frame(plan.model_dump_json())
+    curves = tradeoff_frame(dumps(plan))
     with left:
         st.markdown("**The best membership attack that anyone can run**")
         figure = charts.tradeoff_curves(curves, GUESS)
@@ -81,7 +82,7 @@ def _groups(plan: Plan, prefix: str) -> None:
         help="The bound protects one record. A person with several is protected by the bound for a group of that size.",
     )  # fmt: skip
     if size > 1:
-        bound = group_value(plan.model_dump_json(), int(size))
+        bound = group_value(dumps(plan), int(size))
         st.caption(f"Upper bound for {size} records together: epsilon **{number(bound[0])}**. {bound[1]}")
 
 

@@ -6,6 +6,7 @@ performance settings as JSON from its input and prints a line of JSON a stage.
 
 import json
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -20,7 +21,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.serialization import dumps
 
-LIMIT_SECONDS = 25.0
+LIMIT_SECONDS, STARTING_SECONDS = 20, 60  # for the steps, and at most for the process to get ready
 MEASURED_STEPS = 3
 PUBLIC_RECORDS = 2000  # enough for any batch of the pre-training that is timed
 
@@ -63,13 +64,13 @@ class Expectation(BaseModel):
 class Rehearsal:
     """A rehearsal at work: `poll` until it is done, then take its `result`; `stop` it if it is no longer wanted."""
 
-    def __init__(self, plan: BaseModel, performance: BaseModel, limit_seconds: float = LIMIT_SECONDS) -> None:
-        self._began, self._limit = time.monotonic(), limit_seconds
+    def __init__(self, plan: BaseModel, performance: BaseModel, limit_seconds: int = LIMIT_SECONDS) -> None:
+        self._began, self._limit = time.monotonic(), limit_seconds + STARTING_SECONDS
         self._resident = 0
         command = [sys.executable, "-m", "workbench.ui.rehearsal"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self._process.stdin is not None
-        self._process.stdin.write(dumps({"plan": plan, "performance": performance}))
+        self._process.stdin.write(dumps({"plan": plan, "performance": performance, "limit_seconds": limit_seconds}))
         self._process.stdin.close()
         self._process.stdin = None
 
@@ -124,6 +125,7 @@ def main() -> None:
     request = json.load(sys.stdin)
     plan = experiment.Plan.model_validate(request["plan"])
     performance = PerformanceSettings.model_validate(request["performance"])
+    signal.alarm(request["limit_seconds"])  # ends the process: what it printed until then is the result
     for line in rehearse(plan, performance):
         print(dumps(line), flush=True)
 

@@ -13,6 +13,7 @@ from workbench.runs.results import evaluate_run, kept_evaluation
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.ui.formats import duration, number, words
+from workbench.ui.session import go_to
 
 SORTS = {"newest first": "created", "bound, small first": "bound", "steps done, many first": "step", "method": "method"}
 OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label")
@@ -30,18 +31,20 @@ def known_runs() -> list[Run]:
     return RunStore().list()
 
 
-def run_title(run: Run) -> str:
-    """A run in a line: id, method, dataset, state, and its marks."""
-    marks = [mark for mark, holds in (("example", run.example), ("claim only", run.claim_only)) if holds]
-    return " · ".join([run.id, run.method, run.dataset, run.state, *marks])
+def run_label(run: Run) -> str:
+    """What never changes about a run, so that an address that carries it stays good."""
+    return f"{run.id} · {run.method} · {run.dataset}"
 
 
 def run_choice(key: str, chosen: str | None = None, runs: Sequence[Run] | None = None, label: str = "Run") -> str:
-    """A run chosen by the user (or `chosen`, just now launched); the address bar carries its id."""
+    """A run chosen by the user (or `chosen`, just now launched); the address bar carries its label, and a bare id there will do."""
     known = {run.id: run for run in (known_runs() if runs is None else runs)}
-    if chosen is not None:
+    asked = st.query_params.get(key)
+    if chosen in known:
         st.session_state[key] = chosen
-    return st.selectbox(label, list(known), key=key, bind="query-params", format_func=lambda run: run_title(known[run]))
+    elif asked in known:
+        go_to(key.partition("_")[0], {**st.query_params.to_dict(), key: run_label(known[asked])})
+    return st.selectbox(label, list(known), key=key, bind="query-params", format_func=lambda run: run_label(known[run]))
 
 
 def run_table(runs: Sequence[Run]) -> pd.DataFrame:

@@ -15,13 +15,14 @@ SERIES: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
 
 ACCOUNTANT_TITLES: Final = {
     "gdp": "GDP (approximation, may under-report)",
+    "gdp exact": "GDP (exact here)",
     "rdp": "RDP (upper bound)",
     "pld": "PLD (upper bound)",
     "claim": "Paper's claim",
 }
 ACCOUNTANT_WORDS: Final = {"gdp": "GDP (approximation)", "rdp": "RDP", "pld": "PLD", "claim": "Paper's claim"}
-ACCOUNTANT_COLOURS: Final = {"gdp": GREY, "rdp": VERMILION, "pld": BLUE, "claim": PURPLE}
-ACCOUNTANT_DASHES: Final = {"gdp": "dash", "rdp": "solid", "pld": "solid", "claim": "dot"}
+ACCOUNTANT_COLOURS: Final = {"gdp": GREY, "gdp exact": GREEN, "rdp": VERMILION, "pld": BLUE, "claim": PURPLE}
+ACCOUNTANT_DASHES: Final = {"gdp": "dash", "gdp exact": "longdash", "rdp": "solid", "pld": "solid", "claim": "dot"}
 
 BadgeColour = Literal["red", "orange", "blue", "green", "violet", "gray"]
 
@@ -59,7 +60,7 @@ _STYLE = """
   [data-testid="stMetricLabel"] p { color: #46545c; }
   [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: #46545c; opacity: 1; }
   [data-testid="stImageCaption"] { color: #46545c; opacity: 1; }
-  [data-testid="stImage"] img { image-rendering: pixelated; border-radius: 3px; }
+  [data-testid="stImage"] img { image-rendering: pixelated; border: 1px solid #ffffff; }
 </style>
 """
 

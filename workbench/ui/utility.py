@@ -21,7 +21,7 @@ PUBLISHED_TITLES = {
     "fid": "FID, Inception features (published)",
     "pac_noise_norm": "PAC noise norm (published)",
 }
-PREFERRED = "accuracy_logistic_regression"
+PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy_cnn"
 
 
 def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], prefix: str) -> None:
@@ -29,7 +29,8 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
     mine = [run for run in runs if run.dataset == dataset and run.state == "done"]
     names = measure_names(facts, dataset)
     left, right = st.columns(2)
-    default = names.index(PREFERRED) if PREFERRED in names else 0
+    preferred = PREFERRED if load_published(dataset).empty else PREFERRED_WHERE_PUBLISHED
+    default = names.index(preferred) if preferred in names else 0
     measure = left.selectbox("Measure", names, default, key=f"{prefix}measure", bind="query-params", format_func=measure_title)
     axes = list(ACCOUNTANT_WORDS)
     with right:

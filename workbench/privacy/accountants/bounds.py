@@ -1,14 +1,14 @@
 """The proved bound of a composition: the smallest proved value, under the one relation that all its parts share."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dp_accounting import dp_event
 
 from workbench.errors import RefusedError, check_delta
 from workbench.privacy import events as own
-from workbench.privacy.accountants import gdp, pld, rdp
+from workbench.privacy.accountants import gdp, pld
 from workbench.privacy.accountants.mechanisms import Composition, leaves, mechanisms
 from workbench.privacy.stages import Relation, Stage, compose
 from workbench.privacy.values import PrivacyValue, Status
@@ -49,7 +49,9 @@ def accountant_values(stages: Sequence[Stage], delta: float) -> dict[str, float 
 
 def composition_values(composition: Composition, delta: float) -> dict[str, float | Refusal]:
     """`accountant_values` of mechanisms already read under one relation."""
-    return {name: _value_or_refusal(accountant, composition, delta) for name, accountant in _accountants().items()}
+    from workbench.privacy.accountants import ACCOUNTANTS
+
+    return {name: _value_or_refusal(accountant, composition, delta) for name, accountant in ACCOUNTANTS.items()}
 
 
 def proved_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue:
@@ -109,10 +111,6 @@ def epsilon_poisson_gaussian(noise_multiplier: float, sample_rate: float, steps:
     step = dp_event.PoissonSampledDpEvent(sample_rate, dp_event.GaussianDpEvent(noise_multiplier))
     stages = [Stage("DP-SGD", step, "per_step", steps, sampling="Poisson")]
     return {**accountant_values(stages, delta), "bound": proved_bound(stages, delta).epsilon}
-
-
-def _accountants() -> Mapping[str, Any]:
-    return {"gdp": gdp.epsilon, "rdp": rdp.epsilon, "pld": pld.epsilon}
 
 
 def _value_or_refusal(accountant: Any, composition: Composition, delta: float) -> float | Refusal:

@@ -75,16 +75,17 @@ def quick_interval(epsilon: float, steps: int, inflation: float = 0.05) -> float
 
 def curve_interval(composition: Composition, delta: float) -> float:
     """`quick_interval` at the epsilon of the RDP accountant; as coarse as the reported one must be for a huge epsilon."""
-    value = rdp.epsilon(composition, delta) if _has_rdp(composition) else math.inf
+    value = _rdp_epsilon(composition, delta)
     quick = quick_interval(value, num_steps(composition)) if math.isfinite(value) else REPORTED_INTERVAL
     return max(quick, _width(composition, delta) / MOST_POINTS)
 
 
 def curve_reach(composition: Composition, delta: float = SMALLEST_DELTA) -> float:
     """An epsilon at which the composition's delta is below `delta`: as far as a profile is worth drawing."""
-    if _has_rdp(composition):
-        return max(1e-3, rdp.epsilon(composition, delta))
-    return max(1e-3, float(distribution(composition, REPORTED_INTERVAL).get_epsilon_for_delta(delta)))
+    value = _rdp_epsilon(composition, delta)
+    if math.isinf(value):
+        value = float(distribution(composition, reported_interval(composition, delta)).get_epsilon_for_delta(delta))
+    return max(1e-3, value)
 
 
 def _width(composition: Composition, delta: float) -> float:
@@ -92,12 +93,16 @@ def _width(composition: Composition, delta: float) -> float:
     single = max(_single_width(mechanism) for mechanism in composition)
     if single < 50 and num_steps(composition) == 1:
         return single
-    total = rdp.epsilon(composition, max(delta, SMALLEST_DELTA)) if _has_rdp(composition) else 0.0
+    total = _rdp_epsilon(composition, max(delta, SMALLEST_DELTA))
     return max(single, 3 * total if math.isfinite(total) else single)
 
 
-def _has_rdp(composition: Composition) -> bool:
-    return not any(isinstance(mechanism, GaussianMixture) for mechanism in composition)
+def _rdp_epsilon(composition: Composition, delta: float) -> float:
+    """The RDP epsilon as a first guess; infinite where that accountant refuses."""
+    try:
+        return rdp.epsilon(composition, delta)
+    except RefusedError:
+        return math.inf
 
 
 def _single_width(mechanism: Mechanism) -> float:

@@ -102,7 +102,7 @@ RANDOMISED_INDEX = (
 )
 TEACHER = (
     "The teacher and the discriminator are trained on all private records and enter every gradient, so clipping one term bounds little. "
-    "The chain rule of eq. 17 multiplies the clipped part by a factor that depends on the private record and has no bound."
+    "The chain rule of equation 17 multiplies the clipped part by a factor that depends on the private record and has no bound."
 )
 PER_INSTANCE = (
     "The guarantee is per instance: its delta depends on the other records of the table. "

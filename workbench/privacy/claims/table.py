@@ -126,7 +126,7 @@ def _section(row: ClaimRow) -> list[str]:
         lines += ["", f"- Formula: {row.formula}", f"- Setting: {row.setting}", f"- Claim: {_number(row.claim)}{_conditions(row.claim)}"]
     if row.bound.status != "not_evaluated":
         lines += [f"- Proved: {_number(row.bound)}{_conditions(row.bound)}"] if row.formula else ["", f"- Proved: {_number(row.bound)}"]
-    return [*lines, "", row.bound.reason, f"Source: {row.source}."]
+    return [*lines, "", row.bound.reason, "", f"Source: {row.source}."]
 
 
 def _conditions(value: PrivacyValue) -> str:

@@ -1,0 +1,1 @@
+"""What the speed and memory figures come from."""
