@@ -36,7 +36,7 @@ DEFAULT_NUM_SAMPLES = 1500
 class Plan(BaseModel):
     """What will be released and what it costs, fixed before any record is touched. Plain values only."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
     method: str
     preset: str
@@ -238,16 +238,11 @@ def sample(plan: Plan, state: State, num_samples: int, **request: Any) -> Record
     return plan.build().sample(state, SampleRequest(num_samples, **request))
 
 
-def has_public_model(plan: Plan) -> bool:
-    """Whether epsilon 0 is defined: the method pre-trains on public records whose classes are the dataset's."""
-    name = plan.build().public_dataset
-    return name is not None and datasets.facts(name).classes == plan.facts.classes
-
-
 def evaluate(
     plan: Plan, state: State, dataset: Dataset, num_samples: int = DEFAULT_NUM_SAMPLES, seed: int = 0, **options: Any
 ) -> list[MetricResult]:
     """Step 5: sample and measure, with the real-data ceiling and the epsilon-0 row beside every value."""
     samples = sample(plan, state, num_samples)
-    public = sample(plan, state, num_samples, source="public", purpose="public samples") if has_public_model(plan) else None
+    pretrained = plan.build().public_dataset is not None
+    public = sample(plan, state, num_samples, source="public", purpose="public samples") if pretrained else None
     return evaluation.evaluate(samples, dataset, public_samples=public, public=public_dataset(plan), seed=seed, **options)

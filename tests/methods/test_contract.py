@@ -67,6 +67,7 @@ def test_plan_states_event_claim_and_bound(method: str) -> None:
     if not plan.bound.is_finite:
         assert len(plan.bound.reason) > 20
     assert Plan.model_validate(json.loads(dumps(plan))) == plan, "a stored plan reads back"
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
 
 
 @pytest.mark.parametrize("method", PRIVATE_METHODS)

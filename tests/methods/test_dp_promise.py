@@ -84,7 +84,7 @@ class Oracle(nn.Module):
 
 
 def test_renoised_loss_is_minimal_at_the_true_noise_predictor() -> None:
-    """At the truth the loss is E[1 - (1 - r) / (1 - abar_t)] over the trained times (theory 2.3)."""
+    """At the truth the loss is E[1 - (1 - r) / (1 - abar_t)] over the trained times (docs/proofs.md, section 4)."""
     from workbench.diffusion import build_schedule
 
     method = DPPromise(DPPromise.Config(boundary=700, noise_multiplier=1.0, phase_one_batch_size=400, phase_one_draws=20))

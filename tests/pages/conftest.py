@@ -1,7 +1,8 @@
 """A home with two finished runs, made once a session and copied for each test, and pages that start from it."""
 
 import shutil
-from collections.abc import Callable, Iterator
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,12 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from workbench import experiment
-from workbench.runs import local
+from workbench.runs import local, worker
 from workbench.runs.results import evaluate_run, sample_run
+from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.training.state import PerformanceSettings
+from workbench.ui.rehearsal import Expectation, StagePace
 
 APP = Path(__file__).parents[2] / "app.py"
 TINY = {"num_features": 200, "steps": 30, "batch_size": 50}
@@ -24,7 +27,9 @@ def launch_tiny(epsilon: float, example: bool = False) -> Run:
     dataset = experiment.load("digits")
     plan = experiment.make_plan("dp-merf", dataset.facts, epsilon=epsilon, overrides=TINY)
     settings = PerformanceSettings(device="cpu", num_threads=1)
-    run = local.wait(local.launch(plan, "digits", performance=settings, example=example, loaded=dataset).id, timeout_seconds=120)
+    run = local.register(plan, "digits", performance=settings, example=example, loaded=dataset)
+    worker.main(run.id)
+    run = RunStore().get(run.id)
     assert run.state == "done", run.error
     sample_run(run.id, NUM_SAMPLES)
     evaluate_run(run.id, NUM_SAMPLES, metrics=["accuracy_logistic_regression", "nearer_to_training"])
@@ -32,16 +37,26 @@ def launch_tiny(epsilon: float, example: bool = False) -> Run:
 
 
 @pytest.fixture(scope="session")
-def prepared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def prepared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workbench home with an example run at epsilon 10 and a run at epsilon 1."""
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("prepared") / "home"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(folder))
         patch.delenv("WORKBENCH_DATA", raising=False)
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
         launch_tiny(10.0, example=True)
         launch_tiny(1.0)
-    yield folder
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected time and memory as if they had been measured; tests/ui holds the measurement itself."""
+    found = Expectation(stages=(StagePace(stage="training", steps=100, seconds_per_step=2.0),), peak_bytes=2**30)
+    monkeypatch.setattr("workbench.ui.expected._rehearse", lambda *_: found)
 
 
 @pytest.fixture

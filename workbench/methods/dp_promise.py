@@ -1,8 +1,8 @@
 """dp-promise (Wang et al. 2024): the diffusion's own noise protects the late time steps, DP-SGD the early ones.
 
 Phase I trains the time steps after the boundary S on records that the forward process has noised, phase II the steps up to
-S by DP-SGD. The paper's regression target in phase I reveals the record (theory 2.2c); the default here regresses on a
-renoised release instead, which has a proof (theory 2.3).
+S by DP-SGD. The paper's regression target in phase I reveals the record (docs/proofs.md, section 3); the default here regresses on a
+renoised release instead, which has a proof (docs/proofs.md, section 4).
 """
 
 import math
@@ -32,7 +32,7 @@ from workbench.training.state import State, Step
 PRETRAINING, PHASE_ONE, PHASE_TWO = "public pre-training", "phase one", "phase two"
 REFUTED = (
     "The paper's regression target in phase one, the noise itself, gives the record away together with the noised image: one "
-    "mean gradient of a linear network decides membership exactly. Post-processing covers the noised image alone (theory 2.2c)."
+    "mean gradient of a linear network decides membership exactly. Post-processing covers the noised image alone (docs/proofs.md, section 3)."
 )
 
 
@@ -209,7 +209,7 @@ class DPPromise(Method):
             self.config.phase_one_steps,
             relations=("REPLACE_ONE", "REPLACE_SPECIAL"),
             sampling="fixed-size batches without replacement, drawn afresh at every step, unordered, without index or label",
-            reason="Renoised targets: each step is post-processing of noised records (theory 2.3).",
+            reason="Renoised targets: each step is post-processing of noised records (docs/proofs.md, section 4).",
         )
 
     def phase_two(self, facts: DatasetFacts) -> Stage:

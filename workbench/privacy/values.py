@@ -15,7 +15,7 @@ class PrivacyValue(BaseModel):
     known, shown as infinity. `refuted`: the analysed release provably has no finite epsilon. `not_evaluated`: no formula.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
     epsilon: float
     delta: float

@@ -1,0 +1,249 @@
+"""Every page: opens, says what it must, and carries its choices in the address."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from workbench.evaluation import OUTSIDE_GUARANTEE
+from workbench.privacy.ledger import Ledger
+from workbench.runs import verdicts
+from workbench.runs.store import RunStore
+from workbench.ui.runs import run_label
+
+OpenPage = Callable[..., AppTest]
+PAGES = ("budget", "train", "runs", "gallery", "claims")
+
+
+def text_of(app: AppTest) -> str:
+    """All words on the page."""
+    kinds = (app.title, app.header, app.markdown, app.caption, app.warning, app.error, app.info)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def elements(node: Any) -> Iterator[Any]:
+    """Every element under a node of the page."""
+    children = getattr(node, "children", None)
+    if children:
+        for child in children.values():
+            yield from elements(child)
+    else:
+        yield node
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_one_first_heading_and_describes_its_pictures(open_page: OpenPage, page: str) -> None:
+    app = open_page(page)
+    assert len(app.title) == 1
+    for element in elements(app.main):
+        if element.type == "plotly_chart":
+            assert element.proto.alt, f"a chart of {page} has no description"
+        if element.type == "imgs":
+            assert all(image.alt for image in element.proto.imgs), f"an image of {page} has no description"
+        if element.type == "arrow_data_frame":
+            assert element.proto.alt, f"a table of {page} has no description"
+
+
+def test_budget_shows_three_numbers_configuration_time_and_memory(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_method="dp-merf", budget_epsilon="2.0")
+    cards = [metric.value for metric in app.metric if metric.label == "Epsilon"]
+    assert len(cards) == 3
+    assert 1.99 < float(cards[1]) <= 2.0
+    values = {metric.label: metric.value for metric in app.metric}
+    assert values["Expected time"] == "3 min 20 s"
+    assert values["Expected memory"] == "1.0 GiB"
+    assert float(values["Noise multiplier"]) > 0
+    assert "proved upper bound" in text_of(app)
+
+
+def test_budget_says_where_no_paper_has_a_row_and_where_epsilon_zero_is_not_defined(open_page: OpenPage) -> None:
+    text = text_of(open_page("budget", budget_method="dp-merf"))
+    assert "No published row: none of the papers reports a result on digits." in text
+    assert "Epsilon 0: not defined." in text
+
+
+def test_budget_has_published_points_where_papers_have_them(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_method="dp-merf", budget_dataset="mnist")
+    assert app.selectbox(key="budget_measure").value == "accuracy_cnn"
+    assert "Published points stand at the epsilon their source prints" in text_of(app)
+
+
+def test_budget_shows_an_infinite_bound_with_its_reason(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_dataset="mnist", budget_preset="published", budget_target="Paper's claim")
+    assert [metric.value for metric in app.metric if metric.label == "Epsilon"][1] == "∞"
+    text = text_of(app)
+    assert "refuted" in text
+    assert "Claim only" in text
+    assert "An infinite epsilon limits no attack" in text
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"budget_delta": "1.0"}, "Expected delta in (0, 1), got 1.0."),
+        ({"budget_preset": "published"}, "No noise multiplier bounds this run."),
+        ({"budget_dataset": "/nowhere/at/all"}, "/nowhere/at/all"),
+    ],
+)
+def test_wrong_input_is_one_clear_sentence(open_page: OpenPage, parameters: dict[str, str], sentence: str) -> None:
+    app = open_page("budget", **parameters)
+    assert len(app.error) == 1
+    assert sentence in app.error[0].value
+
+
+def test_budget_carries_every_choice_to_the_train_page(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_method="dp-merf", budget_epsilon="3.0", budget_delta="1e-4")
+    app.button(key="budget_carry").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Train"
+    assert app.selectbox(key="train_method").value == "dp-merf"
+    assert (app.number_input(key="train_epsilon").value, app.number_input(key="train_delta").value) == (3.0, 1e-4)
+
+
+def test_the_axis_of_own_runs_is_a_choice_the_address_keeps(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_method="dp-merf", budget_axis="Paper's claim", budget_against="Noise multiplier")
+    axis = next(group for group in app.get("button_group") if group.key == "budget_axis")
+    assert axis.value == "claim"
+
+
+def test_train_launches_a_run_and_watches_it(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.runs.local.start", lambda run_id: RunStore().get(run_id))
+    parameters = {
+        "train_method": "dp-merf",
+        "train_epsilon": "1.0",
+        "train_steps": "7",
+        "train_device": "cpu",
+        "train_speed.num_threads": "1",
+    }
+    app = open_page("train", **parameters)
+    before = {run.id for run in RunStore().list()}
+    app.button(key="train_launch").click().run()
+    assert not app.exception
+    run = next(run for run in RunStore().list() if run.id not in before)
+    assert run.config["steps"] == 7
+    assert (run.performance["device"], run.performance["num_threads"], run.seed) == ("cpu", 1, None)
+    assert app.selectbox(key="train_run").value == run.id
+    assert app.button(key="train_cancel")
+    assert app.query_params["train_run"] == run_label(run)
+
+
+def test_a_seed_is_said_to_forbid_release(open_page: OpenPage) -> None:
+    assert "repeatable and not releasable" in text_of(open_page("train", train_method="dp-merf", train_seed="3"))
+
+
+def test_train_takes_no_epsilon_for_a_method_without_a_guarantee(open_page: OpenPage) -> None:
+    app = open_page("train", train_method="nonprivate")
+    assert app.number_input(key="train_epsilon").disabled
+    assert not app.button(key="train_launch").disabled
+
+
+def test_a_budget_that_a_launch_could_exceed_is_said_beforehand(open_page: OpenPage, home_with_runs: object) -> None:
+    Ledger().set_budget(RunStore().list()[0].fingerprint, 0.5, 1e-5)
+    assert "its budget" in text_of(open_page("train", train_method="dp-merf"))
+
+
+def test_runs_are_filtered_and_sorted(open_page: OpenPage) -> None:
+    table = open_page("runs", runs_order="bound, small first").dataframe[0].value
+    assert table["Upper bound"].tolist() == sorted(table["Upper bound"], key=float)
+    assert "No run fits these filters." in text_of(open_page("runs", runs_state="failed"))
+
+
+def test_two_runs_are_compared(open_page: OpenPage) -> None:
+    app = open_page("runs")
+    app.multiselect(key="runs_chosen").set_value([run.id for run in RunStore().list()]).run()
+    assert not app.exception
+    assert "Comparison" in [header.value for header in app.header]
+    differing = app.dataframe[-1].value
+    assert differing["Setting"].tolist() == ["noise_multiplier"]
+
+
+def test_a_run_is_deleted_only_when_confirmed_and_stays_in_the_ledger(open_page: OpenPage) -> None:
+    app = open_page("runs")
+    run = RunStore().list()[0]
+    app.button(key=f"runs_{run.id}_delete").click().run()
+    assert not app.exception
+    assert run.id not in {kept.id for kept in RunStore().list()}
+    assert run.id in {entry.run_id for entry in Ledger().entries()}
+
+
+def test_a_run_is_cloned_for_editing_with_its_settings(open_page: OpenPage) -> None:
+    app = open_page("runs")
+    app.button(key=f"runs_{RunStore().list()[0].id}_clone").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Train"
+    assert app.number_input(key="train_steps").value == 30
+    assert app.number_input(key="train_epsilon").value == 1.0
+    assert app.number_input(key="train_noise_multiplier").value is None
+
+
+def test_the_gallery_says_that_it_is_outside_the_guarantee(open_page: OpenPage) -> None:
+    app = open_page("gallery")
+    assert OUTSIDE_GUARANTEE in text_of(app)
+    values = {metric.label: metric.value for metric in app.metric}
+    assert 0.0 <= float(values["Nearer to training than to held-out"]) <= 1.0
+    assert 0.0 <= float(values["Privacy score"]) <= 1.0
+
+
+def test_a_bare_run_id_in_the_address_will_do(open_page: OpenPage, home_with_runs: object) -> None:
+    run = RunStore().list()[-1]
+    app = open_page("gallery", gallery_run=run.id)
+    assert app.selectbox(key="gallery_run").value == run.id
+    assert app.query_params["gallery_run"] == run_label(run)
+
+
+def test_a_verdict_is_kept_with_its_note_and_can_be_undone(open_page: OpenPage) -> None:
+    app = open_page("gallery")
+    run = RunStore().list()[0].id
+    key = next(group.key for group in app.get("button_group"))
+    sample = int(key.split("_")[2])
+    next(group for group in app.get("button_group") if group.key == key).set_value("copied").run()
+    app.text_input(key=f"gallery_{run}_{sample}_note").set_value("same stroke").run()
+    assert not app.exception
+    kept = verdicts.verdicts(run)[sample]
+    assert (kept.verdict, kept.note) == ("copied", "same stroke")
+    assert "1 of 40 samples looked at: 1 copied" in app.get("progress")[-1].proto.text
+    app.button(key="gallery_undo").click().run()
+    app.button(key="gallery_undo").click().run()
+    assert verdicts.verdicts(run) == {}
+    assert next(group for group in app.get("button_group") if group.key == key).value is None
+
+
+def test_the_gallery_is_filtered_by_class_and_paged(open_page: OpenPage) -> None:
+    app = open_page("gallery", gallery_class="3")
+    headings = [element.value for element in app.markdown if element.value.startswith("**Sample")]
+    assert headings
+    assert all("class 3" in heading for heading in headings)
+    whole = [element.value for element in open_page("gallery", gallery_page="2").markdown if element.value.startswith("**Sample")]
+    assert len(whole) == 12
+    assert all(suspicion(heading) <= 1 for heading in whole)
+
+
+def suspicion(heading: str) -> float:
+    """The suspicion a card's heading gives."""
+    return float(heading.strip("*").rsplit(" ", 1)[1])
+
+
+def test_samples_are_sorted_by_suspicion(open_page: OpenPage) -> None:
+    headings = [element.value for element in open_page("gallery").markdown if element.value.startswith("**Sample")]
+    values = [suspicion(heading) for heading in headings]
+    assert values == sorted(values, reverse=True)
+
+
+def test_claims_lists_every_method_and_what_was_spent(open_page: OpenPage) -> None:
+    app = open_page("claims")
+    table = app.dataframe[0].value
+    assert {"dp-promise", "dp-sad", "dpgen", "p3dm", "ddm", "dp-merf"} <= set(table["Method"])
+    assert table.set_index("Method").loc["dp-promise", "Upper bound"] == "∞"
+    total = [metric.value for metric in app.metric if metric.label == "Epsilon"][3]
+    assert float(total) > 0
+
+
+def test_a_budget_is_set_on_the_claims_page(open_page: OpenPage) -> None:
+    app = open_page("claims")
+    app.number_input(key="claims_budget_epsilon").set_value(4.0)
+    app.number_input(key="claims_budget_delta").set_value(1e-4)
+    app.button(key="claims_budget_set").click().run()
+    budget = Ledger().budget(RunStore().list()[0].fingerprint)
+    assert budget is not None
+    assert (budget.epsilon, budget.delta) == (4.0, 1e-4)
