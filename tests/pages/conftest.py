@@ -28,6 +28,7 @@ def launch_tiny(epsilon: float, example: bool = False) -> Run:
     plan = experiment.make_plan("dp-merf", dataset.facts, epsilon=epsilon, overrides=TINY)
     settings = PerformanceSettings(device="cpu", num_threads=1)
     run = local.register(plan, "digits", performance=settings, example=example, loaded=dataset)
+    RunStore().change(run.id, {"queued"}, "started", state="starting", attempt=1)
     worker.main(run.id)
     run = RunStore().get(run.id)
     assert run.state == "done", run.error

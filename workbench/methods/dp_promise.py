@@ -32,7 +32,8 @@ from workbench.training.state import State, Step
 PRETRAINING, PHASE_ONE, PHASE_TWO = "public pre-training", "phase one", "phase two"
 REFUTED = (
     "The paper's regression target in phase one, the noise itself, gives the record away together with the noised image: one "
-    "mean gradient of a linear network decides membership exactly. Post-processing covers the noised image alone (docs/proofs.md, section 3)."
+    "mean gradient of a linear network decides membership exactly. Post-processing covers the noised image "
+    "alone (docs/proofs.md, section 3)."
 )
 
 
