@@ -48,10 +48,10 @@ class DPPromiseConfig(MethodConfig):
     targets: Literal["renoised", "paper"] = Field(
         default="renoised", description="Regression target of phase one: renoised releases have a proof, the paper's targets have none."
     )
-    phase_one_steps: int = Field(default=200, ge=0, description="Steps of phase one; 0 leaves it out.")
-    phase_one_batch_size: int = Field(default=32, ge=1, description="Records in a phase-one batch, drawn without replacement.")
+    phase_one_steps: int = Field(default=100, ge=0, description="Steps of phase one; 0 leaves it out.")
+    phase_one_batch_size: int = Field(default=16, ge=1, description="Records in a phase-one batch, drawn without replacement.")
     phase_one_learning_rate: float = Field(default=3e-4, gt=0, description="Adam's learning rate in phase one.")
-    phase_one_draws: int = Field(default=4, ge=1, description="Time steps trained per renoised release; further draws are free.")
+    phase_one_draws: int = Field(default=8, ge=1, description="Time steps trained per renoised release; further draws are free.")
     phase_two_steps: int = Field(default=60, ge=1, description="DP-SGD steps.")
     phase_two_batch_size: float = Field(default=450, gt=0, description="Expected Poisson batch; the sampling rate times num_records.")
     phase_two_learning_rate: float = Field(default=2e-3, gt=0, description="Adam's learning rate in phase two.")
@@ -80,6 +80,7 @@ LARGE: dict[str, Any] = {
     "pretraining_steps": 600,
     "pretraining_learning_rate": 6e-4,
     "phase_one_steps": 600,
+    "phase_one_batch_size": 32,
     "phase_one_draws": 2,
     "phase_two_steps": 300,
     "phase_two_learning_rate": 6e-4,

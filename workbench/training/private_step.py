@@ -172,7 +172,7 @@ class PrivateStep:
 
             peaks = [peak_of(partial(attempt, num_records)) for num_records in (1, 2)]
             check_independent(tried[0].losses, tried[1].losses[:multiplicity])
-            self.records_at_once[self.purpose] = records_at_once(*peaks, self.performance, multiplicity)
+            self.records_at_once[self.purpose] = records_at_once(peaks[0], peaks[1], self.performance, multiplicity)
         return self.records_at_once.get(self.purpose, 1)
 
     def _microbatch(self, step: int, records: np.ndarray) -> Microbatch:
