@@ -75,7 +75,7 @@ class Oracle(nn.Module):
 
     def __init__(self, alphas_cumprod: np.ndarray, value: float, factor: float = 1.0) -> None:
         super().__init__()
-        self.alphas, self.value, self.factor = torch.from_numpy(alphas_cumprod).float(), value, factor
+        self.alphas, self.value, self.factor = torch.tensor(alphas_cumprod, dtype=torch.float32), value, factor
 
     def forward(self, x: Tensor, t: Tensor, labels: Tensor) -> Tensor:
         assert (labels == 0).all(), "phase one is unconditional"
@@ -87,7 +87,8 @@ def test_renoised_loss_is_minimal_at_the_true_noise_predictor() -> None:
     """At the truth the loss is E[1 - (1 - r) / (1 - abar_t)] over the trained times (docs/proofs.md, section 4)."""
     from workbench.diffusion import build_schedule
 
-    method = DPPromise(DPPromise.Config(boundary=700, noise_multiplier=1.0, phase_one_batch_size=400, phase_one_draws=20))
+    sizes = {"boundary": 700, "noise_multiplier": 1.0, "phase_one_batch_size": 400, "phase_one_draws": 20}
+    method = DPPromise(DPPromise.Config.model_validate(sizes | {"diffusion": {"prediction": "epsilon"}}))
     alphas = build_schedule(method.config.diffusion).alphas_cumprod
     state = State(DatasetFacts(name="constant", num_records=400, shape=(1, 8, 8)), new_state(quick_plan("nonprivate"), seed=0).randomness)
     images = torch.full((400, 1, 8, 8), 0.5)

@@ -63,6 +63,19 @@ def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
     assert {result["run"] for result in reused} == {result["run"] for result in made}
 
 
+@pytest.mark.usefixtures("in_this_process")
+def test_reuse_goes_on_with_a_run_that_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = recipes.load_recipe(write(tmp_path / "recipe.json"))
+    (first,) = recipes.reproduce(recipe)
+    resumed = []
+    monkeypatch.setattr(
+        local, "resume", lambda run_id: resumed.append(run_id) or RunStore().change(run_id, {"lost"}, "ended", state="done")
+    )
+    RunStore().change(first["run"], {"done"}, "lost", state="lost")
+    (again,) = recipes.reproduce(recipe, reuse=True)
+    assert resumed == [again["run"]] == [first["run"]]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [("{", "is not a recipe"), ('{"title": "x", "runs": []}', "runs"), ('{"title": "x", "runs": [{"nme": 1}]}', "is not a recipe")],

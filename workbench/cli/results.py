@@ -85,7 +85,9 @@ def reproduce(
         Path | None,
         typer.Option("--out", help="Write the results as JSON to this file, and their table (.md) and picture (.png) beside it."),
     ] = None,
-    reuse: Annotated[bool, typer.Option("--reuse", help="Take finished runs of the same plan in the place of training anew.")] = False,
+    reuse: Annotated[
+        bool, typer.Option("--reuse", help="Take runs of the same plan, finished or to go on with, in the place of new ones.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Plan, train, sample and evaluate everything that a recipe names."""

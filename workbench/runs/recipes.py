@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.errors import WorkbenchError
+from workbench.runs.values import RESUMABLE
 from workbench.serialization import jsonable
 
 
@@ -64,8 +65,9 @@ def recipe_names() -> list[str]:
 def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], None] | None = None) -> Iterator[dict[str, Any]]:
     """Plan, train, sample and evaluate every run of a recipe in order; one plain dict a run as soon as it is measured.
 
-    Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` (training), `evaluation`. `reuse` takes finished runs with the
-    same plan, dataset and seed, each once, in the place of new ones. A run that fails ends the recipe with its error.
+    Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` (training), `evaluation`. `reuse` takes runs with the
+    same plan, dataset and seed, each once, in the place of new ones: finished ones, else those at work, else ones to go on
+    with. A run that fails ends the recipe with its error.
     """
     lines = [(line, seed) for line in recipe.runs for seed in line.all_seeds]
     used: set[str] = set()
@@ -119,10 +121,12 @@ def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Ca
         overrides=line.settings,
         target=line.target,
     )
-    run = None if used is None else _finished_before(plan, dataset.fingerprint, seed, used)
+    run = None if used is None else _made_before(plan, dataset.fingerprint, seed, used)
     if run is None:
         performance = PerformanceSettings.model_validate(line.performance)
         run = local.launch(plan, line.dataset, performance=performance, seed=seed, loaded=dataset)
+    elif run.state in RESUMABLE:
+        run = local.resume(run.id)
     run = local.wait(run.id, progress=lambda now: progress(0.8 * now.step / max(1, now.steps)))
     if run.state != "done":
         raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
@@ -140,13 +144,19 @@ def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Ca
     return {**jsonable(values), "evaluation": evaluation}
 
 
-def _finished_before(plan: Any, fingerprint: str, seed: int | None, used: set[str]) -> Any:
+def _made_before(plan: Any, fingerprint: str, seed: int | None, used: set[str]) -> Any:
+    """A run of the same plan, records and seed: a finished one, else one at work, else one to go on with; None if there is none."""
     from workbench.runs.store import RunStore
 
     wanted = jsonable(plan)
-    found = RunStore().list(state="done", method=plan.method)
+    found = RunStore().list(method=plan.method)
     same = [run for run in found if (run.plan, run.fingerprint, run.seed) == (wanted, fingerprint, seed) and run.id not in used]
-    return same[-1] if same else None
+    at_work = ("running", "starting", "queued")
+    for states in (("done",), at_work, RESUMABLE):
+        usable = [run for run in same if run.state in states]
+        if usable:
+            return usable[-1]
+    return None
 
 
 def _part(progress: Callable[[float], None] | None, number: int, count: int) -> Callable[[float], None]:
