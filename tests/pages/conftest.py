@@ -4,12 +4,14 @@ import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
 from workbench import experiment
+from workbench.datasets import Dataset
 from workbench.runs import local, worker
 from workbench.runs.results import evaluate_run, sample_run
 from workbench.runs.store import RunStore
@@ -22,16 +24,24 @@ TINY = {"num_features": 200, "steps": 30, "batch_size": 50}
 NUM_SAMPLES = 40
 
 
-def launch_tiny(epsilon: float, example: bool = False) -> Run:
-    """A finished DP-MERF run of a second on digits, sampled and measured."""
-    dataset = experiment.load("digits")
-    plan = experiment.make_plan("dp-merf", dataset.facts, epsilon=epsilon, overrides=TINY)
+def train_in_process(method: str, dataset: Dataset, epsilon: float, example: bool = False, **overrides: Any) -> Run:
+    """A finished run, trained by the worker's own code in this process; the worker's signal handlers do not outlive it."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    plan = experiment.make_plan(method, dataset.facts, epsilon=epsilon, overrides=overrides)
     settings = PerformanceSettings(device="cpu", num_threads=1)
-    run = local.register(plan, "digits", performance=settings, example=example, loaded=dataset)
+    run = local.register(plan, dataset.facts.name, performance=settings, example=example, loaded=dataset)
     RunStore().change(run.id, {"queued"}, "started", state="starting", attempt=1)
     worker.main(run.id)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
     run = RunStore().get(run.id)
     assert run.state == "done", run.error
+    return run
+
+
+def measured_run(epsilon: float, example: bool = False) -> Run:
+    """A finished DP-MERF run of a second on digits, sampled and measured."""
+    run = train_in_process("dp-merf", experiment.load("digits"), epsilon, example, **TINY)
     sample_run(run.id, NUM_SAMPLES)
     evaluate_run(run.id, NUM_SAMPLES, metrics=["accuracy_logistic_regression", "nearer_to_training"])
     return run
@@ -45,11 +55,8 @@ def prepared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(folder))
         patch.delenv("WORKBENCH_DATA", raising=False)
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
-        launch_tiny(10.0, example=True)
-        launch_tiny(1.0)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        measured_run(10.0, example=True)
+        measured_run(1.0)
     return folder
 
 
@@ -65,6 +72,12 @@ def home_with_runs(prepared_home: Path, workbench_home: Path) -> Path:
     """This test's own copy of the prepared home."""
     shutil.copytree(prepared_home, workbench_home, dirs_exist_ok=True)
     return workbench_home
+
+
+@pytest.fixture
+def train_here(home_with_runs: Path) -> Callable[..., Run]:
+    """`train_here(method, dataset)`: a finished run of a registered method at epsilon 10."""
+    return lambda method, dataset: train_in_process(method, dataset, 10.0)
 
 
 @pytest.fixture

@@ -5,14 +5,19 @@ from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from support.rehearsals import MarginalsOfTable, toy_table
 
+from workbench.datasets import DATASETS, DatasetEntry
 from workbench.evaluation import OUTSIDE_GUARANTEE
+from workbench.methods import METHODS
 from workbench.privacy.ledger import Ledger
 from workbench.runs import verdicts
 from workbench.runs.store import RunStore
+from workbench.runs.values import Run
 from workbench.ui.runs import run_label
 
 OpenPage = Callable[..., AppTest]
+TrainHere = Callable[..., Run]
 PAGES = ("budget", "train", "runs", "gallery", "claims")
 
 
@@ -195,7 +200,7 @@ def test_a_bare_run_id_in_the_address_will_do(open_page: OpenPage, home_with_run
 def test_a_verdict_is_kept_with_its_note_and_can_be_undone(open_page: OpenPage) -> None:
     app = open_page("gallery")
     run = RunStore().list()[0].id
-    key = next(group.key for group in app.get("button_group"))
+    key = next(group.key for group in app.get("button_group") if group.key.endswith("_verdict"))
     sample = int(key.split("_")[2])
     next(group for group in app.get("button_group") if group.key == key).set_value("copied").run()
     app.text_input(key=f"gallery_{run}_{sample}_note").set_value("same stroke").run()
@@ -228,6 +233,24 @@ def test_samples_are_sorted_by_suspicion(open_page: OpenPage) -> None:
     headings = [element.value for element in open_page("gallery").markdown if element.value.startswith("**Sample")]
     values = [suspicion(heading) for heading in headings]
     assert values == sorted(values, reverse=True)
+
+
+def test_a_method_on_a_table_has_its_pages_by_registry_alone(
+    open_page: OpenPage, train_here: TrainHere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METHODS, MarginalsOfTable.name, MarginalsOfTable)
+    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", lambda: toy_table().facts, toy_table))
+    budget = open_page("budget", budget_dataset="toy-table")
+    assert budget.selectbox(key="budget_method").value == MarginalsOfTable.name
+    assert all(not name.startswith("accuracy_cnn") for name in budget.selectbox(key="budget_measure").options)
+    run = train_here(MarginalsOfTable.name, toy_table())
+    gallery = open_page("gallery", gallery_run=run.id)
+    assert not gallery.get("imgs")
+    cards = [frame.value for frame in gallery.dataframe if "record" in frame.value]
+    assert len(cards) == 12
+    assert cards[0]["record"].tolist() == ["generated", "training 1", "training 2", "training 3", "training 4", "training 5", "held-out"]
+    runs = open_page("runs", runs_chosen=run_label(run))
+    assert any("column 3" in frame.value for frame in runs.dataframe)
 
 
 def test_claims_lists_every_method_and_what_was_spent(open_page: OpenPage) -> None:

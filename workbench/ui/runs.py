@@ -36,15 +36,21 @@ def run_label(run: Run) -> str:
     return f"{run.id} · {run.method} · {run.dataset}"
 
 
-def run_choice(key: str, chosen: str | None = None, runs: Sequence[Run] | None = None, label: str = "Run") -> str:
-    """A run chosen by the user (or `chosen`, just now launched); the address bar carries its label, and a bare id there will do."""
+def run_choice(key: str, runs: Sequence[Run] | None = None) -> str:
+    """A run chosen by the user, the newest while none is chosen.
+
+    The address bar carries its label; a bare id there will do.
+    """
     known = {run.id: run for run in (known_runs() if runs is None else runs)}
     asked = st.query_params.get(key)
-    if chosen in known:
-        st.session_state[key] = chosen
-    elif asked in known:
+    if asked in known:
         go_to(key.partition("_")[0], {**st.query_params.to_dict(), key: run_label(known[asked])})
-    return st.selectbox(label, list(known), key=key, bind="query-params", format_func=lambda run: run_label(known[run]))
+    newest = next(iter(known))
+    picked = st.selectbox(
+        "Run", list(known), index=None, key=key, bind="query-params", format_func=lambda run: run_label(known[run]),
+        placeholder=f"the newest: {run_label(known[newest])}",
+    )  # fmt: skip
+    return picked or newest
 
 
 def run_table(runs: Sequence[Run]) -> pd.DataFrame:

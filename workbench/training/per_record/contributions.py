@@ -6,11 +6,16 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+SMALL = 4096  # values a record; smaller gradients are clipped together, one operation for all of them
+
 
 class Contribution(ABC):
     """The per-record gradients of one parameter, as far as clipping needs them."""
 
-    squared_norms: Tensor  # (R,)
+    @property
+    @abstractmethod
+    def squared_norms(self) -> Tensor:
+        """Squared Euclidean norm of each record's gradient, (R,)."""
 
     @abstractmethod
     def weighted_sum(self, factors: Tensor) -> Tensor:
@@ -22,11 +27,16 @@ class Contribution(ABC):
 
 
 class StoredGradient(Contribution):
-    """Per-record gradients in full, (R, *parameter.shape)."""
+    """Per-record gradients in full, (R, *parameter.shape); norms of large ones are taken at once, while they are in cache."""
 
     def __init__(self, gradient: Tensor) -> None:
         self.gradient = gradient
-        self.squared_norms = squared_norms(gradient)
+        self.is_small = gradient.shape[1:].numel() <= SMALL
+        self._squared_norms = None if self.is_small else squared_norms(gradient)
+
+    @property
+    def squared_norms(self) -> Tensor:
+        return squared_norms(self.gradient) if self._squared_norms is None else self._squared_norms
 
     def weighted_sum(self, factors: Tensor) -> Tensor:
         flat = self.gradient.flatten(1)
@@ -50,10 +60,14 @@ class DeferredGradient(Contribution):
     def __init__(
         self, norms: Tensor, layer_input: Tensor, grad_output: Tensor, weight_gradient: Callable[[Tensor, Tensor], Tensor]
     ) -> None:
-        self.squared_norms = norms
+        self._squared_norms = norms
         self._layer_input = layer_input  # (rows, ...)
         self._grad_output = grad_output  # (rows, ...)
         self._weight_gradient = weight_gradient
+
+    @property
+    def squared_norms(self) -> Tensor:
+        return self._squared_norms
 
     def weighted_sum(self, factors: Tensor) -> Tensor:
         row_factors = factors.to(self._grad_output.dtype).repeat_interleave(len(self._grad_output) // len(factors))

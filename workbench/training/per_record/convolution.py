@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from workbench.training.per_record.contributions import Contribution, DeferredGradient, StoredGradient
-from workbench.training.per_record.rules import LayerRule, Pass, detached, trains
+from workbench.training.per_record.rules import LayerRule, Pass, as_dtype, trains
 
 LOOP_PIXELS = 400  # from 20 x 20 pixels a call per record is cheaper than one that first transposes (K, R C, H, W)
 GRAM_PIXELS = 64  # up to 8 x 8 positions a record, Gram matrices are smaller than the gradient
@@ -25,9 +25,8 @@ class ConvolutionRule(LayerRule):
         return F.pad(x, layer._reversed_padding_repeated_twice, "constant" if layer.padding_mode == "zeros" else layer.padding_mode)
 
     def forward(self, layer: Any, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        weight, bias = detached(layer.weight, x), detached(layer.bias, x)
-        assert weight is not None
-        return torch.convolution(x, weight, bias, *geometry(layer), layer.groups), ()
+        bias = None if layer.bias is None else as_dtype(layer.bias, x)
+        return torch.convolution(x, as_dtype(layer.weight, x), bias, *geometry(layer), layer.groups), ()
 
     def backward(
         self, layer: Any, x: Tensor, saved: tuple[Tensor, ...], grad_output: Tensor, needs_input: bool, now: Pass
@@ -75,12 +74,12 @@ def convolution_backward(layer: Any, x: Tensor, grad_output: Tensor, weight: Ten
 
 def input_gradient(layer: Any, x: Tensor, grad_output: Tensor) -> Tensor:
     """The ordinary gradient of the input."""
-    return convolution_backward(layer, x, grad_output, layer.weight.detach().to(x.dtype), layer.groups, 0)
+    return convolution_backward(layer, x, grad_output, as_dtype(layer.weight, x), layer.groups, 0)
 
 
 def weight_gradient(layer: Any, x: Tensor, grad_output: Tensor) -> Tensor:
     """The ordinary gradient of the weight, summed over all rows."""
-    return convolution_backward(layer, x, grad_output, layer.weight.detach().to(x.dtype), layer.groups, 1)
+    return convolution_backward(layer, x, grad_output, as_dtype(layer.weight, x), layer.groups, 1)
 
 
 def all_at_once(layer: Any, x: Tensor, grad_output: Tensor, now: Pass) -> Tensor:
@@ -120,13 +119,21 @@ def gram_norms(layer: Any, x: Tensor, grad_output: Tensor) -> Tensor:
     its squared norm is sum_{p,q} <G(p), G(q)> sum_d <X_d(p), X_d(q)>; all X_d share one Gram matrix of the padded input.
     """
     rows, _, height, width = grad_output.shape
-    padded = F.pad(x, (layer.padding[1], layer.padding[1], layer.padding[0], layer.padding[0]))
-    gram = torch.bmm(padded.flatten(2).transpose(1, 2), padded.flatten(2)).view(rows, *padded.shape[2:], *padded.shape[2:])
-    seen = grad_output.new_zeros(rows, height, width, height, width)
+    gram = torch.bmm(x.flatten(2).transpose(1, 2), x.flatten(2)).view(rows, *x.shape[2:], *x.shape[2:])
+    seen = gram.new_zeros(rows, height, width, height, width)
     for i, j in product(range(layer.kernel_size[0]), range(layer.kernel_size[1])):
-        seen += gram[:, i : i + height, j : j + width, i : i + height, j : j + width]
+        to_i, from_i = overlap(height, x.shape[2], i - layer.padding[0])
+        to_j, from_j = overlap(width, x.shape[3], j - layer.padding[1])
+        seen[:, to_i, to_j, to_i, to_j] += gram[:, from_i, from_j, from_i, from_j]
     outputs = torch.bmm(grad_output.flatten(2).transpose(1, 2), grad_output.flatten(2))
-    return rounded_up((outputs * seen.view_as(outputs)).sum((1, 2)), outputs, seen.view_as(outputs))
+    seen = seen.view_as(outputs)
+    return rounded_up((outputs * seen).sum((1, 2)), outputs, seen)
+
+
+def overlap(size: int, input_size: int, offset: int) -> tuple[slice, slice]:
+    """Positions 0, .., size - 1 of an output whose input at `offset` lies inside the image, and those inputs."""
+    first, last = max(0, -offset), max(0, min(size, input_size - offset), -offset)
+    return slice(first, last), slice(first + offset, last + offset)
 
 
 def rounded_up(squared: Tensor, left: Tensor, right: Tensor) -> Tensor:

@@ -6,16 +6,14 @@ from torch.nn import functional as F
 
 from workbench.training.per_record.contributions import Contribution, DeferredGradient, StoredGradient
 from workbench.training.per_record.convolution import rounded_up
-from workbench.training.per_record.rules import LayerRule, Pass, detached
+from workbench.training.per_record.rules import LayerRule, Pass
 
 
 class EmbeddingRule(LayerRule):
     """nn.Embedding on (rows, ...) indices, with or without padding_idx."""
 
     def forward(self, layer: nn.Embedding, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        weight = detached(layer.weight, layer.weight)
-        assert weight is not None
-        return F.embedding(x, weight), ()
+        return F.embedding(x, layer.weight), ()
 
     def backward(
         self, layer: nn.Embedding, x: Tensor, saved: tuple[Tensor, ...], grad_output: Tensor, needs_input: bool, now: Pass

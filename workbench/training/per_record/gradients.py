@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from workbench.errors import WorkbenchError
+from workbench.training.per_record.clipping import clip
 from workbench.training.per_record.fallback import UnitCall
-from workbench.training.per_record.layers import Layer, find_layers, refuse_mixing_layers
+from workbench.training.per_record.layers import Layer, find_layers, piece, refuse_mixing_layers
 from workbench.training.per_record.rules import Pass, RunLayer
 
 logger = logging.getLogger(__name__)
@@ -32,7 +33,8 @@ class PerRecordGradients:
     """Exact per-record gradients of a module's loss averaged over `noise_multiplicity` rows of each record.
 
     Parameters stay out of autograd: known layers take their weight gradients grouped by record, anything else goes through
-    `torch.func` with one log line. Layers that mix records are refused by name. Frozen parameters are skipped.
+    `torch.func` with one log line. Layers that mix records are refused by name. Parameters that are frozen when this is made
+    are skipped.
     """
 
     def __init__(self, module: nn.Module, noise_multiplicity: int = 1) -> None:
@@ -41,12 +43,8 @@ class PerRecordGradients:
         refuse_mixing_layers(module)
         self.module = module
         self.noise_multiplicity = noise_multiplicity
+        self.parameters = {name: p for name, p in module.named_parameters() if p.requires_grad}
         self.layers = find_layers(module)
-
-    @property
-    def parameters(self) -> dict[str, nn.Parameter]:
-        """The parameters that train, by name."""
-        return {name: p for name, p in self.module.named_parameters() if p.requires_grad}
 
     def gradients(self, losses: Losses, num_records: int) -> dict[str, Tensor]:
         """Every record's gradient by parameter name, (R, *parameter.shape).
@@ -68,19 +66,11 @@ class PerRecordGradients:
             nothing = torch.zeros(0)
             return ClippedSum({name: torch.zeros_like(p) for name, p in self.parameters.items()}, nothing, nothing)
         now, row_losses = self._run(losses, num_records, store=False)
-        found = now.contributions
-        norms = torch.stack([c.squared_norms for c in found.values()]).sum(0).sqrt() if found else row_losses.new_zeros(num_records)
-        finite = norms.isfinite()
-        if not bool(finite.all()):
-            for contribution in found.values():
-                contribution.erase(~finite)
-        factors = (max_grad_norm / (norms + 1e-6)).clamp(max=1.0).where(finite, 0.0)
-        sums = {name: self._weighted(now, p, factors) for name, p in self.parameters.items()}
-        return ClippedSum(sums, norms, row_losses)
-
-    def _weighted(self, now: Pass, parameter: nn.Parameter, factors: Tensor) -> Tensor:
-        contribution = now.contributions.pop(parameter, None)
-        return torch.zeros_like(parameter) if contribution is None else contribution.weighted_sum(factors).to(parameter.dtype)
+        if not now.contributions:
+            return ClippedSum({name: torch.zeros_like(p) for name, p in self.parameters.items()}, torch.zeros(num_records), row_losses)
+        sums, norms = clip(now.contributions, max_grad_norm)
+        unused = {name: torch.zeros_like(p) for name, p in self.parameters.items() if p not in sums}
+        return ClippedSum({name: sums[p] for name, p in self.parameters.items() if p in sums} | unused, norms, row_losses)
 
     def _stored(self, now: Pass, parameter: nn.Parameter) -> Tensor:
         contribution: Any = now.contributions.get(parameter)
@@ -108,7 +98,7 @@ class PerRecordGradients:
         if len(self.layers) == 1 and self.layers[0].module is self.module:
             raise WorkbenchError(f"Expected the loss to use {outside[0]} only through the module's forward, but it uses it directly.")
         logger.info("%s used outside its layer: the whole module goes through torch.func.", outside[0])
-        self.layers = [Layer("module", self.module, None)]
+        self.layers = [piece("module", self.module, None)]
 
     @contextmanager
     def _running(self, now: Pass) -> Iterator[None]:
@@ -144,5 +134,5 @@ class PerRecordGradients:
         return forward
 
     def _count(self, layer: Layer, now: Pass) -> None:
-        for parameter in layer.module.parameters():
+        for parameter in layer.parameters:
             now.uses[parameter] = now.uses.get(parameter, 0) + 1

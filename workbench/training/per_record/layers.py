@@ -41,6 +41,12 @@ class Layer:
     name: str
     module: Any
     rule: LayerRule | None
+    parameters: tuple[nn.Parameter, ...]
+
+
+def piece(name: str, module: nn.Module, rule: LayerRule | None) -> Layer:
+    """The layer with the parameters that train in it."""
+    return Layer(name, module, rule, tuple(p for p in module.parameters() if p.requires_grad))
 
 
 def find_layers(module: nn.Module, name: str = "") -> list[Layer]:
@@ -57,10 +63,10 @@ def collect(module: nn.Module, name: str, found: dict[nn.Module, Layer]) -> None
     own = any(p.requires_grad for p in module.parameters(recurse=False))
     rule = RULES.get(type(module))
     if rule is not None and is_plain(module):
-        found[module] = Layer(name, module, rule)
+        found[module] = piece(name, module, rule)
     elif own or rule is not None or hasattr(module, "parametrizations"):
         logger.info("%s (%s) has no rule of its own: it goes through torch.func.", name or "module", type(module).__name__)
-        found[module] = Layer(name or "module", module, None)
+        found[module] = piece(name or "module", module, None)
     else:
         for child_name, child in module.named_children():
             collect(child, f"{name}.{child_name}" if name else child_name, found)

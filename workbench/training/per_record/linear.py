@@ -6,16 +6,14 @@ from torch.nn import functional as F
 
 from workbench.training.per_record.contributions import Contribution, DeferredGradient, StoredGradient
 from workbench.training.per_record.convolution import rounded_up
-from workbench.training.per_record.rules import LayerRule, Pass, detached, trains
+from workbench.training.per_record.rules import LayerRule, Pass, as_dtype, trains
 
 
 class LinearRule(LayerRule):
     """nn.Linear on (rows, ..., in_features)."""
 
     def forward(self, layer: nn.Linear, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        weight, bias = detached(layer.weight, x), detached(layer.bias, x)
-        assert weight is not None
-        return F.linear(x, weight, bias), ()
+        return F.linear(x, as_dtype(layer.weight, x), None if layer.bias is None else as_dtype(layer.bias, x)), ()
 
     def backward(
         self, layer: nn.Linear, x: Tensor, saved: tuple[Tensor, ...], grad_output: Tensor, needs_input: bool, now: Pass
@@ -27,7 +25,7 @@ class LinearRule(LayerRule):
             found["bias"] = StoredGradient(grads.sum(1))
         if trains(layer, "weight"):
             found["weight"] = linear_weight(inputs, grads, now.may_defer(layer.weight))
-        return (grad_output @ layer.weight.detach().to(x.dtype) if needs_input else None), found
+        return (grad_output @ as_dtype(layer.weight, x) if needs_input else None), found
 
 
 def linear_weight(inputs: Tensor, grads: Tensor, may_defer: bool) -> Contribution:

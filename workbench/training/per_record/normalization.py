@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from workbench.training.per_record.contributions import Contribution, StoredGradient
-from workbench.training.per_record.rules import LayerRule, Pass, detached, trains
+from workbench.training.per_record.rules import LayerRule, Pass, as_dtype, trains
 
 
 class GroupNormRule(LayerRule):
@@ -18,23 +18,19 @@ class GroupNormRule(LayerRule):
 
     def forward(self, layer: Any, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         rows, channels = x.shape[:2]
-        x = x.contiguous()
-        weight, bias = (None if p is None else p.repeat(rows) for p in (detached(layer.weight, x), detached(layer.bias, x)))
+        weight, bias = (None if p is None else as_dtype(p, x).expand(rows, -1).flatten() for p in (layer.weight, layer.bias))
         sizes = (1, rows * channels, x[0, 0].numel(), rows * groups(layer))
-        output, mean, rstd = torch.ops.aten.native_group_norm(x, weight, bias, *sizes, layer.eps)
-        return output.view_as(x), (mean, rstd)
+        output, mean, rstd = torch.ops.aten.native_group_norm(x.contiguous(), weight, bias, *sizes, layer.eps)
+        assert weight is not None  # a norm without parameters has no rule
+        return output.view_as(x), (mean, rstd, weight)
 
     def backward(
         self, layer: Any, x: Tensor, saved: tuple[Tensor, ...], grad_output: Tensor, needs_input: bool, now: Pass
     ) -> tuple[Tensor | None, dict[str, Contribution]]:
         rows, channels = x.shape[:2]
-        weight = detached(layer.weight, x)
-        assert weight is not None
         sizes = (1, rows * channels, x[0, 0].numel(), rows * groups(layer))
         mask = [needs_input, trains(layer, "weight"), trains(layer, "bias")]
-        gradients = torch.ops.aten.native_group_norm_backward(
-            grad_output.contiguous(), x.contiguous(), *saved, weight.repeat(rows), *sizes, mask
-        )
+        gradients = torch.ops.aten.native_group_norm_backward(grad_output.contiguous(), x.contiguous(), *saved, *sizes, mask)
         named = zip(("weight", "bias"), gradients[1:], mask[1:], strict=True)
         found: dict[str, Contribution] = {}
         for name, values, wanted in named:
@@ -47,7 +43,7 @@ class LayerNormRule(LayerRule):
     """nn.LayerNorm over any number of last dimensions."""
 
     def forward(self, layer: nn.LayerNorm, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        weight, bias = detached(layer.weight, x), detached(layer.bias, x)
+        weight, bias = (None if p is None else as_dtype(p, x) for p in (layer.weight, layer.bias))
         output, mean, rstd = torch.ops.aten.native_layer_norm(x, layer.normalized_shape, weight, bias, layer.eps)
         return output, (mean, rstd)
 
@@ -62,7 +58,7 @@ class LayerNormRule(LayerRule):
             found["bias"] = self._summed(grad_output, layer, now)
         if not needs_input:
             return None, found
-        weight, bias = detached(layer.weight, x), detached(layer.bias, x)
+        weight, bias = (None if p is None else as_dtype(p, x) for p in (layer.weight, layer.bias))
         backward = torch.ops.aten.native_layer_norm_backward
         return backward(grad_output, x, layer.normalized_shape, mean, rstd, weight, bias, [True, False, False])[0], found
 

@@ -71,9 +71,9 @@ def trains(layer: nn.Module, name: str) -> bool:
     return parameter is not None and parameter.requires_grad
 
 
-def detached(parameter: Tensor | None, like: Tensor) -> Tensor | None:
-    """A parameter's values in the computing dtype, outside autograd."""
-    return None if parameter is None else parameter.detach().to(like.dtype)
+def as_dtype(parameter: Tensor, like: Tensor) -> Tensor:
+    """A parameter's values in the computing dtype; rules run outside autograd."""
+    return parameter if parameter.dtype == like.dtype else parameter.to(like.dtype)
 
 
 class RunLayer(torch.autograd.Function):

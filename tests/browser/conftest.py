@@ -1,0 +1,107 @@
+"""The app as a process of its own, and a headless Chromium that writes down every console error and failed request."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+# Streamlit's own page looks for its server under the page's path first, and finds it at the root.
+EXPECTED = re.compile(r"/(train|runs|gallery|claims)/_stcore/(health|host-config)$")
+
+
+def chromium() -> str | None:
+    """The browser to use: `$CHROMIUM`, or one on the path."""
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium; without one the tests are skipped, or fail where WORKBENCH_REQUIRE_BROWSER=1 asks for it."""
+    path = chromium()
+    if path is None:
+        if os.environ.get("WORKBENCH_REQUIRE_BROWSER") == "1":
+            pytest.fail("Expected a Chromium in $CHROMIUM or on the path, found none.")
+        pytest.skip("no Chromium in $CHROMIUM or on the path")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the app, started on a free port with an empty home; it and every worker it leaves are ended at the end."""
+    home = tmp_path_factory.mktemp("browser")
+    port = free_port()
+    environment = {**os.environ, "WORKBENCH_HOME": str(home / "home"), "OMP_NUM_THREADS": "1"}
+    environment.pop("WORKBENCH_DATA", None)
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.headless", "true"]
+    with (home / "server.log").open("w") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    try:
+        wait_for(f"http://127.0.0.1:{port}/_stcore/health", process)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+        end_workers(home)
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page whose console errors and failed requests fail the test, but for those in `EXPECTED`."""
+    opened = browser.new_page(viewport={"width": 1400, "height": 1000})
+    opened.set_default_timeout(120_000)
+    found: list[str] = []
+    opened.on(
+        "console", lambda message: found.append(f"{message.text} {message.location.get('url', '')}") if message.type == "error" else None
+    )
+    opened.on("pageerror", lambda error: found.append(str(error)))
+    opened.on("request", lambda request: found.append(f"left this machine: {request.url}") if not local(request.url) else None)
+    yield opened
+    opened.close()
+    assert [text for text in found if not EXPECTED.search(text)] == []
+
+
+def local(url: str) -> bool:
+    """Whether a request stays on this machine."""
+    return re.match(r"(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|data:|blob:|about:", url) is not None
+
+
+def free_port() -> int:
+    """A port nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(url: str, process: subprocess.Popen, seconds: float = 60.0) -> None:
+    """Return once `url` answers."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "The app ended before it answered."
+        with suppress(OSError), urllib.request.urlopen(url, timeout=2):
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"{url} did not answer within {seconds} s.")
+
+
+def end_workers(home: Path) -> None:
+    """End the workers whose home lies under `home`."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get("WORKBENCH_HOME", "").startswith(str(home)):
+                process.kill()

@@ -1,0 +1,200 @@
+"""What a fresh clone relies on: pins, environments, Makefile, licence, settings of the app, and documents that agree with the tree."""
+
+import os
+import re
+import stat
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+FLOOR = Version("3.11")
+PYTHON_FILES = [path for folder in ("workbench", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")] + [ROOT / "app.py"]
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text()
+
+
+def pins() -> dict[str, Version]:
+    lines = [line for line in read("constraints.txt").splitlines() if line and not line.startswith("#")]
+    requirements = [Requirement(line) for line in lines]
+    return {canonicalize_name(found.name): Version(next(iter(found.specifier)).version) for found in requirements}
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"^([a-z-]+):", read("Makefile"), flags=re.MULTILINE))
+
+
+def make(*arguments: str) -> str:
+    """What make would run; nothing is run."""
+    return subprocess.run(["make", "--dry-run", "--always-make", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+# Dependencies
+
+
+@pytest.mark.parametrize("line", [*PROJECT["dependencies"], *(line for extra in EXTRAS.values() for line in extra)])
+def test_every_dependency_is_pinned_within_its_range(line: str) -> None:
+    requirement = Requirement(line)
+    assert pins()[canonicalize_name(requirement.name)] in requirement.specifier
+    assert any(specifier.operator == "<" for specifier in requirement.specifier), "a range needs an upper end"
+
+
+def test_constraints_hold_on_every_machine() -> None:
+    lines = [line for line in read("constraints.txt").splitlines() if line]
+    assert [
+        line for line in lines if not re.fullmatch(r"(#.*|[a-z0-9._-]+==[0-9][a-z0-9.]*)", line)
+    ] == []  # no local version, host or path
+    assert pins()["torch"] == Version("2.13.0")
+    assert len(pins()) == len([line for line in lines if not line.startswith("#")])
+
+
+def test_one_python_floor_everywhere() -> None:
+    settings = tomllib.loads(read("pyproject.toml"))["tool"]
+    assert FLOOR in SpecifierSet(PROJECT["requires-python"])
+    assert Version("3.10") not in SpecifierSet(PROJECT["requires-python"])
+    assert f"python>={FLOOR}" in read("environment.yml")
+    assert settings["ruff"]["target-version"] == "py311"
+    assert settings["pyright"]["pythonVersion"] == str(FLOOR)
+    assert "sys.version_info < (3, 11)" in read("Makefile")
+
+
+def test_the_conda_environment_leaves_everything_to_the_project() -> None:
+    entries = re.findall(r"^\s*- (.+)$", read("environment.yml"), flags=re.MULTILINE)
+    assert entries == ["conda-forge", "python>=3.11", "pip", "pip:", '"-c constraints.txt"', '"-e .[dev]"']
+
+
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_imports_torchvision(path: Path) -> None:
+    assert not re.search(r"^\s*(import|from) torchvision", path.read_text(), flags=re.MULTILINE)
+
+
+# The package
+
+
+def test_licence_and_project_agree() -> None:
+    assert PROJECT["license"] == "Apache-2.0"
+    assert "LICENSE" in PROJECT["license-files"]
+    text = read("LICENSE")
+    assert "Apache License" in text
+    assert "Version 2.0, January 2004" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+    assert "DP diffusion workbench authors" in text
+
+
+def test_published_results_ship_with_the_package() -> None:
+    from importlib.resources import files
+
+    patterns = tomllib.loads(read("pyproject.toml"))["tool"]["setuptools"]["package-data"]["workbench"]
+    assert files("workbench.published").joinpath("published_results.csv").is_file()
+    for path in (ROOT / "workbench").rglob("*"):
+        is_data = path.is_file() and path.suffix not in (".py", ".pyc")
+        assert not is_data or f"**/*{path.suffix}" in patterns, f"{path} would be missing from an installation"
+
+
+def test_every_folder_of_the_package_is_a_package() -> None:
+    folders = {path.parent for path in (ROOT / "workbench").rglob("*.py")}
+    assert [str(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
+
+
+def test_every_recipe_can_be_read() -> None:
+    from workbench.runs.recipes import load_recipe, recipe_names
+
+    assert {"digits", "mnist"} <= set(recipe_names())
+    for name in recipe_names():
+        assert load_recipe(name).runs
+
+
+def test_the_app_listens_on_this_machine_alone() -> None:
+    settings = tomllib.loads(read(".streamlit/config.toml"))
+    assert settings["server"]["address"] == "127.0.0.1"
+    assert settings["server"]["allowedHosts"] == ["localhost", "127.0.0.1"]
+    assert 0 < settings["server"]["maxUploadSize"] <= 200
+    assert settings["browser"]["gatherUsageStats"] is False
+
+
+# Commands
+
+
+def test_the_documents_name_targets_that_exist() -> None:
+    command = re.compile(r"(?:^|`)(?:[A-Z_]+=\S+ |TORCH_INDEX=<[^>]*> )*make ([a-z-]+)", flags=re.MULTILINE)
+    named = {target for name in ("README.md", "CONTRIBUTING.md") for target in command.findall(read(name))}
+    assert {"app", "lab", "test"} <= named
+    assert named <= make_targets()
+    assert {"setup", "app", "lab", "test", "test-slow", "lint", "bench", "lock"} <= make_targets()
+
+
+def test_the_documents_name_commands_that_exist() -> None:
+    from workbench.cli import app
+
+    known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback is not None}
+    texts = [read(name) for name in ("README.md", "CONTRIBUTING.md", "docs/coverage.md")]
+    named = {command for text in texts for command in re.findall(r"workbench ([a-z]+)\b[^.]", "\n".join(re.findall(r"`([^`\n]+)`", text)))}
+    assert named - known == set()
+
+
+def test_the_documents_link_to_files_that_exist() -> None:
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_setup_uses_the_pins_and_the_chosen_index() -> None:
+    assert "-c constraints.txt -e ." in make("app")
+    assert "--extra-index-url" not in make("app", "TORCH_INDEX=")
+    assert '--extra-index-url "somewhere"' in make("test", "TORCH_INDEX=somewhere")
+    assert "--port 8600" in make("app", "PORT=8600")
+
+
+def test_an_old_python_is_refused_in_words(tmp_path: Path) -> None:
+    interpreter = tmp_path / "python"
+    interpreter.write_text('#!/bin/sh\n[ "$1" = --version ] && { echo Python 3.9.2; exit 0; }\nexit 1\n')
+    interpreter.chmod(0o755)
+    command = ["make", "setup", f"PYTHON={interpreter}", f"VENV={tmp_path / 'venv'}"]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode != 0
+    assert "Expected Python 3.11 or newer, got 'Python 3.9.2'" in result.stderr
+    assert not (tmp_path / "venv").exists()
+
+
+def test_a_python_without_venv_is_refused_in_words(tmp_path: Path) -> None:
+    interpreter = tmp_path / "python"
+    interpreter.write_text('#!/bin/sh\ncase "$2" in *ensurepip*) exit 1;; esac\n')
+    interpreter.chmod(0o755)
+    command = ["make", "setup", f"PYTHON={interpreter}", f"VENV={tmp_path / 'venv'}"]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode != 0
+    assert "its venv module is missing" in result.stderr
+
+
+def test_the_check_of_every_change_is_a_script_that_runs() -> None:
+    script = ROOT / ".ci" / "run"
+    assert os.stat(script).st_mode & stat.S_IXUSR
+    assert subprocess.run(["bash", "-n", str(script)], check=False).returncode == 0
+    assert {"make lint", "make test"} <= set(re.findall(r"make [a-z]+", script.read_text()))
+
+
+# Documents
+
+
+def test_the_coverage_table_has_every_row_once_with_a_state() -> None:
+    rows = [line.split(" | ") for line in read("docs/coverage.md").splitlines() if re.match(r"\| [A-Z]\d+ \|", line)]
+    assert {len(row) for row in rows} == {7}
+    identifiers = [row[0].removeprefix("| ") for row in rows]
+    counts = {"C": 13, "X": 12, "S": 14, "D": 13, "P": 16, "M": 5}
+    assert identifiers == [f"{letter}{number}" for letter, count in counts.items() for number in range(1, count + 1)]
+    states = [row[-1].removesuffix(" |") for row in rows]
+    assert [state for state in states if not re.match(r"(done|partly: .+|not yet: .+|not measured: .+|out of scope: .+)$", state)] == []
+
+
+def test_the_changelog_starts_with_the_project_version() -> None:
+    assert f"## {PROJECT['version']}" in read("CHANGELOG.md")
