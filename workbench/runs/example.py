@@ -6,6 +6,7 @@ from workbench.home import home
 from workbench.runs.values import Run
 
 EXAMPLE_METHOD, EXAMPLE_DATASET, EXAMPLE_EPSILON = "dp-merf", "digits", 10.0
+EXAMPLE_STEPS = 300
 EXAMPLE_SECONDS = 300.0
 
 
@@ -33,7 +34,9 @@ def ensure_example(wait_seconds: float = EXAMPLE_SECONDS) -> Run:
 def _launch() -> Run:
     from workbench import experiment
     from workbench.runs import local
+    from workbench.training.state import PerformanceSettings
 
     dataset = experiment.load(EXAMPLE_DATASET)
-    plan = experiment.make_plan(EXAMPLE_METHOD, dataset.facts, epsilon=EXAMPLE_EPSILON)
-    return local.launch(plan, EXAMPLE_DATASET, example=True, loaded=dataset)
+    plan = experiment.make_plan(EXAMPLE_METHOD, dataset.facts, epsilon=EXAMPLE_EPSILON, overrides={"steps": EXAMPLE_STEPS})
+    one_thread = PerformanceSettings(device="cpu", num_threads=1)  # quick on so small a model, also beside other work
+    return local.launch(plan, EXAMPLE_DATASET, performance=one_thread, example=True, loaded=dataset)
