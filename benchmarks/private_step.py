@@ -21,13 +21,13 @@ from typing import Any
 RESULTS = Path(__file__).with_name("results.json")
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(2**32), "MALLOC_TRIM_THRESHOLD_": str(2**36)}
 NETWORKS = {"1.6M": (32, 256), "6.5M": (64, 128)}  # base channels, images in a step
-MICROBATCH_SIZE = 64
+MICROBATCH_SIZE = 128
 BASELINE = "not private"
 
 
 def main() -> None:
     """Parse the command line; measure, print and write, or (in a process of its own) measure one cell."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="What a private step costs.")
     parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=list(NETWORKS))
     parser.add_argument("--noise-multiplicities", nargs="+", type=int, default=[1, 4, 8, 32])
     parser.add_argument("--variants", nargs="+", default=None, help="all by default")

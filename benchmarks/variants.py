@@ -102,7 +102,7 @@ class NotPrivateChannelsLast(NotPrivate):
 
     def __init__(self, base_channels: int, images: int, noise_multiplicity: int, microbatch_size: int) -> None:
         super().__init__(base_channels, images, noise_multiplicity, microbatch_size)
-        self.network.to(memory_format=torch.channels_last)
+        self.network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
         self.x = self.x.to(memory_format=torch.channels_last)
 
 
@@ -189,8 +189,8 @@ class OpacusGhost(Variant):
         self.wrapped = GradSampleModuleFastGradientClipping(
             self.network,
             loss_reduction="mean",
-            max_grad_norm=MAX_GRAD_NORM,
-            use_ghost_clipping=True,  # pyright: ignore[reportArgumentType]
+            max_grad_norm=MAX_GRAD_NORM,  # pyright: ignore[reportArgumentType]
+            use_ghost_clipping=True,
         )
         self.optimizer = DPOptimizerFastGradientClipping(
             self.adam, noise_multiplier=NOISE_MULTIPLIER, max_grad_norm=MAX_GRAD_NORM, expected_batch_size=self.images

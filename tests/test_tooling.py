@@ -73,9 +73,9 @@ def test_the_conda_environment_leaves_everything_to_the_project() -> None:
     assert entries == ["conda-forge", "python>=3.11", "pip", "pip:", '"-c constraints.txt"', '"-e .[dev]"']
 
 
-@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_imports_torchvision(path: Path) -> None:
-    assert not re.search(r"^\s*(import|from) torchvision", path.read_text(), flags=re.MULTILINE)
+def test_nothing_imports_torchvision() -> None:
+    importing = re.compile(r"^\s*(import|from) torchvision", flags=re.MULTILINE)
+    assert [str(path.relative_to(ROOT)) for path in PYTHON_FILES if importing.search(path.read_text())] == []
 
 
 # The package

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench import datasets, evaluation
@@ -184,6 +185,29 @@ def check_trainable(plan: Plan) -> None:
         )
 
 
+def check_records(plan: Plan, dataset: Dataset) -> None:
+    """Refuse records that the plan's bound does not hold for: of other facts, of another number or range than these say."""
+    facts, train = plan.facts, dataset.train
+    if dataset.facts != facts:
+        raise WorkbenchError(f"The plan was made for {facts.name} with {facts.num_records} records, not for these records.")
+    if train.records.shape != (facts.num_records, *facts.shape):
+        raise WorkbenchError(f"Expected training records of shape {(facts.num_records, *facts.shape)}, got {train.records.shape}.")
+    if facts.kind == "image" and train.records.dtype != np.uint8:
+        raise WorkbenchError(f"Expected images of type uint8, got {train.records.dtype}. Convert them: the bound rests on their range.")
+    if train.labels is not None and facts.classes and not ((train.labels >= 0) & (train.labels < facts.num_classes)).all():
+        raise WorkbenchError(f"Expected labels 0 to {facts.num_classes - 1}, got {train.labels.min()} to {train.labels.max()}.")
+
+
+def check_apart(train: Records, public: Records) -> None:
+    """Refuse public records that are private training records too: no guarantee covers what is trained on without noise."""
+    private = {record.tobytes() for record in train.records}
+    shared = sum(record.tobytes() in private for record in public.records)
+    if shared:
+        raise WorkbenchError(
+            f"Expected public records that are no private training records, got {shared} that are. Choose other public records."
+        )
+
+
 def new_state(
     plan: Plan,
     performance: PerformanceSettings | None = None,
@@ -226,9 +250,11 @@ def public_records(plan: Plan) -> Records | None:
 def fit(plan: Plan, dataset: Dataset, state: State) -> Iterator[Step]:
     """Step 3: train on the dataset's training records, changing `state` in place; stop, save and plot as you like."""
     check_trainable(plan)
-    if dataset.facts != plan.facts:
-        raise WorkbenchError(f"The plan was made for {plan.facts.name} with {plan.facts.num_records} records, not for these records.")
-    yield from plan.build().fit(dataset.train, public_records(plan), state)
+    check_records(plan, dataset)
+    public = public_records(plan)
+    if public is not None:
+        check_apart(dataset.train, public)
+    yield from plan.build().fit(dataset.train, public, state)
 
 
 def sample(plan: Plan, state: State, num_samples: int, **request: Any) -> Records:
@@ -245,4 +271,6 @@ def evaluate(
     samples = sample(plan, state, num_samples)
     pretrained = plan.build().public_dataset is not None
     public = sample(plan, state, num_samples, source="public", purpose="public samples") if pretrained else None
-    return evaluation.evaluate(samples, dataset, public_samples=public, public=public_dataset(plan), seed=seed, **options)
+    results = evaluation.evaluate(samples, dataset, public_samples=public, public=public_dataset(plan), seed=seed, **options)
+    releasable = plan.bound.is_finite and state.randomness.releasable
+    return [result.model_copy(update={"releasable": result.releasable and releasable}) for result in results]

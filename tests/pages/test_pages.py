@@ -128,9 +128,9 @@ def test_train_launches_a_run_and_watches_it(open_page: OpenPage, monkeypatch: p
     run = next(run for run in RunStore().list() if run.id not in before)
     assert run.config["steps"] == 7
     assert (run.performance["device"], run.performance["num_threads"], run.seed) == ("cpu", 1, None)
-    assert app.selectbox(key="train_run").value == run.id
+    assert app.selectbox(key="train_run_choice").value == run.id
     assert app.button(key="train_cancel")
-    assert app.query_params["train_run"] == run_label(run)
+    assert app.query_params["train_run"] == run.id
 
 
 def test_a_seed_is_said_to_forbid_release(open_page: OpenPage) -> None:
@@ -190,11 +190,15 @@ def test_the_gallery_says_that_it_is_outside_the_guarantee(open_page: OpenPage) 
     assert 0.0 <= float(values["Privacy score"]) <= 1.0
 
 
-def test_a_bare_run_id_in_the_address_will_do(open_page: OpenPage, home_with_runs: object) -> None:
-    run = RunStore().list()[-1]
-    app = open_page("gallery", gallery_run=run.id)
-    assert app.selectbox(key="gallery_run").value == run.id
-    assert app.query_params["gallery_run"] == run_label(run)
+@pytest.mark.parametrize("page", ["gallery", "train"])
+def test_the_address_carries_the_run(open_page: OpenPage, home_with_runs: object, page: str) -> None:
+    older, newest = RunStore().list()[-1], RunStore().list()[0]
+    app = open_page(page, **{f"{page}_run": older.id})
+    assert app.selectbox(key=f"{page}_run_choice").value == older.id
+    app.selectbox(key=f"{page}_run_choice").set_value(newest.id).run()
+    assert app.query_params[f"{page}_run"] == newest.id
+    app.selectbox(key=f"{page}_run_choice").set_value(None).run()
+    assert f"{page}_run" not in app.query_params
 
 
 def test_a_verdict_is_kept_with_its_note_and_can_be_undone(open_page: OpenPage) -> None:

@@ -226,6 +226,23 @@ def test_wrong_shapes_are_refused_by_name() -> None:
         ours.clipped_sum(lambda: network(torch.randn(6, 4)).sum(), 3, 1.0)
 
 
+def test_channels_last_gives_the_same() -> None:
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Conv2d(3, 8, 3), nn.GroupNorm(2, 8), nn.SiLU(), nn.Conv2d(8, 4, 1), nn.Conv2d(4, 4, 3))
+    x = torch.randn(6, 3, 24, 24)
+    expected = nets.reference(network, x, 2)
+    network.to(memory_format=torch.channels_last)
+    x = x.to(memory_format=torch.channels_last)
+    nets.assert_close(PerRecordGradients(network, 2).gradients(nets.losses_of(network, x), 3), expected, 1e-5)
+
+
+def test_a_replaced_forward_is_refused() -> None:
+    network = nn.Sequential(nn.Linear(3, 3))
+    network[0].forward = torch.tanh
+    with pytest.raises(WorkbenchError, match="0 has had its forward replaced"):
+        PerRecordGradients(network)
+
+
 def test_bfloat16_passes_leave_norms_and_sums_in_float32() -> None:
     torch.manual_seed(0)
     network = nn.Sequential(nn.Conv2d(2, 32, 3, padding=1), nn.GroupNorm(4, 32), nn.SiLU(), nn.Conv2d(32, 32, 3, padding=1))

@@ -30,7 +30,9 @@ def test_gdp_is_dashed_and_called_an_approximation() -> None:
     assert "approximation, may under-report" in trace(figure, "GDP").name
     assert trace(figure, "PLD").line.dash == "solid"
     assert "upper bound" in trace(figure, "PLD").name
-    assert [note.text for note in figure.layout.annotations] == ["target 2", "1.5"]
+    notes = {note.text: note for note in figure.layout.annotations}
+    assert notes["target 2"].y == pytest.approx(math.log10(2.0))
+    assert notes["this plan 1.5"].x == 1.5
 
 
 def test_an_infinite_epsilon_is_a_gap_in_a_curve() -> None:

@@ -21,7 +21,7 @@ NOISE_MULTIPLIERS = (0.05, 1e5)  # the range that calibration searches
 class MethodConfig(BaseModel):
     """Hyper-parameters of a method: all that its guarantee depends on, and nothing that only changes speed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 def no_values(_facts: DatasetFacts) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from workbench.privacy.values import PrivacyValue
 from workbench.training.state import State, Step
 
 RELEASE, GENERATOR = "release", "generator"
-EMBEDDING_CHUNK = 2000
+EMBEDDING_CHUNK = 1000
 
 
 class DPMERFConfig(MethodConfig):
@@ -132,16 +132,20 @@ class DPMERF(Method):
         return (torch.randn(dimensions, self.config.num_features // 2, generator=draw) / length_scale).to(state.device)
 
     def _release(self, data: Records, frequencies: Tensor, state: State) -> Tensor:
-        """The label-wise mean embedding (num_features, classes) plus Gaussian noise of the configured multiplier."""
+        """The label-wise mean embedding (num_features, classes) plus Gaussian noise of the configured multiplier.
+
+        Summed in float64: single precision's rounding of a sum over all records would add to the distance between neighbors.
+        """
         assert self.config.noise_multiplier is not None
-        total = torch.zeros_like(state.tensors["embedding"])
+        total = torch.zeros_like(state.tensors["embedding"], dtype=torch.float64)
         for start in range(0, len(data), EMBEDDING_CHUNK):
             part = data.take(slice(start, start + EMBEDDING_CHUNK))
             images = torch.from_numpy(to_unit_range(part.records)).to(state.device)
-            total += fourier_features(images, frequencies).T @ one_hot(part.labels, len(part), total.shape[1]).to(state.device)
+            features = fourier_features(images, frequencies).double()
+            total += features.T @ one_hot(part.labels, len(part), total.shape[1]).to(features)
         deviation = self.config.noise_multiplier * 2.0 / state.facts.num_records
         noise = state.randomness.normal(RELEASE, 1, tuple(total.shape)).to(state.device)
-        return total / state.facts.num_records + deviation * noise
+        return (total / state.facts.num_records + deviation * noise).float()
 
     def _fit_generator(self, frequencies: Tensor, state: State) -> Iterator[Step]:
         """Minimise the squared distance between the released and the generated embedding (their eq. 8)."""

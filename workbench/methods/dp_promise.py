@@ -378,6 +378,7 @@ class DPPromise(Method):
             noise_multiplicity=self.config.noise_multiplicity,
             purpose=PHASE_TWO,
             performance=state.performance,
+            records_at_once=state.records_at_once,
         )
 
     def _begin(self, stage: str, state: State) -> tuple[UNet, ExponentialMovingAverage]:

@@ -10,7 +10,7 @@ from workbench.ui.choices import device_choice, plan_choices
 from workbench.ui.forms import config_form
 from workbench.ui.live import watch
 from workbench.ui.runs import run_choice
-from workbench.ui.session import budget_warning, go_to, loaded
+from workbench.ui.session import budget_warning, loaded
 from workbench.ui.theme import title
 
 PREFIX = "train_"
@@ -48,9 +48,10 @@ if st.button("Launch", type="primary", key=f"{PREFIX}launch", icon=":material/pl
         with st.spinner("Starting a process for the run …"):
             performance = PerformanceSettings.model_validate({"device": device, **speed})
             run = local.launch(plan, choices.dataset, performance=performance, seed=seed, loaded=loaded(choices.dataset))
-        go_to("train", {**st.query_params.to_dict(), f"{PREFIX}run": run.id})
+        st.session_state[f"{PREFIX}launched"] = run.id
+        st.rerun()
     except WorkbenchError as error:
         st.error(str(error))
 
 st.header("Watch a run", anchor=False)
-watch(run_choice(f"{PREFIX}run"), PREFIX)
+watch(run_choice(f"{PREFIX}run", launched=st.session_state.pop(f"{PREFIX}launched", None)), PREFIX)

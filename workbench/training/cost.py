@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_leaves
 from workbench.errors import WorkbenchError
 from workbench.training.state import PerformanceSettings
 
-PREFERRED_ROWS = {"cpu": 64, "cuda": 1024}  # more are no faster there
+PREFERRED_ROWS = {"cpu": 128, "cuda": 1024}  # more are no faster there
 LIBRARY_SHARE = 0.3  # kernels' own workspace over the tensors', which no count can see
 MIB = 2**20
 

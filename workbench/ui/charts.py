@@ -43,7 +43,7 @@ def accountant_curves(frame: pd.DataFrame, x: str, x_title: str, target: float |
 
     `frame` has columns `x`, `accountant` and `epsilon`; rows without a finite epsilon are gaps.
     """
-    figure = _figure(x_title, "Epsilon")
+    figure, logarithmic = _figure(x_title, "Epsilon"), _wide(frame[x].tolist())
     for accountant, rows in frame.groupby("accountant", sort=False):
         line = {
             "color": ACCOUNTANT_COLOURS.get(str(accountant), GREY),
@@ -54,10 +54,13 @@ def accountant_curves(frame: pd.DataFrame, x: str, x_title: str, target: float |
         title = ACCOUNTANT_TITLES.get(str(accountant), str(accountant))
         figure.add_scatter(x=rows[x].tolist(), y=heights, name=title, mode="lines", line=line, hovertemplate="%{y:.4g}")
     if target is not None:
-        figure.add_hline(target, line={"color": INK, "width": 1, "dash": "dot"}, annotation_text=f"target {number(target)}")
+        figure.add_hline(target, line={"color": INK, "width": 1, "dash": "dot"})
+        _note(figure, f"target {number(target)}", y=math.log10(target), yref="y", x=1, xref="paper", xanchor="right", yanchor="bottom")
     if chosen is not None:
-        figure.add_vline(chosen, line={"color": GREY, "width": 1}, annotation_text=number(chosen), annotation_position="top right")
-    figure.update_xaxes(type="log" if _wide(frame[x].tolist()) else "linear")
+        figure.add_vline(chosen, line={"color": GREY, "width": 1})
+        place = math.log10(chosen) if logarithmic else chosen
+        _note(figure, f"this plan {number(chosen)}", x=place, xref="x", y=1, yref="paper", xanchor="left", yanchor="top")
+    figure.update_xaxes(type="log" if logarithmic else "linear")
     figure.update_yaxes(type="log", range=_useful_range(frame, target), tickformat=".3~g", dtick="D2")
     figure.update_layout(hovermode="x unified")
     return figure
@@ -72,9 +75,9 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
     figure = _figure("Epsilon (log scale)", measure)
     epsilons = [*own["epsilon"].tolist(), *published["epsilon"].tolist()]
     edge = _infinity(epsilons)
-    colours, symbols = cycle(SERIES), cycle(SYMBOLS)
+    colours, hollow, symbols = cycle(SERIES), cycle(SERIES), cycle(SYMBOLS)
     for method, rows in published.groupby("method", sort=True):
-        _published_points(figure, str(method), rows, edge, next(symbols))
+        _published_points(figure, str(method), rows, edge, next(symbols), next(hollow))
     for method, rows in own.groupby("method", sort=True):
         _own_points(figure, str(method), rows, edge, next(colours))
     for line in lines:
@@ -140,14 +143,19 @@ def _figure(x_title: str, y_title: str) -> go.Figure:
     return figure
 
 
-def _published_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: float, symbol: str) -> None:
+def _note(figure: go.Figure, text: str, **place: Any) -> None:
+    """A word beside a line; on a logarithmic axis a note stands at the logarithm of its value, unlike a line."""
+    figure.add_annotation(text=text, showarrow=False, **place)
+
+
+def _published_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: float, symbol: str, colour: str) -> None:
     points = rows.to_dict("records")
     figure.add_scatter(
         x=[_place(point["epsilon"], edge) for point in points],
         y=[point["value"] for point in points],
-        error_y={"array": [point["std"] for point in points], "color": GREY, "thickness": 1, "width": 3},
+        error_y={"array": [point["std"] for point in points], "color": colour, "thickness": 1, "width": 3},
         mode="markers",
-        marker={"symbol": f"{symbol}-open", "size": 9, "color": GREY, "line": {"width": 1.5, "color": GREY}},
+        marker={"symbol": f"{symbol}-open", "size": 9, "color": colour, "line": {"width": 1.5, "color": colour}},
         customdata=[[_protocol(point)] for point in points],
         hovertemplate="%{customdata[0]}<br>%{y:.4g}<extra></extra>",
         name=f"{method} (published)",

@@ -13,7 +13,6 @@ from workbench.runs.results import evaluate_run, kept_evaluation
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.ui.formats import duration, number, words
-from workbench.ui.session import go_to
 
 SORTS = {"newest first": "created", "bound, small first": "bound", "steps done, many first": "step", "method": "method"}
 OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label")
@@ -36,20 +35,28 @@ def run_label(run: Run) -> str:
     return f"{run.id} · {run.method} · {run.dataset}"
 
 
-def run_choice(key: str, runs: Sequence[Run] | None = None) -> str:
-    """A run chosen by the user, the newest while none is chosen.
+def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None = None) -> str:
+    """A run chosen by the user (or `launched`, just now started), the newest while none is chosen; the address carries its id.
 
-    The address bar carries its label; a bare id there will do.
+    The id is written to the address here and not by the widget, which would write its label.
     """
     known = {run.id: run for run in (known_runs() if runs is None else runs)}
-    asked = st.query_params.get(key)
-    if asked in known:
-        go_to(key.partition("_")[0], {**st.query_params.to_dict(), key: run_label(known[asked])})
+    widget, asked = f"{key}_choice", launched or st.query_params.get(key)
+    if asked in known and (launched or widget not in st.session_state):
+        st.session_state[widget] = asked
     newest = next(iter(known))
     picked = st.selectbox(
-        "Run", list(known), index=None, key=key, bind="query-params", format_func=lambda run: run_label(known[run]),
+        "Run",
+        list(known),
+        index=None,
+        key=widget,
+        format_func=lambda run: run_label(known[run]),
         placeholder=f"the newest: {run_label(known[newest])}",
-    )  # fmt: skip
+    )
+    if picked:
+        st.query_params[key] = picked
+    elif key in st.query_params:
+        del st.query_params[key]
     return picked or newest
 
 

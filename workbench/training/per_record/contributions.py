@@ -39,7 +39,7 @@ class StoredGradient(Contribution):
         return squared_norms(self.gradient) if self._squared_norms is None else self._squared_norms
 
     def weighted_sum(self, factors: Tensor) -> Tensor:
-        flat = self.gradient.flatten(1)
+        flat = at_least_float32(self.gradient.flatten(1))
         return torch.mv(flat.t(), factors.to(flat.dtype)).reshape(self.gradient.shape[1:])
 
     def erase(self, records: Tensor) -> None:
@@ -82,5 +82,9 @@ class DeferredGradient(Contribution):
 
 def squared_norms(gradient: Tensor) -> Tensor:
     """Squared Euclidean norm per record of (R, ...) gradients, in float32 at least; (R,)."""
-    half = gradient.dtype in (torch.bfloat16, torch.float16)
-    return torch.linalg.vector_norm(gradient.flatten(1), dim=1, dtype=torch.float32 if half else None).square()
+    return torch.linalg.vector_norm(at_least_float32(gradient.flatten(1)), dim=1).square()
+
+
+def at_least_float32(values: Tensor) -> Tensor:
+    """Half-precision values in float32, others as they are."""
+    return values.float() if values.dtype in (torch.bfloat16, torch.float16) else values

@@ -39,14 +39,21 @@ class ConvolutionRule(LayerRule):
         return (input_gradient(layer, x, grad_output) if needs_input else None), found
 
     def _weight(self, layer: Any, x: Tensor, grad_output: Tensor, now: Pass) -> Contribution:
-        if is_pointwise(layer) and now.noise_multiplicity == 1:
-            return StoredGradient(torch.bmm(grad_output.flatten(2), x.flatten(2).transpose(1, 2)).view(-1, *layer.weight.shape))
+        large = now.noise_multiplicity > 1 and grad_output[0, 0].numel() >= LOOP_PIXELS
+        if large:
+            return StoredGradient(one_by_one(layer, x, grad_output, now))
+        if is_pointwise(layer):
+            gradient = torch.bmm(by_channel(grad_output, now), by_channel(x, now).transpose(1, 2))
+            return StoredGradient(gradient.view(-1, *layer.weight.shape))
         if now.may_defer(layer.weight) and gram_pays(layer, grad_output, now):
             norms = gram_norms(layer, x, grad_output)
             return DeferredGradient(norms, x, grad_output, lambda inputs, grads: weight_gradient(layer, inputs, grads))
-        if now.noise_multiplicity > 1 and grad_output[0, 0].numel() >= LOOP_PIXELS:
-            return StoredGradient(one_by_one(layer, x, grad_output, now))
         return StoredGradient(all_at_once(layer, x, grad_output, now))
+
+
+def by_channel(values: Tensor, now: Pass) -> Tensor:
+    """(R K, C, ...) as (R, C, K pixels): a view for K = 1, a copy beyond."""
+    return now.by_record(values).transpose(1, 2).flatten(2)
 
 
 def is_pointwise(layer: Any) -> bool:

@@ -60,6 +60,10 @@ def collect(module: nn.Module, name: str, found: dict[nn.Module, Layer]) -> None
     """Add the pieces of `module` to `found`."""
     if module in found or not any(p.requires_grad for p in module.parameters()):
         return
+    if "forward" in module.__dict__:
+        raise WorkbenchError(
+            f"{name or 'The module'} has had its forward replaced, so its per-record gradients are not known. Subclass it."
+        )
     own = any(p.requires_grad for p in module.parameters(recurse=False))
     rule = RULES.get(type(module))
     if rule is not None and is_plain(module):
@@ -74,7 +78,7 @@ def collect(module: nn.Module, name: str, found: dict[nn.Module, Layer]) -> None
 
 def is_plain(module: nn.Module) -> bool:
     """Whether a layer of a known type has nothing about it that its rule does not know."""
-    if next(module.children(), None) is not None or "forward" in module.__dict__ or set(module._parameters) - {"weight", "bias"}:
+    if next(module.children(), None) is not None or set(module._parameters) - {"weight", "bias"}:
         return False
     return not isinstance(module, nn.Embedding) or (module.max_norm is None and not module.scale_grad_by_freq and not module.sparse)
 

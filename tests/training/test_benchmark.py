@@ -1,0 +1,79 @@
+"""What the benchmark compares is the same step: all private variants move the network alike."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from benchmarks import private_step, variants
+
+
+def moved(name: str, noise_multiplicity: int) -> Tensor:
+    """How far one noiseless step of a small network moves its parameters."""
+    torch.manual_seed(0)
+    variant = variants.VARIANTS[name](8, 8, noise_multiplicity, 4)
+    before = [p.detach().clone() for p in variant.network.parameters()]
+    variant.gradient()
+    variant.finish()
+    return torch.cat([(b - p.detach()).flatten() for b, p in zip(before, variant.network.parameters(), strict=True)])
+
+
+@pytest.fixture(autouse=True)
+def _sgd_without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(variants, "NOISE_MULTIPLIER", 0.0)
+    monkeypatch.setattr(torch.optim, "Adam", lambda parameters, lr: torch.optim.SGD(parameters, lr=1.0))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("noise_multiplicity", [1, 2])
+def test_all_private_variants_take_the_same_step(noise_multiplicity: int) -> None:
+    expected = moved("torch.func", noise_multiplicity)
+    assert expected.norm() > 0
+    names = ["ours", "opacus hooks", "opacus functorch", *(["opacus ghost"] if noise_multiplicity == 1 else [])]
+    for name in names:
+        assert (moved(name, noise_multiplicity) - expected).norm() <= 1e-3 * expected.norm(), name
+
+
+def test_ordinary_variants_take_the_same_step() -> None:
+    expected = moved("not private", 2)
+    for name in ("not private, microbatches", "not private, channels last"):
+        assert (moved(name, 2) - expected).norm() <= 1e-4 * expected.norm(), name
+
+
+def test_rows_hold_every_variant_and_part(capsys: pytest.CaptureFixture[str]) -> None:
+    times = {
+        "seconds": {"not private": [(1.0, 2.0), (1.0, 2.0), (2.0, 4.0)], "ours": [(1.1, 2.2), (1.2, 2.2), (2.0, 4.4)]},
+        "parameters": 5,
+        "notes": {"not private": "", "ours": "a note"},
+    }
+    rows = list(private_step.as_rows(times, {"not private": 100, "ours": 110}, {"noise_multiplicity": 4, "images": 8}))
+    private_step.print_table("A title", rows)
+    whole = rows[-1]
+    assert [row["variant"] for row in rows] == ["not private", "ours"] * 2
+    assert (whole["records"], whole["seconds_per_image"], whole["ratio_to_not_private"]) == (2, 2.2 / 8, pytest.approx(1.1))
+    assert whole["peak_to_not_private"] == pytest.approx(1.1)
+    assert "a note" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_benchmark_runs_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "results.json"
+    arguments = [
+        "benchmarks",
+        "--networks",
+        "1.6M",
+        "--noise-multiplicities",
+        "8",
+        "--variants",
+        "ours",
+        "--rounds",
+        "1",
+        "--out",
+        str(out),
+    ]
+    monkeypatch.setattr("sys.argv", arguments)
+    private_step.main()
+    assert {row["variant"] for row in json.loads(out.read_text())["rows"]} == {"not private", "ours"}
