@@ -42,6 +42,7 @@ class Plan(BaseModel):
     method: str
     preset: str
     facts: DatasetFacts
+    overrides: dict[str, Any] = {}
     config: dict[str, Any]
     num_records: int
     delta: float
@@ -93,7 +94,7 @@ def make_plan(
     check_delta(delta)
     config = configure(kind, facts, chosen.values(facts), overrides or {})
     configured = calibrate(kind, config, facts, epsilon, delta, target, overrides or {})
-    return describe(configured, facts, preset, delta, target, epsilon)
+    return describe(configured, facts, preset, delta, target, epsilon, overrides or {})
 
 
 def configure(kind: type[Method], facts: DatasetFacts, *layers: Mapping[str, Any]) -> MethodConfig:
@@ -152,7 +153,15 @@ def calibrate(
     return kind.calibrated(config, facts, epsilon, delta, target)
 
 
-def describe(method: Method, facts: DatasetFacts, preset: str, delta: float, target: Target, epsilon: float | None) -> Plan:
+def describe(
+    method: Method,
+    facts: DatasetFacts,
+    preset: str,
+    delta: float,
+    target: Target,
+    epsilon: float | None,
+    overrides: Mapping[str, Any],
+) -> Plan:
     """The plan of a configured method: its event, its claim, its bound, and what each accountant says."""
     stages = method.stages(facts)
     warnings = []
@@ -164,6 +173,7 @@ def describe(method: Method, facts: DatasetFacts, preset: str, delta: float, tar
         method=method.name,
         preset=preset,
         facts=facts,
+        overrides=jsonable(dict(overrides)),
         config=method.config.model_dump(mode="json"),
         num_records=facts.num_records,
         delta=delta,

@@ -62,8 +62,8 @@ def neighbours(
 ) -> None:
     """Write a page that shows samples beside their nearest records. Those are private: the page is outside the guarantee."""
     from workbench import evaluation, experiment
+    from workbench.files import write_text_atomically
     from workbench.runs import results
-    from workbench.runs.folder import write_text_atomically
     from workbench.runs.store import RunStore
 
     check_target(out, ".html")
@@ -91,8 +91,8 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Plan, train, sample and evaluate everything that a recipe names."""
+    from workbench.files import write_text_atomically
     from workbench.runs import recipe_report, recipes
-    from workbench.runs.folder import write_text_atomically
     from workbench.serialization import dumps
 
     loaded = recipes.load_recipe(recipe)

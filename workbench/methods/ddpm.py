@@ -56,6 +56,13 @@ def new_ema(settings: DiffusionSettings, network: nn.Module, state: State) -> Ex
     return ExponentialMovingAverage(network, settings.ema_decay).to(state.device)
 
 
+def averaged(state: State, name: str = "ema") -> nn.Module:
+    """The averaged network that `state.modules[name]` keeps."""
+    ema = state.modules[name]
+    assert isinstance(ema, ExponentialMovingAverage)
+    return ema.module
+
+
 def label_rows(labels: np.ndarray | None, count: int) -> np.ndarray:
     """Rows of the label embedding for int64 labels (N,); the unconditional row where there are none."""
     return np.full(count, UNCONDITIONAL, dtype=np.int64) if labels is None else labels + 1

@@ -26,7 +26,7 @@ class DPMERFConfig(MethodConfig):
     """Hyper-parameters of DP-MERF."""
 
     noise_multiplier: float | None = Field(
-        default=None, gt=0, description="Noise over the replace-one distance 2/num_records; empty calibrates it to the target."
+        default=None, ge=1e-3, le=1e6, description="Noise over the replace-one distance 2/num_records; empty calibrates it to the target."
     )
     num_features: int = Field(default=2_000, ge=2, description="Random Fourier features (cosines and sines together).")
     length_scale: float = Field(default=0.0, ge=0, description="Kernel length scale on pixels in [0, 1]; 0 takes sqrt(0.134 dimensions).")

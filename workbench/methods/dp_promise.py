@@ -40,7 +40,9 @@ REFUTED = (
 class DPPromiseConfig(MethodConfig):
     """Hyper-parameters of dp-promise; None stands for what calibration finds."""
 
-    noise_multiplier: float | None = Field(default=None, gt=0, description="DP-SGD noise over max_grad_norm; empty calibrates it.")
+    noise_multiplier: float | None = Field(
+        default=None, ge=1e-3, le=1e6, description="DP-SGD noise over max_grad_norm; empty calibrates it."
+    )
     boundary: int | None = Field(
         default=None, ge=1, description="Time step S between the phases; empty takes the smallest whose phase-one bound fits its share."
     )
@@ -202,7 +204,12 @@ class DPPromise(Method):
         if self.config.targets == "paper":
             event = UnprovedDpEvent(REFUTED, "refuted")
             return Stage(PHASE_ONE, event, "per_step", self.config.phase_one_steps, sampling="Poisson batches", reason=REFUTED)
-        noise_multiplier = 1.0 / claims.phase_1_distance(facts.dimensions, self._alphas_cumprod)
+        distance = claims.phase_1_distance(facts.dimensions, self._alphas_cumprod)
+        if distance < 1e-6:
+            raise WorkbenchError(
+                f"Nothing of a record is left at boundary {self._boundary}, so phase one learns nothing. Choose a smaller one."
+            )
+        noise_multiplier = 1.0 / distance
         event = FixedBatchGaussianDpEvent(facts.num_records, self.config.phase_one_batch_size, noise_multiplier)
         return Stage(
             PHASE_ONE,
@@ -270,7 +277,7 @@ class DPPromise(Method):
         if request.source == "public" and not self.config.uses_public_data:
             raise WorkbenchError("This run had no public pre-training, so it has no model of public data alone.")
         name = "public_ema" if request.source == "public" else "ema"
-        return ddpm.draw_samples(self.config, state.modules[name].module, state, request)
+        return ddpm.draw_samples(self.config, ddpm.averaged(state, name), state, request)
 
     # training
 

@@ -101,4 +101,4 @@ class NonPrivate(Method):
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Images from the moving average of the weights."""
-        return ddpm.draw_samples(self.config, state.modules["ema"].module, state, request)
+        return ddpm.draw_samples(self.config, ddpm.averaged(state), state, request)

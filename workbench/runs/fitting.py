@@ -10,8 +10,9 @@ import torch
 
 from workbench import experiment
 from workbench.errors import WorkbenchError
+from workbench.files import erase
 from workbench.privacy.ledger import Ledger
-from workbench.runs.folder import RunFolder, erase
+from workbench.runs.folder import RunFolder
 from workbench.runs.heartbeat import Progress, StopSignal
 from workbench.runs.recorder import MetricsWriter, Previews, SpentEpsilon
 from workbench.runs.store import RunStore
@@ -77,10 +78,17 @@ class Fitting:
                 raise WorkbenchError("This run has spent privacy, and its checkpoint is gone. Clone it and train the clone.")
             return
         differences, _ = load_checkpoint(self.state, self.folder.checkpoint)
+        self._bring_ledger_up_to_state()
         if self.state.device.type == "cuda":
             differences.append("a GPU repeats no step bit for bit")
         if differences:
             self._draw_anew(charged, "; ".join(differences))
+
+    def _bring_ledger_up_to_state(self) -> None:
+        """Charge what the checkpoint has taken, should the ledger have been lost or rolled back since."""
+        for stage in self.stages:
+            if stage.spent != "free" and self.state.steps.get(stage.name, 0):
+                self.ledger.charge(self.id, stage.name, self.state.steps[stage.name])
 
     def _draw_anew(self, charged: dict[str, int], why: str) -> None:
         """Count the steps since the checkpoint a second time and give what follows a noise key of its own.

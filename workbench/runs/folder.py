@@ -1,11 +1,11 @@
 """The folder of a run: where each of its files lies, and how the plain ones are read."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
 
+from workbench.files import erase
 from workbench.home import home
 from workbench.runs.values import check_run_id
 
@@ -21,6 +21,7 @@ class RunFolder:
         self.metrics = self.path / "metrics.jsonl"
         self.log = self.path / "log.txt"
         self.checkpoint = self.path / "checkpoint.pt"
+        self.worker_lock = self.path / "worker.lock"
         self.model = self.path / "model.pt"
         self.private = self.path / "private.pt"
         self.previews = self.path / "previews"
@@ -38,9 +39,12 @@ class RunFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def erase_checkpoint(self) -> None:
-        """Overwrite and remove the checkpoint and any half-written one, and with them the noise key."""
-        for path in (self.checkpoint, self.checkpoint.with_name(self.checkpoint.name + ".partial")):
-            erase(path)
+        """Overwrite and remove the checkpoint and whatever a crash left of others, and with them the noise key.
+
+        The checkpoint goes last: as long as it is there, a crash on the way leaves a run that can go on.
+        """
+        for suffix in (".partial", ".previous", ""):
+            erase(self.checkpoint.with_name(self.checkpoint.name + suffix))
 
     def log_tail(self, lines: int = 20) -> str:
         """The last lines of the log; empty if there is none."""
@@ -63,24 +67,6 @@ class RunFolder:
         """The latest preview (a PNG of images, a CSV of table rows), or None."""
         found = sorted(self.previews.glob("latest.*"))
         return found[0] if found else None
-
-
-def erase(path: Path) -> None:
-    """Overwrite a file with zeros, flush them to the disk, and remove it; nothing happens if there is none."""
-    if not path.exists():
-        return
-    with path.open("r+b") as file:
-        file.write(bytes(path.stat().st_size))
-        file.flush()
-        os.fsync(file.fileno())
-    path.unlink()
-
-
-def write_text_atomically(path: Path, text: str) -> None:
-    """Write `text` so that a reader sees the old file or the new one."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    temporary.write_text(text)
-    os.replace(temporary, path)
 
 
 def _parsed(line: str) -> dict[str, Any] | None:

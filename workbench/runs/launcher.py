@@ -16,7 +16,7 @@ def start_worker(run_id: str, attempt: int) -> None:
     """Start the worker of `attempt` detached from everything, with the run's log as its only output, and record it."""
     with RunFolder(run_id).log.open("ab") as log:
         worker = subprocess.Popen(
-            [sys.executable, "-m", "workbench.runs.worker", run_id],
+            [sys.executable, "-m", "workbench.runs.worker", run_id, str(attempt)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -146,7 +146,7 @@ def wait(run_id: str, timeout_seconds: float | None = None, progress: Callable[[
 
 
 def clone(run_id: str, overrides: Mapping[str, Any] | None = None) -> Run:
-    """Launch a new run with the plan, dataset and device of another, `overrides` (dotted field names) replacing its values.
+    """Launch a new run with the plan, dataset and device of another, `overrides` (dotted field names) over those it was given.
 
     Changed values keep the target epsilon: the bound is calibrated anew. A seed is not copied.
     """
@@ -162,7 +162,7 @@ def clone(run_id: str, overrides: Mapping[str, Any] | None = None) -> Run:
             epsilon=plan.target_epsilon,
             delta=plan.delta,
             preset=plan.preset,
-            overrides=overrides,
+            overrides=plan.overrides | dict(overrides),
             target=plan.target,
         )
     return launch(plan, run.dataset, performance=PerformanceSettings.model_validate(run.performance), parent=run_id)

@@ -148,15 +148,20 @@ def _made_before(plan: Any, fingerprint: str, seed: int | None, used: set[str]) 
     """A run of the same plan, records and seed: a finished one, else one at work, else one to go on with; None if there is none."""
     from workbench.runs.store import RunStore
 
-    wanted = jsonable(plan)
-    found = RunStore().list(method=plan.method)
-    same = [run for run in found if (run.plan, run.fingerprint, run.seed) == (wanted, fingerprint, seed) and run.id not in used]
+    wanted = _what_is_run(plan)
+    found = [run for run in RunStore().list(method=plan.method) if (run.fingerprint, run.seed) == (fingerprint, seed)]
+    same = [run for run in found if run.id not in used and _what_is_run(type(plan).model_validate(run.plan)) == wanted]
     at_work = ("running", "starting", "queued")
     for states in (("done",), at_work, RESUMABLE):
         usable = [run for run in same if run.state in states]
         if usable:
             return usable[-1]
     return None
+
+
+def _what_is_run(plan: Any) -> Any:
+    """A plan without what only says how it was asked for."""
+    return plan.model_copy(update={"overrides": {}, "warnings": ()})
 
 
 def _part(progress: Callable[[float], None] | None, number: int, count: int) -> Callable[[float], None]:

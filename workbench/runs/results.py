@@ -11,9 +11,10 @@ import numpy as np
 
 from workbench.datasets.base import Records
 from workbench.errors import WorkbenchError, choose
+from workbench.files import write_text_atomically
 from workbench.methods.base import Method, SampleRequest
 from workbench.privacy.ledger import Ledger
-from workbench.runs.folder import RunFolder, write_text_atomically
+from workbench.runs.folder import RunFolder
 from workbench.runs.sample_files import read_records, write_records
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
@@ -108,6 +109,7 @@ def evaluate_run(
         seed=seed,
         progress=None if measured is None else lambda _metric, share: measured(share),
     )
+    results = [result.model_copy(update={"releasable": result.releasable and run.releasable}) for result in results]
     text = dumps({**request, "results": results}, indent=2)
     write_text_atomically(RunFolder(run_id).evaluation, text)
     return json.loads(text)
@@ -190,8 +192,12 @@ def _draw(run: Run, start: int, stop: int, progress: ProgressFunction | None) ->
         return _chunks(method, state, start, stop, "model", progress)
     ledger, entry = Ledger(), f"{run.id}-samples-{start}"
     ledger.open_run(entry, run.fingerprint, run.dataset, run.method, stages, run.delta, purpose="sampling")
+    before = {spending.stage: spending.charged for spending in ledger.spent(entry)}
     for stage in stages:
-        ledger.charge(entry, stage.name, stage.steps)
+        if before[stage.name]:  # a former attempt may have shown what it drew, with other randomness
+            ledger.charge_again(entry, stage.name, stage.steps)
+        else:
+            ledger.charge(entry, stage.name, stage.steps)
     drawn = method.sample(state, _request(method, state, start, stop, "model"))
     ledger.close_run(entry)
     _raise_bound(run, ledger)

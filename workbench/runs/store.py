@@ -9,9 +9,10 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
+from workbench.files import write_text_atomically
 from workbench.home import home
 from workbench.runs.database import connected, transaction, use_write_ahead_log, version_of
-from workbench.runs.folder import RunFolder, write_text_atomically
+from workbench.runs.folder import RunFolder
 from workbench.runs.identity import identity_of, is_alive, is_here
 from workbench.runs.values import ACTIVE, ProcessIdentity, Run, RunState, check_run_id
 from workbench.serialization import dumps
@@ -142,11 +143,13 @@ class RunStore:
         if run.state not in ("starting", "running", "cancelling") or not _is_lost(run, time.time()):
             return run
         state: RunState = "cancelled" if run.state == "cancelling" else "lost"
+        spent = spent_by(run)
         error = "The worker ended before it could write a last checkpoint; `resume` goes on from the one before."
         with transaction(self.path) as connection:
             now = self._read(connection, run.id)
             if (now.state, now.attempt, now.process) == (run.state, run.attempt, run.process):
-                self._update(connection, run.id, {"state": state, "error": error, "finished": now.heartbeat or time.time()})
+                ended = {"state": state, "error": error, "finished": now.heartbeat or time.time(), "epsilon_spent": spent}
+                self._update(connection, run.id, ended)
             return self._read(connection, run.id)
 
     def _read(self, connection: sqlite3.Connection, run_id: str) -> Run:
@@ -172,6 +175,16 @@ class RunStore:
             if version_of(connection) == 0:
                 connection.execute(SCHEMA)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def spent_by(run: Run) -> float:
+    """What the ledger says a run has spent, for a worker that ended without a word; never less than the worker said."""
+    from workbench.privacy.ledger import Ledger
+
+    try:
+        return max(run.epsilon_spent, Ledger().epsilon_spent(run.id, run.delta).epsilon)
+    except WorkbenchError:  # the worker ended before it opened its account, so it touched nothing
+        return run.epsilon_spent
 
 
 def _is_lost(run: Run, now: float) -> bool:

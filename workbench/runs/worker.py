@@ -1,25 +1,49 @@
-"""The process that trains one run: `python -m workbench.runs.worker RUN_ID`, started by `local.start`."""
+"""The process that trains one run: `python -m workbench.runs.worker RUN_ID ATTEMPT`, started by `local.start`."""
 
+import fcntl
 import os
 import signal
 import sys
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.runs.folder import RunFolder
 from workbench.runs.heartbeat import Heartbeat, Progress, StopSignal
 from workbench.runs.local import GRACE_SECONDS
-from workbench.runs.store import RunStore, current_process
+from workbench.runs.store import RunStore, current_process, spent_by
 from workbench.runs.values import Run
 
 
-def main(run_id: str) -> int:
-    """Take on the run, train it to its end, its cancellation or its failure, and record which; returns the exit code."""
+def main(run_id: str, attempt_number: int | None = None) -> int:
+    """Take on the run, train it to its end, its cancellation or its failure, and record which; returns the exit code.
+
+    `attempt_number` is the attempt this process was started for; one that comes too late for it touches nothing.
+    """
     stop = StopSignal()
     _listen(stop)
-    run = claim(run_id)
+    with alone(run_id):
+        return work(run_id, attempt_number, stop)
+
+
+@contextmanager
+def alone(run_id: str) -> Iterator[None]:
+    """Hold the run's lock file: two workers never share a checkpoint, whatever the registry believes."""
+    with RunFolder(run_id).worker_lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise WorkbenchError(f"Another process works on run {run_id}.") from None
+        yield
+
+
+def work(run_id: str, attempt_number: int | None, stop: StopSignal) -> int:
+    """What `main` does once it holds the run alone."""
+    run = claim(run_id, attempt_number)
     print(f"Run {run_id}, attempt {run.attempt}, process {os.getpid()}.", flush=True)
     progress = Progress(run.stage, run.step, run.epsilon_spent)
     with Heartbeat(run_id, run.attempt, progress, stop, GRACE_SECONDS):
@@ -30,10 +54,12 @@ def main(run_id: str) -> int:
     return int(outcome["state"] == "failed")
 
 
-def claim(run_id: str) -> Run:
-    """The run, now this process's; an error if another process works on it or it is over."""
+def claim(run_id: str, attempt_number: int | None = None) -> Run:
+    """The run, now this process's; an error if another process works on it, it is over, or this is not its attempt."""
     store, process = RunStore(), current_process()
     run = store.get(run_id)
+    if attempt_number not in (None, run.attempt):
+        raise WorkbenchError(f"Run {run_id} is at attempt {run.attempt}, and this process was started for attempt {attempt_number}.")
     if run.process is not None and run.process != process:
         raise WorkbenchError(f"Run {run_id} belongs to process {run.process.pid}.")
     return store.change(run_id, {"starting", "cancelling"}, "taken on", process=process, heartbeat=time.time())
@@ -48,7 +74,7 @@ def attempt(run: Run, progress: Progress, stop: StopSignal) -> dict[str, Any]:
     except Exception as error:
         traceback.print_exc()
         sentence = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
-        return {"state": "failed", "error": sentence}
+        return {"state": "failed", "error": sentence, "epsilon_spent": max(progress.epsilon_spent, spent_by(run))}
 
 
 def _listen(stop: StopSignal) -> None:
@@ -62,7 +88,7 @@ def _listen(stop: StopSignal) -> None:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(sys.argv[1]))
+        sys.exit(main(sys.argv[1], int(sys.argv[2])))
     except WorkbenchError as problem:
         print(problem, file=sys.stderr)
         sys.exit(2)

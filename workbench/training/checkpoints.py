@@ -1,12 +1,17 @@
 """Checkpoints that know where they were made: a resumed run repeats its steps bit for bit, or says that it cannot."""
 
+import hashlib
+import os
 import platform
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+import workbench
+from workbench.files import erase
 from workbench.training.state import PerformanceSettings, State, load_saved, save_atomically
 
 
@@ -18,15 +23,37 @@ def environment(performance: PerformanceSettings) -> dict[str, str]:
     """
     device = performance.torch_device()
     return {
+        "workbench": source_digest(),
         "torch": str(torch.__version__),
         "numpy": np.__version__,
         "machine": platform.machine(),
+        "processor": processor(),
         "CPU capability": torch.backends.cpu.get_cpu_capability(),
         "threads": str(torch.get_num_threads()),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "precision": performance.precision,
         "microbatch size": str(performance.microbatch_size),
     }
+
+
+@cache
+def source_digest() -> str:
+    """12 hex digits of the source that a step's result depends on: another version of it may round, split or draw differently."""
+    package = Path(workbench.__file__).parent
+    digest = hashlib.sha256()
+    for folder in ("training", "methods", "networks", "diffusion", "datasets"):
+        for path in sorted((package / folder).rglob("*.py")):
+            digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def processor() -> str:
+    """The processor's model, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor())
 
 
 def differences(saved: dict[str, str], now: dict[str, str]) -> list[str]:
@@ -36,8 +63,18 @@ def differences(saved: dict[str, str], now: dict[str, str]) -> list[str]:
 
 
 def save_checkpoint(state: State, path: Path, extra: dict[str, Any] | None = None) -> None:
-    """Write the whole state, noise key included, with its environment and `extra` (the event so far, say), atomically."""
+    """Write the whole state, noise key included, with its environment and `extra` (the event so far, say), atomically.
+
+    The checkpoint before it, which holds the key too, is overwritten once it is replaced.
+    """
+    previous = path.with_name(path.name + ".previous")
+    if previous.exists() and path.exists() and previous.samefile(path):
+        previous.unlink()  # a crash before the replacement left a second name of the checkpoint that still counts
+    erase(previous)
+    if path.exists():
+        os.link(path, previous)  # so that its blocks, which hold the key, can be overwritten once it is replaced
     save_atomically({"state": state.checkpoint(), "environment": environment(state.performance), "extra": extra or {}}, path)
+    erase(previous)
 
 
 def load_checkpoint(state: State, path: Path) -> tuple[list[str], dict[str, Any]]:
