@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,8 @@ MICROBATCH_SIZE = 128
 BASELINE = "not private"
 
 
-def main() -> None:
-    """Parse the command line; measure, print and write, or (in a process of its own) measure one cell."""
+def main(others: Callable[[], list[dict[str, Any]]] | None = None) -> None:
+    """Parse the command line; measure, print and write with the rows of `others`, or (in a process of its own) measure one cell."""
     parser = argparse.ArgumentParser(description="What a private step costs.")
     parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=list(NETWORKS))
     parser.add_argument("--noise-multiplicities", nargs="+", type=int, default=[1, 4, 8, 32])
@@ -39,8 +39,9 @@ def main() -> None:
     if options.cell:
         print(json.dumps(measure(json.loads(options.cell))))
         return
+    first = others() if others else []
     rows = [row for network in options.networks for k in options.noise_multiplicities for row in cell(network, k, options)]
-    options.out.write_text(json.dumps({"machine": machine(options), "rows": rows}, indent=1) + "\n")
+    options.out.write_text(json.dumps({"machine": machine(options), "rows": first + rows}, indent=1) + "\n")
     print(f"Written to {options.out}")
 
 
@@ -147,7 +148,7 @@ def machine(options: argparse.Namespace) -> dict[str, Any]:
         "processor": platform.processor() or platform.machine(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "threads": options.threads,
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "microbatch_size": MICROBATCH_SIZE,
         "load_average": os.getloadavg()[0],
     }

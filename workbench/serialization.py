@@ -26,8 +26,8 @@ def jsonable(value: Any) -> Any:
         return value.name
     if isinstance(value, Path):
         return str(value)
-    if hasattr(value, "tolist"):
-        return jsonable(value.tolist())
+    if callable(to_list := getattr(value, "tolist", None)):
+        return jsonable(to_list())
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return value
