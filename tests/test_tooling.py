@@ -198,3 +198,8 @@ def test_the_coverage_table_has_every_row_once_with_a_state() -> None:
 
 def test_the_changelog_starts_with_the_project_version() -> None:
     assert f"## {PROJECT['version']}" in read("CHANGELOG.md")
+
+
+def test_the_readme_shows_the_recipe_s_own_table() -> None:
+    table = (ROOT / "docs/results/digits.md").read_text()
+    assert f"<!-- digits:begin -->\n{table}<!-- digits:end -->" in (ROOT / "README.md").read_text()

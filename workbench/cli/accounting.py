@@ -1,5 +1,6 @@
 """Commands about privacy alone: claims and ledger."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,10 +14,16 @@ app = typer.Typer()
 
 
 @app.command()
-def claims(as_json: Json = False) -> None:
+def claims(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the document that docs/claims.md holds.")] = False,
+    as_json: Json = False,
+) -> None:
     """Show every method's claim at one stated setting, beside what is proved there and why."""
-    from workbench.privacy.claims import claims_table
+    from workbench.privacy.claims import claims_markdown, claims_table
 
+    if markdown:
+        print(claims_markdown(), end="")
+        return
     table = claims_table()
     if as_json:
         print_json(table)
@@ -31,21 +38,46 @@ def claims(as_json: Json = False) -> None:
 def ledger(
     budget: Annotated[float | None, typer.Option(help='Set the budget of --dataset to this epsilon ("inf" lifts it).')] = None,
     delta: Annotated[float | None, typer.Option(help="Delta of the total, or of the budget to set.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="A dataset's name or fingerprint; all of them by default.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="A dataset's name, path or fingerprint; all of them by default.")] = None,
+    runs: Annotated[list[str] | None, typer.Option("--run", metavar="RUN", help="Total of these runs alone; may be repeated.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what all runs on each dataset have spent together, finished or not, deleted or not."""
+    """Show what all runs on each dataset have spent together, finished or not, deleted or not.
+
+    Every run counts, those that only served to choose settings too.
+    """
     from workbench.privacy.ledger import Ledger
 
     book = Ledger()
-    entries = book.entries()
-    fingerprints = {entry.fingerprint: entry.dataset for entry in entries if dataset in (None, entry.dataset, entry.fingerprint)}
-    if dataset is not None and not fingerprints:
-        raise WorkbenchError(f"No run in the ledger is on {dataset!r}. `workbench ledger` lists the datasets.")
+    fingerprints = _datasets(book, dataset)
     if budget is not None:
         _set_budget(book, fingerprints, budget, delta)
-    rows = [_account(book, fingerprint, name, delta) for fingerprint, name in fingerprints.items()]
+    chosen = _runs_by_dataset(book, fingerprints, runs)
+    rows = [_account(book, fingerprint, fingerprints[fingerprint], delta, only) for fingerprint, only in chosen.items()]
     print_json(rows) if as_json else _print_accounts(rows)
+
+
+def _datasets(book: Any, dataset: str | None) -> dict[str, str]:
+    """Fingerprint and name of the datasets asked for; one without a run is read for its fingerprint, so that it can have a budget."""
+    wanted = None if dataset is None else {dataset, str(Path(dataset).resolve())}
+    found = {entry.fingerprint: entry.dataset for entry in book.entries() if wanted is None or wanted & {entry.dataset, entry.fingerprint}}
+    if found or dataset is None:
+        return found
+    from workbench import datasets
+
+    if dataset not in datasets.DATASETS and not datasets.is_path(dataset):
+        raise WorkbenchError(f"No run in the ledger is on {dataset!r}. `workbench ledger` lists the datasets that have runs.")
+    return {datasets.load(dataset).fingerprint: dataset}
+
+
+def _runs_by_dataset(book: Any, fingerprints: dict[str, str], runs: list[str] | None) -> dict[str, list[str] | None]:
+    """The chosen runs of every dataset that has one of them; None for all runs."""
+    if not runs:
+        return dict.fromkeys(fingerprints)
+    known = {fingerprint: [entry.run_id for entry in book.entries(fingerprint)] for fingerprint in fingerprints}
+    if unknown := set(runs).difference(*known.values()):
+        raise WorkbenchError(f"Expected runs of the ledger, got {', '.join(sorted(unknown))}. `workbench ledger` lists them.")
+    return {fingerprint: mine for fingerprint, ids in known.items() if (mine := [run for run in ids if run in runs])}
 
 
 def _in_words(value: PrivacyValue) -> str:
@@ -59,8 +91,8 @@ def _set_budget(book: Any, fingerprints: dict[str, str], epsilon: float, delta: 
     book.set_budget(next(iter(fingerprints)), epsilon, delta)
 
 
-def _account(book: Any, fingerprint: str, name: str, delta: float | None) -> dict[str, Any]:
-    """One dataset: its total under the zero-out relation, its budget, its runs with what each spent alone."""
+def _account(book: Any, fingerprint: str, name: str, delta: float | None, only: list[str] | None) -> dict[str, Any]:
+    """One dataset: the total of all its runs or of `only` some, under the zero-out relation, its budget, and each run alone."""
     runs = [
         {
             "run": entry.run_id,
@@ -72,9 +104,13 @@ def _account(book: Any, fingerprint: str, name: str, delta: float | None) -> dic
             "stages": [{"stage": stage.stage, "planned": stage.steps, "spent": stage.count} for stage in entry.stages],
         }
         for entry in book.entries(fingerprint)
+        if only is None or entry.run_id in only
     ]
-    total = book.total(fingerprint, delta=delta)
-    return {"dataset": name, "fingerprint": fingerprint, "total": total, "budget": book.budget(fingerprint), "runs": runs}
+    budget = book.budget(fingerprint)
+    if not runs and budget is None and delta is None:
+        raise WorkbenchError(f"No run in the ledger is on {name!r}, and it has no budget. --budget and --delta set one.")
+    total = book.total(fingerprint, only, delta)
+    return {"dataset": name, "fingerprint": fingerprint, "total": total, "budget": budget, "runs": runs}
 
 
 def _print_accounts(accounts: list[dict[str, Any]]) -> None:

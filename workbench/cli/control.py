@@ -56,7 +56,10 @@ def runs(
         }
         for run in found
     ]
-    print_table(rows, "No runs yet. `workbench train dp-merf --dataset digits --epsilon 10 --wait` makes one in seconds.")
+    if state is not None or method is not None:
+        print_table(rows, "No run fits. `workbench runs` lists all.")
+    else:
+        print_table(rows, "No runs yet. `workbench train dp-merf --dataset digits --epsilon 10 --wait` makes one in seconds.")
 
 
 @app.command()

@@ -43,7 +43,7 @@ def parse_settings(settings: list[str] | None) -> dict[str, Any]:
 def parse_shape(text: str) -> tuple[int, ...]:
     """`C,H,W` as three positive integers."""
     parts = text.split(",")
-    if len(parts) != 3 or not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+    if len(parts) != 3 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
         raise WorkbenchError(f"Expected a shape C,H,W of three positive integers, got {text!r}.")
     return tuple(int(part) for part in parts)
 

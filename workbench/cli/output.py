@@ -71,8 +71,14 @@ def progress_bar(title: str) -> Iterator[Callable[[float], None]]:
     """A bar on stderr, moved by a share from 0 to 1."""
     from tqdm import tqdm
 
-    with tqdm(total=100, desc=title, file=sys.stderr, bar_format="{desc} {percentage:3.0f}% |{bar}| {elapsed}<{remaining}") as bar:
+    shape = "{desc} {percentage:3.0f}% |{bar}| {elapsed}<{remaining}"
+    with tqdm(total=100, desc=title, file=sys.stderr, bar_format=shape, **bar_pace()) as bar:
         yield lambda share: _move(bar, round(100 * share))
+
+
+def bar_pace() -> dict[str, float]:
+    """How often a bar is drawn: tqdm's own pace on a terminal, one line every half minute where stderr is a file or a pipe."""
+    return {} if sys.stderr.isatty() else {"delay": 30.0, "mininterval": 30.0, "maxinterval": 60.0}
 
 
 def _move(bar: Any, position: int) -> None:

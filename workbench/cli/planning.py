@@ -19,7 +19,7 @@ from workbench.cli.options import (
     parse_performance,
     parse_settings,
 )
-from workbench.cli.output import describe_value, print_fields, print_json, print_table
+from workbench.cli.output import bar_pace, describe_value, print_fields, print_json, print_table
 from workbench.runs.values import Run
 from workbench.serialization import dumps, jsonable
 
@@ -158,13 +158,14 @@ def watch(run: Run) -> Run:
 
     from workbench.runs import local
 
-    with tqdm(total=run.steps, file=sys.stderr, unit="step", mininterval=1.0) as bar:
+    with tqdm(total=run.steps, file=sys.stderr, unit="step", **{"mininterval": 1.0, **bar_pace()}) as bar:
 
         def show(now: Run) -> None:
             bar.set_description_str(f"{now.state} {now.stage}".strip(), refresh=False)
             bar.set_postfix_str(f"epsilon {now.epsilon_spent:.3g}", refresh=False)
             bar.update(max(0, now.step - bar.n))
-            bar.refresh()
+            if sys.stderr.isatty():
+                bar.refresh()
 
         try:
             return local.wait(run.id, progress=show)

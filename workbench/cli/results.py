@@ -1,5 +1,6 @@
 """Commands about a finished run's samples: sample, evaluate, neighbours; and reproduce, which does it all from a recipe."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -132,3 +133,5 @@ def check_target(path: Path, suffix: str) -> None:
         raise WorkbenchError(f"Expected a file in a folder that exists, got {path}.")
     if path.is_dir():
         raise WorkbenchError(f"Expected a file, got the folder {path}.")
+    if not os.access(path.parent, os.W_OK):
+        raise WorkbenchError(f"Expected a file in a folder that can be written, got {path}.")

@@ -55,7 +55,7 @@ def register(
     loaded: "Dataset | None" = None,
 ) -> Run:
     """The checks of `launch` and the queued run, without its process."""
-    from workbench import experiment
+    from workbench import datasets, experiment
     from workbench.training.state import PerformanceSettings
 
     performance = performance or PerformanceSettings()
@@ -65,7 +65,7 @@ def register(
     if loaded.facts != plan.facts:
         raise WorkbenchError(f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {dataset}. Plan again.")
     steps = sum(stage.steps for stage in plan.build().stages(plan.facts))
-    place = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
+    place = str(Path(dataset).resolve()) if datasets.is_path(dataset) else dataset
     return RunStore().create(plan, place, loaded.fingerprint, performance, seed=seed, steps=steps, example=example, parent=parent)
 
 

@@ -77,20 +77,21 @@ def draw(lines: Sequence[Line], path: Path, title: str, measure: str = MEASURE) 
             )
     finite = [line.bound for line in lines if math.isfinite(line.bound)]
     right = 3.0 * max(finite, default=10.0)  # where lines without a bound stand
-    for (method, marker), color in zip(_markers(lines).items(), COLOURS, strict=False):
-        points = [
-            (line.bound if math.isfinite(line.bound) else right, value) for line in lines if line.method == method for value in line.values
-        ]
-        axes.scatter(*zip(*points, strict=True), marker=marker, s=36, color=color, alpha=0.8, label=method)
+    for number, (method, marker) in enumerate(_markers(lines).items()):
+        aside = 1.0 + 0.06 * (number - 1)  # so that methods at one bound stand side by side
+        at = [(aside * (line.bound if math.isfinite(line.bound) else right), line) for line in lines if line.method == method]
+        points = [(place, value) for place, line in at for value in line.values]
+        axes.scatter(*zip(*points, strict=True), marker=marker, s=36, color=COLOURS[number % len(COLOURS)], alpha=0.8, label=method)
     ticks = [*sorted({round(bound, 2) for bound in finite}), right]
     axes.set_xscale("log")
     axes.set_xticks(ticks, [*(f"{tick:g}" for tick in ticks[:-1]), "no bound"], minor=False)
     axes.xaxis.set_minor_locator(_no_ticks())
+    axes.set_xlim(0.6 * min(finite, default=right), 1.8 * right)
     axes.set_xlabel("proved bound on epsilon")
     axes.set_ylabel(measure.replace("_", " "))
     axes.set_title(title)
     axes.grid(axis="y", alpha=0.3)
-    axes.legend(fontsize=8, loc="lower right")
+    figure.legend(fontsize=8, loc="outside lower center", ncols=3)
     figure.savefig(path)
 
 
@@ -120,7 +121,7 @@ def _epsilon(value: float) -> str:
 def _spread(values: Sequence[float]) -> str:
     if not values:
         return "not defined"
-    deviation = f" ± {statistics.stdev(values):.3f}" if len(values) > 1 else ""
+    deviation = f" ± {statistics.stdev(values):.3f}" if len(set(values)) > 1 else ""  # a value that no seed enters has no spread
     return f"{statistics.fmean(values):.3f}{deviation}"
 
 

@@ -88,17 +88,19 @@ def evaluate_run(
 ) -> dict[str, Any]:
     """Every metric (or those named) of a finished run, as plain JSON values: `run`, `num_samples`, `seed`, `metrics`, `results`.
 
-    Kept in evaluation.json, and measured again only if the request differs. Metrics against private records may not leave
-    the room: each result says so in `releasable`.
+    Kept in evaluation.json, and measured again only if the request differs; a complete evaluation answers for its parts and
+    gives way to no part. Metrics against private records may not leave the room: each result says so in `releasable`.
     """
     from workbench import evaluation, experiment
 
+    for name in metrics or ():
+        choose(name, evaluation.METRICS, "metric")
     run = _finished(run_id)
     count = default_num_samples(run) if num_samples is None else num_samples
     request = {"run": run_id, "num_samples": count, "seed": seed, "metrics": None if metrics is None else list(metrics)}
     kept = kept_evaluation(run_id)
-    if kept is not None and all(kept[name] == value for name, value in request.items()):
-        return kept
+    if kept is not None and _covers(kept, request):
+        return {**request, "results": [result for result in kept["results"] if metrics is None or result["name"] in metrics]}
     measured = _part(progress, 0.5, 1.0)
     results = evaluation.evaluate(
         sample_run(run_id, count, _part(progress, 0.0, 0.3)),
@@ -111,8 +113,15 @@ def evaluate_run(
     )
     results = [result.model_copy(update={"releasable": result.releasable and run.releasable}) for result in results]
     text = dumps({**request, "results": results}, indent=2)
-    write_text_atomically(RunFolder(run_id).evaluation, text)
+    if kept is None or metrics is None or kept["metrics"] is not None:
+        write_text_atomically(RunFolder(run_id).evaluation, text)
     return json.loads(text)
+
+
+def _covers(kept: dict[str, Any], request: dict[str, Any]) -> bool:
+    """Whether a kept evaluation answers a request: of the same samples and seed, and complete or of the same metrics."""
+    same = all(kept[name] == request[name] for name in ("num_samples", "seed"))
+    return same and kept["metrics"] in (None, request["metrics"])
 
 
 def kept_evaluation(run_id: str) -> dict[str, Any] | None:

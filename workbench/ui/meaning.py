@@ -23,7 +23,7 @@ def meaning_section(plan: Plan, prefix: str) -> None:
     if not plan.bound.is_finite:
         st.caption("An infinite epsilon limits no attack: whoever sees the result may become certain that a record was in the data.")
         return
-    left, right = st.columns([3, 2])
+    left, right = st.columns(2)
     curves = tradeoff_frame(dumps(plan))
     with left:
         st.markdown("**The best membership attack that anyone can run**")

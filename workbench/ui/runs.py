@@ -45,6 +45,8 @@ def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None
     if asked in known and (launched or widget not in st.session_state):
         st.session_state[widget] = asked
     newest = next(iter(known))
+    if asked and asked not in known:
+        st.warning(f"Unknown run {asked!r}: it may have been deleted. The newest is shown.")
     picked = st.selectbox(
         "Run",
         list(known),

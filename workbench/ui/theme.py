@@ -60,13 +60,14 @@ _STYLE = """
   [data-testid="stMetricLabel"] p { color: #46545c; }
   [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: #46545c; opacity: 1; }
   [data-testid="stImageCaption"] { color: #46545c; opacity: 1; }
+  .stMarkdownBadge { white-space: normal !important; }
   [data-testid="stImage"] img { image-rendering: pixelated; border: 1px solid #ffffff; }
 </style>
 """
 
 
 def apply_style() -> None:
-    """Contrast of muted text at 4.5 to 1 or better, and hard pixel edges for small images."""
+    """Contrast of muted text at 4.5 to 1 or better, badges whole in narrow columns, and hard pixel edges for small images."""
     st.html(_STYLE)
 
 

@@ -28,7 +28,7 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
     """The chart with its two choices (measure; which epsilon the own runs stand at), its table, and what is not on it."""
     mine = [run for run in runs if run.dataset == dataset and run.state == "done"]
     names = measure_names(facts, dataset)
-    left, right = st.columns(2)
+    left, right = st.columns([2, 3])
     preferred = PREFERRED if load_published(dataset).empty else PREFERRED_WHERE_PUBLISHED
     default = names.index(preferred) if preferred in names else 0
     measure = left.selectbox("Measure", names, default, key=f"{prefix}measure", bind="query-params", format_func=measure_title)

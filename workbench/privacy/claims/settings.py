@@ -100,6 +100,16 @@ RANDOMISED_INDEX = (
     "The randomised response of a record is another record, verbatim. "
     "A data set without that record cannot produce it, so the triples have no finite epsilon; none is known for a network trained on them."
 )
+RANDOMISED_INDEX_AND_PAC = (
+    "The randomised response of a record is another record, verbatim, so the triples have no finite epsilon and none is known for a "
+    "network trained on them. "
+    "The PAC noise bounds a mutual information, which is no epsilon, and only if the data are drawn anew for every output, which one "
+    "trained model is not."
+)
+PRIVATE_THRESHOLD = (
+    "Line 5 of the algorithm takes the clipping threshold from the private batch, so the scale of the noise depends on the records. "
+    "Nothing bounds what that scale tells."
+)
 TEACHER = (
     "The teacher and the discriminator are trained on all private records and enter every gradient, so clipping one term bounds little. "
     "The chain rule of equation 17 multiplies the clipped part by a factor that depends on the private record and has no bound."

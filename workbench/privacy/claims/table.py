@@ -1,6 +1,6 @@
 """Every method's claim at one stated setting, beside what is proved there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,7 +11,7 @@ from workbench.privacy.claims import formulas
 from workbench.privacy.claims.settings import (
     NO_FORMULA,
     PER_INSTANCE,
-    RANDOMISED_INDEX,
+    PRIVATE_THRESHOLD,
     TEACHER,
     TwoPhases,
     dp_sgd_stage,
@@ -29,6 +29,8 @@ DP_SGD_REASON = (
     "Gradients are clipped per record and summed over Poisson batches with Gaussian noise. The accountants bound this mechanism."
 )
 SAD = {"vector_length": 1_620_000, "batch_size": 64, "steps": 1000, "noise_multiplier": 3.4e5}
+SAD_TEXT = "s=1.62e6 parameters, B=64, N=1000, T=500, noise multiplier 3.4e5 (noise of 340000 C in every coordinate)"
+SOUND_SAD = {"vector_length": 1_620_000, "batch_size": 4000, "steps": 4500, "noise_multiplier": 2.487, "per_record": True}
 CHU_STEPS = 93_800
 DPDM_SOURCE = "Dockhorn et al. 2023 (DPDM)"
 
@@ -198,30 +200,37 @@ def chu_batch() -> Stage:
     return gaussian_stage(174.0 / (2 * 64), CHU_STEPS)
 
 
-def sad_claim(title: str, stages: Callable[[], list[Stage]], reason: str) -> Claim:
+def chu_private_threshold() -> Stage:
+    """The clipping threshold from the private batch, as line 5 of Algorithm 1 has it."""
+    return unproved_stage(PRIVATE_THRESHOLD)
+
+
+def sad_claim(
+    title: str, stages: Callable[[], list[Stage]], reason: str, setting: str = SAD_TEXT, numbers: Mapping[str, float | bool] = SAD
+) -> Claim:
     """An entry for one reading of DP-SAD at the size of the 1.62 million parameter network."""
     return Claim(
         title,
         "min over a > 1 of 2 C^2 s B N a/sigma^2 + log((a-1)/a) - (log delta + log a)/(a-1)",
-        "s=1.62e6 parameters, B=64, N=1000, T=500, noise multiplier 3.4e5 (noise of 340000 C in every coordinate)",
+        setting,
         formulas.dp_sad,
-        lambda: {**SAD, "delta": DELTA},
+        lambda: {**numbers, "delta": DELTA},
         stages,
         reason,
         "Liu et al. 2024 (DP-SAD), Theorem 4",
     )
 
 
-def response_claim(title: str, source: str) -> Claim:
-    """An entry for randomised response over 64 candidate records."""
+def response_claim(title: str, reason: str, source: str, beside: str = "") -> Claim:
+    """An entry for randomised response over 64 candidate records; `beside`: what else the paper claims."""
     return Claim(
         title,
-        "epsilon of randomised response that keeps the true index with probability e^eps/(e^eps + k - 1)",
+        f"epsilon of randomised response that keeps the true index with probability e^eps/(e^eps + k - 1){beside}",
         f"epsilon 10, k=64 candidates (the true index is kept with probability {formulas.keep_probability(10.0, 64):.4f})",
         formulas.randomized_response,
         lambda: {"epsilon": 10.0, "source": source},
-        lambda: [unproved_stage(RANDOMISED_INDEX, refuted=True)],
-        RANDOMISED_INDEX,
+        lambda: [unproved_stage(reason, refuted=True)],
+        reason,
         source,
     )
 
@@ -243,6 +252,11 @@ def embedding_claim(title: str, formula: Callable[..., PrivacyValue], noise_mult
 def sad_teacher() -> list[Stage]:
     """The paper's mode as a whole."""
     return [unproved_stage(TEACHER)]
+
+
+def sad_sound() -> list[Stage]:
+    """A public teacher, a discriminator that sees generated images alone, and the student's gradients clipped per record."""
+    return [dp_sgd_stage(SOUND_SAD["noise_multiplier"], SOUND_SAD["batch_size"] / 60_000, int(SOUND_SAD["steps"]))]
 
 
 def ddm_claim() -> Claim:
