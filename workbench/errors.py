@@ -14,6 +14,10 @@ class RefusedError(WorkbenchError):
     """The theory does not allow a number here; the message is the reason."""
 
 
+class BudgetWarning(UserWarning):
+    """A launch may exceed the budget that was set for its dataset."""
+
+
 def choose(name: str, choices: Mapping[str, T], what: str) -> T:
     """Look `name` up in a registry; an unknown name lists the choices."""
     if name not in choices:

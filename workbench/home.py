@@ -4,11 +4,16 @@ import os
 import secrets
 from pathlib import Path
 
+from workbench.errors import WorkbenchError
+
 
 def home() -> Path:
     """The folder of runs and ledgers: `WORKBENCH_HOME`, or `.dp-diffusion-workbench` in the user's home."""
     folder = Path(os.environ.get("WORKBENCH_HOME") or Path.home() / ".dp-diffusion-workbench")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise WorkbenchError(f"Expected a folder, or room for one, at {folder}, got a file. Set WORKBENCH_HOME to another place.") from None
     return folder
 
 

@@ -201,6 +201,10 @@ def test_the_address_carries_the_run(open_page: OpenPage, home_with_runs: object
     assert f"{page}_run" not in app.query_params
 
 
+def test_an_unknown_run_in_the_address_is_said(open_page: OpenPage, home_with_runs: object) -> None:
+    assert "Unknown run 'zzzzzzzz'" in text_of(open_page("gallery", gallery_run="zzzzzzzz"))
+
+
 def test_a_verdict_is_kept_with_its_note_and_can_be_undone(open_page: OpenPage) -> None:
     app = open_page("gallery")
     run = RunStore().list()[0].id

@@ -14,13 +14,22 @@ from workbench.errors import RefusedError, WorkbenchError
 from workbench.privacy.accountants import accountant_values, epsilon_poisson_gaussian, event_bound, proved_bound, shared_relation
 from workbench.privacy.accountants.mechanisms import ExactGaussian, FixedBatchGaussian, SampledGaussian, mechanisms
 from workbench.privacy.accountants.pld import distribution
+from workbench.privacy.accountants.prv import prv_bracket
 from workbench.privacy.claims import TwoPhases
 from workbench.privacy.events import FixedBatchGaussianDpEvent, RealisedBatchSizeDpEvent, ReplaceOneGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.gaussian import gdp_epsilon
 from workbench.privacy.stages import Stage
 
-# sigma: (Opacus RDP, dp-accounting PLD 1e-4) at q = .01, 10 000 steps, delta 1e-5
-GOLDEN = {0.8: (10.9354, 10.0537), 1.0: (6.712738, 6.187745), 2.0: (2.3529, 2.1628), 4.0: (1.0355, 0.9470), 10.0: (0.3771, 0.3425)}
+# sigma: (Opacus RDP, Opacus GDP, dp-accounting PLD 1e-4, Opacus PRV upper) at q = .01, 10 000 steps, delta 1e-5
+GOLDEN = {
+    0.6: (25.1436, 23.4331, 23.0176, 23.0287),
+    0.8: (10.9354, 9.6409, 10.0537, 10.0641),
+    1.0: (6.712738, 6.007077, 6.187745, 6.198044),
+    1.5: (3.4594, 3.1376, 3.1856, 3.1958),
+    2.0: (2.3529, 2.1405, 2.1628, 2.1728),
+    4.0: (1.0355, 0.9424, 0.9470, 0.9569),
+    10.0: (0.3771, 0.3416, 0.3425, 0.3522),
+}
 
 
 def poisson_stage(sigma: float, q: float, steps: int, name: str = "DP-SGD") -> Stage:
@@ -29,11 +38,19 @@ def poisson_stage(sigma: float, q: float, steps: int, name: str = "DP-SGD") -> S
 
 @pytest.mark.parametrize("sigma", GOLDEN)
 def test_golden_table(sigma: float) -> None:
-    rdp, pld = GOLDEN[sigma]
+    rdp, gdp, pld, _ = GOLDEN[sigma]
     values = epsilon_poisson_gaussian(sigma, 0.01, 10_000, 1e-5)
     assert values["pld"] == pytest.approx(pld, abs=1.5e-4)
     assert values["rdp"] == pytest.approx(rdp, rel=2e-3)
+    assert values["gdp"] == pytest.approx(gdp, abs=1e-4)
     assert values["bound"] == min(values["pld"], values["rdp"])
+
+
+@pytest.mark.parametrize("sigma", [1.0, 2.0, 10.0])
+def test_golden_brackets(sigma: float) -> None:
+    bracket = prv_bracket(sigma, 0.01, 10_000, 1e-5)
+    assert bracket.upper == pytest.approx(GOLDEN[sigma][3], abs=1e-3)
+    assert bracket.lower <= epsilon_poisson_gaussian(sigma, 0.01, 10_000, 1e-5)["bound"] <= bracket.upper
 
 
 def test_zero_noise_zero_steps_and_zero_rate() -> None:
@@ -79,10 +96,12 @@ def test_wrong_input_is_refused(sigma: float, q: float, steps: int, delta: float
 
 
 def test_changing_noise_counts_every_step() -> None:
-    """A strong first part is not forgotten when a weak one follows."""
-    strong = poisson_stage(1.0, 0.01, 1000, "strong")
-    both = [strong, poisson_stage(5.0, 0.01, 1, "weak")]
-    assert proved_bound(both, 1e-5).epsilon >= proved_bound([strong], 1e-5).epsilon
+    """A strong first part is not forgotten when a weak one follows, as it is where only the last entry of a history is read."""
+    strong, weak = poisson_stage(1.0, 0.01, 10_000, "strong"), poisson_stage(5.0, 0.01, 1, "weak")
+    assert proved_bound([weak], 1e-5).epsilon < 0.01
+    assert 6.187 < proved_bound([strong, weak], 1e-5).epsilon == pytest.approx(6.187745, abs=1e-3)
+    values = accountant_values([strong, weak], 1e-5)
+    assert values["gdp"] == pytest.approx(6.007077, abs=1e-3)
 
 
 @given(st.floats(0.5, 8), st.floats(1e-4, 0.2), st.integers(1, 3000), st.sampled_from([1e-3, 1e-5, 1e-8]))
@@ -100,6 +119,17 @@ def test_monotone(sigma: float, q: float, steps: int, delta: float) -> None:
             if isinstance(worse[name], float) and isinstance(base[name], float):
                 assert worse[name] >= base[name] * (1 - 1e-6) - 1e-9, name
     assert base["bound"] <= min(base["rdp"], base["pld"] if isinstance(base["pld"], float) else math.inf)
+
+
+@given(st.floats(0.6, 6), st.floats(1e-3, 0.3), st.integers(1, 500), st.sampled_from([1e-3, 1e-6]))
+@settings(max_examples=8, deadline=None)
+def test_a_lower_bound_never_exceeds_the_bound(sigma: float, q: float, steps: int, delta: float) -> None:
+    """Optimistic distribution <= bound <= the same steps without sampling."""
+    optimistic = library.from_gaussian_mechanism(sigma, sampling_prob=q, value_discretization_interval=1e-4, pessimistic_estimate=False)
+    lower = optimistic.self_compose(steps).get_epsilon_for_delta(delta)
+    bound = epsilon_poisson_gaussian(sigma, q, steps, delta)["bound"]
+    assert lower <= bound + 1e-9
+    assert bound <= gdp_epsilon(math.sqrt(steps) / sigma, delta) + 2e-3
 
 
 @given(st.floats(0.6, 5), st.floats(1e-3, 0.3), st.integers(1, 500))

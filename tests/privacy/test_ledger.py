@@ -10,10 +10,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from dp_accounting import GaussianDpEvent, NonPrivateDpEvent, PoissonSampledDpEvent
+from dp_accounting import GaussianDpEvent, NonPrivateDpEvent, PoissonSampledDpEvent, UnsupportedDpEvent
 
 from workbench.errors import WorkbenchError
 from workbench.privacy.accountants import proved_bound
+from workbench.privacy.claims import TwoPhases
 from workbench.privacy.events import ReplaceOneGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.gaussian import gdp_epsilon
 from workbench.privacy.ledger import Ledger
@@ -143,6 +144,38 @@ def test_a_replace_one_release_enters_the_total_by_its_zero_out_form(ledger: Led
     ledger.charge("merf", "embedding", 1)
     assert ledger.epsilon_spent("merf", DELTA).neighboring_relation == "REPLACE_ONE"
     assert ledger.total("data", ["merf"]).epsilon == pytest.approx(gdp_epsilon(0.1, DELTA))
+
+
+def test_both_phases_of_dp_promise_enter_the_total_as_they_are(ledger: Ledger) -> None:
+    stages = TwoPhases(noise_multiplier=7.0).renoised_stages()
+    ledger.open_run("promise", "mnist", "mnist", "dp-promise", stages, DELTA)
+    for stage in stages:
+        ledger.charge("promise", stage.name, stage.steps)
+    total = ledger.total("mnist")
+    assert total.epsilon == pytest.approx(1.0124, abs=5e-5)
+    assert (total.neighboring_relation, total.status) == ("REPLACE_SPECIAL", "proved")
+    ledger.open_run("merf", "mnist", "mnist", "dp-merf", [Stage("embedding", ReplaceOneGaussianDpEvent(5.0), "once")], DELTA)
+    ledger.charge("merf", "embedding", 1)
+    both = [*stages, Stage("embedding", GaussianDpEvent(10.0), "once")]
+    assert ledger.total("mnist").epsilon == pytest.approx(proved_bound(both, DELTA).epsilon, rel=1e-6)
+    assert ledger.total("mnist", ["promise"]).epsilon == pytest.approx(total.epsilon)
+
+
+def test_an_unsupported_event_makes_the_total_infinite_by_name(ledger: Ledger) -> None:
+    ledger.open_run("odd", "data", "digits", "new", [Stage("unheard of", UnsupportedDpEvent(), "once")], DELTA)
+    ledger.charge("odd", "unheard of", 1)
+    total = ledger.total("data")
+    assert (total.epsilon, total.status, total.neighboring_relation) == (math.inf, "not_proved", "REPLACE_SPECIAL")
+    assert "'unheard of'" in total.reason
+    assert "run odd" in total.reason
+
+
+def test_runs_that_choose_settings_count_like_any_other(ledger: Ledger) -> None:
+    for run_id, purpose in (("a", "training"), ("b", "tuning")):
+        ledger.open_run(run_id, "other", "digits", "dpdm", [DPSGD], DELTA, purpose=purpose)  # pyright: ignore[reportArgumentType]
+        ledger.charge(run_id, "train", 100)
+    assert ledger.total("other", ["b"]) == ledger.total("other", ["a"])
+    assert ledger.total("other").epsilon > ledger.total("other", ["a"]).epsilon
 
 
 def test_a_refuted_release_makes_the_total_infinite_with_its_own_reason(ledger: Ledger) -> None:

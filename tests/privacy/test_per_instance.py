@@ -3,6 +3,7 @@
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from workbench.errors import WorkbenchError
 from workbench.privacy import per_instance
 from workbench.privacy.discrete_chain import DiscreteChain, ReverseStep, kl_columns, reverse_columns, softmax
-from workbench.privacy.per_instance_exact import exact_leakage
+from workbench.privacy.per_instance_exact import exact_leakage, state_table
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors_audit.json").read_text())
 SMALL = VECTORS["small_chain"]
@@ -41,6 +42,8 @@ def test_kappa_j(epsilon: float, expected: float, simple: float) -> None:
 def test_kappa_j_to_the_printed_digits() -> None:
     values = [per_instance.kappa_j(epsilon) for epsilon in (0.1, 0.5, 1, 2, 4, 8)]
     assert [float(f"{value:.4g}") for value in values] == [2.625, 0.6227, 0.3673, 0.2292, 0.1445, 0.08744]
+    simple = [value for _, _, value in VECTORS["kappa_j"]]
+    assert [float(f"{value:.4g}") for value in simple] == [105.1, 5.083, 1.582, 0.5783, 0.2547, 0.1250]
 
 
 def test_exact_chain_agrees_with_brute_force(chain: DiscreteChain) -> None:
@@ -134,7 +137,14 @@ def test_conversions_and_their_vacuity() -> None:
 
 
 def test_the_exact_joint_reversal_shows_a_unique_record() -> None:
-    assert per_instance.appearance_probability(21) == pytest.approx(1 / 21)
+    """Reversing all columns at once from uniform states: delta of a unique record is 1/(s+1) however large epsilon is."""
+    generator = np.random.default_rng(0)
+    records = np.concatenate([generator.integers(0, 2, (20, 4)), [[2, 2, 2, 2]]])
+    chain = DiscreteChain.of(records, [3] * 4, np.linspace(1, 1e-4, 12))
+    states = state_table(chain)
+    shown = softmax(chain.scores(states, chain.timesteps)).mean(axis=0)[-1]  # P(v*); it is 0 without the record
+    assert shown == pytest.approx(1 / 21, rel=1e-3)
+    assert per_instance.appearance_probability(21) == pytest.approx(shown, rel=1e-3)
     assert per_instance.appearance_probability(21, 10) == pytest.approx(1 - (20 / 21) ** 10)
 
 
@@ -186,10 +196,13 @@ def test_exact_values_are_refused_for_large_tables() -> None:
 
 
 @pytest.mark.slow
-def test_speed_at_the_stated_size() -> None:
+def test_speed_at_the_stated_size(figures: dict[str, Any]) -> None:
     records = (np.random.default_rng(0).random((1000, 10)) ** 2 * 5).astype(np.int64)
     start = time.perf_counter()
     leakage = per_instance.monte_carlo_leakage(records, np.full(10, 5), linear_alphas_cumprod(100), num_draws=200)
     seconds = time.perf_counter() - start
-    print(f"{seconds:.1f} s, median relative standard error {np.median(leakage.standard_error / leakage.total):.2f}")
+    relative = leakage.standard_error / leakage.total
+    print(f"{seconds:.1f} s, median relative standard error {np.median(relative):.2f}")
+    figures |= {"seconds": seconds, "median relative standard error of a record": float(np.median(relative))}
+    figures |= {"smallest": float(relative.min()), "largest": float(relative.max())}
     assert seconds < 30

@@ -49,8 +49,8 @@ def lower_bound(realised: bool, trials: int, generator: np.random.Generator) -> 
     members, others = (scores(present, realised, CALIBRATION, generator) for present in (True, False))
     levels = np.quantile(others, 1 - np.geomspace(5e-4, 0.3, 60))
     threshold = max(levels, key=lambda level: ratio((members > level).mean(), (others > level).mean(), CALIBRATION))
-    rates = [(scores(present, realised, trials, generator) > threshold).mean() for present in (True, False)]
-    return ratio(*rates, trials)
+    true_rate, false_rate = ((scores(present, realised, trials, generator) > threshold).mean() for present in (True, False))
+    return ratio(true_rate, false_rate, trials)
 
 
 def ratio(true_rate: float, false_rate: float, trials: int) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import WorkbenchError
+from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.methods.dp_merf import DPMERF
 from workbench.privacy.ledger import Ledger
 from workbench.runs import local, results, worker
@@ -93,6 +93,13 @@ def test_a_replaced_checkpoint_is_overwritten(tmp_path: Path, quick_plan: Callab
     (tmp_path / "checkpoint.pt.previous").hardlink_to(path)
     checkpoints.save_checkpoint(state, path)
     assert checkpoints.load_checkpoint(state, path)[0] == []
+
+
+def test_every_way_to_launch_warns_of_a_budget_that_may_be_exceeded(quick_plan: Callable[..., Any], queue: Make) -> None:
+    run = queue(quick_plan("dp-merf"))
+    Ledger().set_budget(run.fingerprint, 1.0, 1e-4)
+    with pytest.warns(BudgetWarning, match="budget"):
+        local.register(quick_plan("dp-merf"), "digits")
 
 
 real = checkpoints.erase

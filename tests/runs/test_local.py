@@ -143,6 +143,14 @@ def test_bad_launches_write_nothing(quick_plan: PlanMaker, workbench_home: Path)
     assert not (workbench_home / "runs").exists()
 
 
+def test_a_dataset_is_its_name_even_where_a_folder_is_called_so(
+    quick_plan: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "digits").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert local.register(quick_plan(), "digits").dataset == "digits"
+
+
 def test_a_queued_run_is_cancelled_without_a_process(quick_plan: PlanMaker) -> None:
     run = local.register(quick_plan(), "digits", performance=ON_ONE_THREAD)
     assert local.request_cancel(run.id).state == "cancelled"

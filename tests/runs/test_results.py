@@ -101,6 +101,21 @@ def test_an_evaluation_is_kept_until_another_is_asked_for(quick_plan: PlanMaker,
         results.evaluate_run(run.id, 40, seed=1, metrics=["accuracy_logistic_regression"])
 
 
+def test_a_complete_evaluation_answers_for_its_parts_and_gives_way_to_none(
+    quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from workbench import evaluation
+
+    run = train_here(quick_plan())
+    measured = [{"name": "privacy_score", "value": 0.5}, {"name": "accuracy_mlp", "value": 0.7}]
+    complete = {"run": run.id, "num_samples": 40, "seed": 0, "metrics": None, "results": measured}
+    RunFolder(run.id).evaluation.write_text(json.dumps(complete))
+    monkeypatch.setattr(evaluation, "evaluate", lambda *_arguments, **_options: [])
+    assert results.evaluate_run(run.id, 40, metrics=["accuracy_mlp"])["results"] == measured[1:]
+    assert results.evaluate_run(run.id, 40, seed=1, metrics=["accuracy_mlp"])["results"] == []
+    assert results.kept_evaluation(run.id) == complete
+
+
 def test_a_method_without_a_public_model_has_no_epsilon_zero(quick_plan: PlanMaker, train_here: Make) -> None:
     assert results.public_samples(train_here(quick_plan()).id, 5) is None
 

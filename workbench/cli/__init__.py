@@ -4,13 +4,17 @@ Wrong input ends with one sentence on stderr and exit code 2, work that failed w
 "inf" for infinity; progress goes to stderr.
 """
 
+import sqlite3
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 
 from workbench.cli import accounting, control, planning, results
-from workbench.errors import WorkbenchError
+from workbench.errors import BudgetWarning, WorkbenchError
+from workbench.home import home
 
 app = typer.Typer(
     name="workbench",
@@ -27,6 +31,15 @@ for commands in (control.app, planning.app, results.app, accounting.app):
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     command = typer.main.get_command(app)
+    logged = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+        if issubclass(category, BudgetWarning):
+            print(f"Warning: {message}", file=sys.stderr)
+        else:
+            logged(message, category, *rest)
+
+    warnings.showwarning = show
     try:
         code = command.main(args=None if arguments is None else list(arguments), prog_name="workbench", standalone_mode=False)
     except (WorkbenchError, typer.TyperException) as error:
@@ -35,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except OSError as error:
         print(error, file=sys.stderr)
+        sys.exit(1)
+    except sqlite3.OperationalError as error:
+        print(f"The records of runs in {home()} could not be read or written: {error}.", file=sys.stderr)
         sys.exit(1)
     except (typer.Abort, KeyboardInterrupt):
         print("Stopped.", file=sys.stderr)

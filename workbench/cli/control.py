@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.options import Json, RunId, Settings, parse_settings
-from workbench.cli.output import describe_value, print_fields, print_json, print_table, run_values
+from workbench.cli.output import describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
 
 app = typer.Typer()
@@ -73,7 +73,8 @@ def show(run_id: RunId, as_json: Json = False) -> None:
         print_json(run_values(run))
         return
     values = {name: value for name, value in run_values(run).items() if name not in ("plan", "claim", "bound", "performance")}
-    print_fields({**values, "claim": describe_value(run.claim), "bound": describe_value(run.bound)})
+    times = {name: moment(values[name]) for name in ("heartbeat", "created", "started", "finished")}
+    print_fields({**values, **times, "claim": describe_value(run.claim), "bound": describe_value(run.bound)})
     print(f"\n{RunFolder(run_id).log_tail(8)}")
 
 

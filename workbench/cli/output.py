@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 from workbench.privacy.values import PrivacyValue
@@ -47,6 +48,11 @@ def short(value: Any) -> str:
     return ", ".join(short(item) for item in value) if isinstance(value, (list, tuple)) else str(value)
 
 
+def moment(seconds: float | None) -> str | None:
+    """A time in seconds since the epoch as this machine's clock shows it; None stays None."""
+    return None if seconds is None else datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
+
+
 def describe_value(value: PrivacyValue) -> dict[str, Any]:
     """The fields of an epsilon that say something."""
     fields = {"epsilon": value.epsilon, "delta": value.delta, "status": value.status, "accountant": value.accountant}
@@ -76,7 +82,7 @@ def progress_bar(title: str) -> Iterator[Callable[[float], None]]:
         yield lambda share: _move(bar, round(100 * share))
 
 
-def bar_pace() -> dict[str, float]:
+def bar_pace() -> dict[str, Any]:
     """How often a bar is drawn: tqdm's own pace on a terminal, one line every half minute where stderr is a file or a pipe."""
     return {} if sys.stderr.isatty() else {"delay": 30.0, "mininterval": 30.0, "maxinterval": 60.0}
 

@@ -98,7 +98,13 @@ def epsilon(
     """Epsilon of the Poisson-sampled Gaussian mechanism by every accountant, and the proved bound."""
     from workbench.privacy.accountants import epsilon_poisson_gaussian
 
-    values = epsilon_poisson_gaussian(noise_multiplier, sample_rate, steps, delta)
+    meaning = {
+        "delta": delta,
+        "neighboring_relation": "ADD_OR_REMOVE_ONE",
+        "sampling": "Poisson batches, divided by the expected batch size",
+        "status": {"gdp": "approximation", "rdp": "proved", "pld": "proved", "bound": "proved"},
+    }
+    values = epsilon_poisson_gaussian(noise_multiplier, sample_rate, steps, delta) | meaning
     print_json(values) if as_json else print_fields(jsonable(values))
 
 
@@ -134,8 +140,9 @@ def train(
         target=target,
     )
     experiment.check_trainable(made)
+    local.check_public(made)
     loaded = loaded or experiment.load(dataset)
-    warn([*made.warnings, local.budget_warning(made, loaded), seed_warning(seed)])
+    warn([*made.warnings, seed_warning(seed)])
     if not as_json:
         print_plan(made)
     run = local.launch(made, dataset, performance=speed, seed=seed, loaded=loaded)

@@ -60,6 +60,9 @@ class Ledger:
     ) -> None:
         """Record what a run may spend, before anything is touched; opening the same run again (a resume) keeps its counts.
 
+        `purpose` only tells runs apart in lists: every run counts alike. The workbench itself opens "training" and "sampling";
+        "tuning" is for scripts that mark the runs by which they choose settings.
+
         Errors: a known `run_id` with another dataset, method or other stages; two stages of one name; delta outside (0, 1).
         """
         if purpose not in get_args(Purpose):

@@ -5,11 +5,12 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import WorkbenchError
+from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.privacy.ledger import Ledger
 from workbench.runs import verdicts
 from workbench.runs.identity import send_signal
@@ -54,19 +55,34 @@ def register(
     example: bool = False,
     loaded: "Dataset | None" = None,
 ) -> Run:
-    """The checks of `launch` and the queued run, without its process."""
+    """The checks of `launch` and the queued run, without its process; a BudgetWarning where it may exceed its dataset's budget."""
     from workbench import datasets, experiment
     from workbench.training.state import PerformanceSettings
 
     performance = performance or PerformanceSettings()
     performance.torch_device()
     experiment.check_trainable(plan)
+    check_public(plan)
     loaded = loaded or experiment.load(dataset)
     if loaded.facts != plan.facts:
         raise WorkbenchError(f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {dataset}. Plan again.")
+    if message := budget_warning(plan, loaded):
+        warnings.warn(message, BudgetWarning, stacklevel=2)
     steps = sum(stage.steps for stage in plan.build().stages(plan.facts))
     place = str(Path(dataset).resolve()) if datasets.is_path(dataset) else dataset
     return RunStore().create(plan, place, loaded.fingerprint, performance, seed=seed, steps=steps, example=example, parent=parent)
+
+
+def check_public(plan: "Plan") -> None:
+    """Refuse a public dataset that does not exist or is the private one itself, before anything is written."""
+    from workbench import datasets
+
+    name = plan.build().public_dataset
+    if name is None:
+        return
+    datasets.facts(name)
+    if name == plan.facts.name:
+        raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
 
 
 def budget_warning(plan: "Plan", loaded: "Dataset") -> str | None:

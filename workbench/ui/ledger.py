@@ -13,18 +13,25 @@ from workbench.privacy.values import PrivacyValue
 from workbench.ui.cards import value_card
 from workbench.ui.formats import number
 
+EVERY_RUN_COUNTS = (
+    "Every run counts, finished or not, deleted or not, those that only served to choose settings too. The total is under the zero-out "
+    "relation (replace special: one record becomes a null record), whatever relation the bound of a single run has."
+)
+FIRST_BUDGET = "`workbench ledger --dataset NAME --budget EPSILON --delta DELTA` sets a dataset's budget before its first run."
+
 
 def ledger_section(prefix: str) -> None:
     """A dataset chosen, its runs, the composed total of all or of some of them, and its budget."""
     ledger = Ledger()
     everything = ledger.entries()
     if not everything:
-        st.caption("Nothing has been spent yet: no run has touched a private record.")
+        st.caption(f"Nothing has been spent yet: no run has touched a private record. {FIRST_BUDGET}")
         return
     names = {entry.fingerprint: f"{entry.dataset} ({entry.fingerprint})" for entry in everything}
     fingerprint = st.selectbox("Dataset", list(names), key=f"{prefix}dataset", bind="query-params", format_func=names.__getitem__)
     entries = [entry for entry in everything if entry.fingerprint == fingerprint]
     st.dataframe(entry_frame(entries), hide_index=True, alt=f"{len(entries)} runs in the ledger of {names[fingerprint]}")
+    st.caption(EVERY_RUN_COUNTS)
     runs = [entry.run_id for entry in entries]
     chosen = st.multiselect("Total of", runs, key=f"{prefix}runs", bind="query-params", placeholder="all runs, finished or not")
     total, budget = st.columns(2)

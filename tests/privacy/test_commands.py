@@ -1,0 +1,73 @@
+"""`workbench claims` and `workbench ledger`: the document, budgets before a first run, and totals of chosen runs."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dp_accounting import GaussianDpEvent
+
+from workbench import datasets
+from workbench.cli import main
+from workbench.errors import WorkbenchError
+from workbench.privacy.gaussian import gdp_epsilon
+from workbench.privacy.ledger import Ledger
+from workbench.privacy.stages import Stage
+
+Command = Callable[..., str]
+
+
+@pytest.fixture
+def workbench(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command and return what it prints; a refusal is raised with its sentence."""
+
+    def run(*arguments: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        printed = capsys.readouterr()
+        if ended.value.code not in (0, None):
+            raise WorkbenchError(printed.err.strip())
+        return printed.out
+
+    return run
+
+
+def totals(workbench: Command, *arguments: str) -> dict[str, Any]:
+    """Total epsilon by dataset."""
+    return {row["dataset"]: row["total"]["epsilon"] for row in json.loads(workbench("ledger", *arguments, "--json"))}
+
+
+@pytest.fixture
+def three_runs() -> None:
+    """Two runs on one dataset and one on another, each a Gaussian release of mu = 1/4."""
+    for run_id, dataset in (("first", "ours"), ("second", "ours"), ("third", "theirs")):
+        Ledger().open_run(run_id, f"print of {dataset}", dataset, "dp-merf", [Stage("release", GaussianDpEvent(4.0), "once")], 1e-5)
+        Ledger().charge(run_id, "release", 1)
+
+
+def test_claims_prints_the_document(workbench: Command) -> None:
+    assert workbench("claims", "--markdown") == (Path(__file__).parents[2] / "docs" / "claims.md").read_text()
+
+
+def test_a_budget_before_the_first_run(workbench: Command) -> None:
+    with pytest.raises(WorkbenchError, match="no budget"):
+        workbench("ledger", "--dataset", "digits")
+    (row,) = json.loads(workbench("ledger", "--dataset", "digits", "--budget", "2", "--delta", "1e-4", "--json"))
+    assert (row["budget"], row["total"]["epsilon"], row["runs"]) == ({"epsilon": 2.0, "delta": 1e-4}, 0.0, [])
+    fingerprint = datasets.load("digits").fingerprint
+    warning = Ledger().warning_before(fingerprint, [Stage("release", GaussianDpEvent(0.5), "once")], 1e-4)
+    assert warning is not None
+    assert "its budget" in warning
+
+
+@pytest.mark.usefixtures("three_runs")
+def test_totals_of_all_runs_and_of_chosen_ones(workbench: Command) -> None:
+    one, both = gdp_epsilon(0.25, 1e-5), gdp_epsilon(0.25 * 2**0.5, 1e-5)
+    assert totals(workbench) == pytest.approx({"ours": both, "theirs": one})
+    assert totals(workbench, "--run", "second") == pytest.approx({"ours": one})
+    assert totals(workbench, "--run", "second", "--run", "third") == pytest.approx({"ours": one, "theirs": one})
+    with pytest.raises(WorkbenchError, match="got third"):
+        workbench("ledger", "--dataset", "ours", "--run", "third")
+    with pytest.raises(WorkbenchError, match="No run in the ledger"):
+        workbench("ledger", "--dataset", "nobody's")
