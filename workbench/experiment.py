@@ -115,6 +115,8 @@ def set_field(model: type[BaseModel], values: dict[str, Any], path: list[str], v
     field = choose(name, model.model_fields, f"field of {model.__name__}")
     inner = field.annotation
     if isinstance(inner, type) and issubclass(inner, BaseModel):
+        if not rest and not isinstance(value, Mapping):
+            raise WorkbenchError(f"Expected fields of {name}, as {name}.{next(iter(inner.model_fields))}, got {value!r}.")
         nested = values.setdefault(name, {})
         for key, item in {".".join(rest): value}.items() if rest else dict(value).items():
             set_field(inner, nested, key.split("."), item)
@@ -250,11 +252,14 @@ def public_dataset(plan: Plan) -> Dataset | None:
 
 
 def public_records(plan: Plan) -> Records | None:
-    """The public records that the method pre-trains on; None where it uses none."""
+    """The public records that the method pre-trains on, without labels where their classes are others; None where it uses none."""
     if plan.build().public_dataset is None:
         return None
     public = public_dataset(plan)
-    return None if public is None else public.train
+    if public is None:
+        return None
+    same_classes = public.facts.classes == plan.facts.classes
+    return public.train if same_classes else Records(public.train.records)
 
 
 def fit(plan: Plan, dataset: Dataset, state: State) -> Iterator[Step]:

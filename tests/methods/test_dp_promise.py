@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.experiment import check_trainable, fit, make_plan, new_state
+from workbench.experiment import check_trainable, fit, make_plan, new_state, public_records
 from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromise
 from workbench.training.state import State
 
@@ -121,3 +121,25 @@ def test_phase_one_never_sees_labels_and_keeps_the_time_embedding() -> None:
 def test_batches_larger_than_the_dataset_are_refused() -> None:
     with pytest.raises(WorkbenchError, match="phase_two_batch_size"):
         quick_plan("dp-promise", overrides={"phase_two_batch_size": 2000})
+
+
+@pytest.mark.parametrize("method", ["nonprivate", "dp-promise"])
+def test_a_sampler_longer_than_the_process_is_refused_before_anything_is_spent(method: str) -> None:
+    with pytest.raises(WorkbenchError, match="num_inference_steps of at most the 900"):
+        quick_plan(method, overrides={"diffusion.timesteps": 900, "sampler.num_inference_steps": 901})
+
+
+def test_public_records_of_other_classes_lose_their_labels() -> None:
+    two = DatasetFacts(name="own", num_records=1500, shape=(1, 8, 8), classes=("cat", "dog"))
+    plan = make_plan("dp-promise", two, epsilon=10, overrides={"public_records": 50})
+    own = public_records(plan)
+    digits = public_records(quick_plan("dp-promise"))
+    assert own is not None
+    assert own.labels is None
+    assert digits is not None
+    assert digits.labels is not None
+
+
+def test_a_group_of_fields_is_not_a_field() -> None:
+    with pytest.raises(WorkbenchError, match="Expected fields of network"):
+        quick_plan("dp-promise", overrides={"network": 3})

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from workbench.datasets.base import DatasetFacts, Records, to_uint8, to_unit_range
 from workbench.diffusion import DiffusionConfig, GaussianDiffusion, SamplerConfig, build_diffusion, generate
+from workbench.errors import WorkbenchError
 from workbench.methods.base import SampleRequest
 from workbench.networks import UNETS, ExponentialMovingAverage, UNet, UNetConfig, default_unet, initialized
 from workbench.training.state import State
@@ -44,6 +45,13 @@ def new_network(settings: DiffusionSettings, facts: DatasetFacts, state: State, 
         lambda: UNet(settings.network, channels, (height, width), facts.num_classes), state.randomness.torch_generator(purpose)
     )
     return network.to(state.device)
+
+
+def check_sampler(settings: DiffusionSettings) -> None:
+    """Refuse a sampler that no training could serve, before anything is spent."""
+    steps, timesteps = settings.sampler.num_inference_steps, settings.diffusion.timesteps
+    if steps > timesteps:
+        raise WorkbenchError(f"Expected sampler.num_inference_steps of at most the {timesteps} time steps, got {steps}.")
 
 
 def default_network(facts: DatasetFacts) -> dict[str, Any]:

@@ -191,6 +191,7 @@ class DPPromise(Method):
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Pre-training (free), phase one, phase two."""
+        ddpm.check_sampler(self.config)
         stages = []
         if self.config.uses_public_data:
             stages.append(Stage(PRETRAINING, dp_event.NoOpDpEvent(), "free", self.config.pretraining_steps))

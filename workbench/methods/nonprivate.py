@@ -50,6 +50,7 @@ class NonPrivate(Method):
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """One stage whose every step shows the gradient of private records."""
+        ddpm.check_sampler(self.config)
         from dp_accounting import dp_event
 
         return [
