@@ -16,6 +16,7 @@ from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.training import checkpoints
 from workbench.training.state import PerformanceSettings, State
+from workbench.ui.cards import release_reason
 
 Make = Callable[..., Run]
 
@@ -100,6 +101,11 @@ def test_every_way_to_launch_warns_of_a_budget_that_may_be_exceeded(quick_plan: 
     Ledger().set_budget(run.fingerprint, 1.0, 1e-4)
     with pytest.warns(BudgetWarning, match="budget"):
         local.register(quick_plan("dp-merf"), "digits")
+
+
+def test_a_run_that_is_not_finished_is_not_shown_as_releasable(quick_plan: Callable[..., Any], queue: Make, train_here: Make) -> None:
+    assert "finished" in release_reason(queue(quick_plan("dp-merf")))
+    assert "proved bound" in release_reason(train_here(quick_plan("dp-merf")))
 
 
 real = checkpoints.erase

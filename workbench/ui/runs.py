@@ -184,7 +184,12 @@ def interval_text(interval: Sequence[float] | None) -> str:
 
 
 def _marks(run: Run) -> list[str]:
-    marks = {"example": run.example, "claim only": run.claim_only, "seeded": run.seed is not None, "releasable": run.releasable}
+    marks = {
+        "example": run.example,
+        "claim only": run.claim_only,
+        "seeded": run.seed is not None,
+        "releasable": run.releasable and run.state == "done",
+    }
     return [mark for mark, holds in marks.items() if holds]
 
 
