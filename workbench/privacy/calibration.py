@@ -134,7 +134,8 @@ def _search(evaluate: Evaluate, private: float, spent: float, target: float) -> 
     for _ in range(MOST_EVALUATIONS):
         if goal <= meets <= 0 or abs(math.log(spent / private)) < 1e-12:
             break
-        middle = _between(private, spent, min(0.98, max(0.02, left / (left - right))))
+        share = left / (left - right) if left != right else 0.5
+        middle = _between(private, spent, min(0.98, max(0.02, share)))
         value = _log_ratio(evaluate(middle), target)
         if value <= 0:
             private, meets, left, right = middle, value, value - aim, right / 2

@@ -15,6 +15,8 @@ from workbench.privacy.stages import Relation
 
 NULLABLE: frozenset[str] = frozenset({"ADD_OR_REMOVE_ONE", "REPLACE_SPECIAL"})
 REPLACING: frozenset[str] = frozenset({"REPLACE_ONE", "REPLACE_SPECIAL"})
+LEAST_NOISE = 1e-100  # a noise multiplier below it counts as none
+MOST_STEPS = 10**15
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,10 @@ Composition = Mapping[Mechanism, int]
 
 def leaves(event: dp_event.DpEvent, count: int = 1) -> Iterator[tuple[dp_event.DpEvent, int]]:
     """The simple events that `event` composes, each with how often it is spent; no-ops are left out."""
-    if count < 0 or not float(count).is_integer():
+    if count < 0 or count != int(count):
         raise WorkbenchError(f"Expected a whole number of steps >= 0, got {count}.")
+    if count > MOST_STEPS:
+        raise WorkbenchError(f"Expected at most {MOST_STEPS:g} steps, got {float(count):g}.")
     if count == 0 or isinstance(event, dp_event.NoOpDpEvent):
         return
     if isinstance(event, dp_event.SelfComposedDpEvent):
@@ -123,7 +127,7 @@ def _mechanism(leaf: dp_event.DpEvent, relation: Relation) -> Mechanism | None:
         raise _refused(leaf, relation, "no proof is known for this event")
     mechanism = reader(leaf, relation)
     if isinstance(mechanism, ExactGaussian) and math.isinf(mechanism.mu):
-        return Unbounded("The noise multiplier is 0: the release is exact and has no finite epsilon.")
+        return Unbounded("The noise multiplier is 0, or as good as 0: the release is exact and has no finite epsilon.")
     return None if mechanism == ExactGaussian(0.0) else mechanism
 
 
@@ -136,10 +140,16 @@ def _require(leaf: dp_event.DpEvent, relation: Relation, allowed: frozenset[str]
         raise _refused(leaf, relation, f"its proof covers {' and '.join(sorted(allowed))} only")
 
 
-def _inverse(noise_multiplier: float) -> float:
+def _usable(noise_multiplier: float) -> float:
+    """The noise multiplier, rounded down to one whose square and inverse square are floating-point numbers, or to 0."""
     if not noise_multiplier >= 0:
         raise WorkbenchError(f"Expected noise_multiplier >= 0, got {noise_multiplier}.")
-    return math.inf if noise_multiplier == 0 else 1.0 / noise_multiplier
+    return min(noise_multiplier, 1 / LEAST_NOISE) if noise_multiplier >= LEAST_NOISE else 0.0
+
+
+def _inverse(noise_multiplier: float) -> float:
+    sigma = _usable(noise_multiplier)
+    return math.inf if sigma == 0 else 1.0 / sigma
 
 
 def _probability(value: float, what: str) -> float:
@@ -167,7 +177,7 @@ def _read_poisson(leaf: Any, relation: Relation) -> Mechanism:
         return _read_gaussian(dp_event.GaussianDpEvent(sigma), relation)
     _require(leaf, relation, NULLABLE)
     mu = _inverse(sigma)
-    return ExactGaussian(mu) if mu in (0.0, math.inf) else SampledGaussian(q, sigma)
+    return ExactGaussian(mu) if mu in (0.0, math.inf) else SampledGaussian(q, _usable(sigma))
 
 
 def _read_fixed_batch(leaf: Any, relation: Relation) -> Mechanism:
@@ -230,9 +240,10 @@ def _read_laplace(leaf: Any, relation: Relation) -> Mechanism:
 
 def _read_mixture(leaf: Any, relation: Relation) -> Mechanism:
     _require(leaf, relation, NULLABLE)
-    if leaf.standard_deviation == 0:
+    deviation = _usable(leaf.standard_deviation)
+    if deviation == 0:
         return ExactGaussian(math.inf)
-    return GaussianMixture(leaf.standard_deviation, tuple(leaf.sensitivities), tuple(leaf.sampling_probs))
+    return GaussianMixture(deviation, tuple(leaf.sensitivities), tuple(leaf.sampling_probs))
 
 
 def _read_tree(leaf: Any, relation: Relation) -> Mechanism:

@@ -218,7 +218,7 @@ def _gaussian_releases(noise_multiplier: float, releases: int, delta: float, sou
 def _inverse_square(value: float) -> float:
     if not value >= 0:
         raise WorkbenchError(f"Expected a noise multiplier >= 0, got {value}.")
-    return math.inf if value == 0 else value**-2
+    return math.inf if value == 0 else (1 / value) * (1 / value)
 
 
 def _expm1(exponent: float) -> float:
