@@ -137,7 +137,8 @@ def train_ordinarily(
             state.spend(stage, step)
         set_learning_rate(state.optimizers[stage], learning_rate * LEARNING_RATES[schedule]((step - 1) / steps))
         images, rows, times, noise = ordinary_batches(data, diffusion, state, stage, step, batch_size, label_dropout)
-        loss = plain_loss(diffusion, model, images, rows, times, noise).mean()
+        with state.performance.autocast(state.device):
+            loss = plain_loss(diffusion, model, images, rows, times, noise).mean()
         value = minimise(model, ema, state.optimizers[stage], loss)
         state.steps[stage] = step
         yield step, value
@@ -152,6 +153,7 @@ def draw_samples(settings: DiffusionSettings, network: nn.Module, state: State, 
     for number, chosen in enumerate(rows.to(state.device).split(SAMPLE_BATCH)):
         generator = state.randomness.torch_generator(request.purpose, number, state.device)
         noise = torch.randn((len(chosen), *state.facts.shape), generator=generator, device=state.device)
-        drawn = generate(network, noise, diffusion, settings.sampler, generator, labels=chosen)
+        with state.performance.autocast(state.device):
+            drawn = generate(network, noise, diffusion, settings.sampler, generator, labels=chosen)
         images.append(to_uint8(drawn.cpu().numpy()))
     return Records(np.concatenate(images), labels)

@@ -309,9 +309,11 @@ class DPPromise(Method):
         loss_of = self._renoised_loss if self.config.targets == "renoised" else self._printed_loss
         for step in range(state.steps.get(PHASE_ONE, 0) + 1, self.config.phase_one_steps + 1):
             state.spend(PHASE_ONE, step)
-            loss = ddpm.minimise(network, ema, state.optimizers[PHASE_ONE], loss_of(network, images, state, step))
+            with state.performance.autocast(state.device):
+                loss = loss_of(network, images, state, step)
+            value = ddpm.minimise(network, ema, state.optimizers[PHASE_ONE], loss)
             state.steps[PHASE_ONE] = step
-            yield Step(PHASE_ONE, step, self.config.phase_one_steps, loss)
+            yield Step(PHASE_ONE, step, self.config.phase_one_steps, value)
 
     def _renoised_loss(self, network: UNet, images: Tensor, state: State, step: int) -> Tensor:
         """Release y ~ q(x_S | x) of a fresh fixed-size batch; regress on the noise that leads from y to later steps.

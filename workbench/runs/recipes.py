@@ -121,9 +121,9 @@ def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Ca
         overrides=line.settings,
         target=line.target,
     )
-    run = None if used is None else _made_before(plan, dataset.fingerprint, seed, used)
+    performance = PerformanceSettings.model_validate(line.performance)
+    run = None if used is None else _made_before(plan, dataset.fingerprint, seed, performance, used)
     if run is None:
-        performance = PerformanceSettings.model_validate(line.performance)
         run = local.launch(plan, line.dataset, performance=performance, seed=seed, loaded=dataset)
     elif run.state in RESUMABLE:
         run = local.resume(run.id)
@@ -144,13 +144,14 @@ def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Ca
     return {**jsonable(values), "evaluation": evaluation}
 
 
-def _made_before(plan: Any, fingerprint: str, seed: int | None, used: set[str]) -> Any:
-    """A run of the same plan, records and seed: a finished one, else one at work, else one to go on with; None if there is none."""
+def _made_before(plan: Any, fingerprint: str, seed: int | None, performance: Any, used: set[str]) -> Any:
+    """A run of the same plan, records, seed and performance: a finished one, else one at work, else one to go on with, else None."""
     from workbench.runs.store import RunStore
 
-    wanted = _what_is_run(plan)
+    wanted = (_what_is_run(plan), performance)
     found = [run for run in RunStore().list(method=plan.method) if (run.fingerprint, run.seed) == (fingerprint, seed)]
-    same = [run for run in found if run.id not in used and _what_is_run(type(plan).model_validate(run.plan)) == wanted]
+    made = [(run, _what_is_run(type(plan).model_validate(run.plan)), type(performance).model_validate(run.performance)) for run in found]
+    same = [run for run, *what in made if run.id not in used and tuple(what) == wanted]
     at_work = ("running", "starting", "queued")
     for states in (("done",), at_work, RESUMABLE):
         usable = [run for run in same if run.state in states]

@@ -188,7 +188,7 @@ class PrivateStep:
 
     def _clipped_sum(self, part: Microbatch, losses: Losses) -> ClippedSum:
         def row_losses() -> Tensor:
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.performance.precision == "bfloat16"):
+            with self.performance.autocast(self.device):
                 return losses(part)
 
         return self.gradients.clipped_sum(row_losses, len(part.records), self.optimizer.max_grad_norm)

@@ -24,9 +24,14 @@ class PerformanceSettings(BaseModel):
     microbatch_size: int = Field(default=0, ge=0, description="Noisy images in one forward pass; 0 finds the largest that fits.")
     memory_limit_mib: int = Field(default=0, ge=0, description="Memory that a microbatch may take; 0 takes half of what is free.")
     precision: Literal["float32", "bfloat16"] = Field(
-        default="float32", description="bfloat16 is for passes on a GPU; clipping and noise stay float32."
+        default="float32",
+        description="Of a diffusion network's passes. bfloat16 is for GPUs, and CPUs that have it; clipping and noise stay float32.",
     )
     num_threads: int = Field(default=0, ge=0, description="CPU threads; 0 leaves torch's default.")
+
+    def autocast(self, device: torch.device) -> torch.autocast:
+        """The context that a network's forward passes run in, for `precision`."""
+        return torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
 
     def torch_device(self) -> torch.device:
         """The device to use; a device that is not there is an error, never a silent fallback."""
