@@ -1,7 +1,10 @@
 """Errors that a user can mend: one sentence that says what was expected, what came, and what to do."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 T = TypeVar("T")
 
@@ -23,6 +26,13 @@ def choose(name: str, choices: Mapping[str, T], what: str) -> T:
     if name not in choices:
         raise WorkbenchError(f"Unknown {what} {name!r}. Choose one of: {', '.join(choices) or 'none'}.")
     return choices[name]
+
+
+def first_complaint(error: "ValidationError") -> str:
+    """The first validation error as one sentence; the value is told where it is a field's, not the whole model's."""
+    detail = error.errors()[0]
+    place = ".".join(str(part) for part in detail["loc"])
+    return f"{place}: {detail['msg']}, got {detail['input']!r}." if place else f"{detail['msg']}."
 
 
 def check_delta(delta: float) -> float:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench import datasets, evaluation
 from workbench.datasets import Dataset, DatasetFacts, Records
-from workbench.errors import WorkbenchError, check_delta, choose
+from workbench.errors import WorkbenchError, check_delta, choose, first_complaint
 from workbench.evaluation import MetricResult
 from workbench.methods import METHODS
 from workbench.methods.base import Method, MethodConfig, SampleRequest, Target
@@ -124,13 +124,6 @@ def set_field(model: type[BaseModel], values: dict[str, Any], path: list[str], v
         raise WorkbenchError(f"{name} has no fields of its own, so {'.'.join(path)!r} names nothing.")
     else:
         values[name] = value
-
-
-def first_complaint(error: ValidationError) -> str:
-    """The first validation error as one sentence."""
-    detail = error.errors()[0]
-    place = ".".join(str(part) for part in detail["loc"])
-    return f"{place}: {detail['msg']}, got {detail['input']!r}."
 
 
 def calibrate(

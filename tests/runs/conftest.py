@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.quick import QUICK
 
 from workbench import experiment
 from workbench.datasets import load
@@ -15,28 +16,10 @@ from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.training.state import PerformanceSettings
 
-TINY = {
-    "network.base_channels": 8,
-    "network.channel_multipliers": (1, 1),
-    "network.num_res_blocks": 1,
-    "sampler.num_inference_steps": 4,
-}
-QUICK: dict[str, dict[str, Any]] = {
-    "nonprivate": TINY | {"steps": 6, "batch_size": 8},
-    "dp-merf": {"num_features": 100, "steps": 6, "batch_size": 20},
-    "dp-promise": TINY
-    | {
-        "public_records": 50,
-        "pretraining_steps": 2,
-        "pretraining_batch_size": 8,
-        "phase_one_steps": 3,
-        "phase_one_batch_size": 8,
-        "phase_two_steps": 4,
-        "phase_two_batch_size": 20,
-        "noise_multiplicity": 1,
-        "noise_multiplier": 3.0,
-        "boundary": 900,
-    },
+LONGER: dict[str, dict[str, Any]] = {  # with steps enough to stop between, and nothing to calibrate
+    "nonprivate": {"steps": 6},
+    "dp-merf": {"steps": 6},
+    "dp-promise": {"pretraining_steps": 2, "phase_two_steps": 4, "noise_multiplicity": 1, "noise_multiplier": 3.0, "boundary": 900},
 }
 
 
@@ -61,7 +44,7 @@ def quick_plan() -> Callable[..., Plan]:
 
     def make(method: str = "dp-merf", **fields: Any) -> Plan:
         epsilon = 10.0 if method == "dp-merf" else None
-        return experiment.make_plan(method, load("digits").facts, epsilon=epsilon, overrides=QUICK[method] | fields)
+        return experiment.make_plan(method, load("digits").facts, epsilon=epsilon, overrides=QUICK[method] | LONGER[method] | fields)
 
     return make
 

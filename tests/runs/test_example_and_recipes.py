@@ -42,7 +42,8 @@ def test_a_failed_example_is_made_anew(monkeypatch: pytest.MonkeyPatch, quick_pl
 
 
 def write(path: Path, **values: Any) -> str:
-    run = {"name": "tiny", "method": "dp-merf", "dataset": "digits", "epsilon": 10, "num_samples": 30}
+    run: dict[str, Any] = {"name": "tiny", "method": "dp-merf", "dataset": "digits", "epsilon": 10, "num_samples": 30}
+    run |= {"performance": {"device": "cpu", "num_threads": 1}}  # as `train_here` has it
     run |= {"metrics": ["accuracy_logistic_regression"], "settings": {"num_features": 100, "steps": 4, "batch_size": 20}}
     path.write_text(json.dumps({"title": "Two runs", "runs": [run | values]}))
     return str(path)
@@ -61,6 +62,8 @@ def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
     assert shares == sorted(shares)
     reused = list(recipes.reproduce(recipe, reuse=True))
     assert {result["run"] for result in reused} == {result["run"] for result in made}
+    in_bfloat16 = recipes.load_recipe(write(tmp_path / "other.json", performance={"precision": "bfloat16"}))
+    assert next(recipes.reproduce(in_bfloat16, reuse=True))["run"] not in {result["run"] for result in made}
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -85,6 +88,24 @@ def test_a_file_that_is_no_recipe_is_one_sentence(content: str, message: str, tm
     path.write_text(content)
     with pytest.raises(WorkbenchError, match=message):
         recipes.load_recipe(str(path))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"method": "dp"}, "Unknown method"),
+        ({"dataset": "digit"}, "Unknown dataset"),
+        ({"performance": {"precision": "half"}}, "precision: Input should be"),
+        ({"performance": {"threads": 1}}, "Unknown performance setting"),
+        ({"metrics": ["fid"]}, "Unknown metric"),
+    ],
+)
+def test_a_wrong_name_is_refused_before_anything_is_trained(values: dict[str, Any], message: str) -> None:
+    good = {"name": "first", "method": "dp-merf", "dataset": "digits"}
+    recipe = recipes.Recipe.model_validate({"title": "x", "runs": [good, good | {"name": "second"} | values]})
+    with pytest.raises(WorkbenchError, match=message):
+        next(recipes.reproduce(recipe))
+    assert RunStore().list() == []
 
 
 def test_an_unknown_recipe_lists_the_known_ones() -> None:

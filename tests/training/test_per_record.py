@@ -15,7 +15,9 @@ from tests.training import nets
 from workbench.errors import WorkbenchError
 from workbench.networks import UNet, UNetConfig
 from workbench.training.per_record import PerRecordGradients
+from workbench.training.per_record.contributions import DeferredGradient
 from workbench.training.per_record.layers import RULES
+from workbench.training.per_record.rules import Pass
 
 TOLERANCES = {torch.float32: 1e-5, torch.float64: 1e-10}
 
@@ -234,6 +236,22 @@ def test_channels_last_gives_the_same() -> None:
     network.to(memory_format=torch.channels_last)
     x = x.to(memory_format=torch.channels_last)
     nets.assert_close(PerRecordGradients(network, 2).gradients(nets.losses_of(network, x), 3), expected, 1e-5)
+
+
+@pytest.mark.parametrize("name", ["linear, tokens, deferred", "conv2d, deferred"])
+def test_nothing_is_deferred_where_products_are_rounded_more_than_their_operands(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    make, shape = LAYERS[name]
+    layer = make()
+    kept = torch.get_float32_matmul_precision()
+    deferred: list[bool] = []
+    monkeypatch.setattr(Pass, "add", lambda _self, _parameter, found: deferred.append(isinstance(found, DeferredGradient)))
+    try:
+        for precision in ("highest", "high"):
+            torch.set_float32_matmul_precision(precision)
+            PerRecordGradients(layer).clipped_sum(nets.losses_of(layer, torch.randn(3, *shape)), 3, 1.0)
+    finally:
+        torch.set_float32_matmul_precision(kept)
+    assert deferred == [False, True, False, False]  # bias and weight
 
 
 def test_a_replaced_forward_is_refused() -> None:

@@ -69,10 +69,11 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     from workbench.runs.store import RunStore
 
     run = RunStore().get(run_id)
+    shown = run_values(run) | {"peak_bytes": RunFolder(run_id).peak_bytes()}
     if as_json:
-        print_json(run_values(run))
+        print_json(shown)
         return
-    values = {name: value for name, value in run_values(run).items() if name not in ("plan", "claim", "bound", "performance")}
+    values = {name: value for name, value in shown.items() if name not in ("plan", "claim", "bound", "performance")}
     times = {name: moment(values[name]) for name in ("heartbeat", "created", "started", "finished")}
     print_fields({**values, **times, "claim": describe_value(run.claim), "bound": describe_value(run.bound)})
     print(f"\n{RunFolder(run_id).log_tail(8)}")

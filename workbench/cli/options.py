@@ -50,19 +50,9 @@ def parse_shape(text: str) -> tuple[int, ...]:
 
 def parse_performance(device: str, settings: list[str] | None) -> "PerformanceSettings":
     """The device and the settings of speed; an unknown one lists the choices."""
-    from pydantic import ValidationError
-
-    from workbench.errors import choose
     from workbench.training.state import PerformanceSettings
 
-    values = parse_settings(settings)
-    for name in values:
-        choose(name, PerformanceSettings.model_fields, "performance setting")
-    try:
-        return PerformanceSettings.model_validate({"device": device, **values})
-    except ValidationError as error:
-        detail = error.errors()[0]
-        raise WorkbenchError(f"{detail['loc'][0]}: {detail['msg']}, got {detail['input']!r}.") from None
+    return PerformanceSettings.parse({"device": device, **parse_settings(settings)})
 
 
 def facts_of(dataset: str | None, num_records: int | None, shape: str | None, num_classes: int) -> "DatasetFacts":

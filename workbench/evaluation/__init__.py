@@ -131,12 +131,17 @@ def default_features(dataset: Dataset, public: Dataset | None = None) -> str:
 
 def feature_space(name: str, dataset: Dataset, public: Dataset | None = None, seed: int = 0) -> FeatureSpace:
     """The space FEATURES[`name`] over `dataset`; what it learns, it learns from `public` where that is given."""
+    return check_feature_space(name, dataset, public).build(dataset, public, seed)
+
+
+def check_feature_space(name: str, dataset: Dataset, public: Dataset | None = None) -> Feature:
+    """FEATURES[`name`]; refuses one that `dataset` or `public` does not fit."""
     feature = choose(name, FEATURES, "feature space")
     if dataset.facts.kind not in feature.kinds:
         raise WorkbenchError(f"The features {name} take {', '.join(sorted(feature.kinds))} data, got {dataset.facts.kind}. Choose pixels.")
     if public is not None and public.facts.shape != dataset.facts.shape:
         raise WorkbenchError(f"Expected public records of shape {dataset.facts.shape}, got {public.facts.shape}.")
-    return feature.build(dataset, public, seed)
+    return feature
 
 
 def evaluate(
@@ -160,7 +165,9 @@ def evaluate(
     """
     _check(samples, dataset, public_samples, public)
     chosen = _chosen(metrics, samples, dataset)
-    context = Context(dataset, feature_space(features or default_features(dataset, public), dataset, public, seed), seed)
+    space = features or default_features(dataset, public)
+    check_feature_space(space, dataset, public)
+    context = Context(dataset, lambda: feature_space(space, dataset, public, seed), seed)
     results = []
     for position, metric in enumerate(chosen):
         if progress:

@@ -28,8 +28,18 @@ class Context:
     """What measures share: the dataset, a feature space, a seed, and what is computed once from them."""
 
     dataset: Dataset
-    space: FeatureSpace
+    make_space: Callable[[], FeatureSpace]  # called when a measure first asks: it may train a classifier
     seed: int = 0
+
+    @cached_property
+    def space(self) -> FeatureSpace:
+        """The feature space that records are compared in."""
+        return self.make_space()
+
+    def key_of(self, label: str) -> str:
+        """The key of the feature space called `label`: the label itself, unless it is the one made here."""
+        made: FeatureSpace | None = self.__dict__.get("space")
+        return made.key if made is not None and made.label == label else label
 
     @cached_property
     def train_features(self) -> np.ndarray:
@@ -54,7 +64,7 @@ class Context:
     @cached_property
     def exchangeable(self) -> "Context":
         """This context, or one over pixels where the feature space was made from the training records."""
-        return Context(self.dataset, pixels(self.dataset), self.seed) if self.space.private else self
+        return Context(self.dataset, lambda: pixels(self.dataset), self.seed) if self.space.private else self
 
     def real_records(self, count: int) -> Records:
         """At most `count` training records, drawn by the seed: what the ceiling puts in the place of samples."""

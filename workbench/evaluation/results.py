@@ -71,8 +71,7 @@ def measure(
 
 
 def _ceiling(metric: Metric, found: Measurement, context: Context, count: int) -> float:
-    space = context.space.key if found.features == context.space.label else found.features
-    key = (cache.dataset_key(context.dataset), metric.name, count, context.seed, space)
+    key = (cache.dataset_key(context.dataset), metric.name, count, context.seed, context.key_of(found.features))
     return cache.remembered_value(key, lambda: metric.function(context.real_records(count), context).value)
 
 

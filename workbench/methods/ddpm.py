@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -44,7 +45,7 @@ def new_network(settings: DiffusionSettings, facts: DatasetFacts, state: State, 
     network = initialized(
         lambda: UNet(settings.network, channels, (height, width), facts.num_classes), state.randomness.torch_generator(purpose)
     )
-    return network.to(state.device)
+    return network.to(state.device, memory_format=state.performance.memory_format)
 
 
 def check_sampler(settings: DiffusionSettings) -> None:
@@ -62,6 +63,16 @@ def default_network(facts: DatasetFacts) -> dict[str, Any]:
 def new_ema(settings: DiffusionSettings, network: nn.Module, state: State) -> ExponentialMovingAverage:
     """The moving average that samples are drawn from."""
     return ExponentialMovingAverage(network, settings.ema_decay).to(state.device)
+
+
+def ordinary(network: nn.Module, state: State) -> Callable[..., Tensor]:
+    """The network as ordinary passes call it: compiled, if asked. Private passes take it layer by layer instead."""
+    return _compiled(network) if state.performance.compile else network
+
+
+@lru_cache(maxsize=4)
+def _compiled(network: nn.Module) -> Callable[..., Tensor]:
+    return torch.compile(network)
 
 
 def averaged(state: State, name: str = "ema") -> nn.Module:
@@ -97,7 +108,9 @@ def minimise(network: nn.Module, ema: ExponentialMovingAverage, optimizer: torch
     return float(loss.detach())
 
 
-def plain_loss(diffusion: GaussianDiffusion, network: nn.Module, images: Tensor, rows: Tensor, times: Tensor, noise: Tensor) -> Tensor:
+def plain_loss(
+    diffusion: GaussianDiffusion, network: Callable[..., Tensor], images: Tensor, rows: Tensor, times: Tensor, noise: Tensor
+) -> Tensor:
     """The denoising loss per record (B,), mean over pixels (dp-promise, eq. 6)."""
     output = network(diffusion.add_noise(images, noise, times), times, rows)
     return diffusion.loss(output, images, noise, times)
@@ -131,6 +144,7 @@ def train_ordinarily(
 ) -> Iterator[tuple[int, float]]:
     """Train `state.modules["network"]` without privacy from where `state.steps[stage]` stands; yields (step, loss)."""
     model, ema = state.modules["network"], state.modules["ema"]
+    network = ordinary(model, state)
     assert isinstance(ema, ExponentialMovingAverage)
     for step in range(state.steps.get(stage, 0) + 1, steps + 1):
         if spend:
@@ -138,7 +152,7 @@ def train_ordinarily(
         set_learning_rate(state.optimizers[stage], learning_rate * LEARNING_RATES[schedule]((step - 1) / steps))
         images, rows, times, noise = ordinary_batches(data, diffusion, state, stage, step, batch_size, label_dropout)
         with state.performance.autocast(state.device):
-            loss = plain_loss(diffusion, model, images, rows, times, noise).mean()
+            loss = plain_loss(diffusion, network, images, rows, times, noise).mean()
         value = minimise(model, ema, state.optimizers[stage], loss)
         state.steps[stage] = step
         yield step, value
@@ -154,6 +168,6 @@ def draw_samples(settings: DiffusionSettings, network: nn.Module, state: State, 
         generator = state.randomness.torch_generator(request.purpose, number, state.device)
         noise = torch.randn((len(chosen), *state.facts.shape), generator=generator, device=state.device)
         with state.performance.autocast(state.device):
-            drawn = generate(network, noise, diffusion, settings.sampler, generator, labels=chosen)
+            drawn = generate(ordinary(network, state), noise, diffusion, settings.sampler, generator, labels=chosen)
         images.append(to_uint8(drawn.cpu().numpy()))
     return Records(np.concatenate(images), labels)

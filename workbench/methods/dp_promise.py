@@ -6,7 +6,7 @@ renoised release instead, which has a proof (docs/proofs.md, section 4).
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal, Self
 
 import torch
@@ -310,12 +310,12 @@ class DPPromise(Method):
         for step in range(state.steps.get(PHASE_ONE, 0) + 1, self.config.phase_one_steps + 1):
             state.spend(PHASE_ONE, step)
             with state.performance.autocast(state.device):
-                loss = loss_of(network, images, state, step)
+                loss = loss_of(ddpm.ordinary(network, state), images, state, step)
             value = ddpm.minimise(network, ema, state.optimizers[PHASE_ONE], loss)
             state.steps[PHASE_ONE] = step
             yield Step(PHASE_ONE, step, self.config.phase_one_steps, value)
 
-    def _renoised_loss(self, network: UNet, images: Tensor, state: State, step: int) -> Tensor:
+    def _renoised_loss(self, network: Callable[..., Tensor], images: Tensor, state: State, step: int) -> Tensor:
         """Release y ~ q(x_S | x) of a fresh fixed-size batch; regress on the noise that leads from y to later steps.
 
         L = || w - sqrt((1 - r) / (1 - abar_t)) z_theta(sqrt(r) y + sqrt(1 - r) w, t) ||^2 with r = abar_t / abar_S.
@@ -339,7 +339,7 @@ class DPPromise(Method):
         predicted = diffusion.predict_noise(network(noisy, times, torch.zeros_like(times)), noisy, times)
         return (fresh - factor * predicted).square().mean()
 
-    def _printed_loss(self, network: UNet, images: Tensor, state: State, step: int) -> Tensor:
+    def _printed_loss(self, network: Callable[..., Tensor], images: Tensor, state: State, step: int) -> Tensor:
         """Algorithm 1, lines 2 to 6: a Poisson batch, times in S..T, and the noise itself as the target."""
         diffusion = build_diffusion(self.config.diffusion)
         rate = self.config.phase_one_batch_size / len(images)

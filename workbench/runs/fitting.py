@@ -119,7 +119,7 @@ class Fitting:
         self.progress.epsilon_spent = self._epsilon.cover(stage, step)
 
     def _train(self) -> None:
-        metrics, previews = MetricsWriter(self.folder), Previews(self.folder, self.method, self.state)
+        metrics, previews = MetricsWriter(self.folder, self.state.device), Previews(self.folder, self.method, self.state)
         for step in experiment.fit(self.plan, self.dataset, self.state):
             self._update_progress(step.stage)
             metrics.add(step, self.progress.step)

@@ -54,7 +54,7 @@ class RunFolder:
         """One dict a recorded step, in order of the step; a step replayed after a resume counts once, as last recorded.
 
         Keys: `stage`, `stage_step`, `step` (over all stages), `loss` (mean since the line before, or None), `seconds`
-        (since the attempt began), `private` (may not leave the room).
+        (since the attempt began), `private` (may not leave the room), `peak_bytes` (of the attempt so far; see `peak_bytes`).
         """
         if not self.metrics.exists():
             return []
@@ -62,6 +62,10 @@ class RunFolder:
         rows = [row for row in map(_parsed, lines) if row is not None]
         latest = {row["step"]: row for row in rows}
         return [latest[step] for step in sorted(latest)]
+
+    def peak_bytes(self) -> int | None:
+        """The most memory that an attempt at the run has held: of the GPU if it trained on one, else resident; None before a step."""
+        return max((row["peak_bytes"] for row in self.read_metrics() if "peak_bytes" in row), default=None)
 
     def preview(self) -> Path | None:
         """The latest preview (a PNG of images, a CSV of table rows), or None."""

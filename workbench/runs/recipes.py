@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, choose, first_complaint
 from workbench.runs.values import RESUMABLE
 from workbench.serialization import jsonable
 
@@ -52,9 +52,7 @@ def load_recipe(name_or_path: str) -> Recipe:
     try:
         return Recipe.model_validate_json(path.read_text())
     except ValidationError as error:
-        detail = error.errors()[0]
-        place = ".".join(str(part) for part in detail["loc"])
-        raise WorkbenchError(f"{path} is not a recipe: {place or 'file'}: {detail['msg']}.") from None
+        raise WorkbenchError(f"{path} is not a recipe: {first_complaint(error)}") from None
 
 
 def recipe_names() -> list[str]:
@@ -65,16 +63,33 @@ def recipe_names() -> list[str]:
 def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], None] | None = None) -> Iterator[dict[str, Any]]:
     """Plan, train, sample and evaluate every run of a recipe in order; one plain dict a run as soon as it is measured.
 
-    Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` (training), `evaluation`. `reuse` takes runs with the
-    same plan, dataset and seed, each once, in the place of new ones: finished ones, else those at work, else ones to go on
-    with. A run that fails ends the recipe with its error.
+    Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `evaluation`. `reuse` takes
+    runs with the same plan, dataset, seed and performance settings, each once, in the place of new ones: finished ones, else
+    those at work, else ones to go on with. A run that fails ends the recipe with its error.
     """
+    check(recipe)
     lines = [(line, seed) for line in recipe.runs for seed in line.all_seeds]
     used: set[str] = set()
     for number, (line, seed) in enumerate(lines):
         result = _make(line, seed, used if reuse else None, _part(progress, number, len(lines)))
         used.add(result["run"])
         yield result
+
+
+def check(recipe: Recipe) -> None:
+    """Refuse names that would stop the recipe only when a line before has been trained."""
+    from workbench.datasets import DATASETS, is_path
+    from workbench.evaluation import METRICS
+    from workbench.methods import METHODS
+    from workbench.training.state import PerformanceSettings
+
+    for line in recipe.runs:
+        choose(line.method, METHODS, "method")
+        if not is_path(line.dataset):
+            choose(line.dataset, DATASETS, "dataset")
+        PerformanceSettings.parse(line.performance).torch_device()
+        for name in line.metrics or ():
+            choose(name, METRICS, "metric")
 
 
 def table(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -108,6 +123,7 @@ def _rows(name: str, results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
 def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Callable[[float], None]) -> dict[str, Any]:
     from workbench import experiment
     from workbench.runs import local, results
+    from workbench.runs.folder import RunFolder
     from workbench.runs.store import RunStore
     from workbench.training.state import PerformanceSettings
 
@@ -121,7 +137,7 @@ def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Ca
         overrides=line.settings,
         target=line.target,
     )
-    performance = PerformanceSettings.model_validate(line.performance)
+    performance = PerformanceSettings.parse(line.performance)
     run = None if used is None else _made_before(plan, dataset.fingerprint, seed, performance, used)
     if run is None:
         run = local.launch(plan, line.dataset, performance=performance, seed=seed, loaded=dataset)
@@ -140,6 +156,7 @@ def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Ca
         "claim": run.claim,
         "bound": run.bound,
         "seconds": run.seconds_running,
+        "peak_bytes": RunFolder(run.id).peak_bytes(),
     }
     return {**jsonable(values), "evaluation": evaluation}
 

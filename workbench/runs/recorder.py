@@ -14,9 +14,11 @@ from workbench.privacy.spending import bound_of
 from workbench.privacy.stages import Stage
 from workbench.runs.folder import RunFolder
 from workbench.serialization import dumps
+from workbench.training.cost import peak_memory
 from workbench.training.state import State, Step
 
 if TYPE_CHECKING:
+    import torch
     from PIL import Image
 
 METRIC_SECONDS = 0.2
@@ -29,8 +31,8 @@ PREVIEW_PIXELS = 64  # least side of an image in a preview
 class MetricsWriter:
     """Appends a line to metrics.jsonl at most every fifth of a second, with the mean loss since the line before."""
 
-    def __init__(self, folder: RunFolder) -> None:
-        self._path = folder.metrics
+    def __init__(self, folder: RunFolder, device: "torch.device") -> None:
+        self._path, self._device = folder.metrics, device
         self._began = self._written = time.monotonic()
         self._losses: list[float] = []
 
@@ -51,6 +53,7 @@ class MetricsWriter:
             "loss": loss,
             "seconds": now - self._began,
             "private": step.private,
+            "peak_bytes": peak_memory(self._device),
         }
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(descriptor, "a") as file:

@@ -32,6 +32,7 @@ def environment(performance: PerformanceSettings) -> dict[str, str]:
         "threads": str(torch.get_num_threads()),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "precision": performance.precision,
+        "channels last": str(performance.channels_last),
         "microbatch size": str(performance.microbatch_size),
     }
 

@@ -1,17 +1,17 @@
 """The state of a fit: one dict of named modules, optimisers and tensors, checkpointed whole and released in part."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import nn
 
 from workbench.datasets.base import DatasetFacts
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, choose, first_complaint
 from workbench.training.randomness import Randomness
 
 
@@ -27,11 +27,30 @@ class PerformanceSettings(BaseModel):
         default="float32",
         description="Of a diffusion network's passes. bfloat16 is for GPUs, and CPUs that have it; clipping and noise stay float32.",
     )
+    channels_last: bool = Field(default=False, description="Keep a network's weights with channels last; often faster on a GPU.")
+    compile: bool = Field(
+        default=False, description="Compile ordinary passes (public training, sampling): slow to start. Private ones never are."
+    )
     num_threads: int = Field(default=0, ge=0, description="CPU threads; 0 leaves torch's default.")
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> Self:
+        """Settings by name; an unknown name lists the choices."""
+        for name in values:
+            choose(name, cls.model_fields, "performance setting")
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise WorkbenchError(first_complaint(error)) from None
 
     def autocast(self, device: torch.device) -> torch.autocast:
         """The context that a network's forward passes run in, for `precision`."""
         return torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
+
+    @property
+    def memory_format(self) -> torch.memory_format:
+        """The layout of a network's weights, which the layout of its images follows."""
+        return torch.channels_last if self.channels_last else torch.contiguous_format
 
     def torch_device(self) -> torch.device:
         """The device to use; a device that is not there is an error, never a silent fallback."""

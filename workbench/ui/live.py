@@ -13,7 +13,7 @@ from workbench.runs.values import RESUMABLE, Run
 from workbench.ui import charts
 from workbench.ui.cards import releasable_mark, run_marks
 from workbench.ui.choices import run_parameters
-from workbench.ui.formats import duration, number
+from workbench.ui.formats import duration, memory, number
 from workbench.ui.runs import evaluate_now
 from workbench.ui.session import go_to
 
@@ -131,8 +131,9 @@ def loss_frame(folder: RunFolder, name: str | None = None) -> pd.DataFrame:
 
 
 def _numbers(run: Run) -> None:
-    spent, budget, left, elapsed = st.columns(4)
+    spent, budget, left, elapsed, peak = st.columns(5)
     spent.metric("Epsilon spent so far", number(run.epsilon_spent), help="A proved upper bound, counted a little ahead of the step.")
     budget.metric("Upper bound when done", number(run.bound.epsilon))
     left.metric("Time left", duration(run.seconds_left) if run.is_active else "–")
     elapsed.metric("Time so far", duration(run.seconds_running))
+    peak.metric("Memory at most", memory(RunFolder(run.id).peak_bytes()), help="Of the GPU where the run trains on one.")

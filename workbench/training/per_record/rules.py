@@ -30,8 +30,12 @@ class Pass:
         return self.num_records * self.noise_multiplicity
 
     def may_defer(self, parameter: Tensor) -> bool:
-        """Whether a norm is enough: not for a parameter used twice, whose gradients add before their norm is taken."""
-        return not self.store and self.uses[cast(nn.Parameter, parameter)] == 1
+        """Whether a norm is enough: not for a parameter used twice, whose gradients add before their norm is taken.
+
+        Nor where products are rounded more than their operands (TF32, say): the sum that is taken later could be longer
+        than the norms that it was clipped by.
+        """
+        return not self.store and self.uses[cast(nn.Parameter, parameter)] == 1 and multiplies_exactly(parameter.device)
 
     def by_record(self, values: Tensor) -> Tensor:
         """(rows, ...) as (R, K, ...)."""
@@ -63,6 +67,12 @@ class LayerRule(ABC):
         self, layer: Any, x: Tensor, saved: tuple[Tensor, ...], grad_output: Tensor, needs_input: bool, now: Pass
     ) -> tuple[Tensor | None, dict[str, Contribution]]:
         """Gradient of the input (None if not needed), and the contributions by the parameter's name in the layer."""
+
+
+def multiplies_exactly(device: torch.device) -> bool:
+    """Whether float32 matrix products and convolutions on `device` keep the precision of their operands."""
+    convolutions = device.type != "cuda" or not torch.backends.cudnn.allow_tf32
+    return convolutions and torch.get_float32_matmul_precision() == "highest"
 
 
 def trains(layer: nn.Module, name: str) -> bool:
