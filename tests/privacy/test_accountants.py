@@ -74,14 +74,14 @@ def test_allowance_for_rounding_covers_what_the_transforms_lose(steps: int) -> N
     composed = distribution({ExactGaussian(mu): 1}, min(1e-4, mu / 30)).self_compose(steps)
     epsilons = np.linspace(6.0, 9.5, 15)
     lost = [gdp_delta(1.0, float(epsilon)) - composed.get_delta_for_epsilon(float(epsilon)) for epsilon in epsilons]
-    assert max(lost) < pld.ROUNDING + pld.ROUNDING_PER_STEP * steps
+    assert max(lost) < pld.rounding(steps)
 
 
 def test_more_steps_than_the_transforms_hold_are_left_to_rdp() -> None:
     many = epsilon_poisson_gaussian(1.0, 1e-9, 10**9, 1e-5)
     assert "1000000 steps" in many["pld"]["refused"]
     assert many["bound"] == many["rdp"] < 1e-3
-    assert "limited to 249" in epsilon_poisson_gaussian(1.0, 0.01, 10**6, 1e-10)["pld"]["refused"]
+    assert "limited to 250" in epsilon_poisson_gaussian(1.0, 0.01, 10**6, 1e-10)["pld"]["refused"]
     with pytest.raises(WorkbenchError, match="at most 1e\\+15 steps"):
         epsilon_poisson_gaussian(1.0, 0.01, 10**22, 1e-5)
 

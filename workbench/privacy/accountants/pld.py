@@ -32,8 +32,9 @@ from workbench.privacy.accountants.mechanisms import (
 Floats = NDArray[np.float64]
 REPORTED_INTERVAL = 1e-4
 SMALLEST_DELTA = 1e-10  # below it the rounding of the transforms is not small against delta
-ROUNDING = 1e-13  # allowance for that rounding, taken off delta; measured below 6e-14 for few steps
-ROUNDING_PER_STEP = 2e-16  # a power of the transform multiplies its rounding; measured up to 5e-17 a step (1e4 to 1e6 steps)
+ROUNDING = 1e-13  # allowance for that rounding, taken off delta; measured below 1e-13 up to FEW_STEPS
+FEW_STEPS = 1000
+ROUNDING_PER_STEP = 2e-16  # beyond: a power of the transform multiplies its rounding; measured up to 5e-17 a step (1e4 to 1e6 steps)
 MOST_STEPS = 10**6
 MOST_POINTS = 3e6
 COARSEST = 500.0  # an interval; e^interval must be a number
@@ -52,17 +53,24 @@ def epsilon(composition: Composition, delta: float, interval: float | None = Non
         return 0.0
     if delta < SMALLEST_DELTA:
         raise RefusedError(f"The PLD accountant is limited by rounding to delta >= {SMALLEST_DELTA:g}, got {delta:g}; RDP covers it.")
-    rounding = ROUNDING + ROUNDING_PER_STEP * num_steps(composition)
-    if num_steps(composition) > MOST_STEPS or rounding > delta / 2:
-        most = min(MOST_STEPS, int((delta / 2 - ROUNDING) / ROUNDING_PER_STEP))
-        raise RefusedError(
-            f"The PLD accountant is limited to {most} steps at delta {delta:g}, got {num_steps(composition)}; RDP covers it."
-        )
+    steps = num_steps(composition)
+    if steps > most_steps(delta):
+        raise RefusedError(f"The PLD accountant is limited to {most_steps(delta)} steps at delta {delta:g}, got {steps}; RDP covers it.")
     interval = interval or reported_interval(composition, delta)
     if interval > COARSEST:
         raise RefusedError("The PLD accountant has no grid for an epsilon so large; RDP covers it.")
-    value = distribution(composition, interval).get_epsilon_for_delta(delta - rounding)
+    value = distribution(composition, interval).get_epsilon_for_delta(delta - rounding(steps))
     return max(0.0, float(value))
+
+
+def rounding(steps: int) -> float:
+    """What the transforms of so many composed steps may take off delta by rounding."""
+    return ROUNDING + ROUNDING_PER_STEP * max(0, steps - FEW_STEPS)
+
+
+def most_steps(delta: float) -> int:
+    """How many steps the accountant composes at `delta`: rounding stays below half of it."""
+    return min(MOST_STEPS, FEW_STEPS + int((delta / 2 - ROUNDING) / ROUNDING_PER_STEP))
 
 
 def distribution(composition: Composition, interval: float) -> PrivacyLossDistribution:
