@@ -60,6 +60,7 @@ def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
     values = [result["evaluation"]["results"][0]["value"] for result in made]
     assert rows[0]["mean"] == pytest.approx(sum(values) / 2)
     assert shares == sorted(shares)
+    assert all(result["drawing_seconds"] > 0 and result["peak_bytes"] > 2**20 for result in made)
     reused = list(recipes.reproduce(recipe, reuse=True))
     assert {result["run"] for result in reused} == {result["run"] for result in made}
     in_bfloat16 = recipes.load_recipe(write(tmp_path / "other.json", performance={"precision": "bfloat16"}))

@@ -5,9 +5,11 @@ from typing import Any
 
 from workbench.runs.recipe_report import draw, markdown_table, measured_lines
 
+MEASURE = "accuracy_logistic_regression"
+
 
 def result(name: str, bound: float | str, value: float, epsilon_zero: float | None, seconds: float) -> dict[str, Any]:
-    entry = {"name": "accuracy_logistic_regression", "value": value, "epsilon_zero": epsilon_zero, "ceiling": 0.95}
+    entry = {"name": MEASURE, "value": value, "epsilon_zero": epsilon_zero, "ceiling": 0.95}
     values = {"name": name, "method": name.split(",")[0], "claim": {"epsilon": "inf"}, "bound": {"epsilon": bound}, "seconds": seconds}
     return values | {"evaluation": {"results": [entry]}}
 
@@ -20,7 +22,7 @@ RESULTS = [
 
 
 def test_the_table_gives_mean_spread_and_both_references() -> None:
-    rows = markdown_table(measured_lines(RESULTS)).splitlines()
+    rows = markdown_table(measured_lines(RESULTS, MEASURE), MEASURE).splitlines()
     assert rows[2].startswith("| real training data (ceiling) | - | - | 0.950 |")
     assert "| 0.610 ± 0.014 |" in rows[3]
     assert rows[4] == "| nonprivate | none | none | 0.900 | 60 |"
@@ -32,5 +34,5 @@ def test_a_measure_that_was_not_taken_has_no_line() -> None:
 
 
 def test_the_picture_is_a_png(tmp_path: Path) -> None:
-    draw(measured_lines(RESULTS), tmp_path / "picture.png", "Title")
+    draw(measured_lines(RESULTS, MEASURE), tmp_path / "picture.png", "Title", MEASURE)
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

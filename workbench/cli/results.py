@@ -106,9 +106,9 @@ def reproduce(
             if out is not None:
                 write_text_atomically(out, dumps({"recipe": loaded, "results": rows}, indent=2))
     if out is not None:
-        lines = recipe_report.measured_lines(rows)
-        write_text_atomically(out.with_suffix(".md"), recipe_report.markdown_table(lines))
-        recipe_report.draw(lines, out.with_suffix(".png"), loaded.title)
+        lines = recipe_report.measured_lines(rows, loaded.measure)
+        write_text_atomically(out.with_suffix(".md"), recipe_report.markdown_table(lines, loaded.measure))
+        recipe_report.draw(lines, out.with_suffix(".png"), loaded.title, loaded.measure)
     print_json({"recipe": loaded.title, "results": rows}) if as_json else print_table(recipes.table(rows), "The recipe names no run.")
 
 

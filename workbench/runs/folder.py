@@ -26,6 +26,7 @@ class RunFolder:
         self.private = self.path / "private.pt"
         self.previews = self.path / "previews"
         self.samples = self.path / "samples"
+        self.drawing = self.samples / "drawing.jsonl"
         self.evaluation = self.path / "evaluation.json"
 
     def create(self) -> None:
@@ -66,6 +67,17 @@ class RunFolder:
     def peak_bytes(self) -> int | None:
         """The most memory that an attempt at the run has held: of the GPU if it trained on one, else resident; None before a step."""
         return max((row["peak_bytes"] for row in self.read_metrics() if "peak_bytes" in row), default=None)
+
+    def note_drawing(self, source: str, num_samples: int, seconds: float) -> None:
+        """Keep how long it took to draw samples of `source` ("model" or "public")."""
+        with self.drawing.open("a") as file:
+            file.write(json.dumps({"source": source, "num_samples": num_samples, "seconds": seconds}) + "\n")
+
+    def drawing_seconds(self, source: str = "model") -> float | None:
+        """How long it took to draw the kept samples of `source`; None if that was not noted."""
+        rows = [row for row in map(_parsed, self.drawing.read_text().splitlines()) if row] if self.drawing.exists() else []
+        taken = [row["seconds"] for row in rows if row["source"] == source]
+        return sum(taken) if taken else None
 
     def preview(self) -> Path | None:
         """The latest preview (a PNG of images, a CSV of table rows), or None."""

@@ -8,8 +8,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-MEASURE = "accuracy_logistic_regression"
-
 
 class Line(BaseModel):
     """One measure of one line of a recipe over its runs; lists have one value a run."""
@@ -26,7 +24,7 @@ class Line(BaseModel):
     seconds: tuple[float, ...]
 
 
-def measured_lines(results: Sequence[Mapping[str, Any]], measure: str = MEASURE) -> list[Line]:
+def measured_lines(results: Sequence[Mapping[str, Any]], measure: str) -> list[Line]:
     """The lines of a recipe's results in order, for `measure`; lines that did not take it are left out."""
     names = list(dict.fromkeys(result["name"] for result in results))
     lines = [_line(name, [result for result in results if result["name"] == name], measure) for name in names]
@@ -49,7 +47,7 @@ def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line
     )
 
 
-def markdown_table(lines: Sequence[Line], measure: str = MEASURE) -> str:
+def markdown_table(lines: Sequence[Line], measure: str) -> str:
     """The lines as a Markdown table: mean and standard deviation over the runs, the two references as rows of their own."""
     rows = [
         f"| line | claim | proved bound | {measure} | seconds to train |",
@@ -62,7 +60,7 @@ def markdown_table(lines: Sequence[Line], measure: str = MEASURE) -> str:
     return "\n".join(rows) + "\n"
 
 
-def draw(lines: Sequence[Line], path: Path, title: str, measure: str = MEASURE) -> None:
+def draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
     """Write a picture: the measure against the proved bound, every run a point, the two references as lines."""
     from matplotlib.figure import Figure
 

@@ -43,6 +43,7 @@ class Recipe(BaseModel):
 
     title: str
     description: str = ""
+    measure: str = Field(default="accuracy_logistic_regression", description="What its table and picture show.")
     runs: tuple[RecipeRun, ...] = Field(min_length=1)
 
 
@@ -63,7 +64,8 @@ def recipe_names() -> list[str]:
 def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], None] | None = None) -> Iterator[dict[str, Any]]:
     """Plan, train, sample and evaluate every run of a recipe in order; one plain dict a run as soon as it is measured.
 
-    Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `evaluation`. `reuse` takes
+    Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `drawing_seconds` (of
+    the samples, None if not noted), `evaluation`. `reuse` takes
     runs with the same plan, dataset, seed and performance settings, each once, in the place of new ones: finished ones, else
     those at work, else ones to go on with. A run that fails ends the recipe with its error.
     """
@@ -83,6 +85,7 @@ def check(recipe: Recipe) -> None:
     from workbench.methods import METHODS
     from workbench.training.state import PerformanceSettings
 
+    choose(recipe.measure, METRICS, "metric")
     for line in recipe.runs:
         choose(line.method, METHODS, "method")
         if not is_path(line.dataset):
@@ -156,6 +159,7 @@ def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Ca
         "claim": run.claim,
         "bound": run.bound,
         "seconds": run.seconds_running,
+        "drawing_seconds": RunFolder(run.id).drawing_seconds(),
         "peak_bytes": RunFolder(run.id).peak_bytes(),
     }
     return {**jsonable(values), "evaluation": evaluation}

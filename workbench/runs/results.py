@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,7 +75,7 @@ def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | N
         kept = read_records(path) if path.exists() else None
         if kept is None or len(kept) < num_samples:
             method, state = load_model(run)
-            kept = _chunks(method, state, 0, num_samples, "public", progress)
+            kept = _chunks(run_id, method, state, 0, num_samples, "public", progress)
             write_records(kept, path, {"run": run_id, "source": "public records only", "epsilon": 0.0, "releasable": True})
     return kept.take(slice(0, num_samples))
 
@@ -198,7 +199,7 @@ def _draw(run: Run, start: int, stop: int, progress: ProgressFunction | None) ->
     method, state = load_model(run)
     stages = [stage for stage in method.sampling_stages(state.facts, SampleRequest(stop - start)) if stage.spent != "free"]
     if not stages:
-        return _chunks(method, state, start, stop, "model", progress)
+        return _chunks(run.id, method, state, start, stop, "model", progress)
     ledger, entry = Ledger(), f"{run.id}-samples-{start}"
     ledger.open_run(entry, run.fingerprint, run.dataset, run.method, stages, run.delta, purpose="sampling")
     before = {spending.stage: spending.charged for spending in ledger.spent(entry)}
@@ -224,14 +225,15 @@ def _raise_bound(run: Run, ledger: Ledger) -> None:
     RunStore().change(run.id, {"done"}, "sampled", bound=bound, epsilon_spent=bound.epsilon, releasable=run.releasable and bound.is_finite)
 
 
-def _chunks(method: Method, state: "State", start: int, stop: int, source: str, progress: ProgressFunction | None) -> Records:
-    drawn = None
+def _chunks(run_id: str, method: Method, state: "State", start: int, stop: int, source: str, progress: ProgressFunction | None) -> Records:
+    drawn, began = None, time.monotonic()
     for begin in range(start, stop, SAMPLE_CHUNK):
         end = min(stop, begin + SAMPLE_CHUNK)
         drawn = _joined(drawn, method.sample(state, _request(method, state, begin, end, source)))
         if progress is not None:
             progress((end - start) / (stop - start))
     assert drawn is not None
+    RunFolder(run_id).note_drawing(source, stop - start, time.monotonic() - began)
     return drawn
 
 
