@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from workbench.cli import main
+from workbench.privacy.gaussian import gdp_epsilon
 from workbench.runs import local, worker
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
@@ -81,6 +82,14 @@ def test_a_plan_has_claim_bound_and_accountants(workbench: Command, workbench_ho
     assert plan["bound"]["status"] == "proved"
     assert set(plan["accountants"]) == {"gdp", "rdp", "pld"}
     assert files_under(workbench_home) == []
+
+
+def test_a_person_with_several_records_has_a_bound_of_their_own(workbench: Command) -> None:
+    plan = read(workbench("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--group-size", "3", "--json"))
+    mu = 3 / plan["config"]["noise_multiplier"]  # one Gaussian release: three times the distance
+    assert plan["group_size"] == 3
+    assert plan["group_bound"]["epsilon"] == pytest.approx(gdp_epsilon(mu, plan["delta"]), rel=0.01)
+    assert "bound for groups of 2" in workbench("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--group-size", "2")
 
 
 def test_facts_may_stand_for_a_dataset(workbench: Command) -> None:
@@ -211,6 +220,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "negative steps": (("epsilon", *POISSON[:4], "--steps", "-1", "--delta", "1e-5"), "-1"),
     "unknown method": (("train", "gan", "--dataset", "digits"), "Unknown method 'gan'. Choose one of:"),
     "unknown dataset": (("train", "dp-merf", "--dataset", "cats"), "Unknown dataset 'cats'. Choose one of:"),
+    "a group of nobody": (("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--group-size", "0"), "group_size >= 1"),
     "unknown preset": (("plan", "dp-merf", "--dataset", "digits", "--preset", "best"), "preset"),
     "unknown field": (("plan", "dp-merf", "--dataset", "digits", "--set", "depth=3"), "noise_multiplier"),
     "unknown nested field": (("plan", "nonprivate", "--dataset", "digits", "--set", "network.depth=3"), "base_channels"),

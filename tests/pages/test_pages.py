@@ -261,6 +261,12 @@ def test_a_method_on_a_table_has_its_pages_by_registry_alone(
     assert any("column 3" in frame.value for frame in runs.dataframe)
 
 
+def test_a_run_that_the_address_names_and_nobody_knows_is_told(open_page: OpenPage) -> None:
+    app = open_page("runs", runs_chosen="a run that was deleted")
+    assert any("a run that was deleted" in warning.value for warning in app.warning)
+    assert not open_page("runs").warning
+
+
 def test_claims_lists_every_method_and_what_was_spent(open_page: OpenPage) -> None:
     app = open_page("claims")
     table = app.dataframe[0].value

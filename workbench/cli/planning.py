@@ -75,16 +75,24 @@ def plan(
     num_records: Annotated[int | None, typer.Option(help="In the place of --dataset: the number of training records.")] = None,
     shape: Annotated[str | None, typer.Option(help="In the place of --dataset: C,H,W.")] = None,
     num_classes: Annotated[int, typer.Option(help="In the place of --dataset: the number of classes.")] = 10,
+    group_size: Annotated[int, typer.Option(help="Records that one person may have: also show the bound for such a group.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Show what a method would release and at what epsilon, before any record is touched."""
     from workbench import experiment
+    from workbench.privacy import group_bound
 
     facts = facts_of(dataset, num_records, shape, num_classes)
     made = experiment.make_plan(
         method, facts, epsilon=epsilon, delta=delta, preset=preset, overrides=parse_settings(settings), target=target
     )
-    print_json(made) if as_json else print_plan(made)
+    group = group_bound(made.build().stages(made.facts), made.delta, group_size) if group_size != 1 else None
+    if as_json:
+        print_json(jsonable(made) | ({"group_size": group_size, "group_bound": group} if group else {}))
+        return
+    print_plan(made)
+    if group:
+        print_fields({f"bound for groups of {group_size}": describe_value(group)})
 
 
 @app.command()

@@ -64,7 +64,7 @@ class DPMERF(Method):
         def stages_of(noise_multiplier: float) -> list[Stage]:
             return cls(config.model_copy(update={"noise_multiplier": noise_multiplier})).stages(facts)
 
-        found = calibration.calibrate_real(stages_of, epsilon, delta, *NOISE_MULTIPLIERS)
+        found = calibration.calibrate_real(stages_of, epsilon, delta, *NOISE_MULTIPLIERS, field="noise_multiplier")
         return cls(config.model_copy(update={"noise_multiplier": found}))
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:

@@ -82,7 +82,6 @@ LARGE: dict[str, Any] = {
     "pretraining_steps": 600,
     "pretraining_learning_rate": 6e-4,
     "phase_one_steps": 600,
-    "phase_one_batch_size": 32,
     "phase_one_draws": 2,
     "phase_two_steps": 300,
     "phase_two_learning_rate": 6e-4,
@@ -142,8 +141,10 @@ class DPPromise(Method):
         """The U-Net of the image size, and sizes that a laptop trains in minutes (8x8) or an hour or two (28x28)."""
         values: dict[str, Any] = {"network": ddpm.default_network(facts)}
         if facts.dimensions <= 300:
-            return values | {"phase_two_batch_size": min(450, facts.num_records)}
-        return values | LARGE | {"phase_two_batch_size": min(1000, facts.num_records)}
+            sizes = {"phase_one_batch_size": 16, "phase_two_batch_size": 450}
+        else:
+            values, sizes = values | LARGE, {"phase_one_batch_size": 32, "phase_two_batch_size": 1000}
+        return values | {name: min(size, facts.num_records) for name, size in sizes.items()}
 
     @classmethod
     def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
@@ -162,6 +163,7 @@ class DPPromise(Method):
             epsilon,
             delta,
             *NOISE_MULTIPLIERS,
+            field="noise_multiplier",
             evaluate=(lambda value: with_noise(value).claim(facts, delta).epsilon) if target == "claim" else None,
         )
         return with_noise(found)
@@ -179,6 +181,7 @@ class DPPromise(Method):
             delta,
             low=1,
             high=config.diffusion.timesteps - 1,
+            field="boundary",
             evaluate=(lambda boundary: claims.dp_promise_phase_one(**with_boundary(boundary)._phase_one_terms(facts), delta=delta))
             if target == "claim"
             else None,

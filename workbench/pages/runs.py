@@ -33,6 +33,10 @@ if runs:
 else:
     st.info("No run fits these filters.")
 
+labels = {run_label(run) for run in everything}
+if gone := [asked for asked in st.query_params.get_all(f"{PREFIX}chosen") if asked not in labels]:
+    st.warning(f"Unknown in the address: {', '.join(gone)}. Such a run may have been deleted.")
+
 chosen = st.multiselect(
     "Look at one run, or compare several", list(known), key=f"{PREFIX}chosen", placeholder="the first of the list",
     format_func=lambda run: run_label(known[run]), **bound,

@@ -26,6 +26,7 @@ def calibrate_real(
     high: float = 1e5,
     increasing: bool = False,
     evaluate: Evaluate | None = None,
+    field: str = "",
 ) -> float:
     """The value in [low, high], both positive, whose bound is within 0.5 % below `epsilon`.
 
@@ -33,14 +34,14 @@ def calibrate_real(
     replaces the bound (for example by a paper's formula): value -> epsilon. RDP brackets the value, the search uses a
     coarser PLD grid, an upper bound too, and the result is checked with the reported bound. Where the whole range stays
     below the target, its least private end is returned. Raises WorkbenchError when no value in the range meets the target,
-    naming the stage that alone exceeds it.
+    naming the stage that alone exceeds it, and the `field` that was searched.
     """
     _check(epsilon, delta, low, high)
     private, spent = (low, high) if increasing else (high, low)
     exact = evaluate or (lambda value: proved_bound(stages_of(value), delta).epsilon)
     quick = evaluate or (lambda value: _quick_bound(stages_of(value), epsilon, delta))
     if quick(private) > epsilon and exact(private) > epsilon:
-        raise WorkbenchError(_cannot_meet(stages_of, private, epsilon, delta, evaluate))
+        raise WorkbenchError(_cannot_meet(stages_of, private, epsilon, delta, evaluate, field))
     if evaluate is None:
         private, spent = _bracket(lambda value: _rough_bound(stages_of(value), delta), quick, private, spent, epsilon)
     if quick(spent) <= epsilon:
@@ -59,6 +60,7 @@ def calibrate_integer(
     high: int,
     increasing: bool = False,
     evaluate: Callable[[int], float] | None = None,
+    field: str = "",
 ) -> int:
     """The integer in [low, high] that spends most of `epsilon`: the next one misses the target.
 
@@ -70,7 +72,7 @@ def calibrate_integer(
     exact = evaluate or (lambda value: proved_bound(stages_of(value), delta).epsilon)
     given = None if evaluate is None else lambda value: evaluate(int(value))
     if exact(private) > epsilon:
-        raise WorkbenchError(_cannot_meet(lambda value: stages_of(int(value)), private, epsilon, delta, given))
+        raise WorkbenchError(_cannot_meet(lambda value: stages_of(int(value)), private, epsilon, delta, given, field))
     if evaluate is not None:
         return _bisect(evaluate, private, spent, epsilon)
     private = _bisect(lambda value: _rough_bound(stages_of(value), delta, 2), private, spent, epsilon)
@@ -197,10 +199,11 @@ def _bisect(evaluate: Callable[[int], float], private: int, spent: int, target: 
     return private
 
 
-def _cannot_meet(stages_of: StagesOf, value: float, epsilon: float, delta: float, evaluate: Evaluate | None) -> str:
+def _cannot_meet(stages_of: StagesOf, value: float, epsilon: float, delta: float, evaluate: Evaluate | None, field: str) -> str:
     """Why even the most private value misses the target: the stages that alone exceed it, and what would help."""
+    place = f"{field} {value:g}".strip()
     if evaluate is not None:
-        return f"Expected a formula that reaches epsilon {epsilon:g}; at {value:g} it still gives {evaluate(value):.4g}. Widen the range."
+        return f"Expected a formula that reaches epsilon {epsilon:g}; at {place} it still gives {evaluate(value):.4g}. Widen the range."
     stages = [stage for stage in stages_of(value) if stage.spent != "free"]
     bounds = {stage.name: proved_bound([stage], delta) for stage in stages}
     whole = proved_bound(stages_of(value), delta)
@@ -213,7 +216,7 @@ def _cannot_meet(stages_of: StagesOf, value: float, epsilon: float, delta: float
     alone = [name for name, bound in bounds.items() if bound.epsilon > epsilon]
     listed = ", ".join(f"{name} {bound.epsilon:.4g}" for name, bound in bounds.items())
     culprit = " and ".join(alone) + " alone exceeds the target" if alone else "the parts together exceed the target"
-    met = f"Expected a bound of at most {epsilon:g} at delta {delta:g}, got {whole.epsilon:.4g} even at {value:g}: {culprit}"
+    met = f"Expected a bound of at most {epsilon:g} at delta {delta:g}, got {whole.epsilon:.4g} even at {place}: {culprit}"
     return f"{met} (each part alone: {listed}). {' '.join(_help(stage) for stage in stages if not alone or stage.name in alone)}"
 
 
