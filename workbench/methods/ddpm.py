@@ -17,7 +17,7 @@ from workbench.networks import UNETS, ExponentialMovingAverage, UNet, UNetConfig
 from workbench.training.state import State
 
 UNCONDITIONAL = 0  # row of the label embedding that stands for "no label"; class c is row c + 1
-SAMPLE_BATCH = 500
+SAMPLE_BATCH = {"cpu": 100, "cuda": 500}  # larger ones are slower on a CPU: memory for their tensors is mapped anew each time
 
 LearningRateSchedule = Literal["constant", "cosine"]
 LEARNING_RATES: dict[LearningRateSchedule, Callable[[float], float]] = {  # share of the steps done -> factor
@@ -164,7 +164,7 @@ def draw_samples(settings: DiffusionSettings, network: nn.Module, state: State, 
     labels = request.label_array(state.facts.num_classes)
     rows = torch.from_numpy(label_rows(labels, request.num_samples))
     images = [np.zeros((0, *state.facts.shape), np.uint8)]
-    for number, chosen in enumerate(rows.to(state.device).split(SAMPLE_BATCH)):
+    for number, chosen in enumerate(rows.to(state.device).split(SAMPLE_BATCH[state.device.type])):
         generator = state.randomness.torch_generator(request.purpose, number, state.device)
         noise = torch.randn((len(chosen), *state.facts.shape), generator=generator, device=state.device)
         with state.performance.autocast(state.device):

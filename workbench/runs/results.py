@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from workbench.training.state import State
 
 SAMPLE_CHUNK = 500
+KEEP_SECONDS = 30.0
 MOST_SAMPLES = 10_000  # default number of samples: as many as training records, at most this
 DEFAULT_NEIGHBOURS = 5
 
@@ -51,8 +52,10 @@ def sample_run(run_id: str, num_samples: int | None = None, progress: ProgressFu
     with _locked(folder.samples / "lock"):
         kept = kept_samples(run_id)
         if kept is None or len(kept) < wanted:
-            kept = _joined(kept, _draw(run, 0 if kept is None else len(kept), wanted, progress))
-            write_records(kept, folder.samples / "samples.npz", sample_notes(RunStore().get(run_id)))
+            for drawn in _draw(run, 0 if kept is None else len(kept), wanted, progress):
+                kept = _joined(kept, drawn)
+                write_records(kept, folder.samples / "samples.npz", sample_notes(RunStore().get(run_id)))
+    assert kept is not None
     return kept.take(slice(0, wanted))
 
 
@@ -75,8 +78,10 @@ def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | N
         kept = read_records(path) if path.exists() else None
         if kept is None or len(kept) < num_samples:
             method, state = load_model(run)
-            kept = _chunks(run_id, method, state, 0, num_samples, "public", progress)
-            write_records(kept, path, {"run": run_id, "source": "public records only", "epsilon": 0.0, "releasable": True})
+            for drawn in _chunks(run_id, method, state, 0 if kept is None else len(kept), num_samples, "public", progress):
+                kept = _joined(kept, drawn)
+                write_records(kept, path, {"run": run_id, "source": "public records only", "epsilon": 0.0, "releasable": True})
+    assert kept is not None
     return kept.take(slice(0, num_samples))
 
 
@@ -194,12 +199,13 @@ def sample_notes(run: Run) -> dict[str, Any]:
     }
 
 
-def _draw(run: Run, start: int, stop: int, progress: ProgressFunction | None) -> Records:
-    """Samples `start` to `stop` of a run; what the sampler spends itself is charged before it starts."""
+def _draw(run: Run, start: int, stop: int, progress: ProgressFunction | None) -> Iterator[Records]:
+    """Samples `start` to `stop` of a run, in parts worth keeping; what the sampler spends itself is charged before it starts."""
     method, state = load_model(run)
     stages = [stage for stage in method.sampling_stages(state.facts, SampleRequest(stop - start)) if stage.spent != "free"]
     if not stages:
-        return _chunks(run.id, method, state, start, stop, "model", progress)
+        yield from _chunks(run.id, method, state, start, stop, "model", progress)
+        return
     ledger, entry = Ledger(), f"{run.id}-samples-{start}"
     ledger.open_run(entry, run.fingerprint, run.dataset, run.method, stages, run.delta, purpose="sampling")
     before = {spending.stage: spending.charged for spending in ledger.spent(entry)}
@@ -211,7 +217,7 @@ def _draw(run: Run, start: int, stop: int, progress: ProgressFunction | None) ->
     drawn = method.sample(state, _request(method, state, start, stop, "model"))
     ledger.close_run(entry)
     _raise_bound(run, ledger)
-    return drawn
+    yield drawn
 
 
 def _raise_bound(run: Run, ledger: Ledger) -> None:
@@ -225,16 +231,21 @@ def _raise_bound(run: Run, ledger: Ledger) -> None:
     RunStore().change(run.id, {"done"}, "sampled", bound=bound, epsilon_spent=bound.epsilon, releasable=run.releasable and bound.is_finite)
 
 
-def _chunks(run_id: str, method: Method, state: "State", start: int, stop: int, source: str, progress: ProgressFunction | None) -> Records:
-    drawn, began = None, time.monotonic()
+def _chunks(
+    run_id: str, method: Method, state: "State", start: int, stop: int, source: str, progress: ProgressFunction | None
+) -> Iterator[Records]:
+    """Samples `start` to `stop` in parts of half a minute or more, so that an interruption loses no more than that."""
+    drawn, first, began = None, start, time.monotonic()
     for begin in range(start, stop, SAMPLE_CHUNK):
         end = min(stop, begin + SAMPLE_CHUNK)
         drawn = _joined(drawn, method.sample(state, _request(method, state, begin, end, source)))
         if progress is not None:
             progress((end - start) / (stop - start))
-    assert drawn is not None
-    RunFolder(run_id).note_drawing(source, stop - start, time.monotonic() - began)
-    return drawn
+        seconds = time.monotonic() - began
+        if end == stop or seconds >= KEEP_SECONDS:
+            RunFolder(run_id).note_drawing(source, end - first, seconds)
+            yield drawn
+            drawn, first, began = None, end, time.monotonic()
 
 
 def _request(method: Method, state: "State", start: int, stop: int, source: Any) -> SampleRequest:
