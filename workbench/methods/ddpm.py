@@ -45,7 +45,7 @@ def new_network(settings: DiffusionSettings, facts: DatasetFacts, state: State, 
     network = initialized(
         lambda: UNet(settings.network, channels, (height, width), facts.num_classes), state.randomness.torch_generator(purpose)
     )
-    return network.to(state.device, memory_format=state.performance.memory_format)
+    return network.to(state.device, memory_format=state.performance.memory_format)  # pyright: ignore[reportCallIssue]
 
 
 def check_sampler(settings: DiffusionSettings) -> None:
