@@ -3,12 +3,13 @@
 `python -m benchmarks.privacy` prints a table. Everything but the leakage runs on one thread; imports in fresh processes.
 """
 
-import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
+
+from benchmarks.limits import limit_row, print_limits
 
 REPEATS = 3
 LIMITS = {  # seconds, or the ratio that the name says
@@ -22,7 +23,7 @@ LIMITS = {  # seconds, or the ratio that the name says
 
 
 def rows() -> list[dict[str, Any]]:
-    """One row a benchmark: `benchmark`, `variant`, `value` (the median), `limit`, `rounds`; printed as they are found."""
+    """One row a benchmark, as `limit_row` makes them; printed too."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
@@ -35,16 +36,9 @@ def rows() -> list[dict[str, Any]]:
             "everything imported, over dp_accounting": [full_import() for _ in range(REPEATS)],
         }
     found["leakage of 1000 records, 2 threads"] = [leakage()]
-    result = [as_row(name, values) for name, values in found.items()]
-    print(f"\n{'privacy core':44}{'median':>10}{'limit':>8}")
-    for row in result:
-        print(f"{row['variant']:44}{row['value']:10.4f}{row['limit']:8.2f}", flush=True)
+    result = [limit_row("privacy core", name, values, LIMITS[name]) for name, values in found.items()]
+    print_limits("privacy core", result)
     return result
-
-
-def as_row(name: str, values: list[float]) -> dict[str, Any]:
-    """A row of the table."""
-    return {"benchmark": "privacy core", "variant": name, "value": statistics.median(values), "limit": LIMITS[name], "rounds": len(values)}
 
 
 def repeated(run: Callable[[], object]) -> list[float]:

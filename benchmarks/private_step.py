@@ -2,7 +2,8 @@
 
 `python -m benchmarks.private_step` prints a table and writes `benchmarks/results.json`. Times come from one process per
 network and noise multiplicity in which the variants take turns; memory from a process per variant: the high-water mark of
-resident memory over what was resident before the network was made. Allocator thresholds are raised for all alike.
+resident memory over what was resident before the network was made, first after a gradient alone and then after two whole
+steps. Allocator thresholds are raised for all alike. Below each table stand the limits and whether they were kept.
 """
 
 import argparse
@@ -18,11 +19,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.limits import limit_row, print_limits
+
 RESULTS = Path(__file__).with_name("results.json")
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(2**32), "MALLOC_TRIM_THRESHOLD_": str(2**36)}
 NETWORKS = {"1.6M": (32, 256), "6.5M": (64, 128)}  # base channels, images in a step
 MICROBATCH_SIZE = 128
-BASELINE = "not private"
+BASELINE, OURS, HOOKS = "not private", "ours", "opacus hooks"
+PARTS = ("gradient part", "whole step")
+TIME_LIMITS = {1: 1.35, 8: 1.15, 32: 1.15}  # ours over not private, whole step, by noise multiplicity
+HOOKS_LIMIT, MEMORY_LIMIT = 0.6, 1.35  # seconds of ours over Opacus's hooks; peak memory of ours over not private
 
 
 def main(others: Callable[[], list[dict[str, Any]]] | None = None) -> None:
@@ -39,21 +45,45 @@ def main(others: Callable[[], list[dict[str, Any]]] | None = None) -> None:
     if options.cell:
         print(json.dumps(measure(json.loads(options.cell))))
         return
-    first = others() if others else []
-    rows = [row for network in options.networks for k in options.noise_multiplicities for row in cell(network, k, options)]
-    options.out.write_text(json.dumps({"machine": machine(options), "rows": first + rows}, indent=1) + "\n")
+    rows: list[dict[str, Any]] = []
+    limits = others() if others else []
+    for network in options.networks:
+        for noise_multiplicity in options.noise_multiplicities:
+            found = cell(network, noise_multiplicity, options)
+            rows += found
+            limits += limits_of(network, found)
+            options.out.write_text(json.dumps({"machine": machine(options), "rows": rows, "limits": limits}, indent=1) + "\n")
     print(f"Written to {options.out}")
 
 
 def cell(network: str, noise_multiplicity: int, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """All rows of one network at one noise multiplicity, printed as they are found."""
+    """All rows of one network at one noise multiplicity, printed with their limits."""
     base_channels, images = NETWORKS[network]
     setting = {"base_channels": base_channels, "images": images, "noise_multiplicity": noise_multiplicity, "threads": options.threads}
     times = in_process({**setting, "variants": options.variants, "rounds": options.rounds})
     peaks = {name: in_process({**setting, "variants": [name], "rounds": 0})["peak_bytes"] for name in times["seconds"]}
     rows = list(as_rows(times, peaks, setting))
-    print_table(f"{network} U-Net, K = {noise_multiplicity}, {images} images a step", rows)
+    title = f"{network} U-Net, K = {noise_multiplicity}, {images} images a step"
+    print_table(title, rows)
+    print_limits(title, limits_of(network, rows))
     return rows
+
+
+def limits_of(network: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the whole step of ours may take at most, and whether it did; a limit whose variants were not measured is left out."""
+    whole = {row["variant"]: row for row in rows if row["benchmark"].endswith(PARTS[1])}
+    noise_multiplicity = rows[0]["noise_multiplicity"]
+    if OURS not in whole or noise_multiplicity not in TIME_LIMITS:
+        return []
+    ours = whole[OURS]
+    values = {
+        "seconds, ours over not private": (ours["ratio_to_not_private"], TIME_LIMITS[noise_multiplicity]),
+        "peak memory, ours over not private": (ours["peak_to_not_private"], MEMORY_LIMIT),
+    }
+    if HOOKS in whole:
+        values["seconds, ours over Opacus's hooks"] = (ours["seconds_per_image"] / whole[HOOKS]["seconds_per_image"], HOOKS_LIMIT)
+    where = f"private step: {network} U-Net, K = {noise_multiplicity}"
+    return [limit_row(where, name, [value], limit) | {"rounds": ours["rounds"]} for name, (value, limit) in values.items()]
 
 
 def in_process(request: dict[str, Any]) -> dict[str, Any]:
@@ -66,29 +96,48 @@ def in_process(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure(request: dict[str, Any]) -> dict[str, Any]:
-    """Seconds of each round by variant, (gradient part, whole step) pairs; peak bytes where `rounds` is 0."""
+    """`seconds` of each round by variant, or `peak_bytes` of one variant where `rounds` is 0: pairs (gradient part, whole step)."""
     import torch
 
     from benchmarks.variants import VARIANTS
 
     torch.set_num_threads(request["threads"])
-    names = request["variants"] or list(VARIANTS)
     before = resident()
     shape = (request["base_channels"], request["images"], request["noise_multiplicity"], MICROBATCH_SIZE)
-    variants = {name: VARIANTS[name](*shape) for name in dict.fromkeys([BASELINE, *names] if request["rounds"] else names)}
-    for variant in variants.values():  # warm up
-        variant.gradient()
-        variant.finish()
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
-    for round_number in range(request["rounds"]):
-        order = list(variants) if round_number % 2 == 0 else list(reversed(variants))
-        for name in order:
-            found[name].append(timed(variants[name]))
+    names = request["variants"] or list(VARIANTS)
     if not request["rounds"]:
-        timed(next(iter(variants.values())))
-    parameters = sum(p.numel() for p in next(iter(variants.values())).network.parameters())
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
-    return {"seconds": found, "peak_bytes": peak, "parameters": parameters, "notes": {name: v.note for name, v in variants.items()}}
+        (name,) = names
+        return {"peak_bytes": [peak - before for peak in peaks_of(VARIANTS[name](*shape))]}
+    variants = {name: VARIANTS[name](*shape) for name in dict.fromkeys([BASELINE, *names])}
+    return {
+        "seconds": rounds_of(variants, request["rounds"]),
+        "parameters": sum(parameter.numel() for parameter in variants[BASELINE].network.parameters()),
+        "notes": {name: variant.note for name, variant in variants.items()},
+    }
+
+
+def rounds_of(variants: dict[str, Any], rounds: int) -> dict[str, list[tuple[float, float]]]:
+    """Seconds of the variants' steps, taken in turns, every second round in reverse order; a step each before to warm up."""
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
+    for variant in variants.values():
+        timed(variant)
+    for round_number in range(rounds):
+        for name in list(variants) if round_number % 2 == 0 else reversed(variants):
+            found[name].append(timed(variants[name]))
+    return found
+
+
+def peaks_of(variant: Any) -> tuple[int, int]:
+    """Most bytes resident after the gradient part of a first step, which keeps no optimiser's state yet, and after two steps."""
+    gradient_part = high_water(variant.gradient)
+    variant.finish()
+    return gradient_part, high_water(lambda: timed(variant))
+
+
+def high_water(action: Callable[[], object]) -> int:
+    """The most bytes that this process has had resident once `action` has run."""
+    action()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def timed(variant: Any) -> tuple[float, float]:
@@ -107,10 +156,10 @@ def resident() -> int:
     return psutil.Process().memory_info().rss
 
 
-def as_rows(times: dict[str, Any], peaks: dict[str, int], setting: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def as_rows(times: dict[str, Any], peaks: dict[str, Sequence[int]], setting: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """One row per variant and part, with the median ratio to the non-private step of the same round."""
     baseline = times["seconds"][BASELINE]
-    for index, part in enumerate(("gradient part", "whole step")):
+    for index, part in enumerate(PARTS):
         for name, rounds in times["seconds"].items():
             seconds = [pair[index] for pair in rounds]
             ratios = [mine / pair[index] for mine, pair in zip(seconds, baseline, strict=True)]
@@ -121,23 +170,28 @@ def as_rows(times: dict[str, Any], peaks: dict[str, int], setting: dict[str, Any
                 "parameters": times["parameters"],
                 "records": setting["images"] // setting["noise_multiplicity"],
                 "seconds_per_image": statistics.median(seconds) / setting["images"],
-                "peak_bytes": peaks[name],
+                "peak_bytes": peaks[name][index],
                 "ratio_to_not_private": statistics.median(ratios),
-                "peak_to_not_private": peaks[name] / peaks[BASELINE],
+                "ratio_range": [min(ratios), max(ratios)],
+                "peak_to_not_private": peaks[name][index] / peaks[BASELINE][index],
                 "rounds": len(seconds),
                 "note": times["notes"][name] if setting["noise_multiplicity"] > 1 else "",
             }
 
 
 def print_table(title: str, rows: Sequence[dict[str, Any]]) -> None:
-    """One line a variant."""
-    print(f"\n{title}\n{'':28}{'gradient part':>22}{'whole step':>22}{'peak memory':>20}")
-    print(f"{'':28}{'ms/image':>12}{'ratio':>10}{'ms/image':>12}{'ratio':>10}{'MiB':>12}{'ratio':>8}")
+    """One line a variant; the ratios are to the step that is not private."""
+    print(f"\n{title}\n{'':28}" + "".join(f"{part:>44}" for part in PARTS))
+    print(" " * 28 + f"{'ms/image':>14}{'ratio':>10}{'MiB':>12}{'ratio':>8}" * len(PARTS))
     half = len(rows) // 2
-    for part, whole in zip(rows[:half], rows[half:], strict=True):
-        times = "".join(f"{1e3 * row['seconds_per_image']:12.2f}{row['ratio_to_not_private']:10.3f}" for row in (part, whole))
-        note = f"  ({whole['note']})" if whole["note"] else ""
-        print(f"{whole['variant']:28}{times}{whole['peak_bytes'] / 2**20:12.0f}{whole['peak_to_not_private']:8.2f}{note}", flush=True)
+    for pair in zip(rows[:half], rows[half:], strict=True):
+        figures = "".join(
+            f"{1e3 * row['seconds_per_image']:14.2f}{row['ratio_to_not_private']:10.3f}"
+            f"{row['peak_bytes'] / 2**20:12.0f}{row['peak_to_not_private']:8.2f}"
+            for row in pair
+        )
+        note = f"  ({pair[0]['note']})" if pair[0]["note"] else ""
+        print(f"{pair[0]['variant']:28}{figures}{note}", flush=True)
 
 
 def machine(options: argparse.Namespace) -> dict[str, Any]:
@@ -150,7 +204,6 @@ def machine(options: argparse.Namespace) -> dict[str, Any]:
         "threads": options.threads,
         "torch": str(torch.__version__),
         "microbatch_size": MICROBATCH_SIZE,
-        "load_average": os.getloadavg()[0],
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.errors import WorkbenchError
-from workbench.runs import example, local, recipes
+from workbench.runs import example, local, recipe_report, recipes
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 
@@ -55,7 +55,7 @@ def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
     shares: list[float] = []
     made = list(recipes.reproduce(recipe, progress=shares.append))
     assert len({result["run"] for result in made}) == 2
-    rows = recipes.table(made)
+    rows = recipe_report.summary_rows(made)
     assert [(row["line"], row["measure"], row["runs"]) for row in rows] == [("tiny", "accuracy_logistic_regression", 2)]
     values = [result["evaluation"]["results"][0]["value"] for result in made]
     assert rows[0]["mean"] == pytest.approx(sum(values) / 2)

@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from workbench.runs.recipe_report import draw, markdown_table, measured_lines
+import pytest
+
+from workbench.runs.recipe_report import draw, markdown_table, measured_lines, summary_rows
 
 MEASURE = "accuracy_logistic_regression"
 
@@ -11,6 +13,7 @@ MEASURE = "accuracy_logistic_regression"
 def result(name: str, bound: float | str, value: float, epsilon_zero: float | None, seconds: float) -> dict[str, Any]:
     entry = {"name": MEASURE, "value": value, "epsilon_zero": epsilon_zero, "ceiling": 0.95}
     values = {"name": name, "method": name.split(",")[0], "claim": {"epsilon": "inf"}, "bound": {"epsilon": bound}, "seconds": seconds}
+    values |= {"seed": round(100 * (epsilon_zero or 0)), "run": "abcd2345"}
     return values | {"evaluation": {"results": [entry]}}
 
 
@@ -27,6 +30,22 @@ def test_the_table_gives_mean_spread_and_both_references() -> None:
     assert "| 0.610 ± 0.014 |" in rows[3]
     assert rows[4] == "| nonprivate | none | none | 0.900 | 60 |"
     assert rows[5] == "| a, bound 1 | none | 0.999 | 0.750 ± 0.071 | 10 to 14 |"
+
+
+def test_lines_of_one_seed_share_their_public_model() -> None:
+    other = [{**entry, "name": "a, bound 9"} for entry in RESULTS[1:]]
+    rows = markdown_table(measured_lines(RESULTS + other, MEASURE), MEASURE).splitlines()
+    assert "| 0.610 ± 0.014 |" in rows[3]
+    unseeded = [{**entry, "seed": None, "run": f"run{number}"} for number, entry in enumerate(RESULTS[1:] + other)]
+    rows = markdown_table(measured_lines(unseeded, MEASURE), MEASURE).splitlines()
+    assert "| 0.610 ± 0.012 |" in rows[3]  # four models: sqrt(4 * .01^2 / 3)
+
+
+def test_rows_for_the_terminal_have_the_means_of_both_references() -> None:
+    rows = summary_rows(RESULTS)
+    assert [(row["line"], row["runs"], row["spread"] is None) for row in rows] == [("nonprivate", 1, True), ("a, bound 1", 2, False)]
+    assert [row["epsilon 0"] for row in rows] == [None, pytest.approx(0.61)]
+    assert rows[1]["ceiling"] == pytest.approx(0.95)
 
 
 def test_a_measure_that_was_not_taken_has_no_line() -> None:

@@ -48,7 +48,7 @@ def test_rows_hold_every_variant_and_part(capsys: pytest.CaptureFixture[str]) ->
         "parameters": 5,
         "notes": {"not private": "", "ours": "a note"},
     }
-    rows = list(private_step.as_rows(times, {"not private": 100, "ours": 110}, {"noise_multiplicity": 4, "images": 8}))
+    rows = list(private_step.as_rows(times, {"not private": (80, 100), "ours": (80, 110)}, {"noise_multiplicity": 4, "images": 8}))
     private_step.print_table("A title", rows)
     whole = rows[-1]
     assert [row["variant"] for row in rows] == ["not private", "ours"] * 2

@@ -109,7 +109,10 @@ def reproduce(
         lines = recipe_report.measured_lines(rows, loaded.measure)
         write_text_atomically(out.with_suffix(".md"), recipe_report.markdown_table(lines, loaded.measure))
         recipe_report.draw(lines, out.with_suffix(".png"), loaded.title, loaded.measure)
-    print_json({"recipe": loaded.title, "results": rows}) if as_json else print_table(recipes.table(rows), "The recipe names no run.")
+    if as_json:
+        print_json({"recipe": loaded.title, "results": rows})
+    else:
+        print_table(recipe_report.summary_rows(rows), "The recipe names no run.")
 
 
 def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:

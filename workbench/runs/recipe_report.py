@@ -1,4 +1,4 @@
-"""What a recipe found, for a README: one table and one picture of one measure, epsilon 0 and the real-data ceiling beside every value."""
+"""What a recipe found: every measure in rows, and of one measure a table and a picture for a README, with epsilon 0 and the ceiling."""
 
 import math
 import statistics
@@ -10,7 +10,11 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Line(BaseModel):
-    """One measure of one line of a recipe over its runs; lists have one value a run."""
+    """One measure of one line of a recipe over its runs; tuples have one value a run.
+
+    `epsilon_zero` has the value of each public model by its run's seed, or by the run where none was given: lines that share
+    seed and pre-training share the public model, and its value counts once.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -19,7 +23,7 @@ class Line(BaseModel):
     claim: float
     bound: float
     values: tuple[float, ...]
-    epsilon_zero: tuple[float, ...]
+    epsilon_zero: tuple[tuple[str, float], ...]
     ceiling: tuple[float, ...]
     seconds: tuple[float, ...]
 
@@ -31,8 +35,28 @@ def measured_lines(results: Sequence[Mapping[str, Any]], measure: str) -> list[L
     return [line for line in lines if line is not None]
 
 
+def summary_rows(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row a measure and line: mean and spread (standard deviation) over the runs, with the means of epsilon 0 and ceiling."""
+    measures = dict.fromkeys(entry["name"] for result in results for entry in result["evaluation"]["results"])
+    return [
+        {
+            "line": line.name,
+            "bound": line.bound,
+            "measure": measure,
+            "mean": statistics.fmean(line.values),
+            "spread": statistics.stdev(line.values) if len(line.values) > 1 else None,
+            "runs": len(line.values),
+            "epsilon 0": _mean(_public_values([line])),
+            "ceiling": _mean(line.ceiling),
+        }
+        for measure in measures
+        for line in measured_lines(results, measure)
+    ]
+
+
 def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line | None:
-    found = [entry for result in results for entry in result["evaluation"]["results"] if entry["name"] == measure]
+    taken = [(result, entry) for result in results for entry in result["evaluation"]["results"] if entry["name"] == measure]
+    found = [entry for _, entry in taken]
     if not found:
         return None
     return Line(
@@ -41,7 +65,7 @@ def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line
         claim=float(results[0]["claim"]["epsilon"]),
         bound=float(results[0]["bound"]["epsilon"]),
         values=tuple(float(entry["value"]) for entry in found),
-        epsilon_zero=tuple(float(entry["epsilon_zero"]) for entry in found if entry["epsilon_zero"] is not None),
+        epsilon_zero=tuple((_source(result), float(entry["epsilon_zero"])) for result, entry in taken if entry["epsilon_zero"] is not None),
         ceiling=tuple(float(entry["ceiling"]) for entry in found if entry["ceiling"] is not None),
         seconds=tuple(float(result["seconds"]) for result in results),
     )
@@ -52,8 +76,8 @@ def markdown_table(lines: Sequence[Line], measure: str) -> str:
     rows = [
         f"| line | claim | proved bound | {measure} | seconds to train |",
         "|---|---|---|---|---|",
-        f"| real training data (ceiling) | - | - | {_spread(_all(lines, 'ceiling'))} | - |",
-        f"| epsilon 0: public pre-training only | 0 | 0 | {_spread(_all(lines, 'epsilon_zero'))} | - |",
+        f"| real training data (ceiling) | - | - | {_spread(_ceilings(lines))} | - |",
+        f"| epsilon 0: public pre-training only | 0 | 0 | {_spread(_public_values(lines))} | - |",
     ]
     for line in lines:
         rows.append(f"| {line.name} | {_epsilon(line.claim)} | {_epsilon(line.bound)} | {_spread(line.values)} | {_range(line.seconds)} |")
@@ -66,13 +90,11 @@ def draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
 
     figure = Figure(figsize=(7.2, 4.2), dpi=150, layout="constrained")
     axes = figure.add_subplot()
-    references = (("ceiling", "real training data", "-"), ("epsilon_zero", "epsilon 0: public data only", "--"))
-    for name, label, style in references:
-        values = _all(lines, name)
-        if values:
-            axes.axhline(
-                statistics.fmean(values), color="#555555", linestyle=style, linewidth=1, label=f"{label} ({statistics.fmean(values):.3f})"
-            )
+    references = ((_ceilings(lines), "real training data", "-"), (_public_values(lines), "epsilon 0: public data only", "--"))
+    for values, label, style in references:
+        mean = _mean(values)
+        if mean is not None:
+            axes.axhline(mean, color="#555555", linestyle=style, linewidth=1, label=f"{label} ({mean:.3f})")
     finite = [line.bound for line in lines if math.isfinite(line.bound)]
     right = 3.0 * max(finite, default=10.0)  # where lines without a bound stand
     for number, (method, marker) in enumerate(_markers(lines).items()):
@@ -108,8 +130,20 @@ def _no_ticks() -> Any:
     return NullLocator()
 
 
-def _all(lines: Sequence[Line], name: str) -> tuple[float, ...]:
-    return tuple(value for line in lines for value in getattr(line, name))
+def _ceilings(lines: Sequence[Line]) -> list[float]:
+    return [value for line in lines for value in line.ceiling]
+
+
+def _public_values(lines: Sequence[Line]) -> list[float]:
+    return [value for _, value in dict.fromkeys(pair for line in lines for pair in line.epsilon_zero)]
+
+
+def _source(result: Mapping[str, Any]) -> str:
+    return f"run {result['run']}" if result["seed"] is None else f"seed {result['seed']}"
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return statistics.fmean(values) if values else None
 
 
 def _epsilon(value: float) -> str:

@@ -1,6 +1,6 @@
 """Recipes: the exact configuration behind every number that the README shows, as JSON files that one command runs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -65,9 +65,9 @@ def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], N
     """Plan, train, sample and evaluate every run of a recipe in order; one plain dict a run as soon as it is measured.
 
     Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `drawing_seconds` (of
-    the samples, None if not noted), `evaluation`. `reuse` takes
-    runs with the same plan, dataset, seed and performance settings, each once, in the place of new ones: finished ones, else
-    those at work, else ones to go on with. A run that fails ends the recipe with its error.
+    the samples, None if not noted), `evaluation`. `reuse` takes runs with the same plan, dataset, seed and performance
+    settings, each once, in the place of new ones: finished ones, else those at work, else ones to go on with. A run that
+    fails ends the recipe with its error.
     """
     check(recipe)
     lines = [(line, seed) for line in recipe.runs for seed in line.all_seeds]
@@ -93,34 +93,6 @@ def check(recipe: Recipe) -> None:
         PerformanceSettings.parse(line.performance).torch_device()
         for name in line.metrics or ():
             choose(name, METRICS, "metric")
-
-
-def table(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One row a line of the recipe: mean and spread (standard deviation) of every measure over its runs, ceiling and epsilon 0."""
-    names = list(dict.fromkeys(result["name"] for result in results))
-    return [row for name in names for row in _rows(name, [result for result in results if result["name"] == name])]
-
-
-def _rows(name: str, results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    import statistics
-
-    rows = []
-    for metric in [found["name"] for found in results[0]["evaluation"]["results"]]:
-        measured = [found for result in results for found in result["evaluation"]["results"] if found["name"] == metric]
-        values = [float(found["value"]) for found in measured]
-        rows.append(
-            {
-                "line": name,
-                "bound": float(results[0]["bound"]["epsilon"]),
-                "measure": metric,
-                "mean": statistics.fmean(values),
-                "spread": statistics.stdev(values) if len(values) > 1 else None,
-                "runs": len(values),
-                "epsilon 0": measured[0]["epsilon_zero"],
-                "ceiling": measured[0]["ceiling"],
-            }
-        )
-    return rows
 
 
 def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Callable[[float], None]) -> dict[str, Any]:
