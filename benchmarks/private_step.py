@@ -1,6 +1,6 @@
 """What a private step costs: time and peak memory of every variant, in one run, alternating, medians of paired rounds.
 
-`python -m benchmarks.private_step` prints a table and writes `benchmarks/results.json`. Times come from one process per
+`python -m benchmarks.private_step` prints a table and writes `benchmarks/results.json` and `.md`. Times come from one process per
 network and noise multiplicity in which the variants take turns; memory from a process per variant: the high-water mark of
 resident memory over what was resident before the network was made, first after a gradient alone and then after two whole
 steps. Allocator thresholds are raised for all alike. Below each table stand the limits and whether they were kept.
@@ -9,7 +9,6 @@ steps. Allocator thresholds are raised for all alike. Below each table stand the
 import argparse
 import json
 import os
-import platform
 import resource
 import statistics
 import subprocess
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import report
 from benchmarks.limits import limit_row, print_limits
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -52,8 +52,14 @@ def main(others: Callable[[], list[dict[str, Any]]] | None = None) -> None:
             found = cell(network, noise_multiplicity, options)
             rows += found
             limits += limits_of(network, found)
-            options.out.write_text(json.dumps({"machine": machine(options), "rows": rows, "limits": limits}, indent=1) + "\n")
+            write({"machine": machine(options), "rows": rows, "limits": limits}, options.out)
     print(f"Written to {options.out}")
+
+
+def write(results: dict[str, Any], out: Path) -> None:
+    """The results as JSON, and their tables beside them."""
+    out.write_text(json.dumps(results, indent=1) + "\n")
+    out.with_suffix(".md").write_text(report.markdown(results))
 
 
 def cell(network: str, noise_multiplicity: int, options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -198,8 +204,10 @@ def machine(options: argparse.Namespace) -> dict[str, Any]:
     """What the figures were measured on."""
     import torch
 
+    from workbench.training.checkpoints import processor
+
     return {
-        "processor": platform.processor() or platform.machine(),
+        "processor": processor(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "threads": options.threads,
         "torch": str(torch.__version__),

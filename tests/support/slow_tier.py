@@ -214,6 +214,8 @@ def machine() -> dict[str, Any]:
     """Processor, cores, memory (GiB), and the versions that figures depend on."""
     import psutil
 
+    from workbench.training.checkpoints import processor
+
     torch = sys.modules.get("torch")  # a GPU that no test could have used is of no interest
     return {
         "processor": processor(),
@@ -223,14 +225,6 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": version("torch"),
     }
-
-
-def processor() -> str:
-    """The processor's model name, where the system tells it."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text().splitlines() if path.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 # The document

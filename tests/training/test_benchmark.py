@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
 from benchmarks import private_step, variants
+from benchmarks.limits import print_limits
 
 
 def moved(name: str, noise_multiplicity: int) -> Tensor:
@@ -42,19 +44,49 @@ def test_ordinary_variants_take_the_same_step() -> None:
         assert (moved(name, 2) - expected).norm() <= 1e-4 * expected.norm(), name
 
 
-def test_rows_hold_every_variant_and_part(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def rows() -> list[dict[str, Any]]:
     times = {
-        "seconds": {"not private": [(1.0, 2.0), (1.0, 2.0), (2.0, 4.0)], "ours": [(1.1, 2.2), (1.2, 2.2), (2.0, 4.4)]},
+        "seconds": {
+            "not private": [(1.0, 2.0), (1.0, 2.0), (2.0, 4.0)],
+            "ours": [(1.1, 2.2), (1.2, 2.2), (2.0, 4.4)],
+            "opacus hooks": [(2.0, 4.0), (2.0, 4.0), (2.0, 4.0)],
+        },
         "parameters": 5,
-        "notes": {"not private": "", "ours": "a note"},
+        "notes": {"not private": "", "ours": "a note", "opacus hooks": ""},
     }
-    rows = list(private_step.as_rows(times, {"not private": (80, 100), "ours": (80, 110)}, {"noise_multiplicity": 4, "images": 8}))
+    peaks = {"not private": (80, 100), "ours": (80, 140), "opacus hooks": (200, 300)}
+    return list(private_step.as_rows(times, peaks, {"noise_multiplicity": 8, "images": 16}))
+
+
+def test_rows_hold_every_variant_and_part(rows: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
     private_step.print_table("A title", rows)
-    whole = rows[-1]
-    assert [row["variant"] for row in rows] == ["not private", "ours"] * 2
-    assert (whole["records"], whole["seconds_per_image"], whole["ratio_to_not_private"]) == (2, 2.2 / 8, pytest.approx(1.1))
-    assert whole["peak_to_not_private"] == pytest.approx(1.1)
+    whole = rows[4]
+    assert [row["variant"] for row in rows] == ["not private", "ours", "opacus hooks"] * 2
+    assert (whole["records"], whole["seconds_per_image"], whole["ratio_to_not_private"]) == (2, 2.2 / 16, pytest.approx(1.1))
+    assert whole["peak_to_not_private"] == pytest.approx(1.4)
     assert "a note" in capsys.readouterr().out
+
+
+def test_a_missed_limit_is_said(rows: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    limits = private_step.limits_of("1.6M", rows)
+    assert [(row["value"], row["limit"], row["met"]) for row in limits] == [
+        (pytest.approx(1.1), 1.15, True),
+        (pytest.approx(1.4), 1.35, False),
+        (pytest.approx(0.55), 0.6, True),
+    ]
+    print_limits("A title", limits)
+    assert capsys.readouterr().out.count("MISSED") == 1
+    machine = {"processor": "a processor", "cpu_capability": "AVX2", "threads": 2, "torch": "2.13.0", "microbatch_size": 128}
+    private_step.write({"machine": machine, "rows": rows, "limits": limits}, tmp_path / "results.json")
+    text = (tmp_path / "results.md").read_text()
+    assert text.count("**missed**") == 1
+    assert "| ours | 75.00 | 1.10 (1.00 to 1.20) |" in text
+    assert "\nours: a note.\n" in text
+
+
+def test_a_multiplicity_without_a_limit_has_none(rows: list[dict[str, Any]]) -> None:
+    assert private_step.limits_of("1.6M", [row | {"noise_multiplicity": 4} for row in rows]) == []
 
 
 @pytest.mark.slow
