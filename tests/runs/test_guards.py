@@ -16,7 +16,6 @@ from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.training import checkpoints
 from workbench.training.state import PerformanceSettings, State
-from workbench.ui.cards import release_reason
 
 Make = Callable[..., Run]
 
@@ -104,8 +103,10 @@ def test_every_way_to_launch_warns_of_a_budget_that_may_be_exceeded(quick_plan: 
 
 
 def test_a_run_that_is_not_finished_is_not_shown_as_releasable(quick_plan: Callable[..., Any], queue: Make, train_here: Make) -> None:
-    assert "finished" in release_reason(queue(quick_plan("dp-merf")))
-    assert "proved bound" in release_reason(train_here(quick_plan("dp-merf")))
+    queued, done = queue(quick_plan("dp-merf")), train_here(quick_plan("dp-merf"))
+    assert (queued.may_be_released, done.may_be_released) == (False, True)
+    assert "finished" in queued.release_reason
+    assert "proved bound" in done.release_reason
 
 
 real = checkpoints.erase

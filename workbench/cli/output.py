@@ -66,8 +66,8 @@ def describe_value(value: PrivacyValue) -> dict[str, Any]:
 
 
 def run_values(run: Run) -> dict[str, Any]:
-    """A run as the command line gives it: everything but the process behind it."""
-    values = jsonable(run)
+    """A run as the command line gives it: everything but the process behind it; `releasable` speaks of now."""
+    values = jsonable(run) | {"releasable": run.may_be_released}
     values.pop("process")
     return values
 

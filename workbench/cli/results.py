@@ -29,9 +29,9 @@ def sample(run_id: RunId, out: Out, num: Num = None, as_json: Json = False) -> N
         records = results.sample_run(run_id, num, progress)
     run = RunStore().get(run_id)
     write_records(records, out, results.sample_notes(run))
-    if not run.releasable:
-        print(f"Warning: samples of run {run.id} are not releasable: {why_not_releasable(run)}", file=sys.stderr)
-    values = {"run": run.id, "file": str(out), "num_samples": len(records), "releasable": run.releasable}
+    if not run.may_be_released:
+        print(f"Warning: samples of run {run.id} are not releasable. {run.release_reason}", file=sys.stderr)
+    values = {"run": run.id, "file": str(out), "num_samples": len(records), "releasable": run.may_be_released}
     print_json(values) if as_json else print(f"Wrote {len(records)} samples to {out}.")
 
 
@@ -119,22 +119,3 @@ def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
     """An evaluation as rows for people."""
     columns = ("name", "value", "interval", "epsilon_zero", "ceiling", "features", "split", "seconds")
     return [{column: result[column] for column in columns} for result in found["results"]]
-
-
-def why_not_releasable(run: Any) -> str:
-    """The reason in one sentence."""
-    if run.seed is not None:
-        return "its noise can be recomputed from the seed."
-    return "no finite bound is proved for it." + (" The claim is the paper's word alone." if run.claim_only else "")
-
-
-def check_target(path: Path, suffix: str) -> None:
-    """Refuse a file that cannot be written, before any work is done."""
-    if path.suffix != suffix:
-        raise WorkbenchError(f"Expected a file that ends in {suffix}, got {path}.")
-    if not path.parent.is_dir():
-        raise WorkbenchError(f"Expected a file in a folder that exists, got {path}.")
-    if path.is_dir():
-        raise WorkbenchError(f"Expected a file, got the folder {path}.")
-    if not os.access(path.parent, os.W_OK):
-        raise WorkbenchError(f"Expected a file in a folder that can be written, got {path}.")

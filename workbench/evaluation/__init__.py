@@ -1,4 +1,4 @@
-"""Step 4: what samples are worth, and whether they repeat the records they were learnt from.
+"""Step 5: what samples are worth, and whether they repeat the records they were learnt from.
 
 space = feature_space("classifier", dataset, public)
 results = evaluate(samples, dataset, public=public, public_samples=public_samples)

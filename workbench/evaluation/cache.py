@@ -1,6 +1,7 @@
 """What evaluation keeps on disk because it costs as much as the measure: ceilings and feature classifiers.
 
-Both come from private records: the files stay in `home()`, readable by the user alone.
+Ceilings, and classifiers where there are no public records, come from private ones: the files stay in `home()`, readable by
+the user alone.
 """
 
 import hashlib

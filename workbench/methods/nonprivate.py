@@ -44,7 +44,7 @@ class NonPrivate(Method):
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
-        """The U-Net of the image size, and fewer, smaller steps for images that cost more."""
+        """The U-Net of the image size, and a smaller learning rate from 18x18 pixels on."""
         large = facts.dimensions > 300
         return {"network": ddpm.default_network(facts), "learning_rate": 2e-4 if large else 1e-3}
 

@@ -1,4 +1,4 @@
-"""Networks from layers that are safe under per-record gradients."""
+"""Networks: the U-Net, its moving average, a generator, small classifiers."""
 
 from collections.abc import Callable
 from typing import TypeVar

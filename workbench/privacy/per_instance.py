@@ -100,7 +100,7 @@ def monte_carlo_leakage(
     """J of every record by drawing `num_draws` chains of the model of all records: O(T num_draws N n k).
 
     `records` int (N, n); `categories` (n,); `alphas_cumprod` (T+1,) from 1, falling; the value at t = `release_step` is what is
-    released. 200 draws leave a median relative standard error near 40 % a record; take 2 000 or more for a ranking.
+    released. 200 draws leave a relative standard error of half a record's J and more; take 2 000 or more for a ranking.
     """
     chain = DiscreteChain.of(records, np.asarray(categories), alphas_cumprod, smoothing)
     if not 0 <= release_step < chain.timesteps or num_draws < 2:

@@ -1,4 +1,4 @@
-"""Step 4 for a finished run: samples, evaluation and neighbours, each made when first asked for and kept in its folder."""
+"""Steps 4 and 5 for a finished run: samples, evaluation and neighbours, each made when first asked for and kept in its folder."""
 
 import fcntl
 import json

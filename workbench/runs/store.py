@@ -82,7 +82,7 @@ class RunStore:
             device=performance.device,
             seed=seed,
             releasable=seed is None and plan.bound.status == "proved" and plan.bound.is_finite,
-            claim_only=plan.target == "claim" and not plan.bound.is_finite,
+            claim_only=plan.claim_only,
             example=example,
             created=time.time(),
             parent=parent,

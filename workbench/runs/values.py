@@ -38,7 +38,7 @@ class Run(BaseModel):
 
     `step` of `steps` counts over all stages. `epsilon_spent` is a proved upper bound of what has been spent, evaluated a
     little ahead of the step. `attempt` counts the processes that worked on it, the last from step `resumed_at` on.
-    `releasable`: samples and weights may leave the room at `bound`.
+    `releasable`: once it is done, samples and weights may leave the room at `bound`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,6 +77,22 @@ class Run(BaseModel):
     def is_active(self) -> bool:
         """Whether a process works, or is about to work, on it."""
         return self.state in ACTIVE
+
+    @property
+    def may_be_released(self) -> bool:
+        """Whether samples and weights may leave the room now: until a run is done its checkpoint holds the noise key."""
+        return self.releasable and self.state == "done"
+
+    @property
+    def release_reason(self) -> str:
+        """Why samples and weights may leave the room, or may not, in one sentence."""
+        if self.may_be_released:
+            return f"Samples and weights carry the proved bound epsilon {self.bound.epsilon:.4g} at delta {self.delta:.4g}."
+        if self.releasable:
+            return "Only a finished run may be released: until then its checkpoint holds the noise key."
+        if self.seed is not None:
+            return "The run is seeded: its noise can be drawn again by whoever knows the seed."
+        return self.bound.reason or "No finite bound is proved for this run."
 
     @property
     def seconds_running(self) -> float | None:

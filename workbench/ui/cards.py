@@ -80,18 +80,7 @@ def run_marks(run: Run) -> None:
             st.badge("example", color="violet", help="A small run made on first use so that no page is empty.")
         if run.seed is not None:
             st.badge(f"seed {run.seed}", color="orange", help="Repeatable, so whoever knows the seed knows the noise.")
-        releasable_mark(run.releasable and run.state == "done", release_reason(run))
-
-
-def release_reason(run: Run) -> str:
-    """Why samples and weights of a run may leave the room, or may not."""
-    if run.releasable and run.state != "done":
-        return "Only a finished run may be released: until then its checkpoint holds the noise key."
-    if run.releasable:
-        return f"Samples and weights carry the proved bound epsilon {number(run.bound.epsilon)} at delta {number(run.delta)}."
-    if run.seed is not None:
-        return "The run is seeded: its noise can be drawn again by whoever knows the seed."
-    return run.bound.reason or "No finite bound is proved for this run."
+        releasable_mark(run.may_be_released, run.release_reason)
 
 
 def plan_summary(plan: Plan) -> None:

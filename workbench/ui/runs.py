@@ -188,7 +188,7 @@ def _marks(run: Run) -> list[str]:
         "example": run.example,
         "claim only": run.claim_only,
         "seeded": run.seed is not None,
-        "releasable": run.releasable and run.state == "done",
+        "releasable": run.may_be_released,
     }
     return [mark for mark, holds in marks.items() if holds]
 

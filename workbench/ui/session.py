@@ -1,4 +1,4 @@
-"""What a page keeps between reruns: plans, datasets and neighbours, computed once and bounded in number."""
+"""What a page keeps between reruns: plans and datasets, computed once and bounded in number."""
 
 import json
 from pathlib import Path

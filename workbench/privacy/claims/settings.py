@@ -39,7 +39,7 @@ class TwoPhases:
         from workbench.privacy.events import UnprovedDpEvent
 
         event = UnprovedDpEvent(PAPER_TARGETS, "refuted")
-        return [Stage("phase I", event, "per_step", self.steps_1, sampling=BATCHES), self.phase_2()]
+        return [Stage("phase I", event, "per_step", self.steps_1, sampling="Poisson batches"), self.phase_2()]
 
     def renoised_stages(self) -> list[Stage]:
         """Phase I on renoised targets and phase II."""
