@@ -13,6 +13,9 @@ def limit_row(benchmark: str, variant: str, values: Sequence[float], limit: floa
 
 def print_limits(title: str, rows: Sequence[dict[str, Any]]) -> None:
     """One line a row, with "met" or "MISSED"."""
-    print(f"\n{title:60}{'median':>10}{'limit':>8}")
+    print(f"\n{title:80}{'median':>10}{'limit':>8}")
     for row in rows:
-        print(f"{row['variant']:60}{row['value']:10.4f}{row['limit']:8.2f}  {'met' if row['met'] else 'MISSED'}", flush=True)
+        print(
+            f"{row['benchmark'] + ', ' + row['variant']:80}{row['value']:10.4f}{row['limit']:8.2f}  {'met' if row['met'] else 'MISSED'}",
+            flush=True,
+        )

@@ -3,13 +3,12 @@
 `python -m benchmarks.private_step` prints a table and writes `benchmarks/results.json` and `.md`. Times come from one process per
 network and noise multiplicity in which the variants take turns; memory from a process per variant: the high-water mark of
 resident memory over what was resident before the network was made, first after a gradient alone and then after two whole
-steps. Allocator thresholds are raised for all alike. Below each table stand the limits and whether they were kept.
+steps. Allocator thresholds are raised for all alike. Below the table stand the limits and whether they were kept.
 """
 
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -24,11 +23,12 @@ from benchmarks.limits import limit_row, print_limits
 RESULTS = Path(__file__).with_name("results.json")
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(2**32), "MALLOC_TRIM_THRESHOLD_": str(2**36)}
 NETWORKS = {"1.6M": (32, 256), "6.5M": (64, 128)}  # base channels, images in a step
-MICROBATCH_SIZE = 128
+MICROBATCH_SIZES = {1: 64}  # rows of the private variants' microbatches by noise multiplicity; elsewhere the whole batch at once
 BASELINE, OURS, HOOKS = "not private", "ours", "opacus hooks"
 PARTS = ("gradient part", "whole step")
-TIME_LIMITS = {1: 1.35, 8: 1.15, 32: 1.15}  # ours over not private, whole step, by noise multiplicity
-HOOKS_LIMIT, MEMORY_LIMIT = 0.6, 1.35  # seconds of ours over Opacus's hooks; peak memory of ours over not private
+TIME_LIMITS = {1: 1.35, 8: 1.15, 32: 1.15}  # seconds of ours over not private, whole step, by noise multiplicity
+MEMORY_LIMITS = dict.fromkeys(TIME_LIMITS, 1.35)  # peak memory of ours over not private
+HOOKS_LIMIT = 0.6  # seconds of ours over Opacus's hooks, at any noise multiplicity
 
 
 def main(others: Callable[[], list[dict[str, Any]]] | None = None) -> None:
@@ -47,12 +47,14 @@ def main(others: Callable[[], list[dict[str, Any]]] | None = None) -> None:
         return
     rows: list[dict[str, Any]] = []
     limits = others() if others else []
+    print_head()
     for network in options.networks:
         for noise_multiplicity in options.noise_multiplicities:
             found = cell(network, noise_multiplicity, options)
             rows += found
             limits += limits_of(network, found)
             write({"machine": machine(options), "rows": rows, "limits": limits}, options.out)
+    print_limits("private step, whole, medians", [row for row in limits if row["benchmark"].startswith("private step")])
     print(f"Written to {options.out}")
 
 
@@ -63,33 +65,30 @@ def write(results: dict[str, Any], out: Path) -> None:
 
 
 def cell(network: str, noise_multiplicity: int, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """All rows of one network at one noise multiplicity, printed with their limits."""
+    """All rows of one network at one noise multiplicity, printed too."""
     base_channels, images = NETWORKS[network]
     setting = {"base_channels": base_channels, "images": images, "noise_multiplicity": noise_multiplicity, "threads": options.threads}
     times = in_process({**setting, "variants": options.variants, "rounds": options.rounds})
     peaks = {name: in_process({**setting, "variants": [name], "rounds": 0})["peak_bytes"] for name in times["seconds"]}
     rows = list(as_rows(times, peaks, setting))
-    title = f"{network} U-Net, K = {noise_multiplicity}, {images} images a step"
-    print_table(title, rows)
-    print_limits(title, limits_of(network, rows))
+    print_rows(network, rows)
     return rows
 
 
 def limits_of(network: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the whole step of ours may take at most, and whether it did; a limit whose variants were not measured is left out."""
-    whole = {row["variant"]: row for row in rows if row["benchmark"].endswith(PARTS[1])}
-    noise_multiplicity = rows[0]["noise_multiplicity"]
-    if OURS not in whole or noise_multiplicity not in TIME_LIMITS:
+    """What the whole step of ours may take at most, and whether it did; what was not measured or has no limit is left out."""
+    ours = next((row for row in rows if row["variant"] == OURS and row["benchmark"].endswith(PARTS[1])), None)
+    if ours is None:
         return []
-    ours = whole[OURS]
-    values = {
-        "seconds, ours over not private": (ours["ratio_to_not_private"], TIME_LIMITS[noise_multiplicity]),
-        "peak memory, ours over not private": (ours["peak_to_not_private"], MEMORY_LIMIT),
-    }
-    if HOOKS in whole:
-        values["seconds, ours over Opacus's hooks"] = (ours["seconds_per_image"] / whole[HOOKS]["seconds_per_image"], HOOKS_LIMIT)
+    noise_multiplicity = ours["noise_multiplicity"]
+    measured = (
+        ("seconds, ours over not private", ours["ratio_to_not_private"], TIME_LIMITS.get(noise_multiplicity)),
+        ("seconds, ours over Opacus's hooks", ours["ratio_to_opacus_hooks"], HOOKS_LIMIT),
+        ("peak memory, ours over not private", ours["peak_to_not_private"], MEMORY_LIMITS.get(noise_multiplicity)),
+    )
     where = f"private step: {network} U-Net, K = {noise_multiplicity}"
-    return [limit_row(where, name, [value], limit) | {"rounds": ours["rounds"]} for name, (value, limit) in values.items()]
+    known = [(name, value, limit) for name, value, limit in measured if value is not None and limit is not None]
+    return [limit_row(where, name, [value], limit) | {"rounds": ours["rounds"]} for name, value, limit in known]
 
 
 def in_process(request: dict[str, Any]) -> dict[str, Any]:
@@ -109,7 +108,8 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
 
     torch.set_num_threads(request["threads"])
     before = resident()
-    shape = (request["base_channels"], request["images"], request["noise_multiplicity"], MICROBATCH_SIZE)
+    microbatch_size = MICROBATCH_SIZES.get(request["noise_multiplicity"], request["images"])
+    shape = (request["base_channels"], request["images"], request["noise_multiplicity"], microbatch_size)
     names = request["variants"] or list(VARIANTS)
     if not request["rounds"]:
         (name,) = names
@@ -141,9 +141,10 @@ def peaks_of(variant: Any) -> tuple[int, int]:
 
 
 def high_water(action: Callable[[], object]) -> int:
-    """The most bytes that this process has had resident once `action` has run."""
+    """The most bytes that this process has had resident once `action` has run; `ru_maxrss` would inherit a parent's."""
     action()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 def timed(variant: Any) -> tuple[float, float]:
@@ -163,32 +164,43 @@ def resident() -> int:
 
 
 def as_rows(times: dict[str, Any], peaks: dict[str, Sequence[int]], setting: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """One row per variant and part, with the median ratio to the non-private step of the same round."""
-    baseline = times["seconds"][BASELINE]
+    """One row per variant and part, with the median ratios to other variants' steps of the same rounds."""
+    images, noise_multiplicity = setting["images"], setting["noise_multiplicity"]
     for index, part in enumerate(PARTS):
-        for name, rounds in times["seconds"].items():
-            seconds = [pair[index] for pair in rounds]
-            ratios = [mine / pair[index] for mine, pair in zip(seconds, baseline, strict=True)]
+        seconds = {name: [pair[index] for pair in rounds] for name, rounds in times["seconds"].items()}
+        for name, mine in seconds.items():
+            to_baseline = ratios(mine, seconds[BASELINE])
             yield {
                 "benchmark": f"private step: {part}",
                 "variant": name,
-                "noise_multiplicity": setting["noise_multiplicity"],
+                "noise_multiplicity": noise_multiplicity,
                 "parameters": times["parameters"],
-                "records": setting["images"] // setting["noise_multiplicity"],
-                "seconds_per_image": statistics.median(seconds) / setting["images"],
+                "records": images // noise_multiplicity,
+                "microbatch_size": MICROBATCH_SIZES.get(noise_multiplicity, images),
+                "seconds_per_image": statistics.median(mine) / images,
                 "peak_bytes": peaks[name][index],
-                "ratio_to_not_private": statistics.median(ratios),
-                "ratio_range": [min(ratios), max(ratios)],
+                "ratio_to_not_private": statistics.median(to_baseline),
+                "ratio_range": [min(to_baseline), max(to_baseline)],
+                "ratio_to_opacus_hooks": statistics.median(ratios(mine, seconds[HOOKS])) if HOOKS in seconds else None,
                 "peak_to_not_private": peaks[name][index] / peaks[BASELINE][index],
-                "rounds": len(seconds),
-                "note": times["notes"][name] if setting["noise_multiplicity"] > 1 else "",
+                "rounds": len(mine),
+                "note": times["notes"][name] if noise_multiplicity > 1 else "",
             }
 
 
-def print_table(title: str, rows: Sequence[dict[str, Any]]) -> None:
-    """One line a variant; the ratios are to the step that is not private."""
-    print(f"\n{title}\n{'':28}" + "".join(f"{part:>44}" for part in PARTS))
-    print(" " * 28 + f"{'ms/image':>14}{'ratio':>10}{'MiB':>12}{'ratio':>8}" * len(PARTS))
+def ratios(mine: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Mine over the other's, round by round."""
+    return [a / b for a, b in zip(mine, others, strict=True)]
+
+
+def print_head() -> None:
+    """The head of the table; the ratios are to the step that is not private."""
+    print(f"\n{'':44}" + "".join(f"{part:>44}" for part in PARTS))
+    print(f"{'network':10}{'K':>4}  {'variant':28}" + f"{'ms/image':>14}{'ratio':>10}{'MiB':>12}{'ratio':>8}" * len(PARTS), flush=True)
+
+
+def print_rows(network: str, rows: Sequence[dict[str, Any]]) -> None:
+    """One line a variant."""
     half = len(rows) // 2
     for pair in zip(rows[:half], rows[half:], strict=True):
         figures = "".join(
@@ -197,7 +209,7 @@ def print_table(title: str, rows: Sequence[dict[str, Any]]) -> None:
             for row in pair
         )
         note = f"  ({pair[0]['note']})" if pair[0]["note"] else ""
-        print(f"{pair[0]['variant']:28}{figures}{note}", flush=True)
+        print(f"{network:10}{pair[0]['noise_multiplicity']:4}  {pair[0]['variant']:28}{figures}{note}", flush=True)
 
 
 def machine(options: argparse.Namespace) -> dict[str, Any]:
@@ -211,7 +223,6 @@ def machine(options: argparse.Namespace) -> dict[str, Any]:
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "threads": options.threads,
         "torch": str(torch.__version__),
-        "microbatch_size": MICROBATCH_SIZE,
     }
 
 

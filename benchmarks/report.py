@@ -5,11 +5,11 @@ from typing import Any
 
 INTRODUCTION = """# What a private step costs
 
-Made by `make bench`; do not edit. Every variant takes the same step of the same U-Net on the same images, K rows a record;
-private ones in microbatches of {microbatch_size} rows. Time is the median of {rounds} rounds in which the variants take
-turns; the ratio to the step that is not private is the median of the rounds' own ratios, with the smallest and the largest.
-Memory is the most that a process with this variant alone held. Machine: {processor}, {cpu_capability}, {threads} threads,
-torch {torch}.
+Made by `make bench`; do not edit. Every variant takes the same step of the same U-Net on the same images, K rows a record.
+Time is the median of {rounds} rounds in which the variants take turns; the ratio to the step that is not private is the
+median of the rounds' own ratios, with the smallest and the largest. Memory is the most that a process with this variant
+alone held, less what it held before the network was made. Machine: {processor}, {cpu_capability}, {threads} threads, torch
+{torch}.
 """
 Row = Mapping[str, Any]
 
@@ -20,7 +20,8 @@ def markdown(results: Mapping[str, Any]) -> str:
     parts = [INTRODUCTION.format(rounds=rounds, **results["machine"]), *limits(results["limits"])]
     for parameters, noise_multiplicity in dict.fromkeys((row["parameters"], row["noise_multiplicity"]) for row in results["rows"]):
         rows = [row for row in results["rows"] if (row["parameters"], row["noise_multiplicity"]) == (parameters, noise_multiplicity)]
-        parts += [f"\n## {parameters / 1e6:.2f} M parameters, K = {noise_multiplicity}, {rows[0]['records']} records\n", *variants(rows)]
+        title = f"{parameters / 1e6:.2f} M parameters, K = {noise_multiplicity}, {rows[0]['records']} records"
+        parts += [f"\n## {title}, private variants in microbatches of {rows[0]['microbatch_size']} rows\n", *variants(rows)]
     return "\n".join(parts) + "\n"
 
 

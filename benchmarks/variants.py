@@ -154,7 +154,7 @@ class OpacusHooks(Variant):
     def gradient(self) -> None:
         for rows, more in self.microbatches():
             self.losses(rows, self.wrapped).mean().backward()
-            for parameter in self.optimizer.params:
+            for parameter in self.optimizer.params if self.noise_multiplicity > 1 else ():
                 by_row = getattr(parameter, "grad_sample").view(-1, self.noise_multiplicity, *parameter.shape)  # noqa: B009
                 setattr(parameter, "grad_sample", by_row.mean(1))  # noqa: B010
             if more:

@@ -69,3 +69,34 @@ def test_gradients_that_cancel_in_the_norm_are_clipped_all_the_same(factor: floa
         clipped = gradients.clipped_sum(lambda x=x, weight=weight: (layer(x) * weight).flatten(1).sum(1), 1, 1.0)
         exact = torch.nn.grad.conv2d_weight(x.double(), layer.weight.shape, weight.double().expand(1, 32, 2, 2))
         assert float(clipped.norms) >= float(exact.norm()) * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("channels", [64, 256])
+def test_channels_alike_do_not_shorten_a_convolution_s_norm(channels: int) -> None:
+    """Where all channels are alike every inner product is rounded alike, and nothing averages out."""
+    layer = nn.Conv2d(channels, channels, 3, bias=False)
+    gradients = PerRecordGradients(layer)
+    for seed in range(10):
+        torch.manual_seed(seed)
+        value = float(1 + torch.rand(()))
+        x = torch.full((1, channels, 4, 4), value)
+        x[:, :, :, 1::2] = -value * (1 + 3e-3 * float(torch.randn(())))
+        weight = torch.full((1, channels, 1, 1), float(1 + torch.rand(())))
+        clipped = gradients.clipped_sum(lambda x=x, weight=weight: (layer(x) * weight).flatten(1).sum(1), 1, 1.0)
+        exact = torch.nn.grad.conv2d_weight(x.double(), layer.weight.shape, weight.double().expand(1, channels, 2, 2)).norm()
+        assert float(clipped.norms) >= float(exact) * (1 - 1e-6)
+        assert not clipped.gradients["weight"].requires_grad, "a graph would keep every microbatch's activations alive"
+        assert float(clipped.gradients["weight"].double().norm()) <= SLACK
+
+
+def test_features_alike_do_not_shorten_a_linear_layer_s_norm() -> None:
+    layer = nn.Linear(2048, 64, bias=False)
+    gradients = PerRecordGradients(layer, 2)
+    for seed in range(10):
+        torch.manual_seed(seed)
+        value = float(1 + torch.rand(()))
+        x = torch.full((2, 2048), value)
+        x[1] *= 1 + 3e-3 * float(torch.randn(()))
+        weight = torch.randn(1, 64) * torch.tensor([[1.0], [-1.0]])
+        clipped = gradients.clipped_sum(lambda x=x, weight=weight: (layer(x) * weight).sum(1), 1, 1.0)
+        assert float(clipped.gradients["weight"].double().norm()) <= SLACK

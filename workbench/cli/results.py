@@ -119,3 +119,15 @@ def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
     """An evaluation as rows for people."""
     columns = ("name", "value", "interval", "epsilon_zero", "ceiling", "features", "split", "seconds")
     return [{column: result[column] for column in columns} for result in found["results"]]
+
+
+def check_target(path: Path, suffix: str) -> None:
+    """Refuse a file that cannot be written, before any work is done."""
+    if path.suffix != suffix:
+        raise WorkbenchError(f"Expected a file that ends in {suffix}, got {path}.")
+    if not path.parent.is_dir():
+        raise WorkbenchError(f"Expected a file in a folder that exists, got {path}.")
+    if path.is_dir():
+        raise WorkbenchError(f"Expected a file, got the folder {path}.")
+    if not os.access(path.parent, os.W_OK):
+        raise WorkbenchError(f"Expected a file in a folder that can be written, got {path}.")

@@ -8,6 +8,7 @@ from workbench.training.per_record.contributions import Contribution, StoredGrad
 MARGIN = 1e-6  # added to norms before division, as Opacus does
 
 
+@torch.no_grad()
 def clip(contributions: dict[nn.Parameter, Contribution], max_grad_norm: float) -> tuple[dict[nn.Parameter, Tensor], Tensor]:
     """The sum over records of gradients scaled down to norm `max_grad_norm`, by parameter, and the norms (R,) before.
 

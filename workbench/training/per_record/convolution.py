@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from workbench.training.per_record.contributions import Contribution, DeferredGradient, StoredGradient
+from workbench.training.per_record.ghost import gram, squared_ghost_norms
 from workbench.training.per_record.rules import LayerRule, Pass, as_dtype, trains
 
 LOOP_PIXELS = 400  # from 20 x 20 pixels a call per record is cheaper than one that first transposes (K, R C, H, W)
@@ -126,28 +127,17 @@ def gram_norms(layer: Any, x: Tensor, grad_output: Tensor) -> Tensor:
     its squared norm is sum_{p,q} <G(p), G(q)> sum_d <X_d(p), X_d(q)>; all X_d share one Gram matrix of the padded input.
     """
     rows, _, height, width = grad_output.shape
-    gram = torch.bmm(x.flatten(2).transpose(1, 2), x.flatten(2)).view(rows, *x.shape[2:], *x.shape[2:])
-    seen = gram.new_zeros(rows, height, width, height, width)
+    inputs = gram(x.flatten(2).transpose(1, 2)).view(rows, *x.shape[2:], *x.shape[2:])
+    seen = inputs.new_zeros(rows, height, width, height, width)
     for i, j in product(range(layer.kernel_size[0]), range(layer.kernel_size[1])):
         to_i, from_i = overlap(height, x.shape[2], i - layer.padding[0])
         to_j, from_j = overlap(width, x.shape[3], j - layer.padding[1])
-        seen[:, to_i, to_j, to_i, to_j] += gram[:, from_i, from_j, from_i, from_j]
-    outputs = torch.bmm(grad_output.flatten(2).transpose(1, 2), grad_output.flatten(2))
-    seen = seen.view_as(outputs)
-    return rounded_up((outputs * seen).sum((1, 2)), outputs, seen)
+        seen[:, to_i, to_j, to_i, to_j] += inputs[:, from_i, from_j, from_i, from_j]
+    outputs = gram(grad_output.flatten(2).transpose(1, 2))
+    return squared_ghost_norms(outputs, seen.view_as(outputs), grad_output.dtype)
 
 
 def overlap(size: int, input_size: int, offset: int) -> tuple[slice, slice]:
     """Positions 0, .., size - 1 of an output whose input at `offset` lies inside the image, and those inputs."""
     first, last = max(0, -offset), max(0, min(size, input_size - offset), -offset)
     return slice(first, last), slice(first + offset, last + offset)
-
-
-def rounded_up(squared: Tensor, left: Tensor, right: Tensor) -> Tensor:
-    """A sum of products of two Gram matrices (R, T, T), raised by what rounding may have taken, so that clipping stays safe.
-
-    Terms of either sign may cancel; by Cauchy-Schwarz their absolute sum is at most (sum_p sqrt(left_pp right_pp))^2, and
-    two units of rounding of that are three times the largest shortfall met in trials.
-    """
-    diagonals = left.diagonal(dim1=1, dim2=2).clamp(min=0) * right.diagonal(dim1=1, dim2=2).clamp(min=0)
-    return squared.clamp(min=0) + 2 * torch.finfo(squared.dtype).eps * diagonals.sqrt().sum(1).square()

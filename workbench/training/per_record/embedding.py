@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from workbench.training.per_record.contributions import Contribution, DeferredGradient, StoredGradient
-from workbench.training.per_record.convolution import rounded_up
+from workbench.training.per_record.ghost import gram, squared_ghost_norms
 from workbench.training.per_record.rules import LayerRule, Pass
 
 
@@ -29,9 +29,9 @@ class EmbeddingRule(LayerRule):
 
 def deferred_rows(num_embeddings: int, index: Tensor, grads: Tensor) -> DeferredGradient:
     """Squared norm of a record: <g_i, g_j> summed over all pairs of positions that hold the same index."""
-    gram = torch.bmm(grads, grads.transpose(1, 2))  # (R, T, T)
-    same = (index.unsqueeze(1) == index.unsqueeze(2)).to(gram.dtype)
-    norms = rounded_up((gram * same).sum((1, 2)), gram, same)
+    products = gram(grads)
+    same = (index.unsqueeze(1) == index.unsqueeze(2)).to(products.dtype)
+    norms = squared_ghost_norms(products, same, grads.dtype)
 
     def weight_gradient(rows: Tensor, values: Tensor) -> Tensor:
         table = values.new_zeros(num_embeddings, values.shape[-1])

@@ -46,7 +46,7 @@ class UnitCall:
                     f"Expected the outputs of {self.name} to have one row per input row, got {tuple(output.shape[1:])} for "
                     f"{self.now.noise_multiplicity} rows: give it batch-first inputs."
                 )
-        return tuple(output.flatten(0, 1) for output in outputs)
+        return tuple(torch.ops.aten._unsafe_view(output.contiguous(), output.flatten(0, 1).shape) for output in outputs)
 
     def backward(self, tensors: Sequence[Tensor], grads: Sequence[Tensor], needs: Sequence[bool]) -> list[Tensor | None]:
         """Gradients of the inputs (None where not needed); the parameters' go into the pass."""

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from workbench.training.per_record.contributions import Contribution, DeferredGradient, StoredGradient
-from workbench.training.per_record.convolution import rounded_up
+from workbench.training.per_record.ghost import gram, squared_ghost_norms
 from workbench.training.per_record.rules import LayerRule, Pass, as_dtype, trains
 
 
@@ -33,8 +33,8 @@ def linear_weight(inputs: Tensor, grads: Tensor, may_defer: bool) -> Contributio
     tokens, size_in, size_out = inputs.shape[1], inputs.shape[2], grads.shape[2]
     exact = grads.dtype in (torch.float32, torch.float64)
     if may_defer and exact and 2 * tokens * (size_in + size_out) <= size_in * size_out:
-        left, right = torch.bmm(grads, grads.transpose(1, 2)), torch.bmm(inputs, inputs.transpose(1, 2))
-        return DeferredGradient(rounded_up((left * right).sum((1, 2)), left, right), inputs, grads, summed_outer_products)
+        norms = squared_ghost_norms(gram(grads), gram(inputs), grads.dtype)
+        return DeferredGradient(norms, inputs, grads, summed_outer_products)
     return StoredGradient(torch.bmm(grads.transpose(1, 2), inputs))
 
 

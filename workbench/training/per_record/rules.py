@@ -94,7 +94,7 @@ class RunLayer(torch.autograd.Function):
         output, saved = rule.forward(layer, x)
         ctx.save_for_backward(x, *saved)
         ctx.layer, ctx.rule, ctx.now = layer, rule, now
-        return output
+        return torch.ops.aten._unsafe_view(output, output.shape)  # a view to autograd could not be changed in place
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[None, Tensor | None, None, None, None]:
