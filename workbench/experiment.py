@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
+from torch import distributed as dist
 
 from workbench import datasets, evaluation
 from workbench.datasets import Dataset, DatasetFacts, Records
@@ -27,6 +28,7 @@ from workbench.privacy import accountant_values, event_to_json, proved_bound
 from workbench.privacy.stages import compose
 from workbench.privacy.values import PrivacyValue
 from workbench.serialization import jsonable
+from workbench.training.distributed import shared_randomness
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step
 
@@ -218,10 +220,14 @@ def new_state(
     performance: PerformanceSettings | None = None,
     seed: int | None = None,
     spend: Callable[[str, int], None] | None = None,
+    group: dist.ProcessGroup | None = None,
 ) -> State:
-    """A freshly initialised state; without `seed` its noise key comes from the operating system."""
-    randomness = Randomness.fresh() if seed is None else Randomness.from_seed(seed)
-    state = State(plan.facts, randomness, performance or PerformanceSettings())
+    """A freshly initialised state; without `seed` its noise key comes from the operating system.
+
+    The ranks of `group` share each private batch, and the first one's key (see `workbench.training.distributed`).
+    """
+    randomness = shared_randomness(Randomness.fresh() if seed is None else Randomness.from_seed(seed), group)
+    state = State(plan.facts, randomness, performance or PerformanceSettings(), group=group)
     if spend is not None:
         state.spend = spend
     return plan.build().initial_state(plan.facts, state)
@@ -240,8 +246,7 @@ def public_dataset(plan: Plan) -> Dataset | None:
         return None
     if name == plan.facts.name:
         raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
-    count = getattr(method.config, "public_records", None)
-    return datasets.public_records(name, plan.facts.shape, count, declared_public=True)
+    return datasets.public_records(name, plan.facts.shape, method.public_records, declared_public=True)
 
 
 def public_records(plan: Plan) -> Records | None:

@@ -65,7 +65,10 @@ def test_budget_shows_three_numbers_configuration_time_and_memory(open_page: Ope
 def test_budget_says_where_no_paper_has_a_row_and_where_epsilon_zero_is_not_defined(open_page: OpenPage) -> None:
     text = text_of(open_page("budget", budget_method="dp-merf"))
     assert "No published row: none of the papers reports a result on digits." in text
-    assert "Epsilon 0: not defined." in text
+    assert "Epsilon 0: not measured yet." in text
+    fashion = text_of(open_page("budget", budget_method="dp-merf", budget_dataset="fashion-mnist"))
+    assert "Epsilon 0: not defined. The classes of the public images (glyphs) are not those of fashion-mnist." in fashion
+    assert "Real training data: not measured yet." in fashion
 
 
 def test_budget_has_published_points_where_papers_have_them(open_page: OpenPage) -> None:
@@ -87,6 +90,7 @@ def test_budget_shows_an_infinite_bound_with_its_reason(open_page: OpenPage) -> 
     ("parameters", "sentence"),
     [
         ({"budget_delta": "1.0"}, "Expected delta in (0, 1), got 1.0."),
+        ({"budget_epsilon": "0.0"}, "Expected a finite epsilon above 0, got 0.0."),
         ({"budget_preset": "published"}, "No noise multiplier bounds this run."),
         ({"budget_dataset": "/nowhere/at/all"}, "/nowhere/at/all"),
     ],

@@ -265,7 +265,7 @@ def test_records_that_changed_since_the_plan_fail_the_run(quick_plan: PlanMaker,
     with sqlite3.connect(RunStore().path) as connection:
         connection.execute("UPDATE runs SET fingerprint = '0' WHERE id = ?", (run.id,))
     worker.main(run.id)
-    assert "no longer those this run was planned for" in str(RunStore().get(run.id).error)
+    assert "no longer those that run" in str(RunStore().get(run.id).error)
 
 
 def test_a_worker_whose_run_was_taken_over_leaves_it_alone(quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch) -> None:

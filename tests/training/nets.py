@@ -125,3 +125,50 @@ class Lookup(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         index = (x.abs() * 2).long().clamp(max=self.embedding.num_embeddings - 1)
         return self.projection(torch.tanh(self.embedding(index)))
+
+
+class WithTable(nn.Module):
+    """A layer without a rule that is handed a table of 5 rows of its parent's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.linspace(-1, 1, 30).view(5, 6))
+        self.inner = AddsRows()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x, self.table)
+
+
+class AddsRows(nn.Module):
+    """A scaled sum with the first rows of a table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.linspace(0.5, 2.0, 6))
+
+    def forward(self, x: Tensor, table: Tensor) -> Tensor:
+        return torch.tanh(x * self.scale + self.scale * table[: x.shape[1]])
+
+
+class InsideAndOutside(nn.Module):
+    """A layer of its own, used by a unit without a rule and after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unit = Own()
+        self.again = self.unit.layer
+        self.widen = nn.Linear(4, 6)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.again(self.widen(self.unit(x)))
+
+
+class WithOutputSize(nn.Module):
+    """A transposed convolution that is told its output's size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.ConvTranspose2d(2, 2, 3, stride=2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x, output_size=[10, 10])

@@ -58,12 +58,12 @@ def train(state: State, until: int) -> Tensor:
 def test_a_resumed_run_goes_on_bit_for_bit(tmp_path: Path) -> None:
     state = new_state()
     train(state, 3)
-    checkpoints.save_checkpoint(state, tmp_path / "checkpoint.pt", {"event": "three steps"})
+    checkpoints.save_checkpoint(state, tmp_path / "checkpoint.pt", {"private": 2})
     expected = train(state, 7)
     resumed = new_state()
-    found, extra = checkpoints.load_checkpoint(resumed, tmp_path / "checkpoint.pt")
+    found, counted_again = checkpoints.load_checkpoint(resumed, tmp_path / "checkpoint.pt")
     assert found == []
-    assert extra == {"event": "three steps"}
+    assert (resumed.steps, counted_again) == ({"private": 3}, {"private": 2})
     assert resumed.records_at_once == state.records_at_once != {}
     assert torch.equal(train(resumed, 7), expected)
     assert not torch.equal(train(new_state(), 7), expected)  # another key

@@ -5,7 +5,8 @@ import torch
 from torch import Tensor, nn
 
 from workbench.errors import WorkbenchError
-from workbench.training.cost import MIB, PREFERRED_ROWS, memory_limit, peak_memory, peak_of, records_at_once
+from workbench.training import cost, private_step
+from workbench.training.cost import MIB, PREFERRED_ROWS, check_fits, memory_limit, peak_memory, peak_of, records_at_once
 from workbench.training.microbatch import Microbatch
 from workbench.training.private_step import PrivateStep
 from workbench.training.randomness import Randomness
@@ -39,10 +40,11 @@ def test_records_at_once_is_a_power_of_two_within_the_limit() -> None:
     assert records_at_once(1, 2, settings, 1000) == 1
 
 
-def test_a_record_that_does_not_fit_is_refused_before_it_is_run() -> None:
+def test_a_record_that_does_not_fit_is_refused() -> None:
     settings = PerformanceSettings(device="cpu", memory_limit_mib=100)
     with pytest.raises(WorkbenchError, match="8 rows of one record, 30 MiB more than the limit"):
-        records_at_once(100 * MIB, 200 * MIB, settings, 8)
+        check_fits(100 * MIB, settings, 8)
+    check_fits(76 * MIB, settings, 8)
 
 
 def test_memory_limit_and_peak_of_the_process() -> None:
@@ -51,8 +53,8 @@ def test_memory_limit_and_peak_of_the_process() -> None:
     assert peak_memory(torch.device("cpu")) > 10 * MIB
 
 
-def stepped(memory_limit_mib: int) -> tuple[dict[str, int], Tensor]:
-    """Microbatch sizes found, and the parameters after a step of a network with wide activations."""
+def stepped(memory_limit_mib: int) -> tuple[dict[str, int], Tensor, int]:
+    """Microbatch sizes found, the parameters after a step of a network with wide activations, and the step's peak in bytes."""
     torch.manual_seed(0)
     network = nn.Sequential(nn.Conv2d(1, 64, 3, padding=1), nn.SiLU(), nn.Conv2d(64, 1, 3, padding=1))
     images = torch.randn(24, 1, 32, 32)
@@ -71,12 +73,28 @@ def stepped(memory_limit_mib: int) -> tuple[dict[str, int], Tensor]:
     def losses(part: Microbatch) -> Tensor:
         return network(images[part.rows]).square().flatten(1).mean(1)
 
-    limit = memory_limit_mib * MIB
-    assert peak_of(lambda: stepper.step(1, 24, losses)) <= limit
-    return found, torch.cat([p.detach().flatten() for p in network.parameters()])
+    peak = peak_of(lambda: stepper.step(1, 24, losses))
+    return found, torch.cat([p.detach().flatten() for p in network.parameters()]), peak
 
 
 def test_a_memory_limit_is_kept_and_changes_nothing_else() -> None:
     small, large = stepped(10), stepped(1000)
+    assert (small[2] <= 10 * MIB, large[2] <= 1000 * MIB) == (True, True)
     assert small[0]["private step"] < large[0]["private step"]
     torch.testing.assert_close(small[1], large[1], rtol=1e-5, atol=1e-6)
+
+
+def test_an_estimate_that_was_too_large_is_found_out_before_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = stepped(10)[0]["private step"]
+    monkeypatch.setattr(private_step, "records_at_once", lambda *_: 8 * expected)
+    assert stepped(10)[0]["private step"] == expected
+
+
+def test_two_records_are_not_tried_where_one_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    real = PrivateStep._microbatch
+    monkeypatch.setattr(PrivateStep, "_microbatch", lambda self, step, records: sizes.append(len(records)) or real(self, step, records))
+    monkeypatch.setattr(cost, "LIBRARY_SHARE", 10.0)
+    with pytest.raises(WorkbenchError, match="1 rows of one record"):
+        stepped(1)
+    assert sizes == [1]

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.quick import QUICK
 from torch import Tensor, multiprocessing, nn
 from torch import distributed as dist
 
-from workbench.training.distributed import share_of, sum_over_ranks
+from workbench import experiment
+from workbench.errors import WorkbenchError
+from workbench.training.distributed import check_same_key, share_of, shared_randomness, sum_over_ranks
 from workbench.training.microbatch import Microbatch
 from workbench.training.poisson import poisson_batch
 from workbench.training.private_step import PrivateStep
@@ -67,6 +70,48 @@ def test_two_processes_make_the_model_of_one(tmp_path: Path, noise_multiplier: f
     torch.testing.assert_close(first, alone, rtol=1e-5, atol=1e-6)
     assert first_losses[0] is None
     assert first_losses[1:] == pytest.approx(losses[1:], rel=1e-5)
+
+
+def keys_differ(rank: int, folder: str) -> None:
+    """One process of two, with a key of its own and then with the first one's."""
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    group, own = dist.group.WORLD, Randomness.fresh()
+    try:
+        check_same_key(own, group)
+    except WorkbenchError as error:
+        Path(folder, f"{rank}.txt").write_text(str(error))
+    shared = shared_randomness(own, group)
+    check_same_key(shared, group)
+    torch.save(shared.normal("noise", 1, (5,)), f"{folder}/{rank}.pt")
+    dist.destroy_process_group()
+
+
+def test_ranks_must_share_the_first_one_s_key(tmp_path: Path) -> None:
+    multiprocessing.spawn(keys_differ, args=(str(tmp_path),), nprocs=2)
+    assert all("one noise key on all 2 ranks, got 2" in (tmp_path / f"{rank}.txt").read_text() for rank in (0, 1))
+    first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1))
+    assert torch.equal(first, second)
+
+
+def fit_shared(rank: int, folder: str) -> None:
+    """One process of two: dp-promise by the public flow, with a fresh key."""
+    torch.set_num_threads(1)
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    dataset = experiment.load("digits")
+    plan = experiment.make_plan("dp-promise", dataset.facts, epsilon=10.0, overrides=QUICK["dp-promise"])
+    state = experiment.new_state(plan, group=dist.group.WORLD)
+    steps = list(experiment.fit(plan, dataset, state))
+    assert steps[-1].stage == "phase two"
+    torch.save(state.part(["ema"]), f"{folder}/{rank}.pt")
+    dist.destroy_process_group()
+
+
+def test_ranks_of_a_whole_fit_end_at_one_model(tmp_path: Path) -> None:
+    multiprocessing.spawn(fit_shared, args=(str(tmp_path),), nprocs=2)
+    first, second = (torch.load(tmp_path / f"{rank}.pt")["modules"]["ema"] for rank in (0, 1))
+    assert all(torch.equal(first[name], second[name]) for name in first)
 
 
 def test_shares_are_even_and_make_up_the_batch() -> None:

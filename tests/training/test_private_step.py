@@ -176,10 +176,35 @@ class MixesRecords(nn.Module):
         return self.layer(x - x.mean(0))
 
 
+@pytest.mark.parametrize("microbatch_size", [0, 16])
 @pytest.mark.parametrize("network", [MixesRecords(), nn.Sequential(nn.Conv2d(1, 1, 3, padding=1), nn.Dropout(0.5))])
-def test_losses_that_depend_on_more_than_the_record_are_refused(network: nn.Module) -> None:
+def test_losses_that_depend_on_more_than_the_record_are_refused(network: nn.Module, microbatch_size: int) -> None:
     with pytest.raises(WorkbenchError, match="depend on that record"):
-        private_step(network).step(1, 5, denoising(network))
+        private_step(network, performance=PerformanceSettings(microbatch_size=microbatch_size)).step(1, 5, denoising(network))
+
+
+class UsesWeightOutside(nn.Module):
+    """A convolution whose weight is used without it: only the backward pass tells, and the losses are asked again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Conv2d(1, 1, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x) * self.layer.weight.sum()
+
+
+@pytest.mark.parametrize("microbatch_size", [0, 16])
+def test_losses_that_are_asked_again_draw_the_same(microbatch_size: int) -> None:
+    settings = {"noise_multiplier": 0.0, "performance": PerformanceSettings(microbatch_size=microbatch_size)}
+    network, twin = UsesWeightOutside(), UsesWeightOutside()
+    twin.load_state_dict(network.state_dict())
+    known = private_step(network, **settings)
+    known.step(1, 5, denoising(network))  # from here on the weight is known to be used outside
+    network.load_state_dict(twin.state_dict())
+    known.step(2, 5, denoising(network))
+    private_step(twin, **settings).step(2, 5, denoising(twin))
+    assert torch.equal(flat(network), flat(twin))
 
 
 def test_adam_follows_the_same_gradients() -> None:

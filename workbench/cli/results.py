@@ -45,10 +45,14 @@ def evaluate(
 ) -> None:
     """Measure a finished run's samples, beside real records (ceiling) and public data alone (epsilon 0)."""
     from workbench.runs import results
+    from workbench.runs.store import RunStore
 
     with progress_bar("evaluation") as progress:
         found = results.evaluate_run(run_id, num, seed, metric, progress)
-    print_json(found) if as_json else print_table(result_rows(found), "No measure fits this run's data.")
+    if as_json:
+        print_json({**found, "claim_only": RunStore().get(run_id).claim_only})
+    else:
+        print_table(result_rows(found), "No measure fits this run's data.")
 
 
 @app.command()
@@ -62,7 +66,7 @@ def neighbours(
     as_json: Json = False,
 ) -> None:
     """Write a page that shows samples beside their nearest records. Those are private: the page is outside the guarantee."""
-    from workbench import evaluation, experiment
+    from workbench import evaluation
     from workbench.files import write_text_atomically
     from workbench.runs import results
     from workbench.runs.store import RunStore
@@ -72,8 +76,8 @@ def neighbours(
         found = results.neighbours_run(run_id, features, k, num, progress)
     run = RunStore().get(run_id)
     samples = results.sample_run(run_id, len(found))
-    title = f"Run {run.id}: {run.method} on {run.dataset}"
-    write_text_atomically(out, evaluation.neighbours_html(samples, experiment.load(run.dataset), found, title=title, limit=limit))
+    title = f"Run {run.id}: {run.method} on {run.dataset}" + (", claim only" if run.claim_only else "")
+    write_text_atomically(out, evaluation.neighbours_html(samples, results.dataset_of(run), found, title=title, limit=limit))
     print(f"Warning: {evaluation.OUTSIDE_GUARANTEE}", file=sys.stderr)
     values = {"run": run.id, "file": str(out), "num_samples": len(found), "features": found.features, "releasable": False}
     print_json(values) if as_json else print(f"Wrote the {min(limit, len(found))} most suspicious of {len(found)} samples to {out}.")

@@ -18,6 +18,7 @@ __all__ = [
     "DatasetEntry",
     "DatasetFacts",
     "Records",
+    "check_public",
     "facts",
     "load",
     "public_records",
@@ -31,8 +32,8 @@ class DatasetEntry:
     """A named dataset: one sentence, its facts without its records, its records, and whether they are here without a download.
 
     `draw(shape, num_records, seed)` is for datasets made to order, shape and number None for their defaults;
-    `sides` bounds height and width. `public_companion` names a public dataset of the same classes: features that measures
-    compare in come from it, for every method alike.
+    `sides` bounds height and width, `fewest` the number drawn. `public_companion` names a public dataset of the same
+    classes: features that measures compare in come from it, for every method alike.
     """
 
     summary: str
@@ -41,6 +42,7 @@ class DatasetEntry:
     is_local: Callable[[], bool] = lambda: True
     draw: Callable[[tuple[int, ...] | None, int | None, int], Dataset] | None = None
     sides: tuple[int, int] = (1, 4096)
+    fewest: int = 1
     public_companion: str | None = None
 
 
@@ -67,6 +69,7 @@ DATASETS: dict[str, DatasetEntry] = {
         glyphs.load,
         draw=glyphs.load,
         sides=glyphs.SIDES,
+        fewest=glyphs.FEWEST,
     ),
 }
 
@@ -126,6 +129,17 @@ def public_records(
     dataset = load(name, shape, seed)
     kept = subset(dataset.train, num_records, seed)
     return Dataset(dataset.facts.model_copy(update={"num_records": len(kept), "is_public": True}), kept, dataset.held_out)
+
+
+def check_public(name: str | Path, shape: tuple[int, ...], num_records: int | None) -> None:
+    """Refuse what `public_records` could not give, without making a record."""
+    entry, known = entry_of(name), facts(name, shape)
+    if num_records is None:
+        return
+    if entry.draw is not None and num_records < entry.fewest:
+        raise WorkbenchError(f"Expected at least {entry.fewest} public records of {known.name}, got {num_records}.")
+    if entry.draw is None and num_records > known.num_records:
+        raise WorkbenchError(f"Expected 1 to {known.num_records} public records, got {num_records}.")
 
 
 def subset(records: Records, num_records: int | None, seed: int) -> Records:

@@ -23,6 +23,7 @@ from workbench.home import home
 VERSION = 1  # of the drawings: in the name of a cached file
 DEFAULT_SHAPE: Shape = (1, 28, 28)
 SIDES = (8, 64)  # pixels
+FEWEST = 10  # one of each digit
 DEFAULT_NUM_RECORDS = 20_000
 BATCH = 64
 
@@ -31,8 +32,8 @@ def facts(shape: tuple[int, ...] | None = None, num_records: int | None = None) 
     """The facts about glyphs of this shape and number; nothing is drawn."""
     checked = check_shape(shape or DEFAULT_SHAPE, *SIDES)
     count = DEFAULT_NUM_RECORDS if num_records is None else num_records
-    if count < 10:
-        raise WorkbenchError(f"Expected at least 10 glyphs, one of each digit, got {count}.")
+    if count < FEWEST:
+        raise WorkbenchError(f"Expected at least {FEWEST} glyphs, one of each digit, got {count}.")
     return DatasetFacts(name="glyphs", num_records=count, shape=checked, classes=tuple("0123456789"), is_public=True)
 
 

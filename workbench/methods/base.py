@@ -91,6 +91,11 @@ class Method(ABC):
         """Name of the public dataset that `fit` pre-trains on, or None."""
         return None
 
+    @property
+    def public_records(self) -> int | None:
+        """How many of its records are used; None for all."""
+        return None
+
     @abstractmethod
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """All releases in order, free ones included; the names are those that `fit` yields and spends."""
@@ -114,3 +119,9 @@ class Method(ABC):
     @abstractmethod
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Generate records in the dataset's own schema (uint8 images or table rows) with their labels."""
+
+
+def check_batch_size(field: str, size: float, facts: DatasetFacts) -> None:
+    """Refuse a batch larger than the training records."""
+    if size > facts.num_records:
+        raise WorkbenchError(f"Expected {field} of at most the {facts.num_records} training records, got {size:g}.")

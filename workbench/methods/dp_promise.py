@@ -18,7 +18,7 @@ from workbench.datasets.base import DatasetFacts, Records
 from workbench.diffusion import DiffusionConfig, SamplerConfig, build_diffusion, build_schedule
 from workbench.errors import WorkbenchError
 from workbench.methods import ddpm
-from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, SampleRequest, Target
+from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, SampleRequest, Target, check_batch_size
 from workbench.networks import ExponentialMovingAverage, UNet, UNetConfig
 from workbench.privacy import calibration, claims
 from workbench.privacy.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
@@ -59,7 +59,7 @@ class DPPromiseConfig(MethodConfig):
     phase_two_learning_rate: float = Field(default=2e-3, gt=0, description="Adam's learning rate in phase two.")
     noise_multiplicity: int = Field(default=2, ge=1, description="Noise samples K that a record's loss is averaged over.")
     max_grad_norm: float = Field(default=0.01, gt=0, description="Clipping norm C of a record's gradient.")
-    public_dataset: str = Field(default="glyphs", description="Public images for pre-training; empty for none.")
+    public_dataset: str = Field(default="glyphs", description="Public images for pre-training; empty (in a form: none) for none.")
     public_records: int = Field(default=20_000, ge=1, description="Public images used.")
     pretraining_steps: int = Field(default=800, ge=0, description="Steps on public images, which cost no privacy.")
     pretraining_batch_size: int = Field(default=128, ge=1, description="Public images in a step.")
@@ -191,6 +191,11 @@ class DPPromise(Method):
     def public_dataset(self) -> str | None:
         """The dataset of the public pre-training, or None."""
         return self.config.public_dataset if self.config.uses_public_data else None
+
+    @property
+    def public_records(self) -> int | None:
+        """How many of its records are used."""
+        return self.config.public_records
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Pre-training (free), phase one, phase two."""
@@ -391,6 +396,7 @@ class DPPromise(Method):
             noise_multiplicity=self.config.noise_multiplicity,
             purpose=PHASE_TWO,
             performance=state.performance,
+            group=state.group,
             records_at_once=state.records_at_once,
         )
 
@@ -446,6 +452,4 @@ class DPPromise(Method):
 
     def _check_batches(self, facts: DatasetFacts) -> None:
         for name in ("phase_one_batch_size", "phase_two_batch_size"):
-            size = getattr(self.config, name)
-            if size > facts.num_records:
-                raise WorkbenchError(f"Expected {name} of at most the {facts.num_records} training records, got {size:g}.")
+            check_batch_size(name, getattr(self.config, name), facts)

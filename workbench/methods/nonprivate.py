@@ -9,7 +9,7 @@ from pydantic import Field
 from workbench.datasets.base import DatasetFacts, Records
 from workbench.diffusion import DiffusionConfig, SamplerConfig, build_diffusion
 from workbench.methods import ddpm
-from workbench.methods.base import Method, MethodConfig, SampleRequest
+from workbench.methods.base import Method, MethodConfig, SampleRequest, check_batch_size
 from workbench.networks import UNetConfig
 from workbench.privacy.stages import Stage
 from workbench.privacy.values import PrivacyValue
@@ -44,13 +44,15 @@ class NonPrivate(Method):
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
-        """The U-Net of the image size, and a smaller learning rate from 18x18 pixels on."""
+        """The U-Net of the image size, a smaller learning rate from 18x18 pixels on, no batch above the records."""
         large = facts.dimensions > 300
-        return {"network": ddpm.default_network(facts), "learning_rate": 2e-4 if large else 1e-3}
+        sizes = {"learning_rate": 2e-4 if large else 1e-3, "batch_size": min(128, facts.num_records)}
+        return {"network": ddpm.default_network(facts), **sizes}
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """One stage whose every step shows the gradient of private records."""
         ddpm.check_sampler(self.config)
+        check_batch_size("batch_size", self.config.batch_size, facts)
         from dp_accounting import dp_event
 
         return [

@@ -2,9 +2,11 @@
 
 import streamlit as st
 
+from workbench.errors import WorkbenchError
 from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE
 from workbench.experiment import Plan
 from workbench.runs import verdicts
+from workbench.runs.results import same_records
 from workbench.ui.cards import run_marks
 from workbench.ui.copying import copying_numbers, distance_chart, find_now
 from workbench.ui.gallery import class_name
@@ -38,8 +40,12 @@ classes = klass.multiselect("Class", class_names, key=f"{PREFIX}class", bind="qu
 judged = verdict.multiselect("Verdict", ["none yet", *verdicts.JUDGEMENTS], key=f"{PREFIX}verdict", bind="query-params", placeholder="any")
 page_size = size.selectbox("On a page", PAGE_SIZES, key=f"{PREFIX}size", bind="query-params")
 
-dataset = loaded(run.dataset)
-samples, neighbours = find_now(run_id, space)
+try:
+    dataset = same_records(run, loaded(run.dataset))
+    samples, neighbours = find_now(run_id, space)
+except WorkbenchError as error:
+    st.error(str(error))
+    st.stop()
 
 copying_numbers(run_id, space, len(samples))
 with st.expander("Distances of all samples"):

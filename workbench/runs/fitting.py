@@ -15,6 +15,7 @@ from workbench.privacy.ledger import Ledger
 from workbench.runs.folder import RunFolder
 from workbench.runs.heartbeat import Progress, StopSignal
 from workbench.runs.recorder import MetricsWriter, Previews, SpentEpsilon
+from workbench.runs.results import dataset_of
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.training.checkpoints import load_checkpoint, save_checkpoint
@@ -33,9 +34,7 @@ class Fitting:
         self.progress, self.stop = progress, stop
         self.folder, self.ledger = RunFolder(run.id), Ledger()
         self.plan = experiment.Plan.model_validate(run.plan)
-        self.dataset = experiment.load(run.dataset)
-        if self.dataset.fingerprint != run.fingerprint:
-            raise WorkbenchError(f"The records of {run.dataset} are no longer those this run was planned for. Start a new run.")
+        self.dataset = dataset_of(run)
         performance = PerformanceSettings.model_validate(run.performance)
         if performance.num_threads:
             torch.set_num_threads(performance.num_threads)
@@ -77,18 +76,23 @@ class Fitting:
             if any(charged.values()):
                 raise WorkbenchError("This run has spent privacy, and its checkpoint is gone. Clone it and train the clone.")
             return
-        differences, _ = load_checkpoint(self.state, self.folder.checkpoint)
-        self._bring_ledger_up_to_state()
+        differences, counted_again = load_checkpoint(self.state, self.folder.checkpoint)
+        self._bring_ledger_up_to_state(counted_again)
         if self.state.device.type == "cuda":
             differences.append("a GPU repeats no step bit for bit")
         if differences:
             self._draw_anew(charged, "; ".join(differences))
 
-    def _bring_ledger_up_to_state(self) -> None:
-        """Charge what the checkpoint has taken, should the ledger have been lost or rolled back since."""
+    def _bring_ledger_up_to_state(self, counted_again: dict[str, int]) -> None:
+        """Charge what the checkpoint has taken, steps counted again included, should the ledger have been lost or rolled back since."""
+        known = {spending.stage: spending.charged_again for spending in self.ledger.spent(self.id)}
         for stage in self.stages:
-            if stage.spent != "free" and self.state.steps.get(stage.name, 0):
+            if stage.spent == "free":
+                continue
+            if self.state.steps.get(stage.name, 0):
                 self.ledger.charge(self.id, stage.name, self.state.steps[stage.name])
+            if (missing := counted_again.get(stage.name, 0) - known.get(stage.name, 0)) > 0:
+                self.ledger.charge_again(self.id, stage.name, missing)
 
     def _draw_anew(self, charged: dict[str, int], why: str) -> None:
         """Count the steps since the checkpoint a second time and give what follows a noise key of its own.
@@ -143,7 +147,8 @@ class Fitting:
         """Save the state, noise key included; a failed write leaves the checkpoint before it and no half-written key."""
         began = time.monotonic()
         try:
-            save_checkpoint(self.state, self.folder.checkpoint)
+            again = {spending.stage: spending.charged_again for spending in self.ledger.spent(self.id)}
+            save_checkpoint(self.state, self.folder.checkpoint, again)
         except (OSError, RuntimeError) as error:
             erase(self.folder.checkpoint.with_name(self.folder.checkpoint.name + ".partial"))
             raise WorkbenchError(

@@ -74,13 +74,17 @@ def register(
 
 
 def check_public(plan: "Plan") -> None:
-    """Refuse a public dataset that does not exist or is the private one itself, before anything is written."""
+    """Refuse a public dataset that is not there at this shape and number, or is the private one itself, before anything is written."""
     from workbench import datasets
 
-    name = plan.build().public_dataset
+    method = plan.build()
+    name = method.public_dataset
     if name is None:
         return
-    datasets.facts(name)
+    try:
+        datasets.check_public(name, plan.facts.shape, method.public_records)
+    except WorkbenchError as error:
+        raise WorkbenchError(f"{error} Choose another public_dataset, or none for training without pre-training.") from None
     if name == plan.facts.name:
         raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
 

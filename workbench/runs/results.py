@@ -19,11 +19,12 @@ from workbench.runs.folder import RunFolder
 from workbench.runs.sample_files import read_records, write_records
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
-from workbench.serialization import dumps
+from workbench.serialization import dumps, jsonable
 
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
     from workbench.evaluation.neighbours import Neighbours
+    from workbench.privacy.stages import Stage
     from workbench.training.state import State
 
 SAMPLE_CHUNK = 500
@@ -97,7 +98,7 @@ def evaluate_run(
     Kept in evaluation.json, and measured again only if the request differs; a complete evaluation answers for its parts and
     gives way to no part. Metrics against private records may not leave the room: each result says so in `releasable`.
     """
-    from workbench import evaluation, experiment
+    from workbench import evaluation
 
     for name in metrics or ():
         choose(name, evaluation.METRICS, "metric")
@@ -107,10 +108,11 @@ def evaluate_run(
     kept = kept_evaluation(run_id)
     if kept is not None and _covers(kept, request):
         return {**request, "results": [result for result in kept["results"] if metrics is None or result["name"] in metrics]}
+    dataset = dataset_of(run)
     measured = _part(progress, 0.5, 1.0)
     results = evaluation.evaluate(
         sample_run(run_id, count, _part(progress, 0.0, 0.3)),
-        experiment.load(run.dataset),
+        dataset,
         public_samples=public_samples(run_id, count, _part(progress, 0.3, 0.5)),
         public=public_dataset(run),
         metrics=metrics,
@@ -144,17 +146,16 @@ def neighbours_run(
     progress: ProgressFunction | None = None,
 ) -> "Neighbours":
     """The k nearest training records and the nearest held-out record of every sample; private, kept in the run's folder."""
-    from workbench import experiment
     from workbench.evaluation import FEATURES, Neighbours, feature_space, find_neighbours
 
     choose(features, FEATURES, "feature space")
     run = _finished(run_id)
+    dataset = dataset_of(run)
     samples = sample_run(run_id, num_samples, _part(progress, 0.0, 0.4))
     path = RunFolder(run_id).samples / f"neighbours-{features}-{k}-{len(samples)}.npz"
     if path.exists():
         with np.load(path, allow_pickle=False) as file:
             return Neighbours(str(file["features"]), *(file[name] for name in NEIGHBOUR_ARRAYS))
-    dataset = experiment.load(run.dataset)
     space = feature_space(features, dataset, public_dataset(run))
     found = find_neighbours(samples, dataset, space, k, _part(progress, 0.4, 1.0))
     arrays = {name: getattr(found, name) for name in NEIGHBOUR_ARRAYS}
@@ -163,6 +164,29 @@ def neighbours_run(
 
 
 NEIGHBOUR_ARRAYS = ("indices", "distances", "held_out_indices", "held_out_distances")
+
+
+def dataset_of(run: Run) -> "Dataset":
+    """The records that a run was trained on; refused where its folder or file holds others by now."""
+    from workbench import experiment
+
+    return same_records(run, experiment.load(run.dataset))
+
+
+def same_records(run: Run, dataset: "Dataset") -> "Dataset":
+    """`dataset`, if its records are those that `run` was planned for: measures and neighbours would speak of others."""
+    if dataset.fingerprint != run.fingerprint:
+        raise WorkbenchError(f"The records of {run.dataset} are no longer those that run {run.id} was planned for. Start a new run.")
+    return dataset
+
+
+def accountants_of(run: Run) -> dict[str, Any]:
+    """What each accountant says of all that a run has paid for: its plan's values, unless it has paid for more."""
+    from workbench.privacy import accountant_values
+
+    if run.bound.epsilon <= float(run.plan["bound"]["epsilon"]):
+        return run.plan["accountants"]
+    return jsonable(accountant_values(_paid_stages(run, Ledger()), run.delta))
 
 
 def public_dataset(run: Run) -> "Dataset | None":
@@ -224,11 +248,15 @@ def _raise_bound(run: Run, ledger: Ledger) -> None:
     """Set the run's bound to that of training and all sampling together."""
     from workbench.privacy.spending import bound_of
 
-    entries = [
-        entry for entry in ledger.entries(run.fingerprint) if entry.run_id == run.id or entry.run_id.startswith(f"{run.id}-samples-")
-    ]
-    bound = bound_of([stage for entry in entries for stage in entry.paid()], run.delta)
+    bound = bound_of(_paid_stages(run, ledger), run.delta)
     RunStore().change(run.id, {"done"}, "sampled", bound=bound, epsilon_spent=bound.epsilon, releasable=run.releasable and bound.is_finite)
+
+
+def _paid_stages(run: Run, ledger: Ledger) -> "list[Stage]":
+    """What training and all sampling of a run have spent."""
+    entries = ledger.entries(run.fingerprint)
+    own = [entry for entry in entries if entry.run_id == run.id or entry.run_id.startswith(f"{run.id}-samples-")]
+    return [stage for entry in own for stage in entry.paid()]
 
 
 def _chunks(

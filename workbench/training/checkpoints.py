@@ -3,9 +3,9 @@
 import hashlib
 import os
 import platform
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -63,27 +63,32 @@ def differences(saved: dict[str, str], now: dict[str, str]) -> list[str]:
     return [f"{name}: {saved.get(name, 'none')} then, {now.get(name, 'none')} now" for name in names if saved.get(name) != now.get(name)]
 
 
-def save_checkpoint(state: State, path: Path, extra: dict[str, Any] | None = None) -> None:
-    """Write the whole state, noise key included, with its environment and `extra` (the event so far, say), atomically.
+def save_checkpoint(state: State, path: Path, counted_again: Mapping[str, int] | None = None) -> None:
+    """Write the whole state, noise key included, with its environment, atomically.
+
+    The state's steps by stage and `counted_again`, the steps by stage that were spent once more, are the event so far.
 
     The checkpoint before it, which holds the key too, is overwritten once it is replaced.
     """
+    erase(path.with_name(path.name + ".partial"))  # what a crash left of a write may hold the key
     previous = path.with_name(path.name + ".previous")
     if previous.exists() and path.exists() and previous.samefile(path):
         previous.unlink()  # a crash before the replacement left a second name of the checkpoint that still counts
     erase(previous)
     if path.exists():
         os.link(path, previous)  # so that its blocks, which hold the key, can be overwritten once it is replaced
-    save_atomically({"state": state.checkpoint(), "environment": environment(state.performance), "extra": extra or {}}, path)
+    save_atomically(
+        {"state": state.checkpoint(), "environment": environment(state.performance), "counted_again": dict(counted_again or {})}, path
+    )
     erase(previous)
 
 
-def load_checkpoint(state: State, path: Path) -> tuple[list[str], dict[str, Any]]:
-    """Restore `state` from `save_checkpoint`; the `differences` of the environments, and `extra`.
+def load_checkpoint(state: State, path: Path) -> tuple[list[str], dict[str, int]]:
+    """Restore `state` from `save_checkpoint`; the `differences` of the environments, and `counted_again`.
 
     Where there are differences, the caller counts the steps charged since the checkpoint a second time and gives the state
     a fresh noise key: the same noise on other gradients would reveal their difference.
     """
     saved = load_saved(path, state.device)
     state.restore(saved["state"])
-    return differences(saved["environment"], environment(state.performance)), saved["extra"]
+    return differences(saved["environment"], environment(state.performance)), saved.get("counted_again", {})

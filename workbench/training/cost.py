@@ -1,4 +1,4 @@
-"""Memory of a pass, counted tensor by tensor, and from it how many rows may run at once."""
+"""Memory of a pass, counted tensor by tensor, and from it how many records may run at once."""
 
 import resource
 import weakref
@@ -54,6 +54,21 @@ def peak_of(run: Callable[[], object]) -> int:
     return counted.peak
 
 
+def fits(peak: int, performance: PerformanceSettings) -> bool:
+    """Whether a pass whose tensors take `peak` bytes keeps the memory limit, with what kernels take beside them."""
+    return peak * (1 + LIBRARY_SHARE) <= memory_limit(performance)
+
+
+def check_fits(one: int, performance: PerformanceSettings, noise_multiplicity: int) -> None:
+    """Refuse a record that alone takes more than the memory limit; `one` is the `peak_of` a pass over it."""
+    if not fits(one, performance):
+        over = one * (1 + LIBRARY_SHARE) - memory_limit(performance)
+        raise WorkbenchError(
+            f"Expected memory for the {noise_multiplicity} rows of one record, {over / MIB:.0f} MiB more than the limit allows. "
+            "Raise memory_limit_mib, or lower noise_multiplicity."
+        )
+
+
 def records_at_once(one: int, two: int, performance: PerformanceSettings, noise_multiplicity: int) -> int:
     """How many records of `noise_multiplicity` rows may run at once; at least 1.
 
@@ -63,13 +78,8 @@ def records_at_once(one: int, two: int, performance: PerformanceSettings, noise_
     """
     each = max(two - one, 1) * (1 + LIBRARY_SHARE)
     limit = memory_limit(performance) - (one * (1 + LIBRARY_SHARE) - each)
-    if limit < each:
-        raise WorkbenchError(
-            f"Expected memory for the {noise_multiplicity} rows of one record, {(each - limit) / MIB:.0f} MiB more than the limit allows. "
-            "Raise memory_limit_mib, or lower noise_multiplicity."
-        )
-    fitting = min(limit // each, max(PREFERRED_ROWS[performance.torch_device().type] // noise_multiplicity, 1))
-    return 2 ** (int(fitting).bit_length() - 1)
+    fitting = min(limit // each, PREFERRED_ROWS[performance.torch_device().type] // noise_multiplicity)
+    return 2 ** (max(int(fitting), 1).bit_length() - 1)
 
 
 def memory_limit(performance: PerformanceSettings) -> float:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch import distributed as dist
 
 from workbench.errors import WorkbenchError
-from workbench.training.cost import peak_of, records_at_once
-from workbench.training.distributed import rank_and_size, share_of, sum_over_ranks
+from workbench.training.cost import check_fits, fits, peak_of, records_at_once
+from workbench.training.distributed import check_same_key, rank_and_size, share_of, share_parameters, sum_over_ranks
 from workbench.training.microbatch import Microbatch
 from workbench.training.per_record import ClippedSum, PerRecordGradients
 from workbench.training.randomness import Randomness
@@ -125,6 +125,9 @@ class PrivateStep:
         self.performance = performance or PerformanceSettings()
         self.records_at_once = {} if records_at_once is None else records_at_once
         self.device = next(module.parameters()).device
+        self._tried = False
+        check_same_key(randomness, group)
+        share_parameters(module, group)
         if division == "realised":
             logger.warning("Dividing by the realised batch size: for study only, no privacy bound covers this run.")
 
@@ -139,7 +142,7 @@ class PrivateStep:
 
     def accumulate(self, step: int, num_records: int, losses: Losses) -> float:
         """The first half of `step`: clipped gradients summed over the batch; the sum of the records' losses."""
-        total = torch.zeros(())
+        total = torch.zeros((), device=self.device)
         for part in self.microbatches(step, num_records, losses):
             total += self._accumulate(part, losses)
         sum_over_ranks([total], self.group)
@@ -160,20 +163,37 @@ class PrivateStep:
             yield self._microbatch(step, mine[start : start + size])
 
     def _size(self, step: int, mine: np.ndarray, losses: Losses) -> int:
-        """Records that run at once: as set, as found before, or found now by counting the memory of one and two records."""
-        multiplicity = self.gradients.noise_multiplicity
+        """Records that run at once: as set, as found before, or found now."""
+        if not self._tried and len(mine) > 1:
+            self._try(step, mine, losses)
+            self._tried = True
         if self.performance.microbatch_size:
-            return max(1, self.performance.microbatch_size // multiplicity)
-        if self.purpose not in self.records_at_once and len(mine) > 1:
-            tried: list[ClippedSum] = []
-
-            def attempt(num_records: int) -> None:
-                tried.append(self._clipped_sum(self._microbatch(step, mine[:num_records]), losses))
-
-            peaks = [peak_of(partial(attempt, num_records)) for num_records in (1, 2)]
-            check_independent(tried[0].losses, tried[1].losses[:multiplicity])
-            self.records_at_once[self.purpose] = records_at_once(peaks[0], peaks[1], self.performance, multiplicity)
+            return max(1, self.performance.microbatch_size // self.gradients.noise_multiplicity)
         return self.records_at_once.get(self.purpose, 1)
+
+    def _try(self, step: int, mine: np.ndarray, losses: Losses) -> None:
+        """Refuse losses that mix records; find how many records run at once, if that is not known, and see that they do.
+
+        The memory of one and of two records is counted, that of more follows, and a pass over so many is counted in turn.
+        Trial passes release nothing.
+        """
+        multiplicity = self.gradients.noise_multiplicity
+        tried: list[ClippedSum] = []
+
+        def peak(num_records: int) -> int:
+            return peak_of(lambda: tried.append(self._clipped_sum(self._microbatch(step, mine[:num_records]), losses)))
+
+        one = peak(1)
+        if not self.performance.microbatch_size:
+            check_fits(one, self.performance, multiplicity)
+        two = peak(2)
+        check_independent(tried[0].losses, tried[1].losses[:multiplicity])
+        if self.performance.microbatch_size or self.purpose in self.records_at_once:
+            return
+        size = records_at_once(one, two, self.performance, multiplicity)
+        while size > 2 and not fits(peak(min(size, len(mine))), self.performance):
+            size //= 2
+        self.records_at_once[self.purpose] = size
 
     def _microbatch(self, step: int, records: np.ndarray) -> Microbatch:
         multiplicity = self.gradients.noise_multiplicity
@@ -184,12 +204,12 @@ class PrivateStep:
         clipped = self._clipped_sum(part, losses)
         parameters = self.gradients.parameters
         self.optimizer.add_clipped({parameters[name]: gradient for name, gradient in clipped.gradients.items()})
-        return clipped.losses.float().sum().cpu() / part.noise_multiplicity
+        return clipped.losses.float().sum().to(self.device) / part.noise_multiplicity
 
     def _clipped_sum(self, part: Microbatch, losses: Losses) -> ClippedSum:
         def row_losses() -> Tensor:
             with self.performance.autocast(self.device):
-                return losses(part)
+                return losses(replace(part))  # with its streams at their beginning, however often it is asked
 
         return self.gradients.clipped_sum(row_losses, len(part.records), self.optimizer.max_grad_norm)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from torch import distributed as dist
 from torch import nn
 
 from workbench.datasets.base import DatasetFacts
@@ -21,7 +22,9 @@ class PerformanceSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     device: str = Field(default="auto", description="auto, cpu, cuda or cuda:N; auto takes a GPU where there is one.")
-    microbatch_size: int = Field(default=0, ge=0, description="Noisy images in one forward pass; 0 finds the largest that fits.")
+    microbatch_size: int = Field(
+        default=0, ge=0, description="Noisy images in one forward pass; 0 finds the largest that fits and is fast."
+    )
     memory_limit_mib: int = Field(default=0, ge=0, description="Memory that a microbatch may take; 0 takes half of what is free.")
     precision: Literal["float32", "bfloat16"] = Field(
         default="float32",
@@ -98,6 +101,7 @@ class State:
     steps: dict[str, int] = field(default_factory=dict)  # completed steps by stage
     records_at_once: dict[str, int] = field(default_factory=dict)  # microbatch sizes found from free memory, by purpose
     spend: Callable[[str, int], None] = count_spending
+    group: dist.ProcessGroup | None = None  # whose ranks share each private batch
 
     @property
     def device(self) -> torch.device:

@@ -9,7 +9,7 @@ from workbench.experiment import Plan
 from workbench.methods import METHODS
 from workbench.privacy.values import PrivacyValue
 from workbench.runs.values import Run
-from workbench.ui.choices import default_config, differing
+from workbench.ui.choices import default_config
 from workbench.ui.formats import number, words
 from workbench.ui.forms import show_value
 from workbench.ui.theme import STATE_COLOURS, STATUS_COLOURS, STATUS_WORDS
@@ -105,6 +105,20 @@ def calibrated_line(plan: Plan) -> None:
         st.markdown("**Calibrated and chosen settings**")
         for column, row in zip(st.columns(MOST_NUMBERS), changed, strict=False):
             column.metric(words(row["Field"]), row["Value"])
+
+
+def differing(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The entries of `values` that differ from `defaults`, nested dicts compared entry by entry."""
+    changed: dict[str, Any] = {}
+    for name, value in values.items():
+        default = defaults.get(name)
+        if isinstance(value, dict) and isinstance(default, dict):
+            inner = differing(value, default)
+            if inner:
+                changed[name] = inner
+        elif value != default:
+            changed[name] = value
+    return changed
 
 
 def stage_table(plan: Plan) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from workbench.experiment import Plan
 from workbench.methods import METHODS
 from workbench.methods.base import Method, Target
 from workbench.runs.values import Run
+from workbench.training.state import PerformanceSettings
 from workbench.ui.forms import form_parameters
 from workbench.ui.session import facts_or_stop, planned
 
@@ -41,7 +42,9 @@ class Choices:
     def plan(self, overrides: dict[str, Any] | None = None) -> Plan:
         """The plan of these choices with `overrides`; a WorkbenchError says why there is none."""
         calibrated = self.target != "none" and takes_epsilon(self.kind)
-        epsilon = (self.epsilon or experiment.DEFAULT_EPSILON) if calibrated else None
+        epsilon = None
+        if calibrated:
+            epsilon = experiment.DEFAULT_EPSILON if self.epsilon is None else self.epsilon
         target: Target = "claim" if self.target == "claim" else "bound"
         return planned(self.method, self.facts, epsilon, self.delta, self.preset, overrides or {}, target)
 
@@ -112,7 +115,10 @@ def preset_help(kind: type[Method]) -> str:
 
 
 def run_parameters(run: Run, prefix: str) -> dict[str, str]:
-    """The query parameters under which the Train page shows a run's plan: its choices, and its settings that are no default."""
+    """The query parameters under which the Train page shows a run's plan: its choices, and what was set by hand.
+
+    What calibration found is left out, so that another epsilon is calibrated anew. A seed is not carried.
+    """
     plan = Plan.model_validate(run.plan)
     calibrated = plan.target_epsilon is not None
     values: dict[str, Any] = {
@@ -123,25 +129,10 @@ def run_parameters(run: Run, prefix: str) -> dict[str, str]:
         "epsilon": plan.target_epsilon,
         "delta": plan.delta,
     }
-    kind = METHODS[run.method]
-    changed = differing(plan.config, default_config(kind, plan.facts, plan.preset))
-    if calibrated:
-        changed.pop("noise_multiplier", None)
-    return form_parameters(values | changed, prefix)
-
-
-def differing(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """The entries of `values` that differ from `defaults`, nested dicts compared entry by entry."""
-    changed: dict[str, Any] = {}
-    for name, value in values.items():
-        default = defaults.get(name)
-        if isinstance(value, dict) and isinstance(default, dict):
-            inner = differing(value, default)
-            if inner:
-                changed[name] = inner
-        elif value != default:
-            changed[name] = value
-    return changed
+    standard = PerformanceSettings().model_dump()
+    speed = {name: value for name, value in run.performance.items() if value != standard[name]}
+    device = {"device": speed.pop("device")} if "device" in speed else {}
+    return form_parameters(values | plan.overrides | device | {"speed": speed}, prefix)
 
 
 def _privacy_choices(

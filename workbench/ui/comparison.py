@@ -14,7 +14,7 @@ from workbench.ui.cards import config_table, releasable_mark, run_marks, three_n
 from workbench.ui.formats import number, words
 from workbench.ui.gallery import show_records
 from workbench.ui.live import loss_frame, show_loss, show_preview
-from workbench.ui.runs import result_table, results_of
+from workbench.ui.runs import result_table, results_of, warning_marks
 
 
 def run_detail(run: Run, prefix: str) -> None:
@@ -95,4 +95,5 @@ def compare_settings(runs: Sequence[Run]) -> None:
 
 
 def _heading(run: Run) -> str:
-    return f"{run.method} {run.id}"
+    marks = warning_marks(run)
+    return f"{run.method} {run.id}" + (f" ({', '.join(marks)})" if marks else "")

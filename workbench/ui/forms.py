@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from workbench.ui.formats import words
 
 YES_NO = {"yes": True, "no": False}
+NOTHING = "none"  # stands in a text field for an empty value: an empty field leaves the default
 
 
 def config_form(
@@ -55,7 +56,10 @@ def field_widget(name: str, field: FieldInfo, default: Any, key: str) -> Any:
     if annotation in (int, float):
         return _number(name, field, annotation, common)
     text = st.text_input(words(name), value=None, **common)
-    return parse_items(text) if text and get_origin(annotation) in (tuple, list) else (text or None)
+    items = get_origin(annotation) in (tuple, list)
+    if text == NOTHING:
+        return [] if items else ""
+    return parse_items(text) if text and items else (text or None)
 
 
 def show_value(value: Any) -> str:
@@ -65,8 +69,8 @@ def show_value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (tuple, list)):
-        return ", ".join(show_value(item) for item in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        return ", ".join(show_value(item) for item in value) or NOTHING
+    return f"{value:g}" if isinstance(value, float) else str(value) or NOTHING
 
 
 def parse_items(text: str) -> list[int | float | str]:
@@ -142,4 +146,4 @@ def _item(text: str) -> int | float | str:
 def _parameter(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    return (", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)) or NOTHING

@@ -9,13 +9,13 @@ import pandas as pd
 import streamlit as st
 
 from workbench.runs.example import ensure_example
-from workbench.runs.results import evaluate_run, kept_evaluation
+from workbench.runs.results import accountants_of, evaluate_run, kept_evaluation
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.ui.formats import duration, number, words
 
 SORTS = {"newest first": "created", "bound, small first": "bound", "steps done, many first": "step", "method": "method"}
-OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label")
+OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label", "features")
 
 
 def known_runs() -> list[Run]:
@@ -154,7 +154,8 @@ def own_points(runs: Sequence[Run], measure: str, axis: str) -> tuple[pd.DataFra
                 missing.append(f"{run.id}: {epsilon}")
                 continue
             low, high = row["interval"] or (row["value"], row["value"])
-            points.append((run.method, epsilon, _float(row["value"]), _float(low), _float(high), _label(run, epsilon)))
+            label, features = _label(run, epsilon, row["features"]), row["features"]
+            points.append((run.method, epsilon, _float(row["value"]), _float(low), _float(high), label, features))
     return pd.DataFrame(points, columns=list(OWN_COLUMNS)), missing
 
 
@@ -162,17 +163,17 @@ def axis_epsilon(run: Run, axis: str) -> float | str:
     """A run's epsilon by an accountant or by its claim; the reason where there is none."""
     if axis == "claim":
         return run.claim.epsilon if run.claim.status != "not_evaluated" else "the paper's formula is not evaluated"
-    value = run.plan["accountants"].get(axis, {"refused": f"{axis} was not asked"})
+    value = accountants_of(run).get(axis, {"refused": f"{axis} was not asked"})
     return f"{axis.upper()} refused: {value['refused']}" if isinstance(value, dict) else (_float(value) or 0.0)
 
 
 def reference_values(runs: Sequence[Run], measure: str) -> dict[str, Any]:
-    """Ceiling, epsilon-0 value, its reason where undefined, and chance level of `measure`, from the latest run that has them."""
+    """Ceiling and epsilon-0 value of `measure`, each from the latest run that has it."""
     found: dict[str, Any] = {}
     for run in runs:
         for row in results_of(run.id):
             if row["name"] == measure:
-                for name in ("ceiling", "epsilon_zero", "epsilon_zero_reason", "chance"):
+                for name in ("ceiling", "epsilon_zero"):
                     if found.get(name) is None and row.get(name) is not None:
                         found[name] = row[name]
     return found
@@ -184,17 +185,17 @@ def interval_text(interval: Sequence[float] | None) -> str:
 
 
 def _marks(run: Run) -> list[str]:
-    marks = {
-        "example": run.example,
-        "claim only": run.claim_only,
-        "seeded": run.seed is not None,
-        "releasable": run.may_be_released,
-    }
+    return [*warning_marks(run), *(["releasable"] if run.may_be_released else [])]
+
+
+def warning_marks(run: Run) -> list[str]:
+    """What a reader must know wherever the run shows: that no bound holds for it, that its noise is known, that it is an example."""
+    marks = {"claim only": run.claim_only, "seeded": run.seed is not None, "example": run.example}
     return [mark for mark, holds in marks.items() if holds]
 
 
-def _label(run: Run, epsilon: float) -> str:
-    return f"{run.id} · {run.method} · epsilon {number(epsilon)}" + (" · example" if run.example else "")
+def _label(run: Run, epsilon: float, features: str) -> str:
+    return " · ".join([run.id, run.method, f"epsilon {number(epsilon)}", *([features] if features else []), *warning_marks(run)])
 
 
 def _float(value: Any) -> float | None:

@@ -1,12 +1,15 @@
 """Utility against epsilon: the user's own runs, the papers' printed points, and the lines they lie between."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from workbench.datasets import DatasetFacts
-from workbench.evaluation import METRICS
+from workbench import datasets
+from workbench.datasets import DATASETS, DatasetFacts
+from workbench.evaluation import METRICS, Metric
 from workbench.published import load_published
 from workbench.runs.values import Run
 from workbench.ui import charts
@@ -21,12 +24,14 @@ PUBLISHED_TITLES = {
     "fid": "FID, Inception features (published)",
     "pac_noise_norm": "PAC noise norm (published)",
 }
+PUBLIC_DATASET = "glyphs"  # what methods pre-train on unless told otherwise
 PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy_cnn"
 
 
 def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], prefix: str) -> None:
     """The chart with its two choices (measure; which epsilon the own runs stand at), its table, and what is not on it."""
-    mine = [run for run in runs if run.dataset == dataset and run.state == "done"]
+    place = str(Path(dataset).resolve()) if datasets.is_path(dataset) else dataset  # as a run keeps it
+    mine = [run for run in runs if run.dataset == place and run.state == "done"]
     names = measure_names(facts, dataset)
     left, right = st.columns([2, 3])
     preferred = PREFERRED if load_published(dataset).empty else PREFERRED_WHERE_PUBLISHED
@@ -40,9 +45,10 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
         )  # fmt: skip
     own, missing = own_points(mine, measure, axis or "pld")
     printed = load_published(dataset, measure)
-    lines, notes = reference_lines(reference_values(mine, measure))
-    figure = charts.utility_chart(own, printed, lines, measure_title(measure), is_fraction(measure))
-    alt = f"{measure_title(measure)} against epsilon on {facts.name}: {len(own)} own runs and {len(printed)} published points"
+    lines, notes = reference_lines(facts, measure, reference_values(mine, measure))
+    title = measure_title(measure, own["features"].unique().tolist())
+    figure = charts.utility_chart(own, printed, lines, title, is_fraction(measure))
+    alt = f"{title} against epsilon on {facts.name}: {len(own)} own runs and {len(printed)} published points"
     charts.show(figure, alt, utility_table(own, printed), f"{prefix}utility_chart")
     for note in [*notes, *absences(facts, dataset, measure, mine, printed, missing)]:
         st.caption(note)
@@ -54,14 +60,15 @@ def measure_names(facts: DatasetFacts, dataset: str) -> list[str]:
     return [*own, *[name for name in sorted(set(load_published(dataset)["metric"])) if name not in own]]
 
 
-def measure_title(name: str) -> str:
-    """A measure's name as an axis title; distances and scores keep their unit and never the name FID."""
+def measure_title(name: str, features: Sequence[str] = ()) -> str:
+    """A measure's name as an axis title; distances and scores name their features and unit, and never bear the name FID."""
     if name in PUBLISHED_TITLES:
         return PUBLISHED_TITLES[name]
     if name.startswith("accuracy_"):
         return f"Accuracy, {name.removeprefix('accuracy_').replace('_', ' ').replace('mlp', 'MLP').replace('cnn', 'CNN')}"
     unit = METRICS[name].unit if name in METRICS else ""
-    return name.replace("_", " ").capitalize() + (f" ({unit})" if unit else "")
+    described = "; ".join(part for part in (", ".join(features), unit) if part)
+    return name.replace("_", " ").capitalize() + (f" ({described})" if described else "")
 
 
 def is_fraction(name: str) -> bool:
@@ -69,18 +76,36 @@ def is_fraction(name: str) -> bool:
     return name.startswith("accuracy_") or name in ("privacy_score", "nearer_to_training")
 
 
-def reference_lines(values: dict[str, object]) -> tuple[list[ReferenceLine], list[str]]:
-    """Horizontal lines for real training data, epsilon 0 and chance, and a note where epsilon 0 is not defined."""
+def reference_lines(facts: DatasetFacts, measure: str, values: Mapping[str, Any]) -> tuple[list[ReferenceLine], list[str]]:
+    """Horizontal lines for real training data, epsilon 0 and chance, and a note for each that has not been measured or is not defined.
+
+    `values` are the `reference_values` of the runs so far; measures that only papers have printed have no lines.
+    """
+    metric = METRICS.get(measure)
+    if metric is None:
+        return [], []
     lines, notes = [], []
     if values.get("ceiling") is not None:
-        lines.append(ReferenceLine("real training data", float(str(values["ceiling"])), "solid"))
+        lines.append(ReferenceLine("real training data", float(values["ceiling"]), "solid"))
+    else:
+        notes.append(f"Real training data: not measured yet. The first evaluated run on {facts.name} takes it.")
     if values.get("epsilon_zero") is not None:
-        lines.append(ReferenceLine("epsilon 0, public data only", float(str(values["epsilon_zero"])), "dash"))
-    elif values:
-        notes.append(f"Epsilon 0: not defined. {values.get('epsilon_zero_reason') or 'No run here has a model of public data alone.'}")
-    if values.get("chance") is not None:
-        lines.append(ReferenceLine("chance", float(str(values["chance"])), "dot"))
+        lines.append(ReferenceLine("epsilon 0, public data only", float(values["epsilon_zero"]), "dash"))
+    else:
+        notes.append(f"Epsilon 0: {without_epsilon_zero(facts, metric)}")
+    chance = metric.chance(facts)
+    if chance is not None:
+        lines.append(ReferenceLine("chance", chance, "dot"))
     return lines, notes
+
+
+def without_epsilon_zero(facts: DatasetFacts, metric: Metric) -> str:
+    """Why there is no value of a model of public data alone."""
+    entry = DATASETS.get(facts.name)
+    public = datasets.facts((entry and entry.public_companion) or PUBLIC_DATASET)
+    if metric.needs == "labels" and public.classes != facts.classes:
+        return f"not defined. The classes of the public images ({public.name}) are not those of {facts.name}."
+    return f"not measured yet. The first evaluated run that pre-trains on public images ({public.name}) takes it."
 
 
 def absences(

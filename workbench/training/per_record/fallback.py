@@ -17,15 +17,20 @@ from workbench.training.per_record.rules import Pass
 class UnitCall:
     """One call of a module with all that is inside it, as a function of its parameters and of one record's tensors.
 
-    Tensors among the arguments whose first dimension is the number of rows are split by record, the others are shared by
-    all records. Every output must be a floating tensor with the rows first (or no tensor at all).
+    Tensors among the arguments whose first dimension is the number of rows are split by record; the others, and the module's
+    own (a positional table in a buffer, say), are shared by all records. Every output must be a floating tensor with the rows
+    first (or no tensor at all).
     """
 
     def __init__(self, name: str, module: nn.Module, arguments: tuple[tuple[Any, ...], dict[str, Any]], now: Pass) -> None:
         self.name, self.module, self.now = name, module, now
         self.leaves, self.spec = tree_flatten(arguments)
         self.tensors = [leaf for leaf in self.leaves if isinstance(leaf, Tensor)]
-        self.split = [tensor.dim() > 0 and tensor.shape[0] == now.rows for tensor in self.tensors]
+        self.split = [
+            tensor.dim() > 0 and tensor.shape[0] == now.rows and tensor.untyped_storage()._cdata not in now.own for tensor in self.tensors
+        ]
+        self.device_type = self.tensors[0].device.type if self.tensors else "cpu"
+        self.autocast = torch.is_autocast_enabled(self.device_type), torch.get_autocast_dtype(self.device_type)
         self.trainable = {key: p for key, p in module.named_parameters() if p.requires_grad}
         self.output_spec: Any = None
         self.output_leaves: list[Any] = []
@@ -87,7 +92,8 @@ class UnitCall:
     def _record(self, parameters: dict[str, Tensor], values: Sequence[Tensor]) -> tuple[Tensor, ...]:
         tensors = iter(values)
         args, kwargs = tree_unflatten([next(tensors) if isinstance(leaf, Tensor) else leaf for leaf in self.leaves], self.spec)
-        with plainly(self.module):
+        enabled, dtype = self.autocast  # the backward pass runs outside the context that the forward pass ran in
+        with plainly(self.module), torch.autocast(self.device_type, dtype, enabled=enabled):
             leaves, self.output_spec = tree_flatten(functional_call(self.module, parameters, args, kwargs))
         self.output_leaves = [OUTPUT if isinstance(leaf, Tensor) else leaf for leaf in leaves]
         return tuple(leaf for leaf in leaves if isinstance(leaf, Tensor))
@@ -95,13 +101,13 @@ class UnitCall:
 
 @contextmanager
 def plainly(module: nn.Module) -> Iterator[None]:
-    """Within, the module runs its own forward, not the one that a pass has put over it."""
-    over = module.__dict__.pop("forward", None)
+    """Within, the module and all inside it run their own forward, not the one that a pass has put over it."""
+    over = {inner: inner.__dict__.pop("forward") for inner in module.modules() if "forward" in inner.__dict__}
     try:
         yield
     finally:
-        if over is not None:
-            module.__dict__["forward"] = over
+        for inner, forward in over.items():
+            inner.__dict__["forward"] = forward
 
 
 OUTPUT = object()  # stands for a tensor among a unit's outputs

@@ -77,7 +77,8 @@ class PerRecordGradients:
         return parameter.new_zeros(now.num_records, *parameter.shape) if contribution is None else contribution.gradient
 
     def _run(self, losses: Losses, num_records: int, store: bool) -> tuple[Pass, Tensor]:
-        now = Pass(num_records, self.noise_multiplicity, store)
+        refuse_mixing_layers(self.module)  # as it is now: a frozen batch norm may have been put back to training
+        now = Pass(num_records, self.noise_multiplicity, store, own=storages(self.module))
         with self._running(now):
             row_losses = losses()
             if row_losses.shape != (now.rows,):
@@ -97,7 +98,7 @@ class PerRecordGradients:
     def _take_whole(self, outside: list[str]) -> None:
         if len(self.layers) == 1 and self.layers[0].module is self.module:
             raise WorkbenchError(f"Expected the loss to use {outside[0]} only through the module's forward, but it uses it directly.")
-        logger.info("%s used outside its layer: the whole module goes through torch.func.", outside[0])
+        logger.warning("%s used outside its layer: the whole module goes through torch.func.", outside[0])
         self.layers = [piece("module", self.module, None)]
 
     @contextmanager
@@ -116,7 +117,9 @@ class PerRecordGradients:
         rule, module = layer.rule, layer.module
         assert rule is not None
 
-        def forward(x: Tensor) -> Tensor:
+        def forward(x: Tensor, *others: Any, **named: Any) -> Tensor:
+            if others or named:
+                raise WorkbenchError(f"Expected one input of {layer.name} ({type(module).__name__}), got further arguments.")
             if x.dim() == 0 or x.shape[0] != now.rows:
                 raise WorkbenchError(f"Expected the input of {layer.name} to have {now.rows} rows, got shape {tuple(x.shape)}.")
             self._count(layer, now)
@@ -136,3 +139,9 @@ class PerRecordGradients:
     def _count(self, layer: Layer, now: Pass) -> None:
         for parameter in layer.parameters:
             now.uses[parameter] = now.uses.get(parameter, 0) + 1
+
+
+def storages(module: nn.Module) -> frozenset[int]:
+    """What identifies the memory of a module's own tensors, which are no record's however long they are."""
+    own = [*module.parameters(), *module.buffers()]
+    return frozenset(tensor.untyped_storage()._cdata for tensor in own)

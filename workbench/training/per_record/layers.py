@@ -69,7 +69,7 @@ def collect(module: nn.Module, name: str, found: dict[nn.Module, Layer]) -> None
     if rule is not None and is_plain(module):
         found[module] = piece(name, module, rule)
     elif own or rule is not None or hasattr(module, "parametrizations"):
-        logger.info("%s (%s) has no rule of its own: it goes through torch.func.", name or "module", type(module).__name__)
+        logger.warning("%s (%s) has no rule of its own: it goes through torch.func.", name or "module", type(module).__name__)
         found[module] = piece(name or "module", module, None)
     else:
         for child_name, child in module.named_children():
@@ -87,7 +87,8 @@ def refuse_mixing_layers(module: nn.Module) -> None:
     """Refuse layers whose output for one record depends on the others, or that keep statistics of the records."""
     for name, layer in module.named_modules():
         normalises_batch = isinstance(layer, _BatchNorm) and not isinstance(layer, _InstanceNorm)
-        frozen = not layer.training and not any(p.requires_grad for p in layer.parameters())
+        fixed = not layer.training and getattr(layer, "running_mean", None) is not None  # else it uses the batch's own statistics
+        frozen = fixed and not any(p.requires_grad for p in layer.parameters())
         if (normalises_batch and not frozen) or (isinstance(layer, _InstanceNorm) and layer.track_running_stats):
             raise WorkbenchError(
                 f"{name or 'The module'} ({type(layer).__name__}) mixes the records of a batch, so no record has a gradient of its own. "

@@ -20,6 +20,7 @@ class Pass:
     num_records: int
     noise_multiplicity: int
     store: bool  # whether every gradient is wanted in full
+    own: frozenset[int] = frozenset()  # the memory of the module's own tensors
     uses: dict[nn.Parameter, int] = field(default_factory=dict)
     contributions: dict[nn.Parameter, Contribution] = field(default_factory=dict)
     anchor: Tensor = field(default_factory=lambda: torch.zeros((), requires_grad=True))  # what the backward pass runs down to
@@ -70,9 +71,18 @@ class LayerRule(ABC):
 
 
 def multiplies_exactly(device: torch.device) -> bool:
-    """Whether float32 matrix products and convolutions on `device` keep the precision of their operands."""
-    convolutions = device.type != "cuda" or not torch.backends.cudnn.allow_tf32
-    return convolutions and torch.get_float32_matmul_precision() == "highest"
+    """Whether float32 matrix products and convolutions on `device` keep the precision of their operands.
+
+    Where torch cannot say it in one word, since newer settings were used, the answer is no.
+    """
+    try:
+        products = torch.get_float32_matmul_precision() == "highest"
+        tf32 = device.type == "cuda" and torch.backends.cudnn.allow_tf32
+    except RuntimeError:
+        return False
+    onednn = getattr(torch.backends.mkldnn, "conv", None)
+    reduced = device.type == "cpu" and getattr(onednn, "fp32_precision", "none") not in ("none", "ieee")
+    return products and not tf32 and not reduced
 
 
 def trains(layer: nn.Module, name: str) -> bool:
@@ -91,7 +101,8 @@ class RunLayer(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, _anchor: Tensor, x: Tensor, layer: nn.Module, rule: LayerRule, now: Pass) -> Tensor:
-        output, saved = rule.forward(layer, x)
+        with torch.autocast(x.device.type, enabled=False):  # x has been cast: what is computed here keeps its dtype
+            output, saved = rule.forward(layer, x)
         ctx.save_for_backward(x, *saved)
         ctx.layer, ctx.rule, ctx.now = layer, rule, now
         return torch.ops.aten._unsafe_view(output, output.shape)  # a view to autograd could not be changed in place
