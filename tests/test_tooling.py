@@ -1,5 +1,6 @@
 """What a fresh clone relies on: pins, environments, Makefile, licence, settings of the app, and documents that agree with the tree."""
 
+import json
 import os
 import re
 import stat
@@ -12,6 +13,10 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
+from benchmarks import report
+from workbench.privacy.claims import CLAIMS
+from workbench.runs import recipe_report
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -200,6 +205,21 @@ def test_the_changelog_starts_with_the_project_version() -> None:
     assert f"## {PROJECT['version']}" in read("CHANGELOG.md")
 
 
-def test_the_readme_shows_the_recipe_s_own_table() -> None:
-    table = (ROOT / "docs/results/digits.md").read_text()
-    assert f"<!-- digits:begin -->\n{table}<!-- digits:end -->" in (ROOT / "README.md").read_text()
+@pytest.mark.parametrize("recipe", ["digits", "mnist"])
+def test_the_readme_shows_the_recipe_s_own_table(recipe: str) -> None:
+    table, results = (ROOT / f"docs/results/{recipe}.md").read_text(), json.loads((ROOT / f"docs/results/{recipe}.json").read_text())
+    measure = results["recipe"]["measure"]
+    assert table == recipe_report.markdown_table(recipe_report.measured_lines(results["results"], measure), measure)
+    assert f"<!-- {recipe}:begin -->\n{table}<!-- {recipe}:end -->" in (ROOT / "README.md").read_text()
+
+
+def test_the_benchmark_s_tables_are_those_of_its_results() -> None:
+    results = json.loads((ROOT / "benchmarks/results.json").read_text())
+    assert (ROOT / "benchmarks/results.md").read_text() == report.markdown(results)
+    assert {row["noise_multiplicity"] for row in results["rows"]} == {1, 4, 8, 32}
+    assert all(row["rounds"] >= 9 for row in results["rows"])
+
+
+def test_the_readme_counts_the_methods_of_the_claims_table() -> None:
+    for name in ("README.md", "CHANGELOG.md"):
+        assert f"{len(CLAIMS)} methods and variants" in read(name).replace("\n", " "), name

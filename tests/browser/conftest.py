@@ -8,8 +8,9 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -42,22 +43,41 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the app, started on a free port with an empty home; it and every worker it leaves are ended at the end."""
-    home = tmp_path_factory.mktemp("browser")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An empty home for the app; every worker it leaves is ended at the end."""
+    folder = tmp_path_factory.mktemp("browser")
+    yield folder
+    end_workers(folder)
+
+
+@pytest.fixture(scope="session")
+def server(home: Path) -> Iterator[str]:
+    """The address of the app on a free port."""
+    with app_on(home) as (address, _):
+        yield address
+
+
+@pytest.fixture(scope="session")
+def start_app(home: Path) -> Callable[[], AbstractContextManager[tuple[str, subprocess.Popen]]]:
+    """Starts a further app on the same home: its address and its process, within the context."""
+    return partial(app_on, home)
+
+
+@contextmanager
+def app_on(home: Path) -> Iterator[tuple[str, subprocess.Popen]]:
+    """The app as a process of its own with the runs under `home`: its address and its process."""
     port = free_port()
     environment = {**os.environ, "WORKBENCH_HOME": str(home / "home"), "OMP_NUM_THREADS": "1"}
     environment.pop("WORKBENCH_DATA", None)
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.headless", "true"]
-    with (home / "server.log").open("w") as log:
+    with (home / "server.log").open("a") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
     try:
         wait_for(f"http://127.0.0.1:{port}/_stcore/health", process)
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", process
     finally:
         process.terminate()
         process.wait(timeout=30)
-        end_workers(home)
 
 
 @pytest.fixture

@@ -1,9 +1,13 @@
 """The main job by hand in a real browser: budget, launch, watch, gallery, verdict."""
 
 import re
+import subprocess
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+StartApp = Callable[[], AbstractContextManager[tuple[str, subprocess.Popen]]]
 CHOICES = {
     "method": "dp-merf",
     "epsilon": "5",
@@ -63,3 +67,24 @@ def test_a_first_visit_shows_an_example(page: Page, server: str) -> None:
     expect(page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
     expect(page.get_by_role("heading", level=2).first).to_contain_text("Run ")
     assert page.locator("h1").count() == 1
+
+
+def test_a_run_outlives_an_app_that_is_killed_and_a_new_one_shows_it(browser: Browser, start_app: StartApp) -> None:
+    pages = browser.new_context()
+    with start_app() as (address, process):
+        page = pages.new_page()
+        page.goto(f"{address}/train?{LINK.replace('train_steps=300', 'train_steps=20000')}")
+        page.get_by_role("button", name="Launch").click()
+        expect(page).to_have_url(re.compile("train_run="))
+        run = re.search(r"train_run=([a-z0-9]{8})", page.url)
+        assert run is not None
+        expect(page.get_by_text(re.compile(r"step [1-9]\d* of 20,?001"))).to_be_visible()
+        process.kill()
+        process.wait(timeout=30)
+    with start_app() as (address, _):
+        page = pages.new_page()
+        page.goto(f"{address}/train?train_run={run.group(1)}")
+        expect(page.get_by_text("running", exact=True).first).to_be_visible()
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_text("cancelled", exact=True).first).to_be_visible()
+    pages.close()

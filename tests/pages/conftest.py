@@ -13,18 +13,18 @@ from streamlit.testing.v1 import AppTest
 from workbench import experiment
 from workbench.datasets import Dataset
 from workbench.runs import local, worker
+from workbench.runs.rehearsal import Expectation, StagePace
 from workbench.runs.results import evaluate_run, sample_run
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.training.state import PerformanceSettings
-from workbench.ui.rehearsal import Expectation, StagePace
 
 APP = Path(__file__).parents[2] / "app.py"
 TINY = {"num_features": 200, "steps": 30, "batch_size": 50}
 NUM_SAMPLES = 40
 
 
-def train_in_process(method: str, dataset: Dataset, epsilon: float, example: bool = False, **overrides: Any) -> Run:
+def train_in_process(method: str, dataset: Dataset, epsilon: float | None, example: bool = False, **overrides: Any) -> Run:
     """A finished run, trained by the worker's own code in this process; the worker's signal handlers do not outlive it."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     plan = experiment.make_plan(method, dataset.facts, epsilon=epsilon, overrides=overrides)
@@ -76,8 +76,8 @@ def home_with_runs(prepared_home: Path, workbench_home: Path) -> Path:
 
 @pytest.fixture
 def train_here(home_with_runs: Path) -> Callable[..., Run]:
-    """`train_here(method, dataset)`: a finished run of a registered method at epsilon 10."""
-    return lambda method, dataset: train_in_process(method, dataset, 10.0)
+    """`train_here(method, dataset)`: a finished run of a registered method at epsilon 10, or another, None for none."""
+    return lambda method, dataset, epsilon=10.0: train_in_process(method, dataset, epsilon)
 
 
 @pytest.fixture

@@ -1,24 +1,39 @@
 """Every page: opens, says what it must, and carries its choices in the address."""
 
+import json
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.rehearsals import MarginalsOfTable, toy_table
+from support.rehearsals import GuidedByPrivateClassifier, MarginalsOfTable, TeacherStudent, toy_table
 
-from workbench.datasets import DATASETS, DatasetEntry
+from workbench.datasets import DATASETS, DatasetEntry, load
 from workbench.evaluation import OUTSIDE_GUARANTEE
+from workbench.experiment import make_plan
 from workbench.methods import METHODS
+from workbench.methods.base import Method
 from workbench.privacy.ledger import Ledger
-from workbench.runs import verdicts
+from workbench.runs import local, verdicts
+from workbench.runs.folder import RunFolder
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
-from workbench.ui.runs import run_label
+from workbench.training.state import PerformanceSettings
+from workbench.ui.choices import run_parameters
+from workbench.ui.runs import own_points, run_label
 
 OpenPage = Callable[..., AppTest]
 TrainHere = Callable[..., Run]
-PAGES = ("budget", "train", "runs", "gallery", "claims")
+PICTURES = {  # what each page has of the kinds that need a description
+    "budget": {"plotly_chart", "arrow_data_frame"},
+    "train": {"image", "arrow_data_frame"},
+    "runs": {"plotly_chart", "image", "arrow_data_frame"},
+    "gallery": {"plotly_chart", "image"},
+    "claims": {"arrow_data_frame"},
+}
+PAGES = tuple(PICTURES)
 
 
 def text_of(app: AppTest) -> str:
@@ -37,14 +52,23 @@ def elements(node: Any) -> Iterator[Any]:
         yield node
 
 
+def blocks(node: Any, kind: str) -> Iterator[Any]:
+    """Every container of a kind under a node of the page."""
+    for child in (getattr(node, "children", None) or {}).values():
+        if child.type == kind:
+            yield child
+        yield from blocks(child, kind)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_has_one_first_heading_and_describes_its_pictures(open_page: OpenPage, page: str) -> None:
     app = open_page(page)
     assert len(app.title) == 1
+    assert PICTURES[page] <= {element.type for element in elements(app.main)}
     for element in elements(app.main):
         if element.type == "plotly_chart":
             assert element.proto.alt, f"a chart of {page} has no description"
-        if element.type == "imgs":
+        if element.type == "image":
             assert all(image.alt for image in element.proto.imgs), f"an image of {page} has no description"
         if element.type == "arrow_data_frame":
             assert element.proto.alt, f"a table of {page} has no description"
@@ -170,6 +194,8 @@ def test_two_runs_are_compared(open_page: OpenPage) -> None:
 def test_a_run_is_deleted_only_when_confirmed_and_stays_in_the_ledger(open_page: OpenPage) -> None:
     app = open_page("runs")
     run = RunStore().list()[0]
+    behind = [element.key for block in blocks(app.main, "popover") for element in elements(block) if element.type == "button"]
+    assert f"runs_{run.id}_delete" in behind, "the button lies behind another one"
     app.button(key=f"runs_{run.id}_delete").click().run()
     assert not app.exception
     assert run.id not in {kept.id for kept in RunStore().list()}
@@ -184,6 +210,50 @@ def test_a_run_is_cloned_for_editing_with_its_settings(open_page: OpenPage) -> N
     assert app.number_input(key="train_steps").value == 30
     assert app.number_input(key="train_epsilon").value == 1.0
     assert app.number_input(key="train_noise_multiplier").value is None
+
+
+def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: OpenPage, home_with_runs: object) -> None:
+    dataset = load("digits")
+    overrides = {"public_dataset": "", "phase_one_steps": 3, "network": {"attention_resolutions": []}}
+    plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, overrides=overrides)
+    settings = PerformanceSettings(device="cpu", num_threads=1)
+    run = local.register(plan, "digits", performance=settings, loaded=dataset)
+    app = open_page("train", **run_parameters(run, "train_"))
+    assert not app.error
+    assert app.number_input(key="train_epsilon").value == 5.0
+    assert app.number_input(key="train_phase_one_steps").value == 3
+    assert (app.number_input(key="train_boundary").value, app.number_input(key="train_noise_multiplier").value) == (None, None)
+    assert (app.text_input(key="train_public_dataset").value, app.selectbox(key="train_device").value) == ("none", "cpu")
+    before = {kept.id for kept in RunStore().list()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("workbench.runs.local.start", lambda run_id: RunStore().get(run_id))
+        app.button(key="train_launch").click().run()
+    assert not app.exception
+    clone = next(kept for kept in RunStore().list() if kept.id not in before)
+    assert (clone.config, clone.performance) == (run.config, run.performance)
+
+
+def test_a_claim_only_run_is_marked_wherever_it_shows(open_page: OpenPage, home_with_runs: object) -> None:
+    dataset = load("digits")
+    plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, overrides={"targets": "paper"}, target="claim")
+    run = local.register(plan, "digits", loaded=dataset)
+    RunStore().change(run.id, {"queued"}, "finished", state="done")
+    evaluation = json.loads(RunFolder(RunStore().list()[-1].id).evaluation.read_text())
+    RunFolder(run.id).evaluation.write_text(json.dumps(evaluation | {"run": run.id}))
+    points, _ = own_points([RunStore().get(run.id)], "accuracy_logistic_regression", "claim")
+    assert "claim only" in points["label"][0]
+    compared = open_page("runs", runs_chosen=[run_label(kept) for kept in RunStore().list()])
+    assert any("claim only" in str(column) for frame in compared.dataframe for column in frame.value.columns)
+    assert "claim only" in text_of(open_page("runs", runs_chosen=run_label(run)))
+
+
+def test_the_gallery_refuses_records_that_are_not_the_run_s(open_page: OpenPage, home_with_runs: object) -> None:
+    newest = RunStore().list()[0]
+    with closing(sqlite3.connect(RunStore().path)) as connection, connection:
+        connection.execute("UPDATE runs SET fingerprint = 'another' WHERE id = ?", (newest.id,))
+    app = open_page("gallery", gallery_run=newest.id)
+    assert any("no longer those that run" in error.value for error in app.error)
+    assert not app.get("image")
 
 
 def test_the_gallery_says_that_it_is_outside_the_guarantee(open_page: OpenPage) -> None:
@@ -257,12 +327,26 @@ def test_a_method_on_a_table_has_its_pages_by_registry_alone(
     assert all(not name.startswith("accuracy_cnn") for name in budget.selectbox(key="budget_measure").options)
     run = train_here(MarginalsOfTable.name, toy_table())
     gallery = open_page("gallery", gallery_run=run.id)
-    assert not gallery.get("imgs")
+    assert not gallery.get("image")
     cards = [frame.value for frame in gallery.dataframe if "record" in frame.value]
     assert len(cards) == 12
     assert cards[0]["record"].tolist() == ["generated", "training 1", "training 2", "training 3", "training 4", "training 5", "held-out"]
     runs = open_page("runs", runs_chosen=run_label(run))
     assert any("column 3" in frame.value for frame in runs.dataframe)
+
+
+@pytest.mark.parametrize(("kind", "epsilon"), [(TeacherStudent, 10.0), (GuidedByPrivateClassifier, None)])
+def test_a_method_on_images_has_its_pages_by_registry_alone(
+    kind: type[Method], epsilon: float | None, open_page: OpenPage, train_here: TrainHere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METHODS, kind.name, kind)
+    assert open_page("budget", budget_method=kind.name).selectbox(key="budget_method").value == kind.name
+    train = open_page("train", train_method=kind.name)
+    assert not train.error
+    assert not train.button(key="train_launch").disabled
+    run = train_here(kind.name, load("digits"), epsilon)
+    assert open_page("gallery", gallery_run=run.id).get("image")
+    assert kind.name in text_of(open_page("runs", runs_chosen=run_label(run)))
 
 
 def test_a_run_that_the_address_names_and_nobody_knows_is_told(open_page: OpenPage) -> None:

@@ -84,7 +84,15 @@ def test_a_run_ends_with_its_weights_its_account_and_no_key(method: str, quick_p
     assert (run.state, run.step, run.error) == ("done", run.steps, None)
     assert run.epsilon_spent == run.bound.epsilon == quick_plan(method).bound.epsilon
     assert run.releasable is (method != "nonprivate")
-    assert {path.name for path in folder.path.iterdir()} == {"plan.json", "metrics.jsonl", "model.pt", "previews", "samples", "worker.lock"}
+    assert {path.name for path in folder.path.iterdir()} == {
+        "environments.jsonl",
+        "plan.json",
+        "metrics.jsonl",
+        "model.pt",
+        "previews",
+        "samples",
+        "worker.lock",
+    }
     assert folder.preview() is not None
     assert set(load_saved(folder.model)["modules"]) | set(load_saved(folder.model)["tensors"]) <= set(quick_plan(method).build().released)
     assert all(again == 0 for _, again in counts(run.id).values())

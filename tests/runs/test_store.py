@@ -29,7 +29,7 @@ class SmallPlan(BaseModel):
     method: str = "dp-merf"
     config: dict[str, Any] = {"noise_multiplier": 2.0}
     delta: float = 1e-5
-    target: str = "bound"
+    claim_only: bool = False
     claim: PrivacyValue = PrivacyValue(epsilon=1.0, delta=1e-5, status="proved")
     bound: PrivacyValue = PrivacyValue(epsilon=1.0, delta=1e-5, status="proved")
 
@@ -64,7 +64,7 @@ def test_a_run_comes_back_as_it_was_made() -> None:
 
 def test_infinite_bounds_survive_the_registry() -> None:
     infinite = PrivacyValue(epsilon=float("inf"), delta=1e-5, status="not_proved", reason="No proof.")
-    run = create(plan={"bound": infinite, "target": "claim"})
+    run = create(plan={"bound": infinite, "claim_only": True})
     again = RunStore().get(run.id)
     assert again.bound == infinite
     assert again.claim_only

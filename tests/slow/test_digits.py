@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.slow_tier import DDPM, FLOW, PRIVATE_STEP
+from support.slow_tier import DDPM, FLOW, PRIVATE_STEP, trained_by
 
 from workbench.runs import recipes
 
@@ -51,6 +51,7 @@ def reproduce_line(method: str, epsilon: float | None, figures: dict[str, Any]) 
     measured = [next(found for found in result["evaluation"]["results"] if found["name"] == ACCURACY) for result in results]
     values = [found["value"] for found in measured]
     figures |= {
+        "trained by": trained_by(results),
         "measure": ACCURACY,
         "values": ", ".join(f"{value:.4f}" for value in values),
         "mean": statistics.fmean(values),

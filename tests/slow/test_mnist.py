@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.slow_tier import DDPM, FLOW, PRIVATE_STEP
+from support.slow_tier import DDPM, FLOW, PRIVATE_STEP, trained_by
 
 from workbench import datasets, evaluation, experiment
 from workbench.datasets.base import Records
@@ -81,6 +81,7 @@ def reproduce_line(method: str, figures: dict[str, Any]) -> dict[str, Any]:
     (line,) = [run for run in recipe.runs if run.method == method]
     (result,) = recipes.reproduce(recipe.model_copy(update={"runs": (line,)}), reuse=True)
     figures |= {
+        "trained by": trained_by([result]),
         "training seconds": result["seconds"],
         "seconds to draw the samples": result["drawing_seconds"],
         "bound": result["bound"]["epsilon"],

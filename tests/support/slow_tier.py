@@ -45,6 +45,7 @@ FLOW = (
     "workbench/evaluation/metrics.py",
     "workbench/runs/fitting.py",
     "workbench/runs/recipes.py",
+    "workbench/runs/results.py",
 )
 DDPM = ("workbench/methods/ddpm.py", "workbench/networks/unet.py", "workbench/networks/ema.py", "workbench/diffusion/**")
 PRIVATE_STEP = (
@@ -225,6 +226,15 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": version("torch"),
     }
+
+
+def trained_by(results: Sequence[Mapping[str, Any]]) -> str:
+    """Whether the runs of a recipe's results were trained by today's source, or were taken over from an earlier state of it."""
+    from workbench.training.checkpoints import source_digest
+
+    digests = {environment["workbench"] for result in results for environment in result["environments"]}
+    unknown = any(not result["environments"] for result in results)
+    return "this source" if digests == {source_digest()} and not unknown else "an earlier state of the source, at an equal plan"
 
 
 # The document

@@ -16,7 +16,7 @@ app = typer.Typer()
 
 @app.command("app")
 def open_app(port: Annotated[int, typer.Option(envvar="PORT", help="Port on 127.0.0.1.", min=1, max=65535)] = 8501) -> None:
-    """Open the workbench in the browser, on this machine alone."""
+    """Serve the workbench's pages on this machine alone, until Ctrl-C; the address to open is printed."""
     import workbench
 
     script = Path(workbench.__file__).parent.parent / "app.py"
@@ -69,14 +69,15 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     from workbench.runs.store import RunStore
 
     run = RunStore().get(run_id)
-    shown = run_values(run) | {"peak_bytes": RunFolder(run_id).peak_bytes()}
+    folder = RunFolder(run_id)
+    shown = run_values(run) | {"peak_bytes": folder.peak_bytes(), "environments": folder.environments()}
     if as_json:
         print_json(shown)
         return
-    values = {name: value for name, value in shown.items() if name not in ("plan", "claim", "bound", "performance")}
+    values = {name: value for name, value in shown.items() if name not in ("plan", "claim", "bound", "performance", "environments")}
     times = {name: moment(values[name]) for name in ("heartbeat", "created", "started", "finished")}
     print_fields({**values, **times, "claim": describe_value(run.claim), "bound": describe_value(run.bound)})
-    print(f"\n{RunFolder(run_id).log_tail(8)}")
+    print(f"\n{folder.log_tail(8)}")
 
 
 @app.command()

@@ -160,6 +160,11 @@ class Ledger:
             row = connection.execute("SELECT epsilon, delta FROM budgets WHERE fingerprint = ?", (fingerprint,)).fetchone()
         return None if row is None else Budget(*row)
 
+    def has_budgets(self) -> bool:
+        """Whether any dataset has a budget."""
+        with self._transaction("DEFERRED") as connection:
+            return connection.execute("SELECT 1 FROM budgets LIMIT 1").fetchone() is not None
+
     def warning_before(self, fingerprint: str, stages: "Sequence[Stage]", delta: float) -> str | None:
         """Why launching a run of `stages` could exceed the dataset's budget; None if it cannot or no budget is set.
 

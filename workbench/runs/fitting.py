@@ -18,7 +18,7 @@ from workbench.runs.recorder import MetricsWriter, Previews, SpentEpsilon
 from workbench.runs.results import dataset_of
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
-from workbench.training.checkpoints import load_checkpoint, save_checkpoint
+from workbench.training.checkpoints import environment, load_checkpoint, save_checkpoint
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, save_atomically
 
@@ -51,6 +51,7 @@ class Fitting:
         self._restore()
         self._prepare_counts()
         self._write_checkpoint()
+        self.folder.note_environment(self.attempt, environment(self.state.performance))
         self._announce()
         if not self.stop:
             self._train()

@@ -28,6 +28,7 @@ class RunFolder:
         self.samples = self.path / "samples"
         self.drawing = self.samples / "drawing.jsonl"
         self.evaluation = self.path / "evaluation.json"
+        self.environments_file = self.path / "environments.jsonl"
 
     def create(self) -> None:
         """Make the folder, readable by its owner alone."""
@@ -57,26 +58,28 @@ class RunFolder:
         Keys: `stage`, `stage_step`, `step` (over all stages), `loss` (mean since the line before, or None), `seconds`
         (since the attempt began), `private` (may not leave the room), `peak_bytes` (of the attempt so far; see `peak_bytes`).
         """
-        if not self.metrics.exists():
-            return []
-        lines = self.metrics.read_text().splitlines()
-        rows = [row for row in map(_parsed, lines) if row is not None]
-        latest = {row["step"]: row for row in rows}
+        latest = {row["step"]: row for row in _rows(self.metrics)}
         return [latest[step] for step in sorted(latest)]
 
     def peak_bytes(self) -> int | None:
         """The most memory that an attempt at the run has held: of the GPU if it trained on one, else resident; None before a step."""
         return max((row["peak_bytes"] for row in self.read_metrics() if "peak_bytes" in row), default=None)
 
+    def note_environment(self, attempt: int, environment: dict[str, str]) -> None:
+        """Keep what an attempt was made with: the source's digest, torch, processor, threads and so on."""
+        _append(self.environments_file, {"attempt": attempt, **environment})
+
+    def environments(self) -> list[dict[str, Any]]:
+        """What each attempt was made with, in order; none where that was not noted."""
+        return _rows(self.environments_file)
+
     def note_drawing(self, source: str, num_samples: int, seconds: float) -> None:
         """Keep how long it took to draw samples of `source` ("model" or "public")."""
-        with self.drawing.open("a") as file:
-            file.write(json.dumps({"source": source, "num_samples": num_samples, "seconds": seconds}) + "\n")
+        _append(self.drawing, {"source": source, "num_samples": num_samples, "seconds": seconds})
 
     def drawing_seconds(self, source: str = "model") -> float | None:
         """How long it took to draw the kept samples of `source`; None if that was not noted."""
-        rows = [row for row in map(_parsed, self.drawing.read_text().splitlines()) if row] if self.drawing.exists() else []
-        taken = [row["seconds"] for row in rows if row["source"] == source]
+        taken = [row["seconds"] for row in _rows(self.drawing) if row["source"] == source]
         return sum(taken) if taken else None
 
     def preview(self) -> Path | None:
@@ -85,8 +88,19 @@ class RunFolder:
         return found[0] if found else None
 
 
+def _append(path: Path, row: dict[str, Any]) -> None:
+    with path.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file of JSON lines; none of a file that is not there."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [row for row in map(_parsed, lines) if row is not None]
+
+
 def _parsed(line: str) -> dict[str, Any] | None:
-    """A line of the metrics, or None for one that a crash or a writer at work cut short."""
+    """A line as a row, or None for one that a crash or a writer at work cut short."""
     try:
         return json.loads(line)
     except json.JSONDecodeError:

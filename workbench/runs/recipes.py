@@ -65,9 +65,9 @@ def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], N
     """Plan, train, sample and evaluate every run of a recipe in order; one plain dict a run as soon as it is measured.
 
     Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `drawing_seconds` (of
-    the samples, None if not noted), `evaluation`. `reuse` takes runs with the same plan, dataset, seed and performance
-    settings, each once, in the place of new ones: finished ones, else those at work, else ones to go on with. A run that
-    fails ends the recipe with its error.
+    the samples, None if not noted), `environments` (of its attempts), `evaluation`. `reuse` takes runs with the same plan,
+    dataset, seed and performance settings, each once, in the place of new ones: finished ones, else those at work, else ones
+    to go on with. A run that fails ends the recipe with its error.
     """
     check(recipe)
     lines = [(line, seed) for line in recipe.runs for seed in line.all_seeds]
@@ -133,6 +133,7 @@ def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Ca
         "seconds": run.seconds_running,
         "drawing_seconds": RunFolder(run.id).drawing_seconds(),
         "peak_bytes": RunFolder(run.id).peak_bytes(),
+        "environments": RunFolder(run.id).environments(),
     }
     return {**jsonable(values), "evaluation": evaluation}
 

@@ -42,10 +42,15 @@ class RunStore:
     """Creates, lists, reads, changes and deletes runs; every change is one transaction that checks the state it starts from.
 
     Reading is what finds out that a worker has died: such a run is shown as lost (or cancelled, if it was being cancelled).
+    The file is made with the first run.
     """
 
     def __init__(self) -> None:
         self.path = home() / "runs.sqlite"
+        if self.path.exists():
+            self._check_version()
+
+    def _check_version(self) -> None:
         with connected(self.path) as connection:
             version = version_of(connection)
         if version == 0:
@@ -65,6 +70,8 @@ class RunStore:
         parent: str | None = None,
     ) -> Run:
         """Register a queued run of `plan` on `dataset` (a name or an absolute path) and make its folder."""
+        if not self.path.exists():
+            self._set_up()
         values = json.loads(dumps(plan))
         run = Run(
             id="".join(secrets.choice(ID_LETTERS) for _ in range(8)),
@@ -96,17 +103,20 @@ class RunStore:
     def get(self, run_id: str) -> Run:
         """The run called `run_id`; an unknown one is an error."""
         check_run_id(run_id)
+        if not self.path.exists():
+            raise unknown(run_id)
         with connected(self.path) as connection:
             run = self._read(connection, run_id)
         return self._seen(run)
 
-    def list(self, state: RunState | None = None, method: str | None = None, dataset: str | None = None) -> list[Run]:
-        """Runs, newest first, of one state, method or dataset if asked."""
+    def list(self, state: RunState | None = None, method: str | None = None) -> list[Run]:
+        """Runs, newest first, of one state or method if asked."""
+        if not self.path.exists():
+            return []
         with connected(self.path) as connection:
             rows = connection.execute("SELECT * FROM runs ORDER BY created DESC, rowid DESC").fetchall()
         runs = [self._seen(_run(row)) for row in rows]
-        wanted = [run for run in runs if method in (None, run.method) and dataset in (None, run.dataset)]
-        return [run for run in wanted if state in (None, run.state)]
+        return [run for run in runs if method in (None, run.method) and state in (None, run.state)]
 
     def change(self, run_id: str, states: AbstractSet[RunState], action: str, **values: Any) -> Run:
         """Set fields of a run whose state is among `states`; else an error says why it cannot be `action` (a past participle)."""
@@ -155,7 +165,7 @@ class RunStore:
     def _read(self, connection: sqlite3.Connection, run_id: str) -> Run:
         row = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
         if row is None:
-            raise WorkbenchError(f"Unknown run {run_id!r}. `workbench runs` lists them.")
+            raise unknown(run_id)
         return _run(row)
 
     def _insert(self, run: Run) -> None:
@@ -175,6 +185,11 @@ class RunStore:
             if version_of(connection) == 0:
                 connection.execute(SCHEMA)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def unknown(run_id: str) -> WorkbenchError:
+    """The error of a run that is not in the registry."""
+    return WorkbenchError(f"Unknown run {run_id!r}. `workbench runs` lists them.")
 
 
 def spent_by(run: Run) -> float:

@@ -1,6 +1,7 @@
 """Memory of a pass, counted tensor by tensor, and from it how many records may run at once."""
 
 import resource
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -94,4 +95,4 @@ def peak_memory(device: torch.device) -> int:
     """Bytes this process has held at most: of the GPU where `device` is one, else resident memory."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -6,10 +6,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from workbench.experiment import Plan
+from workbench.runs.rehearsal import Expectation, Rehearsal, StagePace
 from workbench.serialization import dumps
 from workbench.training.state import PerformanceSettings
 from workbench.ui.formats import duration, memory
-from workbench.ui.rehearsal import Expectation, Rehearsal, StagePace
 
 POLL_SECONDS = 0.2
 

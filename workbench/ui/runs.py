@@ -21,7 +21,8 @@ OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label", "features")
 def known_runs() -> list[Run]:
     """All runs, newest first; on first use a small example is made and measured, so that there is always one."""
     runs = RunStore().list()
-    if any(run.state == "done" for run in runs):
+    finished = [run for run in runs if run.state == "done"]
+    if any(not run.example or kept_evaluation(run.id) for run in finished):
         return runs
     with st.spinner("Making a small example run, once …"):
         example = ensure_example()

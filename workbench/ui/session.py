@@ -54,7 +54,9 @@ def fingerprint(name_or_path: str) -> str:
 
 
 def budget_warning(plan: Plan, name_or_path: str) -> str | None:
-    """Why this plan would exceed the dataset's budget; None where it would not or no budget is set."""
+    """Why this plan would exceed the dataset's budget; None where it would not. Where no budget is set no record is read."""
+    if not Ledger().has_budgets():
+        return None
     return Ledger().warning_before(fingerprint(name_or_path), plan.build().stages(plan.facts), plan.delta)
 
 

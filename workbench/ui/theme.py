@@ -52,7 +52,6 @@ STATE_COLOURS: Final[dict[str, BadgeColour]] = {
     "failed": "red",
     "lost": "red",
 }
-ACTIVE_STATES: Final = ("queued", "starting", "running", "cancelling")
 
 _STYLE = """
 <style>

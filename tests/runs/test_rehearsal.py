@@ -6,8 +6,8 @@ import pytest
 
 from workbench import datasets, experiment
 from workbench.privacy.ledger import Ledger
+from workbench.runs.rehearsal import Rehearsal, read_lines, rehearse
 from workbench.training.state import PerformanceSettings
-from workbench.ui.rehearsal import Rehearsal, read_lines, rehearse
 
 STAGES = {"stages": {"one": 10, "two": 100}}
 

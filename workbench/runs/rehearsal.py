@@ -1,11 +1,10 @@
 """Expected time and memory of a plan: a few steps of every stage on random records, in a process of its own with a time limit.
 
-No record of any dataset is touched, so a rehearsal costs no privacy. `python -m workbench.ui.rehearsal` reads a plan and
+No record of any dataset is touched, so a rehearsal costs no privacy. `python -m workbench.runs.rehearsal` reads a plan and
 performance settings as JSON from its input and prints a line of JSON a stage.
 """
 
 import json
-import resource
 import signal
 import subprocess
 import sys
@@ -67,7 +66,7 @@ class Rehearsal:
     def __init__(self, plan: BaseModel, performance: BaseModel, limit_seconds: int = LIMIT_SECONDS) -> None:
         self._began, self._limit = time.monotonic(), limit_seconds + STARTING_SECONDS
         self._resident = 0
-        command = [sys.executable, "-m", "workbench.ui.rehearsal"]
+        command = [sys.executable, "-m", "workbench.runs.rehearsal"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self._process.stdin is not None
         self._process.stdin.write(dumps({"plan": plan, "performance": performance, "limit_seconds": limit_seconds}))
@@ -137,6 +136,7 @@ def rehearse(plan: Any, performance: Any) -> Iterator[dict[str, Any]]:
     it is the only one.
     """
     from workbench import experiment
+    from workbench.training.cost import peak_memory
 
     facts, method = plan.facts, plan.build()
     stages = method.stages(facts)
@@ -154,7 +154,7 @@ def rehearse(plan: Any, performance: Any) -> Iterator[dict[str, Any]]:
             times.append(time.monotonic() - began)
             yield {"stage": stage.name, "seconds_per_step": float(np.mean(times[1:] or times))}
             began = time.monotonic()
-        yield {"peak_bytes": peak_bytes(state.device)}
+        yield {"peak_bytes": peak_memory(state.device)}
 
 
 def random_records(facts: Any, count: int) -> Any:
@@ -168,15 +168,6 @@ def random_records(facts: Any, count: int) -> Any:
         records = np.stack([draw.integers(0, size, count) for size in facts.categories], axis=1)
     labels = np.arange(count, dtype=np.int64) % facts.num_classes if facts.num_classes else None
     return Records(records, labels, {name: draw.integers(0, 2, count) for name in facts.attributes})
-
-
-def peak_bytes(device: Any) -> int:
-    """Peak memory of this process on its device: allocated on a GPU, resident on a CPU."""
-    import torch
-
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 if __name__ == "__main__":
