@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import get_args
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from workbench.diffusion import SAMPLERS, DiffusionConfig, GaussianDiffusion, SamplerConfig, build_diffusion, generate
+from workbench.diffusion import SAMPLERS, SCHEDULES, DiffusionConfig, GaussianDiffusion, SamplerConfig, build_diffusion, generate
 from workbench.errors import WorkbenchError
 
 MEANS = torch.tensor([-0.6, 0.5], dtype=torch.float64)
@@ -162,3 +163,8 @@ def test_impossible_settings_are_refused(diffusion: GaussianDiffusion) -> None:
         SAMPLERS["ddim"](lambda x, t: x, x, diffusion, 10, 1.5, generator)
     with pytest.raises(ValueError, match="eta 1 for the ddpm"):
         SamplerConfig(name="ddpm", eta=0.0)
+
+
+def test_the_choices_of_the_fields_are_the_registries() -> None:
+    assert set(get_args(SamplerConfig.model_fields["name"].annotation)) == set(SAMPLERS)
+    assert set(get_args(DiffusionConfig.model_fields["schedule"].annotation)) == set(SCHEDULES)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.experiment import check_trainable, fit, make_plan, new_state, public_records
-from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromise
+from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromiseConfig, phase_one
 from workbench.training.state import State
 
 MNIST = DatasetFacts(name="mnist", num_records=60_000, shape=(1, 28, 28), classes=tuple("0123456789"))
@@ -64,8 +64,8 @@ def test_boundary_is_the_smallest_whose_phase_one_fits_its_share() -> None:
     def phase_one_bound(value: int) -> float:
         from workbench.privacy import proved_bound
 
-        method = DPPromise(DPPromise.Config.model_validate(plan.config | {"boundary": value}))
-        return proved_bound([method.phase_one(plan.facts)], plan.delta).epsilon
+        config = DPPromiseConfig.model_validate(plan.config | {"boundary": value})
+        return proved_bound([phase_one.stage(config, plan.facts)], plan.delta).epsilon
 
     assert phase_one_bound(boundary) <= 0.5 < phase_one_bound(boundary - 1)
 
@@ -88,11 +88,11 @@ def test_renoised_loss_is_minimal_at_the_true_noise_predictor() -> None:
     from workbench.diffusion import build_schedule
 
     sizes = {"boundary": 700, "noise_multiplier": 1.0, "phase_one_batch_size": 400, "phase_one_draws": 20}
-    method = DPPromise(DPPromise.Config.model_validate(sizes | {"diffusion": {"prediction": "epsilon"}}))
-    alphas = build_schedule(method.config.diffusion).alphas_cumprod
+    config = DPPromiseConfig.model_validate(sizes | {"diffusion": {"prediction": "epsilon"}})
+    alphas = build_schedule(config.diffusion).alphas_cumprod
     state = State(DatasetFacts(name="constant", num_records=400, shape=(1, 8, 8)), new_state(quick_plan("nonprivate"), seed=0).randomness)
     images = torch.full((400, 1, 8, 8), 0.5)
-    losses = {factor: float(method._renoised_loss(Oracle(alphas, 0.5, factor), images, state, 1)) for factor in (0.9, 1.0, 1.1)}
+    losses = {factor: float(phase_one.renoised_loss(config, Oracle(alphas, 0.5, factor), images, state, 1)) for factor in (0.9, 1.0, 1.1)}
     later = alphas[701:]
     expected = float(np.mean(1 - (1 - later / alphas[700]) / (1 - later)))
     assert losses[1.0] == pytest.approx(expected, rel=0.02)

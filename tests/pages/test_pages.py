@@ -27,11 +27,11 @@ from workbench.ui.runs import own_points, run_label
 OpenPage = Callable[..., AppTest]
 TrainHere = Callable[..., Run]
 PICTURES = {  # what each page has of the kinds that need a description
-    "budget": {"plotly_chart", "arrow_data_frame"},
-    "train": {"image", "arrow_data_frame"},
-    "runs": {"plotly_chart", "image", "arrow_data_frame"},
+    "budget": {"plotly_chart", "dataframe"},
+    "train": {"image", "dataframe"},
+    "runs": {"plotly_chart", "image", "dataframe"},
     "gallery": {"plotly_chart", "image"},
-    "claims": {"arrow_data_frame"},
+    "claims": {"dataframe"},
 }
 PAGES = tuple(PICTURES)
 
@@ -70,7 +70,7 @@ def test_a_page_has_one_first_heading_and_describes_its_pictures(open_page: Open
             assert element.proto.alt, f"a chart of {page} has no description"
         if element.type == "image":
             assert all(image.alt for image in element.proto.imgs), f"an image of {page} has no description"
-        if element.type == "arrow_data_frame":
+        if element.type == "dataframe":
             assert element.proto.alt, f"a table of {page} has no description"
 
 

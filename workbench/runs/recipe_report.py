@@ -102,11 +102,13 @@ def draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
         at = [(aside * (line.bound if math.isfinite(line.bound) else right), line) for line in lines if line.method == method]
         points = [(place, value) for place, line in at for value in line.values]
         axes.scatter(*zip(*points, strict=True), marker=marker, s=36, color=COLOURS[number % len(COLOURS)], alpha=0.8, label=method)
-    ticks = [*sorted({round(bound, 2) for bound in finite}), right]
+    ticks = {bound: f"{bound:g}" for bound in sorted({round(bound, 2) for bound in finite})}
+    if len(finite) < len(lines):
+        ticks[right] = "no bound"
     axes.set_xscale("log")
-    axes.set_xticks(ticks, [*(f"{tick:g}" for tick in ticks[:-1]), "no bound"], minor=False)
+    axes.set_xticks(list(ticks), list(ticks.values()), minor=False)
     axes.xaxis.set_minor_locator(_no_ticks())
-    axes.set_xlim(0.6 * min(finite, default=right), 1.8 * right)
+    axes.set_xlim(0.6 * min(finite, default=right), 1.8 * max(ticks))
     axes.set_xlabel("proved bound on epsilon")
     axes.set_ylabel(measure.replace("_", " "))
     axes.set_title(title)

@@ -1,0 +1,247 @@
+"""The method: public pre-training, phase one, phase two by DP-SGD, sampling."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+import torch
+from dp_accounting import dp_event
+from torch import Tensor
+
+from workbench.datasets.base import DatasetFacts, Records
+from workbench.diffusion import build_diffusion
+from workbench.errors import WorkbenchError
+from workbench.methods import ddpm
+from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, SampleRequest, Target
+from workbench.methods.dp_promise import phase_one
+from workbench.methods.dp_promise.config import LARGE, DPPromiseConfig, printed, published
+from workbench.methods.dp_promise.phase_one import PHASE_ONE
+from workbench.networks import ExponentialMovingAverage, UNet
+from workbench.privacy import calibration, claims
+from workbench.privacy.stages import Stage
+from workbench.privacy.values import PrivacyValue
+from workbench.training.microbatch import Microbatch
+from workbench.training.poisson import poisson_batch
+from workbench.training.private_step import PrivateStep
+from workbench.training.state import State, Step
+
+PRETRAINING, PHASE_TWO = "public pre-training", "phase two"
+
+
+class DPPromise(Method):
+    """Two-phase training with public pre-training, private labels in phase two only, and a frozen time embedding."""
+
+    name = "dp-promise"
+    title = "dp-promise"
+    source = "Wang et al. 2024, Algorithm 1"
+    Config = DPPromiseConfig
+    presets: ClassVar[dict[str, Preset]] = Method.presets | {
+        "published": Preset("The paper's targets and sizes, sigma 1.13; the authors' realised sampling rate.", published, 1e-5),
+        "printed": Preset("The same with the sampling rate and steps as the paper prints them.", printed, 1e-5),
+    }
+    released: ClassVar[tuple[str, ...]] = ("ema", "public_ema")
+    config: DPPromiseConfig
+
+    @classmethod
+    def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
+        """The U-Net of the image size, and sizes that a laptop trains in minutes (8x8) or an hour or two (28x28)."""
+        values: dict[str, Any] = {"network": ddpm.default_network(facts)}
+        if facts.dimensions <= 300:
+            sizes = {"phase_one_batch_size": 16, "phase_two_batch_size": 450}
+        else:
+            values, sizes = values | LARGE, {"phase_one_batch_size": 32, "phase_two_batch_size": 1000}
+        return values | {name: min(size, facts.num_records) for name, size in sizes.items()}
+
+    @classmethod
+    def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
+        """The boundary (unless given) whose phase one fits its share, then the noise multiplier that meets `epsilon`."""
+        assert isinstance(config, DPPromiseConfig)
+        if target == "bound" and config.targets == "paper" and config.phase_one_steps:
+            raise WorkbenchError(f"No noise multiplier bounds this run. {phase_one.REFUTED} Use targets=renoised, or the target 'claim'.")
+        if config.boundary is None and config.phase_one_steps:
+            config = config.model_copy(update={"boundary": phase_one.smallest_boundary(config, facts, epsilon, delta, target)})
+
+        def with_noise(noise_multiplier: float) -> Self:
+            return cls(config.model_copy(update={"noise_multiplier": noise_multiplier}))
+
+        found = calibration.calibrate_real(
+            lambda value: with_noise(value).stages(facts),
+            epsilon,
+            delta,
+            *NOISE_MULTIPLIERS,
+            field="noise_multiplier",
+            evaluate=(lambda value: with_noise(value).claim(facts, delta).epsilon) if target == "claim" else None,
+        )
+        return with_noise(found)
+
+    @property
+    def public_dataset(self) -> str | None:
+        """The dataset of the public pre-training, or None."""
+        return self.config.public_dataset if self.config.uses_public_data else None
+
+    @property
+    def public_records(self) -> int | None:
+        """How many of its records are used."""
+        return self.config.public_records
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """Pre-training (free), phase one, phase two."""
+        ddpm.check_sampler(self.config)
+        stages = []
+        if self.config.uses_public_data:
+            stages.append(Stage(PRETRAINING, dp_event.NoOpDpEvent(), "free", self.config.pretraining_steps))
+        if self.config.phase_one_steps:
+            stages.append(phase_one.stage(self.config, facts))
+        return [*stages, self.phase_two(facts)]
+
+    def phase_two(self, facts: DatasetFacts) -> Stage:
+        """DP-SGD: Poisson batches, per-record clipping, division by the expected batch size."""
+        self.config.check_batches(facts)
+        assert self.config.noise_multiplier is not None
+        return Stage(
+            PHASE_TWO,
+            dp_event.PoissonSampledDpEvent(self.config.sample_rate(facts), dp_event.GaussianDpEvent(self.config.noise_multiplier)),
+            "per_step",
+            self.config.phase_two_steps,
+            sampling="Poisson batches",
+            reason="Per-record gradients are clipped and the noisy sum is divided by the expected batch size, a constant.",
+        )
+
+    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+        """Theorem 2 of the paper: the central limit of both phases, converted from GDP to DP."""
+        assert self.config.noise_multiplier is not None
+        return claims.dp_promise(
+            **phase_one.terms(self.config, facts),
+            sample_rate_2=self.config.sample_rate(facts),
+            steps_2=self.config.phase_two_steps,
+            noise_multiplier=self.config.noise_multiplier,
+            delta=delta,
+        )
+
+    def initial_state(self, facts: DatasetFacts, state: State) -> State:
+        """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
+        network = ddpm.new_network(self.config, facts, state)
+        state.modules = {
+            "network": network,
+            "ema": ddpm.new_ema(self.config, network, state),
+            "public_ema": ddpm.new_ema(self.config, network, state),
+        }
+        tuned = self._tuned_parameters(network)
+        state.optimizers = {
+            PRETRAINING: torch.optim.Adam(network.parameters(), lr=self.config.pretraining_learning_rate),
+            PHASE_ONE: torch.optim.Adam(tuned, lr=self.config.phase_one_learning_rate),
+            PHASE_TWO: torch.optim.Adam(tuned, lr=self.config.phase_two_learning_rate),
+        }
+        return state
+
+    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+        """Algorithm 1: pre-train on public records, then phase one, then phase two."""
+        if self.config.uses_public_data:
+            if public is None:
+                raise WorkbenchError(f"Expected public records of {self.config.public_dataset!r} for pre-training, got none.")
+            yield from self._pretrain(public, state)
+        tensors = ddpm.as_tensors(data, state.device)
+        if self.config.phase_one_steps:
+            yield from self._train_phase_one(tensors[0], state)
+        yield from self._train_phase_two(tensors, state)
+
+    def sample(self, state: State, request: SampleRequest) -> Records:
+        """Algorithm 2 with the moving average; source 'public' takes the one from before phase one."""
+        if request.source == "public" and not self.config.uses_public_data:
+            raise WorkbenchError("This run had no public pre-training, so it has no model of public data alone.")
+        name = "public_ema" if request.source == "public" else "ema"
+        return ddpm.draw_samples(self.config, ddpm.averaged(state, name), state, request)
+
+    # training
+
+    def _pretrain(self, public: Records, state: State) -> Iterator[Step]:
+        """Ordinary conditional training on public images; its moving average is kept for the epsilon-0 row."""
+        diffusion = build_diffusion(self.config.diffusion)
+        steps = self.config.pretraining_steps
+        batches = ddpm.train_ordinarily(
+            ddpm.as_tensors(public, state.device),
+            diffusion,
+            state,
+            PRETRAINING,
+            steps,
+            self.config.pretraining_batch_size,
+            self.config.label_dropout,
+            learning_rate=self.config.pretraining_learning_rate,
+            schedule=self.config.pretraining_schedule,
+            spend=False,
+        )
+        for step, loss in batches:
+            if step == steps:
+                state.modules["public_ema"].load_state_dict(state.modules["ema"].state_dict())
+            yield Step(PRETRAINING, step, steps, loss, private=False)
+
+    def _train_phase_one(self, images: Tensor, state: State) -> Iterator[Step]:
+        """Unconditional training of the time steps beyond the boundary."""
+        network, ema = self._begin(PHASE_ONE, state)
+        loss_of = phase_one.renoised_loss if self.config.targets == "renoised" else phase_one.paper_loss
+        for step in range(state.steps.get(PHASE_ONE, 0) + 1, self.config.phase_one_steps + 1):
+            state.spend(PHASE_ONE, step)
+            with state.performance.autocast(state.device):
+                loss = loss_of(self.config, ddpm.ordinary(network, state), images, state, step)
+            value = ddpm.minimise(network, ema, state.optimizers[PHASE_ONE], loss)
+            state.steps[PHASE_ONE] = step
+            yield Step(PHASE_ONE, step, self.config.phase_one_steps, value)
+
+    def _train_phase_two(self, data: tuple[Tensor, Tensor], state: State) -> Iterator[Step]:
+        """DP-SGD on the time steps up to the boundary, with labels and noise multiplicity."""
+        images, rows = data
+        network, ema = self._begin(PHASE_TWO, state)
+        private = self._private_step(network, state)
+        diffusion = build_diffusion(self.config.diffusion)
+        last = self.config.last_private_timestep - (1 if self.config.targets == "paper" and self.config.phase_one_steps else 0)
+        for step in range(state.steps.get(PHASE_TWO, 0) + 1, self.config.phase_two_steps + 1):
+            state.spend(PHASE_TWO, step)
+            chosen = poisson_batch(state.randomness, "phase two batch", step, len(images), self.config.sample_rate(state.facts))
+            index = torch.from_numpy(chosen).to(images.device)
+            batch, labels = images[index], rows[index]
+
+            def losses(part: Microbatch, batch: Tensor = batch, labels: Tensor = labels) -> Tensor:
+                own = part.rows.to(batch.device)
+                times = part.integers(1, last + 1)
+                noise = part.normal(tuple(batch.shape[1:]))
+                return ddpm.plain_loss(diffusion, network, batch[own], labels[own], times, noise)
+
+            loss = private.step(step, len(chosen), losses)
+            ema.update(network)
+            state.steps[PHASE_TWO] = step
+            yield Step(PHASE_TWO, step, self.config.phase_two_steps, loss)
+
+    def _private_step(self, network: UNet, state: State) -> PrivateStep:
+        """The clipped and noised step of phase two on the state's own optimiser."""
+        assert self.config.noise_multiplier is not None
+        return PrivateStep(
+            network,
+            state.optimizers[PHASE_TWO],
+            noise_multiplier=self.config.noise_multiplier,
+            max_grad_norm=self.config.max_grad_norm,
+            expected_batch_size=self.config.phase_two_batch_size,
+            randomness=state.randomness,
+            noise_multiplicity=self.config.noise_multiplicity,
+            purpose=PHASE_TWO,
+            performance=state.performance,
+            group=state.group,
+            records_at_once=state.records_at_once,
+        )
+
+    def _begin(self, stage: str, state: State) -> tuple[UNet, ExponentialMovingAverage]:
+        """Start a stage from the moving average so far; a resumed stage goes on where it stands."""
+        network, ema = state.modules["network"], state.modules["ema"]
+        assert isinstance(network, UNet)
+        assert isinstance(ema, ExponentialMovingAverage)
+        for parameter in network.parameters():
+            parameter.requires_grad_(True)
+        if self.config.uses_public_data:
+            for parameter in network.time_parameters():
+                parameter.requires_grad_(False)
+        if state.steps.get(stage, 0) == 0:
+            network.load_state_dict(ema.module.state_dict())
+        return network, ema
+
+    def _tuned_parameters(self, network: UNet) -> list[torch.nn.Parameter]:
+        """All parameters, less the time embedding that public pre-training has fixed."""
+        frozen = {id(parameter) for parameter in network.time_parameters()} if self.config.uses_public_data else set()
+        return [parameter for parameter in network.parameters() if id(parameter) not in frozen]

@@ -1,0 +1,124 @@
+"""Phase one: the release of noised records, its event, and the losses that are taken of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from workbench.datasets.base import DatasetFacts
+from workbench.diffusion import build_diffusion, build_schedule
+from workbench.errors import WorkbenchError
+from workbench.methods import ddpm
+from workbench.methods.base import Target
+from workbench.methods.dp_promise.config import DPPromiseConfig
+from workbench.privacy import calibration, claims
+from workbench.privacy.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
+from workbench.privacy.stages import Stage
+from workbench.training.poisson import fixed_size_batch, poisson_batch
+from workbench.training.state import State
+
+PHASE_ONE = "phase one"
+REFUTED = (
+    "The paper's regression target in phase one, the noise itself, gives the record away together with the noised image: one "
+    "mean gradient of a linear network decides membership exactly. Post-processing covers the noised image "
+    "alone (docs/proofs.md, section 3)."
+)
+
+
+def stage(config: DPPromiseConfig, facts: DatasetFacts) -> Stage:
+    """One step shows a batch of records under the forward process's noise at the boundary, or worse (paper targets)."""
+    config.check_batches(facts)
+    if config.targets == "paper":
+        event = UnprovedDpEvent(REFUTED, "refuted")
+        return Stage(PHASE_ONE, event, "per_step", config.phase_one_steps, sampling="Poisson batches", reason=REFUTED)
+    distance = claims.phase_1_distance(facts.dimensions, alpha_at_boundary(config))
+    if distance < 1e-6:
+        raise WorkbenchError(
+            f"Nothing of a record is left at boundary {config.last_private_timestep}, so phase one learns nothing. Choose a smaller one."
+        )
+    noise_multiplier = 1.0 / distance
+    event = FixedBatchGaussianDpEvent(facts.num_records, config.phase_one_batch_size, noise_multiplier)
+    return Stage(
+        PHASE_ONE,
+        event,
+        "per_step",
+        config.phase_one_steps,
+        relations=("REPLACE_ONE", "REPLACE_SPECIAL"),
+        sampling="fixed-size batches without replacement, drawn afresh at every step, unordered, without index or label",
+        reason="Renoised targets: each step is post-processing of noised records (docs/proofs.md, section 4).",
+    )
+
+
+def renoised_loss(config: DPPromiseConfig, network: Callable[..., Tensor], images: Tensor, state: State, step: int) -> Tensor:
+    """Release y ~ q(x_S | x) of a fresh fixed-size batch; regress on the noise that leads from y to later steps.
+
+    L = || w - sqrt((1 - r) / (1 - abar_t)) z_theta(sqrt(r) y + sqrt(1 - r) w, t) ||^2 with r = abar_t / abar_S.
+    """
+    diffusion = build_diffusion(config.diffusion)
+    boundary = config.last_private_timestep
+    chosen = fixed_size_batch(state.randomness, "phase one batch", step, len(images), config.phase_one_batch_size)
+    noise = state.randomness.normal("phase one release", step, (len(chosen), *images.shape[1:])).to(images.device)
+    at_boundary = torch.full((len(chosen),), boundary, device=images.device)
+    released = diffusion.add_noise(images[torch.from_numpy(chosen).to(images.device)], noise, at_boundary)
+
+    # everything below is post-processing of `released`
+    released = released.repeat(config.phase_one_draws, 1, 1, 1)
+    draw = state.randomness.torch_generator("phase one times", step)
+    times = torch.randint(boundary + 1, diffusion.timesteps + 1, (len(released),), generator=draw).to(images.device)
+    fresh = torch.randn(released.shape, generator=draw).to(images.device)
+    alphas = torch.tensor(diffusion.schedule.alphas_cumprod, dtype=torch.float32, device=images.device)
+    kept = (alphas[times] / alphas[boundary]).view(-1, 1, 1, 1)  # r
+    factor = ((1 - kept) / (1 - alphas[times].view(-1, 1, 1, 1))).sqrt()
+    noisy = kept.sqrt() * released + (1 - kept).sqrt() * fresh
+    predicted = diffusion.predict_noise(network(noisy, times, torch.zeros_like(times)), noisy, times)
+    return (fresh - factor * predicted).square().mean()
+
+
+def paper_loss(config: DPPromiseConfig, network: Callable[..., Tensor], images: Tensor, state: State, step: int) -> Tensor:
+    """Algorithm 1, lines 2 to 6: a Poisson batch, times in S..T, and the noise itself as the target."""
+    diffusion = build_diffusion(config.diffusion)
+    rate = config.phase_one_batch_size / len(images)
+    chosen = poisson_batch(state.randomness, "phase one batch", step, len(images), rate)
+    batch = images[torch.from_numpy(chosen).to(images.device)]
+    draw = state.randomness.torch_generator("phase one times", step)
+    times = torch.randint(config.last_private_timestep, diffusion.timesteps + 1, (len(batch),), generator=draw).to(images.device)
+    noise = torch.randn(batch.shape, generator=draw).to(images.device)
+    rows = torch.zeros_like(times)
+    return ddpm.plain_loss(diffusion, network, batch, rows, times, noise).sum() / max(len(batch), 1)
+
+
+def terms(config: DPPromiseConfig, facts: DatasetFacts) -> dict[str, Any]:
+    """What the paper's formula knows of phase one."""
+    return {
+        "num_dimensions": facts.dimensions,
+        "num_records": facts.num_records,
+        "alphas_cumprod": alpha_at_boundary(config),
+        "batch_size_1": config.phase_one_batch_size,
+        "steps_1": config.phase_one_steps,
+    }
+
+
+def alpha_at_boundary(config: DPPromiseConfig) -> float:
+    """abar_S, the share of a record's variance that is left at the boundary."""
+    return float(build_schedule(config.diffusion).alphas_cumprod[config.last_private_timestep])
+
+
+def smallest_boundary(config: DPPromiseConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> int:
+    """The smallest S whose phase one alone stays within its share of `epsilon`, by bound or by claim."""
+
+    def with_boundary(boundary: int) -> DPPromiseConfig:
+        return config.model_copy(update={"boundary": boundary})
+
+    def claimed(boundary: int) -> float:
+        return claims.dp_promise_phase_one(**terms(with_boundary(boundary), facts), delta=delta)
+
+    return calibration.calibrate_integer(
+        lambda boundary: [stage(with_boundary(boundary), facts)],
+        config.phase_one_share * epsilon,
+        delta,
+        low=1,
+        high=config.diffusion.timesteps - 1,
+        field="boundary",
+        evaluate=claimed if target == "claim" else None,
+    )
