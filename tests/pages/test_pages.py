@@ -366,6 +366,8 @@ def test_claims_lists_every_method_and_what_was_spent(open_page: OpenPage) -> No
 
 def test_a_budget_is_set_on_the_claims_page(open_page: OpenPage) -> None:
     app = open_page("claims")
+    app.button(key="claims_budget_set").click().run()
+    assert [error.value for error in app.error] == ["Expected both an epsilon and a delta for the budget."]
     app.number_input(key="claims_budget_epsilon").set_value(4.0)
     app.number_input(key="claims_budget_delta").set_value(1e-4)
     app.button(key="claims_budget_set").click().run()

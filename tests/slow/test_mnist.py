@@ -1,4 +1,4 @@
-"""The real MNIST files at 28x28: recipes/mnist.json, an hour or two on two cores. Needs the folder that WORKBENCH_DATA names."""
+"""The real MNIST files at 28x28: recipes/mnist.json, about three hours on two cores. Needs the folder that WORKBENCH_DATA names."""
 
 from pathlib import Path
 from typing import Any

@@ -81,12 +81,14 @@ def budget_form(ledger: Ledger, fingerprint: str, prefix: str) -> None:
     st.caption(f"All runs on this dataset together: {known}. A launch that could exceed it is warned of on the Train page.")
     with st.form(f"{prefix}budget_form", border=False):
         epsilon = st.number_input(
-            "Budget epsilon", min_value=0.0, value=None, step=None, format="%g", key=f"{prefix}budget_epsilon", placeholder="10"
+            "Budget epsilon", min_value=0.0, value=None, step=None, format="%g", key=f"{prefix}budget_epsilon", placeholder="say, 10"
         )
-        delta = st.number_input("Delta", 0.0, 1.0, None, step=None, format="%g", key=f"{prefix}budget_delta", placeholder="1e-5")
+        delta = st.number_input("Delta", 0.0, 1.0, None, step=None, format="%g", key=f"{prefix}budget_delta", placeholder="say, 1e-5")
         if st.form_submit_button("Set the budget", key=f"{prefix}budget_set"):
             try:
-                ledger.set_budget(fingerprint, 10.0 if epsilon is None else epsilon, 1e-5 if delta is None else delta)
+                if epsilon is None or delta is None:
+                    raise WorkbenchError("Expected both an epsilon and a delta for the budget.")
+                ledger.set_budget(fingerprint, epsilon, delta)
             except WorkbenchError as error:
                 st.error(str(error))
             else:

@@ -43,7 +43,7 @@ class DPPromise(Method):
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
-        """The U-Net of the image size, and sizes that a laptop trains in minutes (8x8) or an hour or two (28x28)."""
+        """The U-Net of the image size, and sizes that a laptop trains in minutes (8x8) or about two hours (28x28)."""
         values: dict[str, Any] = {"network": ddpm.default_network(facts)}
         if facts.dimensions <= 300:
             sizes = {"phase_one_batch_size": 16, "phase_two_batch_size": 450}
