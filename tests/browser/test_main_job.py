@@ -70,15 +70,16 @@ def test_a_first_visit_shows_an_example(page: Page, server: str) -> None:
 
 
 def test_a_run_outlives_an_app_that_is_killed_and_a_new_one_shows_it(browser: Browser, start_app: StartApp) -> None:
-    pages = browser.new_context()
+    pages = browser.new_context(viewport={"width": 1400, "height": 1000})
+    pages.set_default_timeout(120_000)
     with start_app() as (address, process):
         page = pages.new_page()
-        page.goto(f"{address}/train?{LINK.replace('train_steps=300', 'train_steps=20000')}")
+        page.goto(f"{address}/train?{LINK.replace('train_steps=300', 'train_steps=60000')}")
         page.get_by_role("button", name="Launch").click()
         expect(page).to_have_url(re.compile("train_run="))
         run = re.search(r"train_run=([a-z0-9]{8})", page.url)
         assert run is not None
-        expect(page.get_by_text(re.compile(r"step [1-9]\d* of 20,?001"))).to_be_visible()
+        expect(page.get_by_text(re.compile(r"step [1-9][\d,]* of 60,001"))).to_be_visible()
         process.kill()
         process.wait(timeout=30)
     with start_app() as (address, _):
