@@ -241,6 +241,14 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
         "other than the private one",
     ),
     "an unknown metric": (("evaluate", "abcdefgh", "--metric", "beauty"), "Unknown metric 'beauty'"),
+    "a batch larger than the dataset, without privacy": (
+        ("plan", "nonprivate", "--dataset", "digits", "--set", "batch_size=5000"),
+        "batch_size of at most the 1500 training records",
+    ),
+    "public records that cannot be drawn": (
+        ("train", "dp-promise", "--dataset", "digits", "--epsilon", "10", "--set", "public_records=5"),
+        "at least 10 public records of glyphs",
+    ),
     "a batch larger than the dataset": (
         ("train", "dp-promise", "--dataset", "digits", "--epsilon", "10", "--set", "phase_two_batch_size=2000"),
         "2000",

@@ -164,6 +164,20 @@ def test_a_changed_environment_draws_new_noise_and_counts_the_replayed_steps_aga
     assert done.releasable
 
 
+def test_a_lost_ledger_is_brought_up_to_the_checkpoint_and_what_it_counted_again(
+    quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch, workbench_home: Path
+) -> None:
+    run = queue(quick_plan("dp-promise"))
+    crash(run, 5, monkeypatch)
+    stages = list(counts(run.id))
+    monkeypatch.setattr(checkpoints, "environment", lambda _performance: {"torch": "another"})
+    crash(RunStore().change(run.id, {"lost"}, "started", state="starting", attempt=2, process=None), 1, monkeypatch)
+    for path in workbench_home.glob("ledger.sqlite*"):
+        path.unlink()
+    assert work_again(run.id).state == "done"
+    assert [counts(run.id)[stage] for stage in stages] == [(3, 3), (4, 0)]
+
+
 def test_cancelling_keeps_every_step(quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     run = queue(quick_plan("nonprivate"))
     real = experiment.fit

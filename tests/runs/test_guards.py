@@ -2,11 +2,13 @@
 
 import fcntl
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from workbench.datasets import load
 from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.methods.dp_merf import DPMERF
 from workbench.privacy.ledger import Ledger
@@ -100,6 +102,16 @@ def test_every_way_to_launch_warns_of_a_budget_that_may_be_exceeded(quick_plan: 
     Ledger().set_budget(run.fingerprint, 1.0, 1e-4)
     with pytest.warns(BudgetWarning, match="budget"):
         local.register(quick_plan("dp-merf"), "digits")
+
+
+def test_measures_refuse_records_that_are_not_the_run_s(
+    quick_plan: Callable[..., Any], train_here: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, digits = train_here(quick_plan("dp-merf")), load("digits")
+    monkeypatch.setattr("workbench.experiment.load", lambda _name: replace(digits, train=digits.train.take(slice(1, None))))
+    for refused in (lambda: results.evaluate_run(run.id, 20), lambda: results.neighbours_run(run.id, num_samples=20)):
+        with pytest.raises(WorkbenchError, match="no longer those that run"):
+            refused()
 
 
 def test_a_run_that_is_not_finished_is_not_shown_as_releasable(quick_plan: Callable[..., Any], queue: Make, train_here: Make) -> None:

@@ -81,12 +81,12 @@ def check_public(plan: "Plan") -> None:
     name = method.public_dataset
     if name is None:
         return
+    if name == plan.facts.name:
+        raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
     try:
         datasets.check_public(name, plan.facts.shape, method.public_records)
     except WorkbenchError as error:
         raise WorkbenchError(f"{error} Choose another public_dataset, or none for training without pre-training.") from None
-    if name == plan.facts.name:
-        raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
 
 
 def budget_warning(plan: "Plan", loaded: "Dataset") -> str | None:
