@@ -92,11 +92,16 @@ def make_plan(
         raise WorkbenchError(f"{method} works on {' and '.join(sorted(kind.kinds))} data, and {facts.name} is of kind {facts.kind}.")
     chosen = choose(preset, kind.presets, f"preset of {method}")
     if delta is None:
-        delta = chosen.delta or 1.0 / (2 * facts.num_records)
+        delta = default_delta(kind, facts, preset)
     check_delta(delta)
     config = configure(kind, facts, chosen.values(facts), overrides or {})
     configured = calibrate(kind, config, facts, epsilon, delta, target, overrides or {})
     return describe(configured, facts, preset, delta, target, epsilon, overrides or {})
+
+
+def default_delta(kind: type[Method], facts: DatasetFacts, preset: str = "default") -> float:
+    """The delta of a plan that names none: the preset's, else 1/(2 num_records)."""
+    return kind.presets[preset].delta or 1.0 / (2 * facts.num_records)
 
 
 def configure(kind: type[Method], facts: DatasetFacts, *layers: Mapping[str, Any]) -> MethodConfig:

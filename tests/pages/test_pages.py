@@ -364,6 +364,21 @@ def test_claims_lists_every_method_and_what_was_spent(open_page: OpenPage) -> No
     assert float(total) > 0
 
 
+def test_a_total_under_another_relation_says_so_beside_the_number(open_page: OpenPage) -> None:
+    bound = RunStore().list()[0].bound.model_copy(update={"neighboring_relation": "REPLACE_ONE", "epsilon": 9.98})
+    with closing(sqlite3.connect(RunStore().path)) as connection, connection:
+        connection.execute("UPDATE runs SET bound = ?", (bound.model_dump_json(),))
+    assert "alone is epsilon 9.98 at delta 0.000333 under replace one" in text_of(open_page("claims"))
+
+
+@pytest.mark.usefixtures("home_with_runs")
+def test_a_clone_leaves_the_default_delta_empty_and_carries_any_other_to_the_bit() -> None:
+    run = RunStore().list()[0]
+    assert "train_delta" not in run_parameters(run, "train_")
+    other = run.model_copy(update={"plan": run.plan | {"delta": 1e-5}})
+    assert run_parameters(other, "train_")["train_delta"] == "1e-05"
+
+
 def test_a_budget_is_set_on_the_claims_page(open_page: OpenPage) -> None:
     app = open_page("claims")
     app.button(key="claims_budget_set").click().run()

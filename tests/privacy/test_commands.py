@@ -11,6 +11,7 @@ from dp_accounting import GaussianDpEvent
 from workbench import datasets
 from workbench.cli import main
 from workbench.errors import WorkbenchError
+from workbench.privacy.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.gaussian import gdp_epsilon
 from workbench.privacy.ledger import Ledger
 from workbench.privacy.stages import Stage
@@ -59,6 +60,33 @@ def test_a_budget_before_the_first_run(workbench: Command) -> None:
     warning = Ledger().warning_before(fingerprint, [Stage("release", GaussianDpEvent(0.5), "once")], 1e-4)
     assert warning is not None
     assert "its budget" in warning
+
+
+def test_lines_keep_within_the_terminal(workbench: Command, three_runs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "90")
+    for arguments in (("claims",), ("claims", "dp-promise"), ("ledger",)):
+        assert max(map(len, workbench(*arguments).splitlines())) <= 90, arguments
+    one = " ".join(workbench("claims", "dp-promise").split())
+    (row,) = json.loads(workbench("claims", "dp-promise", "--json"))
+    assert " ".join(row["bound"]["reason"].split()) in one
+    with pytest.raises(WorkbenchError, match="Choose one of"):
+        workbench("claims", "nobody's")
+
+
+def test_a_total_says_why_it_may_be_less_than_one_run(workbench: Command) -> None:
+    event = ReplaceOneGaussianDpEvent(0.5)
+    Ledger().open_run("alone", "print", "ours", "dp-merf", [Stage("release", event, "once", relations=("REPLACE_ONE",))], 1e-5)
+    Ledger().charge("alone", "release", 1)
+    (row,) = json.loads(workbench("ledger", "--json"))
+    assert row["total"]["epsilon"] < row["runs"][0]["spent"]["epsilon"]
+    shown = " ".join(workbench("ledger").split())
+    assert "This total holds at delta 1e-05 under replace special" in shown
+    assert f"run alone alone is epsilon {row['runs'][0]['spent']['epsilon']:.4g} at delta 1e-05 under replace one" in shown
+
+
+def test_clone_and_resume_say_what_wait_does(workbench: Command) -> None:
+    for command in ("train", "clone", "resume"):
+        assert "Stay until the run has ended" in " ".join(workbench(command, "--help").split())
 
 
 @pytest.mark.usefixtures("three_runs")

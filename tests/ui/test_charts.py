@@ -35,6 +35,12 @@ def test_gdp_is_dashed_and_called_an_approximation() -> None:
     assert notes["this plan 1.5"].x == 1.5
 
 
+def test_probabilities_are_powers_of_ten_and_no_micro() -> None:
+    frame = pd.DataFrame({"false_positive_rate": [1e-4, 1.0], "blind guessing": [1e-4, 1.0]})
+    layout = charts.tradeoff_curves(frame, "blind guessing").layout
+    assert (layout.xaxis.exponentformat, layout.yaxis.exponentformat) == ("power", "power")
+
+
 def test_an_infinite_epsilon_is_a_gap_in_a_curve() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0], "accountant": ["rdp"] * 2, "epsilon": [math.inf, 4.0]})
     assert trace(charts.accountant_curves(frame, "x", "Steps"), "RDP").y == (None, 4.0)

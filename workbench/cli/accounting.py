@@ -1,37 +1,57 @@
 """Commands about privacy alone: claims and ledger."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from workbench.cli.options import Json
 from workbench.cli.output import print_fields, print_json, print_table, short
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, choose
 from workbench.privacy.values import PrivacyValue
+
+if TYPE_CHECKING:
+    from workbench.privacy.claims import ClaimRow
 
 app = typer.Typer()
 
 
 @app.command()
 def claims(
+    method: Annotated[str | None, typer.Argument(metavar="METHOD", help="Formula, setting, reason and source of this method.")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the document that docs/claims.md holds.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show every method's claim at one stated setting, beside what is proved there and why."""
+    """Show every method's claim beside what is proved at the same setting; with METHOD, how, why and where one is from."""
     from workbench.privacy.claims import claims_markdown, claims_table
 
     if markdown:
         print(claims_markdown(), end="")
         return
     table = claims_table()
+    if method is not None:
+        table = [choose(method, {row.method: row for row in table}, "method")]
     if as_json:
         print_json(table)
-        return
-    for row in table:
-        print_fields({"method": f"{row.title} ({row.method})", "formula": row.formula, "setting": row.setting})
-        print_fields({"claim": _in_words(row.claim), "bound": _in_words(row.bound), "why": row.bound.reason, "source": row.source})
-        print()
+    elif method is None:
+        print_table([_claim_line(row) for row in table], "No method.")
+        print("\n`workbench claims METHOD` shows the formula, its setting, the reason and the source.")
+    else:
+        _print_claim(table[0])
+
+
+def _claim_line(row: "ClaimRow") -> dict[str, Any]:
+    """A method's claim and bound with what each is."""
+    words = {"claimed": row.claim.epsilon, "the claim is": row.claim.status, "bound": row.bound.epsilon, "the bound is": row.bound.status}
+    return {"method": row.method} | {
+        name: str(value).replace("_", " ") if isinstance(value, str) else value for name, value in words.items()
+    }
+
+
+def _print_claim(row: "ClaimRow") -> None:
+    """Everything about one method's claim."""
+    what = {"method": f"{row.title} ({row.method})", "formula": row.formula, "setting": row.setting, "claim": _in_words(row.claim)}
+    print_fields({**what, "bound": _in_words(row.bound), "why": row.bound.reason, "source": row.source})
 
 
 @app.command()
@@ -114,13 +134,17 @@ def _account(book: Any, fingerprint: str, name: str, delta: float | None, only: 
 
 
 def _print_accounts(accounts: list[dict[str, Any]]) -> None:
+    from workbench.privacy.spending import why_unlike
+
     if not accounts:
         print("Nothing has been spent yet.")
     for account in accounts:
         total: PrivacyValue = account["total"]
         budget = account["budget"]
         print_fields({"dataset": account["dataset"], "fingerprint": account["fingerprint"], "total epsilon": total.epsilon})
-        print_fields({"at delta": total.delta, "relation": total.neighboring_relation, "reason": total.reason})
+        unlike = why_unlike(total, {run["run"]: run["spent"] for run in account["runs"]})
+        reason = " ".join(filter(None, (unlike, total.reason)))
+        print_fields({"at delta": total.delta, "relation": total.neighboring_relation, "reason": reason})
         print_fields({"budget": "none" if budget is None else f"epsilon {budget.epsilon:g} at delta {budget.delta:g}"})
         rows = [
             {"run": run["run"], "method": run["method"], "purpose": run["purpose"], "spent": run["spent"].epsilon}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import Json, RunId, Settings, parse_settings
+from workbench.cli.options import Json, RunId, Settings, Wait, parse_settings
 from workbench.cli.output import describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
 
@@ -90,7 +90,7 @@ def cancel(run_id: RunId, as_json: Json = False) -> None:
 
 
 @app.command()
-def resume(run_id: RunId, wait: Annotated[bool, typer.Option("--wait", help="Stay until the run has ended.")] = False) -> None:
+def resume(run_id: RunId, wait: Wait = False) -> None:
     """Go on with a cancelled, failed or lost run from its last checkpoint; the last line is {"run": ID}."""
     from workbench.cli.planning import finish_launch
     from workbench.runs import local
@@ -99,7 +99,7 @@ def resume(run_id: RunId, wait: Annotated[bool, typer.Option("--wait", help="Sta
 
 
 @app.command()
-def clone(run_id: RunId, settings: Settings = None, wait: Annotated[bool, typer.Option("--wait")] = False) -> None:
+def clone(run_id: RunId, settings: Settings = None, wait: Wait = False) -> None:
     """Start a new run with another's plan, --set replacing fields; the last line is {"run": ID}."""
     from workbench.cli.planning import finish_launch
     from workbench.runs import local

@@ -1,10 +1,13 @@
 """How the command line shows things: JSON for programs, aligned text for people, progress on stderr."""
 
 import math
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 from workbench.privacy.values import PrivacyValue
@@ -23,20 +26,36 @@ def print_table(rows: Sequence[Mapping[str, Any]], empty: str) -> None:
         print(empty)
         return
     lines = [list(rows[0]), *[[short(value) for value in row.values()] for row in rows]]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    widths = column_widths([max(len(line[column]) for line in lines) for column in range(len(lines[0]))], line_width())
     for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        wrapped = [textwrap.wrap(cell, width) or [""] for cell, width in zip(line, widths, strict=True)]
+        for parts in zip_longest(*wrapped, fillvalue=""):
+            print("  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip())
+
+
+def column_widths(wanted: Sequence[int], limit: int) -> list[int]:
+    """Widths of columns two blanks apart that stay within `limit`: the widest gives way first, to no less than 8."""
+    widths = list(wanted)
+    while sum(widths) + 2 * (len(widths) - 1) > limit and max(widths) > 8:
+        widths[widths.index(max(widths))] -= 1
+    return widths
+
+
+def line_width() -> int:
+    """Characters of a line: the terminal's, at least 60; 120 where there is no terminal."""
+    return max(60, shutil.get_terminal_size((120, 24)).columns)
 
 
 def print_fields(values: Mapping[str, Any], indent: str = "") -> None:
-    """One line a field, nested ones indented."""
+    """A field a line, nested ones indented, long texts wrapped under their beginning."""
     width = max((len(name) for name in values), default=0)
     for name, value in values.items():
         if isinstance(value, Mapping) and value:
             print(f"{indent}{name}")
             print_fields(value, indent + "  ")
         else:
-            print(f"{indent}{name.ljust(width)}  {short(value)}")
+            start = f"{indent}{name.ljust(width)}  "
+            print(textwrap.fill(f"{start}{short(value)}", line_width(), subsequent_indent=" " * len(start), break_long_words=False))
 
 
 def short(value: Any) -> str:

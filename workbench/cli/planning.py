@@ -15,6 +15,7 @@ from workbench.cli.options import (
     Seed,
     Settings,
     TargetName,
+    Wait,
     facts_of,
     parse_performance,
     parse_settings,
@@ -128,7 +129,7 @@ def train(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     performance: Performance = None,
     seed: Seed = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Stay until the run has ended; it goes on if you leave.")] = False,
+    wait: Wait = False,
     as_json: Json = False,
 ) -> None:
     """Start a run in the background; the last line is {"run": ID}."""

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -107,6 +107,25 @@ def zero_out_total(runs: "Sequence[tuple[str, Sequence[Stage]]]", delta: float) 
         return _name_the_infinite(runs, total)
     reason = " ".join([total.reason, FIXED_IN_ADVANCE] if len(runs) > 1 else [total.reason]).strip()
     return total.model_copy(update={"neighboring_relation": "REPLACE_SPECIAL", "reason": reason})
+
+
+def why_unlike(total: PrivacyValue, alone: "Mapping[str, PrivacyValue]") -> str:
+    """Why a total may be less than what a run has `alone`, by run: another relation, or another delta; empty where both agree."""
+    lines = []
+    for run, value in alone.items():
+        relation, delta = value.neighboring_relation != total.neighboring_relation, value.delta != total.delta
+        if value.epsilon and (relation or delta):
+            under = f" under {plain(value.neighboring_relation)}" if relation else ""
+            lines.append(f"run {run} alone is epsilon {value.epsilon:.4g} at delta {value.delta:.3g}{under}")
+    if not lines:
+        return ""
+    here = f"This total holds at delta {total.delta:.3g} under {plain(total.neighboring_relation)} (one record becomes a null record)"
+    return f"{here}; {'; '.join(lines)}. These are different promises, so that the total may be the smaller number."
+
+
+def plain(relation: str) -> str:
+    """A relation as words: REPLACE_ONE is `replace one`."""
+    return relation.lower().replace("_", " ")
 
 
 def zero_out_stage(stage: "Stage") -> "Stage | None":

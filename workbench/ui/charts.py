@@ -128,7 +128,14 @@ def tradeoff_curves(frame: pd.DataFrame, dashed: str) -> go.Figure:
 
 
 def _figure(x_title: str, y_title: str) -> go.Figure:
-    axis = {"gridcolor": GRID, "linecolor": GREY, "zerolinecolor": GRID, "tickfont": {"color": INK}, "title": {"font": {"color": INK}}}
+    axis: dict[str, Any] = {
+        "exponentformat": "power",
+        "gridcolor": GRID,
+        "linecolor": GREY,
+        "zerolinecolor": GRID,
+        "tickfont": {"color": INK},
+        "title": {"font": {"color": INK}},
+    }
     figure = go.Figure()
     figure.update_layout(
         xaxis=axis | {"title": {"text": x_title, "font": {"color": INK}}},

@@ -127,7 +127,7 @@ def run_parameters(run: Run, prefix: str) -> dict[str, str]:
         "preset": plan.preset,
         "target": TARGET_TITLES[plan.target if calibrated else "none"],
         "epsilon": plan.target_epsilon,
-        "delta": plan.delta,
+        "delta": None if plan.delta == experiment.default_delta(METHODS[plan.method], plan.facts, plan.preset) else plan.delta,
     }
     standard = PerformanceSettings().model_dump()
     speed = {name: value for name, value in run.performance.items() if value != standard[name]}
@@ -152,16 +152,14 @@ def _privacy_choices(
     epsilon = row[1].number_input(
         "Target epsilon",
         min_value=0.0,
-        value=None,
-        step=None,
+        value=experiment.DEFAULT_EPSILON,
+        step=1.0,
         format="%g",
         key=f"{prefix}epsilon",
         bind="query-params",
-        placeholder=f"{experiment.DEFAULT_EPSILON:g}" if able and target != "none" else "not used",
         disabled=not able or target == "none",
         help="The privacy loss to stay under; smaller protects more.",
     )
-    default_delta = kind.presets[preset].delta or 1 / (2 * facts.num_records)
     delta = row[2].number_input(
         "Delta",
         min_value=0.0,
@@ -171,7 +169,7 @@ def _privacy_choices(
         format="%g",
         key=f"{prefix}delta",
         bind="query-params",
-        placeholder=f"{default_delta:.3g}",
+        placeholder=f"{experiment.default_delta(kind, facts, preset):.3g}",
         help="The probability with which the bound may fail. Default: the preset's, else 1 / (2 · records). Keep it below 1 / records.",
     )
     return target, epsilon, delta

@@ -8,8 +8,9 @@ import streamlit as st
 
 from workbench.errors import WorkbenchError
 from workbench.privacy.ledger import Ledger
-from workbench.privacy.spending import LedgerEntry
+from workbench.privacy.spending import LedgerEntry, why_unlike
 from workbench.privacy.values import PrivacyValue
+from workbench.runs.store import RunStore
 from workbench.ui.cards import value_card
 from workbench.ui.formats import number
 
@@ -37,12 +38,18 @@ def ledger_section(prefix: str) -> None:
     total, budget = st.columns(2)
     with total:
         counts = str([(entry.run_id, [stage.count for stage in entry.stages]) for entry in entries])
-        value_card(
-            "Spent in total", total_of(str(ledger.path), fingerprint, tuple(chosen) or None, counts), "composed under the zero-out relation"
-        )
+        spent = total_of(str(ledger.path), fingerprint, tuple(chosen) or None, counts)
+        value_card("Spent in total", spent, "composed under the zero-out relation")
+        if unlike := why_unlike(spent, bounds_alone(chosen or runs)):
+            st.caption(unlike)
     with budget, st.container(border=True, height="stretch"):
         st.markdown("**Budget**")
         budget_form(ledger, fingerprint, prefix)
+
+
+def bounds_alone(runs: Sequence[str]) -> dict[str, PrivacyValue]:
+    """The bound that each run has for itself, as the Runs page shows it; deleted runs have none."""
+    return {run.id: run.bound for run in RunStore().list() if run.id in runs}
 
 
 def entry_frame(entries: Sequence[LedgerEntry]) -> pd.DataFrame:

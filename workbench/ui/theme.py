@@ -60,13 +60,17 @@ _STYLE = """
   [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: #46545c; opacity: 1; }
   [data-testid="stImageCaption"] { color: #46545c; opacity: 1; }
   .stMarkdownBadge { white-space: normal !important; }
-  [data-testid="stImage"] img { image-rendering: pixelated; border: 1px solid #ffffff; }
+  [data-testid="stImage"] img { image-rendering: pixelated; border: 1px solid #ffffff; border-radius: 0 !important; }
+  [data-testid="stNumberInput"]:has(input:placeholder-shown, input[step="0.01"]) button { display: none; }
 </style>
 """
 
 
 def apply_style() -> None:
-    """Contrast of muted text at 4.5 to 1 or better, badges whole in narrow columns, and hard pixel edges for small images."""
+    """Contrast of muted text at 4.5 to 1 or better, whole badges, hard edges of small images, and no button that does nothing.
+
+    A number field that is empty has no value to step from, and a field of fractions no step that suits all of them.
+    """
     st.html(_STYLE)
 
 
