@@ -11,7 +11,7 @@ The command line, the pages, the notebooks and the background worker call these 
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,12 +96,12 @@ def make_plan(
     check_delta(delta)
     config = configure(kind, facts, chosen.values(facts), overrides or {})
     configured = calibrate(kind, config, facts, epsilon, delta, target, overrides or {})
-    return describe(configured, facts, preset, delta, target, epsilon, overrides or {})
+    return describe(configured, facts, preset, delta, target, epsilon, overrides or {}, [chosen.note(facts)])
 
 
 def default_delta(kind: type[Method], facts: DatasetFacts, preset: str = "default") -> float:
-    """The delta of a plan that names none: the preset's, else 1/(2 num_records)."""
-    return kind.presets[preset].delta or 1.0 / (2 * facts.num_records)
+    """The delta of a plan that names none: the preset's, which is 1/(2 num_records) unless it belongs to a paper."""
+    return kind.presets[preset].delta(facts)
 
 
 def configure(kind: type[Method], facts: DatasetFacts, *layers: Mapping[str, Any]) -> MethodConfig:
@@ -163,10 +163,11 @@ def describe(
     target: Target,
     epsilon: float | None,
     overrides: Mapping[str, Any],
+    notes: Sequence[str] = (),
 ) -> Plan:
-    """The plan of a configured method: its event, its claim, its bound, and what each accountant says."""
+    """The plan of a configured method: its event, its claim, its bound, what each accountant says; `notes` join its warnings."""
     stages = method.stages(facts)
-    warnings = []
+    warnings = [note for note in notes if note]
     if delta >= 1.0 / facts.num_records:
         warnings.append(
             f"delta {delta:g} is at least 1/num_records = {1 / facts.num_records:.3g}: publishing one record at random would satisfy it."

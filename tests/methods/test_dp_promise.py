@@ -31,6 +31,54 @@ def test_published_claims(noise_multiplier: float, published: float, printed: fl
     assert as_printed.claim.epsilon == pytest.approx(printed, abs=5e-3)
 
 
+CIFAR, CELEBA_32, CELEBA_64 = (50_000, (3, 32, 32), 1e-5), (202_599, (3, 32, 32), 1e-6), (202_599, (3, 64, 64), 1e-6)
+# The noise multipliers of the authors' configurations (github.com/deabfc/dp-promise, configs/dp_promise), read in 2026.
+AUTHORS = [
+    (CIFAR, 10, 1.19), (CIFAR, 5, 1.94), (CIFAR, 1, 7.89),
+    (CELEBA_32, 10, 0.73), (CELEBA_32, 5, 1.01), (CELEBA_32, 1, 3.66),
+    (CELEBA_64, 10, 0.632), (CELEBA_64, 5, 0.825), (CELEBA_64, 1, 2.83),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dataset", "epsilon", "noise_multiplier"), AUTHORS)
+def test_published_claims_in_colour(dataset: tuple[int, tuple[int, int, int], float], epsilon: int, noise_multiplier: float) -> None:
+    """The paper's epsilons on CIFAR-10 and CelebA follow from the sizes in the code, whatever the dataset is called."""
+    num_records, shape, delta = dataset
+    facts = DatasetFacts(name="faces or things", num_records=num_records, shape=shape)
+    preset = "published" if epsilon == 10 else f"published-{epsilon}"
+    plan = make_plan("dp-promise", facts, preset=preset)
+    assert plan.config["noise_multiplier"] == noise_multiplier
+    assert plan.claim.epsilon == pytest.approx(epsilon, rel=0.05)
+    assert plan.delta == plan.claim.delta == delta
+    assert (plan.config["noise_multiplicity"], plan.config["phase_two_learning_rate"]) == (4, 3e-4)
+    assert "authors' code" in plan.warnings[0]
+    given = make_plan("dp-promise", facts, preset=preset, overrides={"noise_multiplier": 2 * noise_multiplier})
+    assert given.claim.epsilon < 0.7 * epsilon
+
+
+@pytest.mark.parametrize(("preset", "epsilon"), [("published", 10), ("published-1", 1), ("published-0.2", 0.2)])
+def test_published_claims_in_grey(preset: str, epsilon: float) -> None:
+    plan = make_plan("dp-promise", MNIST, preset=preset)
+    assert plan.claim.epsilon == pytest.approx(epsilon, rel=0.01)
+    assert plan.warnings == (), "MNIST as published needs no word"
+    with pytest.raises(WorkbenchError, match=r"\(10, 1, 0.2\), got 5"):
+        make_plan("dp-promise", MNIST, preset="published-5")
+
+
+def test_printed_settings_of_celeba_are_the_papers() -> None:
+    faces = DatasetFacts(name="own", num_records=202_599, shape=(3, 32, 32))
+    code, paper = (make_plan("dp-promise", faces, preset=preset).config for preset in ("published", "printed"))
+    assert (code["boundary"], paper["boundary"]) == (900, 925)
+    assert (code["phase_two_steps"], paper["phase_two_steps"]) == (30 * 50, math.ceil(50 * 202_599 / 4096))
+    assert code["phase_one_steps"] == paper["phase_one_steps"] + 2 == 12_664, "two epochs of batches of 32, the last one short"
+
+
+def test_fashion_mnist_has_its_own_network() -> None:
+    clothes = MNIST.model_copy(update={"name": "fashion-mnist"})
+    widths = [make_plan("dp-promise", facts, preset="published").config["network"]["base_channels"] for facts in (MNIST, clothes)]
+    assert widths == [32, 64]
+
+
 def test_paper_targets_have_no_bound_and_say_why() -> None:
     plan = make_plan("dp-promise", MNIST, preset="published")
     assert plan.bound.epsilon == math.inf

@@ -29,13 +29,27 @@ def no_values(_facts: DatasetFacts) -> dict[str, Any]:
     return {}
 
 
+def usual_delta(facts: DatasetFacts) -> float:
+    """1 / (2 num_records): below the chance of naming a record at random."""
+    return 1.0 / (2 * facts.num_records)
+
+
+def no_note(_facts: DatasetFacts) -> str:
+    """A preset that needs no word."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Preset:
-    """A named configuration: values over the defaults for a dataset, and the delta that belongs to it."""
+    """A named configuration: values over the defaults for a dataset, the delta that belongs to it, and what a plan says of it.
+
+    `values` may refuse a dataset with a WorkbenchError; `delta` and `note` may not.
+    """
 
     description: str
     values: Callable[[DatasetFacts], dict[str, Any]] = no_values
-    delta: float | None = None
+    delta: Callable[[DatasetFacts], float] = usual_delta
+    note: Callable[[DatasetFacts], str] = no_note
 
 
 @dataclass(frozen=True)

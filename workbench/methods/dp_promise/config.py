@@ -1,6 +1,5 @@
-"""Hyper-parameters of dp-promise, what follows from them, and its presets."""
+"""Hyper-parameters of dp-promise and what follows from them."""
 
-import math
 from typing import Any, Literal
 
 from pydantic import Field
@@ -84,35 +83,3 @@ LARGE: dict[str, Any] = {
     "noise_multiplicity": 1,
     "ema_decay": 0.99,
 }
-
-
-def published(facts: DatasetFacts) -> dict[str, Any]:
-    """The paper's targets and sizes with the sampling rate that the authors' code realises, 1/ceil(n/4096)."""
-    batches = math.ceil(facts.num_records / 4096)
-    colour = facts.shape[0] == 3
-    return {
-        "targets": "paper",
-        "noise_multiplier": 1.13,
-        "boundary": {28: 900, 32: 925, 64: 950}.get(facts.shape[1], 900),
-        "phase_one_batch_size": 32,
-        "phase_one_steps": 3 * facts.num_records // 32,
-        "phase_one_learning_rate": 3e-4,
-        "phase_two_batch_size": facts.num_records / batches,
-        "phase_two_steps": 50 * batches,
-        "phase_two_learning_rate": 3e-4 if colour else 6e-4,
-        "noise_multiplicity": 4 if colour else 32,
-        "max_grad_norm": 0.01,
-        "ema_decay": 0.9999,
-        "pretraining_steps": 50 * 60_000 // 128,
-        "pretraining_batch_size": 128,
-        "pretraining_learning_rate": 2e-4,
-        "pretraining_schedule": "constant",
-        "diffusion": {"schedule": "linear", "timesteps": 1000, "prediction": "epsilon"},
-        "sampler": {"name": "ddim", "num_inference_steps": 200, "eta": 1.0, "guidance_scale": 0.0},
-    }
-
-
-def printed(facts: DatasetFacts) -> dict[str, Any]:
-    """The published settings with the sampling rate 4096/n and the 50 n/4096 steps that the paper prints."""
-    batch_size = min(4096, facts.num_records)
-    return published(facts) | {"phase_two_batch_size": batch_size, "phase_two_steps": math.ceil(50 * facts.num_records / batch_size)}

@@ -1,6 +1,7 @@
 """The method: public pre-training, phase one, phase two by DP-SGD, sampling."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import torch
@@ -12,8 +13,8 @@ from workbench.diffusion import build_diffusion
 from workbench.errors import WorkbenchError
 from workbench.methods import ddpm
 from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, SampleRequest, Target
-from workbench.methods.dp_promise import phase_one
-from workbench.methods.dp_promise.config import LARGE, DPPromiseConfig, printed, published
+from workbench.methods.dp_promise import phase_one, published
+from workbench.methods.dp_promise.config import LARGE, DPPromiseConfig
 from workbench.methods.dp_promise.phase_one import PHASE_ONE
 from workbench.networks import ExponentialMovingAverage, UNet
 from workbench.privacy import calibration, claims
@@ -27,6 +28,17 @@ from workbench.training.state import State, Step
 PRETRAINING, PHASE_TWO = "public pre-training", "phase two"
 
 
+def published_preset(epsilon: float) -> Preset:
+    """The authors' settings for a claim of `epsilon`."""
+    return Preset(
+        f"The authors' settings for epsilon {epsilon:g} on the published dataset most like this one: the paper's targets, "
+        "the sizes, noise and realised sampling rate of their code, the paper's delta.",
+        partial(published.published, epsilon=epsilon),
+        published.delta,
+        published.note,
+    )
+
+
 class DPPromise(Method):
     """Two-phase training with public pre-training, private labels in phase two only, and a frozen time embedding."""
 
@@ -35,8 +47,16 @@ class DPPromise(Method):
     source = "Wang et al. 2024, Algorithm 1"
     Config = DPPromiseConfig
     presets: ClassVar[dict[str, Preset]] = Method.presets | {
-        "published": Preset("The paper's targets and sizes, sigma 1.13; the authors' realised sampling rate.", published, 1e-5),
-        "printed": Preset("The same with the sampling rate and steps as the paper prints them.", printed, 1e-5),
+        "published": published_preset(10),
+        "published-5": published_preset(5),
+        "published-1": published_preset(1),
+        "published-0.2": published_preset(0.2),
+        "printed": Preset(
+            "The settings at epsilon 10 as the paper prints them, sampling rate and steps too.",
+            published.printed,
+            published.delta,
+            published.printed_note,
+        ),
     }
     released: ClassVar[tuple[str, ...]] = ("ema", "public_ema")
     config: DPPromiseConfig
