@@ -18,6 +18,15 @@ def erase(path: Path) -> None:
     path.unlink()
 
 
+def sync_folder(path: Path) -> None:
+    """Flush a folder's names to the disk: what was renamed or made in it survives a loss of power."""
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def write_text_atomically(path: Path, text: str) -> None:
     """Write `text` so that a reader sees the old file or the new one."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")

@@ -47,7 +47,7 @@ class Fitting:
     def run(self) -> dict[str, Any]:
         """Train from wherever the run stands; returns the fields to record."""
         if self.folder.model.exists() and not self.folder.checkpoint.exists():
-            return self._outcome("done")  # a former attempt ended between erasing its key and saying so
+            return self._conclude()  # a former attempt ended between taking its checkpoint away and saying so
         self._restore()
         self._prepare_counts()
         self._write_checkpoint()
@@ -77,12 +77,21 @@ class Fitting:
             if any(charged.values()):
                 raise WorkbenchError("This run has spent privacy, and its checkpoint is gone. Clone it and train the clone.")
             return
-        differences, counted_again = load_checkpoint(self.state, self.folder.checkpoint)
+        differences, counted_again = self._load_checkpoint()
         self._bring_ledger_up_to_state(counted_again)
         if self.state.device.type == "cuda":
             differences.append("a GPU repeats no step bit for bit")
         if differences:
             self._draw_anew(charged, "; ".join(differences))
+
+    def _load_checkpoint(self) -> tuple[list[str], dict[str, int]]:
+        try:
+            return load_checkpoint(self.state, self.folder.checkpoint)
+        except WorkbenchError as error:
+            raise WorkbenchError(
+                f"{error} Put a copy of {self.folder.checkpoint} back if you have one, or clone the run and train the clone. "
+                "What this run has spent stays in the ledger."
+            ) from None
 
     def _bring_ledger_up_to_state(self, counted_again: dict[str, int]) -> None:
         """Charge what the checkpoint has taken, steps counted again included, should the ledger have been lost or rolled back since."""
@@ -161,11 +170,23 @@ class Fitting:
         self._next_checkpoint = now + max(interval, CHECKPOINT_SHARE * (now - began))
 
     def _finish(self) -> dict[str, Any]:
-        """Write the released and the private weights, then erase the noise key: nothing but its noise remains of it."""
+        """Write the released and the private weights and the bound; only then may the checkpoint go."""
         save_atomically(self.state.part(self.method.released), self.folder.model)
         if self.method.kept_private:
             save_atomically(self.state.part(self.method.kept_private), self.folder.private)
+        outcome = self._outcome("done")
+        RunStore().beat(self.id, self.attempt, **{name: value for name, value in outcome.items() if name != "state"})
+        return self._conclude()
+
+    def _conclude(self) -> dict[str, Any]:
+        """Erase the noise key, so that nothing but its noise remains of it, and close the account.
+
+        Everything here may be done again: an attempt after a crash completes what this one left.
+        """
         self.folder.erase_checkpoint()
+        for stage in self.stages:
+            if stage.spent != "free":
+                self.ledger.charge(self.id, stage.name, stage.steps)  # all were taken; no effect unless the ledger was lost
         self.ledger.close_run(self.id)
         return self._outcome("done")
 

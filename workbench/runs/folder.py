@@ -1,15 +1,17 @@
 """The folder of a run: where each of its files lies, and how the plain ones are read."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
-from workbench.files import erase
+from workbench.files import erase, sync_folder
 from workbench.home import home
 from workbench.runs.values import check_run_id
 
 TAIL_BYTES = 64 * 1024
+LEFTOVERS = (".erasing", ".partial", ".previous")  # of checkpoints; each may hold the noise key
 
 
 class RunFolder:
@@ -43,10 +45,16 @@ class RunFolder:
     def erase_checkpoint(self) -> None:
         """Overwrite and remove the checkpoint and whatever a crash left of others, and with them the noise key.
 
-        The checkpoint goes last: as long as it is there, a crash on the way leaves a run that can go on.
+        The checkpoint loses its name first, at once: a crash before leaves one that can be resumed, a crash after none at all,
+        and never one that is half overwritten. Calling this again completes what a crash cut short.
         """
-        for suffix in (".partial", ".previous", ""):
-            erase(self.checkpoint.with_name(self.checkpoint.name + suffix))
+        erasing, partial, previous = (self.checkpoint.with_name(self.checkpoint.name + suffix) for suffix in LEFTOVERS)
+        erase(erasing)
+        if self.checkpoint.exists():
+            os.replace(self.checkpoint, erasing)
+            sync_folder(self.path)
+        for path in (partial, previous, erasing):
+            erase(path)
 
     def log_tail(self, lines: int = 20) -> str:
         """The last lines of the log; empty if there is none."""

@@ -109,6 +109,7 @@ def start(run_id: str) -> Run:
         heartbeat=now,
         started=now,
         finished=None,
+        seconds_before=run.seconds_running or 0.0,
         error=None,
     )
     launcher = [sys.executable, "-m", "workbench.runs.launcher", run_id, str(run.attempt)]

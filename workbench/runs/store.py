@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.experiment import Plan
     from workbench.training.state import PerformanceSettings
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 STALE_SECONDS = 12.0  # a heartbeat older than this is stale, where the process cannot be asked
 LAUNCH_SECONDS = 60.0  # a launch that has no process after this has failed
 ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -34,8 +34,9 @@ CREATE TABLE runs (
     device TEXT NOT NULL, seed TEXT, releasable INTEGER NOT NULL, claim_only INTEGER NOT NULL, example INTEGER NOT NULL,
     process TEXT, attempt INTEGER NOT NULL, resumed_at INTEGER NOT NULL,
     heartbeat REAL, created REAL NOT NULL, started REAL, finished REAL, error TEXT,
-    parent TEXT)
+    parent TEXT, seconds_before REAL NOT NULL DEFAULT 0)
 """
+SINCE_VERSION_1 = "ALTER TABLE runs ADD COLUMN seconds_before REAL NOT NULL DEFAULT 0"
 
 
 class RunStore:
@@ -53,7 +54,7 @@ class RunStore:
     def _check_version(self) -> None:
         with connected(self.path) as connection:
             version = version_of(connection)
-        if version == 0:
+        if version < SCHEMA_VERSION:
             self._set_up()
         elif version != SCHEMA_VERSION:
             raise WorkbenchError(f"Expected run registry version {SCHEMA_VERSION} in {self.path}, got {version}. Update the workbench.")
@@ -182,8 +183,8 @@ class RunStore:
     def _set_up(self) -> None:
         use_write_ahead_log(self.path)
         with transaction(self.path) as connection:
-            if version_of(connection) == 0:
-                connection.execute(SCHEMA)
+            if (version := version_of(connection)) < SCHEMA_VERSION:
+                connection.execute(SINCE_VERSION_1 if version else SCHEMA)
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 

@@ -37,7 +37,8 @@ class Run(BaseModel):
     """One run as the registry knows it; times are seconds since the epoch, epsilons are at the plan's delta.
 
     `step` of `steps` counts over all stages. `epsilon_spent` is a proved upper bound of what has been spent, evaluated a
-    little ahead of the step. `attempt` counts the processes that worked on it, the last from step `resumed_at` on.
+    little ahead of the step. `attempt` counts the processes that worked on it, the last from step `resumed_at` on;
+    those before it ran for `seconds_before` seconds.
     `releasable`: once it is done, samples and weights may leave the room at `bound`.
     """
 
@@ -70,6 +71,7 @@ class Run(BaseModel):
     created: float
     started: float | None = None
     finished: float | None = None
+    seconds_before: float = 0.0
     error: str | None = None
     parent: str | None = None
 
@@ -96,14 +98,20 @@ class Run(BaseModel):
 
     @property
     def seconds_running(self) -> float | None:
-        """Seconds from the first step of the last attempt to its end or last heartbeat."""
+        """Seconds from the first step of each attempt to its end or last heartbeat, over all attempts."""
+        now = self.seconds_of_attempt
+        return now if now is None else self.seconds_before + now
+
+    @property
+    def seconds_of_attempt(self) -> float | None:
+        """The same of the last attempt alone."""
         end = self.finished or self.heartbeat
         return None if self.started is None or end is None else max(0.0, end - self.started)
 
     @property
     def seconds_left(self) -> float | None:
         """Seconds that the remaining steps take at the mean pace of this attempt; None if unknown."""
-        elapsed, taken = self.seconds_running, self.step - self.resumed_at
+        elapsed, taken = self.seconds_of_attempt, self.step - self.resumed_at
         if self.state != "running" or not elapsed or taken <= 0:
             return None
         return elapsed * (self.steps - self.step) / taken

@@ -88,7 +88,8 @@ def load_checkpoint(state: State, path: Path) -> tuple[list[str], dict[str, int]
 
     Where there are differences, the caller counts the steps charged since the checkpoint a second time and gives the state
     a fresh noise key: the same noise on other gradients would reveal their difference.
+    Raises WorkbenchError, and leaves `state` as it is, for a file that is not what was written, to the bit.
     """
-    saved = load_saved(path, state.device)
+    saved = load_saved(path, state.device, sealed=True)
     state.restore(saved["state"])
     return differences(saved["environment"], environment(state.performance)), saved.get("counted_again", {})

@@ -1,10 +1,11 @@
 """The state of a fit: one dict of named modules, optimisers and tensors, checkpointed whole and released in part."""
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import IO, Any, BinaryIO, Literal, Self, cast
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,7 +14,11 @@ from torch import nn
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError, choose, first_complaint
+from workbench.files import sync_folder
 from workbench.training.randomness import Randomness
+
+SEAL = b"\nsha256 "
+SEAL_BYTES = len(SEAL) + hashlib.sha256().digest_size
 
 
 class PerformanceSettings(BaseModel):
@@ -145,22 +150,61 @@ class State:
         self.tensors.update({name: value.to(self.device) for name, value in part["tensors"].items()})
 
 
+class SealedFile:
+    """Counts what is written to a file into a checksum."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.digest = file, hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        """Write and count `data`."""
+        self.digest.update(data)
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        """Hand what is buffered to the system."""
+        self._file.flush()
+
+
 def save_atomically(value: dict[str, Any], path: Path) -> None:
-    """Write tensors and plain values to `path` so that a crash leaves the old file or the new one, never half of one."""
+    """Write tensors and plain values to `path` so that a crash leaves the old file or the new one, never half of one.
+
+    A seal follows them: `SEAL` and the SHA-256 of all before it.
+    """
     temporary = path.with_name(path.name + ".partial")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        torch.save(value, file)
+        sealed = SealedFile(file)
+        torch.save(value, cast(IO[bytes], sealed))
+        file.write(SEAL + sealed.digest.digest())
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
-def load_saved(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
-    """Read what `save_atomically` wrote; nothing is ever unpickled but tensors and plain values."""
+def load_saved(path: Path, device: torch.device | str = "cpu", sealed: bool = False) -> dict[str, Any]:
+    """Read what `save_atomically` wrote; nothing is ever unpickled but tensors and plain values.
+
+    Raises WorkbenchError, before a byte is interpreted, where the seal does not fit, or with `sealed` is not there.
+    """
+    check_seal(path, sealed)
     return torch.load(path, map_location=device, weights_only=True)
+
+
+def check_seal(path: Path, required: bool) -> None:
+    """Refuse a file whose bytes are not those that were sealed; one without a seal only if it is `required`."""
+    with path.open("rb") as file:
+        left = max(0, path.stat().st_size - SEAL_BYTES)
+        file.seek(left)
+        seal = file.read()
+        if not seal.startswith(SEAL) and not required:
+            return
+        file.seek(0)
+        digest = hashlib.sha256()
+        while left:
+            block = file.read(min(left, 2**20))
+            digest.update(block)
+            left -= len(block)
+    if seal != SEAL + digest.digest():
+        raise WorkbenchError(f"Expected {path.name} as it was written, but its checksum does not fit: the file is damaged.")
