@@ -1,5 +1,7 @@
 """What DP-MERF releases: one mean embedding that a record moves by at most 2/n, under noise of the calibrated deviation."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,8 @@ from torch import Tensor
 from workbench import experiment
 from workbench.datasets import Records, load
 from workbench.methods.dp_merf import DPMERF, RELEASE
+from workbench.training.one_shot import Grid
+from workbench.training.randomness import Randomness
 from workbench.training.state import State
 
 DIGITS = load("digits")
@@ -70,3 +74,31 @@ def test_the_generator_sees_the_release_alone() -> None:
     other, same = prepared(1.0)
     same.tensors["embedding"], same.steps[RELEASE] = torch.zeros_like(state.tensors["embedding"]), 1
     assert next(other.fit(DIGITS.train.take(slice(5)), None, same)).loss == pytest.approx(first)
+
+
+def totals(records: Records, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, Grid]:
+    """The sum that goes into the one release of `fit`, in steps of its grid."""
+    seen: list[tuple[np.ndarray, Grid]] = []
+    release = Randomness.release
+
+    def recorded(self: Randomness, purpose: str, step: int, total: np.ndarray, grid: Grid) -> np.ndarray:
+        seen.append((total.copy(), grid))
+        return release(self, purpose, step, total, grid)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Randomness, "release", recorded)
+        released(records, 1.3)
+    [one] = seen
+    return one
+
+
+def test_neighboring_sums_differ_by_two_integer_vectors_of_norm_at_most_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    train = DIGITS.train
+    assert train.labels is not None
+    for label in (int(train.labels[3]), (int(train.labels[3]) + 1) % 10):
+        (before, grid), (after, _) = totals(train, monkeypatch), totals(with_record(train, 3, 255 - train.records[3], label), monkeypatch)
+        assert before.dtype == after.dtype == np.int64
+        apart = (after - before).astype(object)
+        longest = Fraction(2) / Fraction(grid.spacing)  # a replaced record's distance, in exact arithmetic
+        assert 0.25 * longest**2 < int((apart**2).sum()) <= longest**2
+        assert (apart**2).sum(axis=0).astype(bool).sum() == (1 if label == train.labels[3] else 2)  # no other class moved at all

@@ -37,6 +37,8 @@ FLOW = (
     "workbench/privacy/accountants/**",
     "workbench/privacy/calibration.py",
     "workbench/training/randomness.py",
+    "workbench/training/streams.py",
+    "workbench/training/one_shot.py",
     "workbench/training/state.py",
     "workbench/evaluation/downstream.py",
     "workbench/evaluation/distances.py",

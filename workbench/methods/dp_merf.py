@@ -16,6 +16,7 @@ from workbench.privacy import calibration, claims
 from workbench.privacy.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.stages import Stage
 from workbench.privacy.values import PrivacyValue
+from workbench.training.one_shot import Grid
 from workbench.training.state import State, Step
 
 RELEASE, GENERATOR = "release", "generator"
@@ -99,8 +100,9 @@ class DPMERF(Method):
         """Release the noisy mean embedding once, then fit the generator to it."""
         frequencies = self._frequencies(state)
         if state.steps.get(RELEASE, 0) == 0:
+            grid = self._grid(state.facts)
             state.spend(RELEASE, 1)
-            state.tensors["embedding"] = self._release(data, frequencies, state)
+            state.tensors["embedding"] = self._release(data, frequencies, grid, state)
             state.steps[RELEASE] = 1
             yield Step(RELEASE, 1, 1)
         yield from self._fit_generator(frequencies, state)
@@ -134,21 +136,23 @@ class DPMERF(Method):
         draw = torch.Generator().manual_seed(0)
         return (torch.randn(dimensions, self.config.num_features // 2, generator=draw) / length_scale).to(state.device)
 
-    def _release(self, data: Records, frequencies: Tensor, state: State) -> Tensor:
-        """The label-wise mean embedding (num_features, classes) plus Gaussian noise of the configured multiplier.
-
-        Summed in float64: single precision's rounding of a sum over all records would add to the distance between neighbors.
-        """
+    def _grid(self, facts: DatasetFacts) -> Grid:
+        """Where the sum over records is released: features of norm 1, noise of the configured multiplier over the distance 2."""
         assert self.config.noise_multiplier is not None
-        total = torch.zeros_like(state.tensors["embedding"], dtype=torch.float64)
+        return Grid(deviation=2.0 * self.config.noise_multiplier, max_norm=1.0, num_records=facts.num_records)
+
+    def _release(self, data: Records, frequencies: Tensor, grid: Grid, state: State) -> Tensor:
+        """The label-wise mean embedding (num_features, classes) plus Gaussian noise, on `grid`: sums and noise are integers."""
+        total = np.zeros(tuple(state.tensors["embedding"].shape), np.int64)
         for start in range(0, len(data), EMBEDDING_CHUNK):
             part = data.take(slice(start, start + EMBEDDING_CHUNK))
             images = torch.from_numpy(to_unit_range(part.records)).to(state.device)
-            features = fourier_features(images, frequencies).double()
-            total += features.T @ one_hot(part.labels, len(part), total.shape[1]).to(features)
-        deviation = self.config.noise_multiplier * 2.0 / state.facts.num_records
-        noise = state.randomness.normal(RELEASE, 1, tuple(total.shape)).to(state.device)
-        return (total / state.facts.num_records + deviation * noise).float()
+            steps = grid.truncated(fourier_features(images, frequencies).cpu().numpy())
+            labels = np.zeros(len(part), np.int64) if part.labels is None else part.labels
+            for label in np.unique(labels):
+                total[:, label] += steps[labels == label].sum(axis=0)
+        released = state.randomness.release(RELEASE, 1, total, grid) / state.facts.num_records
+        return torch.from_numpy(released).float().to(state.device)
 
     def _fit_generator(self, frequencies: Tensor, state: State) -> Iterator[Step]:
         """Minimise the squared distance between the released and the generated embedding (their eq. 8)."""
@@ -174,9 +178,3 @@ def fourier_features(images: Tensor, frequencies: Tensor) -> Tensor:
     """Random Fourier features (B, 2 F) of unit norm for images (B, C, H, W) in [-1, 1] and frequencies (C H W, F)."""
     angles = (images.flatten(1) + 1.0) / 2.0 @ frequencies
     return torch.cat([angles.cos(), angles.sin()], dim=1) / math.sqrt(frequencies.shape[1])
-
-
-def one_hot(labels: np.ndarray | None, count: int, classes: int) -> Tensor:
-    """float32 (count, classes); one column of ones where records carry no label."""
-    rows = torch.zeros(count, dtype=torch.int64) if labels is None else torch.from_numpy(labels)
-    return torch.nn.functional.one_hot(rows, classes).float()

@@ -66,7 +66,7 @@ def check_same_key(randomness: Randomness, group: dist.ProcessGroup | None) -> N
         return
     size = dist.get_world_size(group)
     drawn: list[int] = [0] * size
-    dist.all_gather_object(drawn, int(randomness.stream("the ranks' keys").integers(2**63)), group=group)
+    dist.all_gather_object(drawn, int(randomness.stream("the ranks' keys").integers(0, 2**63 - 1)[0]), group=group)
     if len(set(drawn)) > 1:
         raise WorkbenchError(
             f"Expected one noise key on all {size} ranks, got {len(set(drawn))}: share the first rank's (shared_randomness)."

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from workbench.training.randomness import Randomness
+from workbench.training.streams import Stream
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Microbatch:
         return torch.from_numpy(np.repeat(self.records, self.noise_multiplicity))
 
     @cached_property
-    def _streams(self) -> list[np.random.Generator]:
+    def _streams(self) -> list[Stream]:
         return [self.randomness.stream(self.purpose, self.step, int(record)) for record in self.records]
 
     def normal(self, shape: tuple[int, ...]) -> Tensor:
@@ -39,12 +40,12 @@ class Microbatch:
         size = (self.noise_multiplicity, *shape)
         drawn = np.empty((len(self.records), *size), dtype=np.float32)
         for stream, values in zip(self._streams, drawn, strict=True):
-            stream.standard_normal(dtype=np.float32, out=values)
+            values[:] = stream.standard_normal(size)
         return torch.from_numpy(drawn).flatten(0, 1).to(self.device)
 
     def uniform(self) -> Tensor:
         """One value in [0, 1) per row, float32 (R K,), on `device`."""
-        return self._stacked([stream.random(self.noise_multiplicity, dtype=np.float32) for stream in self._streams])
+        return self._stacked([stream.random(self.noise_multiplicity, bits=24).astype(np.float32) for stream in self._streams])
 
     def integers(self, low: int, high: int) -> Tensor:
         """One integer of low, .., high - 1 per row, int64 (R K,), on `device`."""
@@ -52,7 +53,7 @@ class Microbatch:
 
     def per_record_uniform(self) -> Tensor:
         """One value in [0, 1) per RECORD, repeated over its rows (a label dropped once a record, say); float32 (R K,)."""
-        return self._stacked([np.repeat(stream.random(1, dtype=np.float32), self.noise_multiplicity) for stream in self._streams])
+        return self._stacked([np.repeat(stream.random(bits=24).astype(np.float32), self.noise_multiplicity) for stream in self._streams])
 
     def _stacked(self, values: list[np.ndarray]) -> Tensor:
         return torch.from_numpy(np.concatenate(values)).to(self.device)

@@ -13,11 +13,11 @@ def poisson_batch(randomness: Randomness, purpose: str, step: int, num_records: 
     """
     if not 0.0 < sample_rate <= 1.0:
         raise WorkbenchError(f"Expected a sample_rate in (0, 1], got {sample_rate}.")
-    return np.flatnonzero(randomness.stream(purpose, step).random(num_records) < sample_rate)
+    return np.flatnonzero(randomness.stream(purpose, step).bernoulli(sample_rate, num_records))
 
 
 def fixed_size_batch(randomness: Randomness, purpose: str, step: int, num_records: int, batch_size: int) -> np.ndarray:
     """Indices (batch_size,) int64 of different records, every subset equally likely, in random order; afresh at each step."""
     if not 1 <= batch_size <= num_records:
         raise WorkbenchError(f"Expected a batch_size of 1 to the number of records ({num_records}), got {batch_size}.")
-    return randomness.stream(purpose, step).choice(num_records, size=batch_size, replace=False)
+    return randomness.stream(purpose, step).choice(num_records, batch_size)

@@ -67,7 +67,7 @@ class PrivateOptimizer(DPOptimizerFastGradientClipping):
         if rank_and_size(self.group)[0] == 0:
             stream = self.randomness.stream(self.purpose, self.noise_step)
             for gradient in gradients:
-                noise = torch.from_numpy(stream.standard_normal(tuple(gradient.shape), dtype=np.float32))
+                noise = torch.from_numpy(stream.standard_normal(tuple(gradient.shape)).astype(np.float32))
                 gradient.add_(noise.to(gradient), alpha=self.noise_multiplier * self.max_grad_norm)
         sum_over_ranks(gradients, self.group)
 

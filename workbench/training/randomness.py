@@ -1,8 +1,8 @@
-"""A run's randomness: one 128-bit key, one independent stream per purpose and step.
+"""A run's randomness: one 128-bit key, one independent stream per purpose, step and index.
 
-The key comes from the operating system, lives in the run's checkpoint alone and is erased when the run is done. Streams
-are counter-based (Philox 4x64, 128-bit key, 256-bit counter): the key and (purpose, step) fix a stream, so a replayed step
-draws the very same noise and no two different steps or purposes share any.
+The key comes from the operating system, lives in the run's checkpoint alone and is erased when the run is done. From it, keyed
+BLAKE2b derives a 256-bit key for each (purpose, step, index), and ChaCha20 under that key makes the stream: a replayed step draws
+the very same numbers, and no two different steps or purposes share any, or tell of each other.
 """
 
 import hashlib
@@ -11,11 +11,19 @@ import secrets
 import numpy as np
 import torch
 
+from workbench.training.one_shot import Grid
+from workbench.training.streams import STREAM_KEY_BYTES, Stream
+
 KEY_BYTES = 16
+DOMAIN = b"workbench stream"  # 16 bytes: BLAKE2b's personalisation
 
 
 class Randomness:
-    """Streams of random numbers derived from a key, a purpose and a step."""
+    """Streams of random numbers derived from a key, a purpose and a step.
+
+    Everything that a guarantee rests on is drawn through `stream`, and every one-shot release made by `release`: a subclass that
+    overrides these two records, or replaces, all of it.
+    """
 
     def __init__(self, key: bytes, seed: int | None = None) -> None:
         if len(key) != KEY_BYTES:
@@ -38,25 +46,32 @@ class Randomness:
         """Whether the noise is secret: False for a seeded key."""
         return self.seed is None
 
-    def stream(self, purpose: str, step: int = 0, index: int = 0) -> np.random.Generator:
+    def stream(self, purpose: str, step: int = 0, index: int = 0) -> Stream:
         """The stream of `purpose` at `step`; each call starts it anew. Anything a guarantee rests on draws from here.
 
         `index` tells streams within a step apart (one a record, say).
         """
-        purpose_word = int.from_bytes(hashlib.sha256(purpose.encode()).digest()[:8], "little")
-        counter = np.array([0, index, step, purpose_word], dtype=np.uint64)
-        return np.random.Generator(np.random.Philox(key=np.frombuffer(self._key, dtype=np.uint64), counter=counter))
+        name = step.to_bytes(8, "little") + index.to_bytes(8, "little") + purpose.encode()
+        return Stream(hashlib.blake2b(name, digest_size=STREAM_KEY_BYTES, key=self._key, person=DOMAIN).digest())
 
     def normal(self, purpose: str, step: int, shape: tuple[int, ...]) -> torch.Tensor:
         """Standard normal float32 values of `shape` from `stream(purpose, step)`, on the CPU."""
-        return torch.from_numpy(self.stream(purpose, step).standard_normal(shape, dtype=np.float32))
+        return torch.from_numpy(self.stream(purpose, step).standard_normal(shape).astype(np.float32))
+
+    def release(self, purpose: str, step: int, total: np.ndarray, grid: Grid) -> np.ndarray:
+        """The Gaussian mechanism on a public grid: `total` (grid steps, int64) with noise of `grid.deviation`, as float64.
+
+        One-shot releases are made here. Sum what `grid.truncated` gives of the records, in integers; state
+        `sampler_distance(total.size)` on the stage.
+        """
+        return grid.values(total + self.stream(purpose, step).floored_normal(total.shape))
 
     def torch_generator(self, purpose: str, step: int = 0, device: torch.device | str = "cpu") -> torch.Generator:
         """A torch generator for draws no guarantee rests on (network initialisation, diffusion times, sampling).
 
         Torch seeds have at most 64 bits (32 on the CPU), too few for noise that hides a record.
         """
-        seed = int(self.stream(purpose, step).integers(0, 2**63))
+        seed = int(self.stream(purpose, step).integers(0, 2**63 - 1)[0])
         return torch.Generator(device=device).manual_seed(seed)
 
     def to_checkpoint(self) -> dict[str, object]:

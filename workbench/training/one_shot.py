@@ -1,0 +1,133 @@
+"""One-shot releases on a public grid: exact integer sums, and Gaussian noise that is drawn in integers.
+
+A release of deviation sigma lives on the multiples of sigma / 2^30. Every record's vector is rounded towards zero on that grid,
+which lengthens no vector, and summed in integers, so that no rounding of a sum adds to the distance between neighbors. To the
+sum x, in grid steps, is added floor(2^30 N): x + floor(2^30 N) = floor(x + 2^30 N) is post-processing of the Gaussian mechanism
+in real numbers, whose event the stage states. Nothing of a floating-point normal is left to attack (Mironov 2012).
+
+N is drawn as a sign, a bin a of width 1/64 and a place f within it. With weights exp(-a^2 / 8192) for the bins, f uniform, and a
+draw kept with probability exp(-f (2 a + f) / 8192), |N| = (a + f) / 64 has density exp(-|N|^2 / 2) up to a factor. All three are
+integers over 2^256, so what is drawn is within total variation DISTANCE of floor(2^30 N) (docs/proofs.md, section 5).
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from functools import cache
+
+import numpy as np
+
+from workbench.errors import WorkbenchError
+
+NOISE_BITS = 30  # a noise deviation is 2^30 grid steps
+BIN_BITS = 6  # and 2^6 bins
+PLACE_BITS = NOISE_BITS - BIN_BITS
+PRECISION = 256  # bits of a bin's choice, of a place and of a coin
+BINS = 1200  # 18.75 deviations; what lies beyond has a probability below 2^-257
+DRAW_BYTES = 3 * PRECISION // 8 + 1
+DRAWS_AT_ONCE = 4096
+DISTANCE = 2.0**-240  # total variation from floor(2^30 N), of each number drawn
+NORM_MARGIN = 2.0**-30  # above what float64 rounds in the norm of a vector of up to 2^20 numbers
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The public grid of a release of `num_records` vectors' sum, each of norm at most `max_norm`, with noise of `deviation`."""
+
+    deviation: float
+    max_norm: float
+    num_records: int
+
+    def __post_init__(self) -> None:
+        if not (self.deviation > 0 and math.isfinite(self.deviation)):
+            raise WorkbenchError(f"Expected a finite noise deviation above 0, got {self.deviation}.")
+        if self.num_records * self.max_norm / self.spacing >= 2**62:
+            raise WorkbenchError(
+                f"Expected a sum of {self.num_records} records that fits 62 bits in steps of {self.spacing:.3g}, and it does not. "
+                "Use a larger noise multiplier."
+            )
+
+    @property
+    def spacing(self) -> float:
+        """The distance of neighboring grid points: deviation / 2^30, exactly."""
+        return math.ldexp(self.deviation, -NOISE_BITS)
+
+    def truncated(self, vectors: np.ndarray) -> np.ndarray:
+        """Vectors (B, F) in grid steps, int64, each rounded towards zero after it was clipped to `max_norm`: no norm exceeds it.
+
+        F is at most 2^20. Raises WorkbenchError where a vector is not finite.
+        """
+        if vectors.shape[1] > 2**20:
+            raise WorkbenchError(f"Expected vectors of at most 2^20 numbers, got {vectors.shape[1]}.")
+        vectors = vectors.astype(np.float64)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(norms).all():
+            raise WorkbenchError("Expected finite vectors to release a sum of, got one that is not. Look at the records' values.")
+        within = self.max_norm * (1.0 - NORM_MARGIN)
+        vectors *= within / np.maximum(norms, within)
+        vectors /= self.spacing
+        return np.trunc(vectors, out=vectors).astype(np.int64)
+
+    def values(self, steps: np.ndarray) -> np.ndarray:
+        """Grid steps (int64) as float64 numbers."""
+        return steps * self.spacing
+
+
+def sampler_distance(count: int) -> float:
+    """Total variation distance of `count` numbers of noise from the exact law, for `Stage.sampler_distance`."""
+    return count * DISTANCE
+
+
+def floored_normals(source: Callable[[int], bytes], count: int) -> np.ndarray:
+    """`count` values of floor(2^30 N), int64 (count,), from the random bytes that `source` returns; N standard normal."""
+    drawn: list[int] = []
+    while len(drawn) < count:
+        tries = min(count - len(drawn), DRAWS_AT_ONCE)
+        pool = source(tries * DRAW_BYTES)
+        found = (floored_normal(pool[start : start + DRAW_BYTES]) for start in range(0, len(pool), DRAW_BYTES))
+        drawn += [value for value in found if value is not None]
+    return np.array(drawn, dtype=np.int64)
+
+
+def floored_normal(draw: bytes) -> int | None:
+    """One value from DRAW_BYTES random bytes, or None where the draw is not kept (one in a hundred)."""
+    width = PRECISION // 8
+    bin_coin, place, coin = (int.from_bytes(draw[start : start + width], "little") for start in range(0, 3 * width, width))
+    chosen = bisect_right(bin_ends(), bin_coin)
+    if not below_exponential(coin, place * ((chosen << (PRECISION + 1)) + place) >> (PRECISION + 2 * BIN_BITS + 1)):
+        return None
+    magnitude = (chosen << PLACE_BITS) + (place >> (PRECISION - PLACE_BITS))
+    return magnitude if draw[-1] & 1 else -1 - magnitude
+
+
+def below_exponential(coin: int, exponent: int) -> bool:
+    """Whether coin < exp(-exponent), both over 2^256, exponent < 1; wrong for at most 64 coins of 2^256.
+
+    The exponential series alternates: its partial sums bound it from above and from below in turn.
+    """
+    term = total = 1 << PRECISION
+    order = 1
+    while True:
+        term = (term * exponent >> PRECISION) // order
+        total -= term
+        if coin < total:
+            return True
+        term = (term * exponent >> PRECISION) // (order + 1)
+        total += term
+        if coin >= total:
+            return False
+        order += 2
+
+
+@cache
+def bin_ends() -> tuple[int, ...]:
+    """Where the bins' shares of 2^256 end, ascending: cumulative weights exp(-a^2 / 8192), rounded down."""
+    exact = Context(prec=100)
+    scale = Decimal(2 ** (2 * BIN_BITS + 1))
+    sums = [Decimal(0)]
+    for number in range(BINS):
+        sums.append(exact.add(sums[-1], exact.exp(exact.divide(Decimal(-(number**2)), scale))))
+    shares = [exact.multiply(Decimal(2**PRECISION), exact.divide(end, sums[-1])) for end in sums[1:]]
+    return (*(int(share) for share in shares[:-1]), 2**PRECISION)
