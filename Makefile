@@ -22,8 +22,7 @@ help: ## list the targets
 
 setup: $(VENV)/.app ## make the environment in .venv and install the workbench
 
-app: $(VENV)/.app ## open the workbench on 127.0.0.1:8501
-	@echo "The workbench opens on http://127.0.0.1:$(PORT) (Ctrl-C ends it; runs go on)."
+app: $(VENV)/.app ## open the workbench on 127.0.0.1:8501; prints the address to open
 	@$(BIN)/workbench app --port $(PORT)
 
 lab: $(VENV)/.lab ## open JupyterLab on notebooks/

@@ -1,16 +1,20 @@
-"""The dashboard: `streamlit run app.py`, or `workbench app`."""
+"""The dashboard, which `workbench app` serves."""
 
 from pathlib import Path
 
 import streamlit as st
 
 import workbench.pages
+from workbench.server import start
 from workbench.ui.theme import apply_style, icon
 
 folder = Path(workbench.pages.__file__).parent
 
 st.set_page_config(page_title="DP diffusion workbench", page_icon=icon(), layout="wide")
 apply_style()
+if not start.guarded:
+    st.error(start.UNGUARDED)
+    st.stop()
 st.navigation(
     [
         st.Page(folder / "budget.py", title="Budget", icon=":material/tune:", default=True),

@@ -2,6 +2,26 @@
 
 import os
 from pathlib import Path
+from typing import IO, Any
+
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+
+
+def open_private(path: Path, mode: str = "w") -> IO[Any]:
+    """Open a file as `open` does; one that is made is readable by its owner alone, whatever the umask."""
+    return open(path, mode, opener=lambda name, flags: os.open(name, flags, PRIVATE_FILE))
+
+
+def make_private_file(path: Path) -> None:
+    """Make an empty file for its owner alone if there is none; what others then write to it, SQLite's logs too, stays as private."""
+    open_private(path, "a").close()
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder, and those above it that are missing, that its owner alone may enter."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
 
 
 def erase(path: Path) -> None:
@@ -28,7 +48,8 @@ def sync_folder(path: Path) -> None:
 
 
 def write_text_atomically(path: Path, text: str) -> None:
-    """Write `text` so that a reader sees the old file or the new one."""
+    """Write `text`, for the owner alone, so that a reader sees the old file or the new one."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    temporary.write_text(text)
+    with open_private(temporary) as file:
+        file.write(text)
     os.replace(temporary, path)

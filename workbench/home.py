@@ -1,20 +1,79 @@
 """Where this installation keeps its runs, and the key that makes its fingerprints its own."""
 
+import logging
 import os
 import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
+from workbench.files import PRIVATE_FOLDER, make_private_folder
+
+FOLDERS = frozenset({"app", "cache", "runs"})
+MARKS = frozenset({"installation.key", "ledger.sqlite", "runs.sqlite", "verdicts.sqlite"})
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+logger = logging.getLogger(__name__)
 
 
 def home() -> Path:
-    """The folder of runs and ledgers: `WORKBENCH_HOME`, or `.dp-diffusion-workbench` in the user's home."""
+    """The folder of runs and ledgers: `WORKBENCH_HOME`, or `.dp-diffusion-workbench` in the user's home; its owner's alone.
+
+    A folder that other accounts could read, as earlier versions left it, is closed to them with all that is in it.
+    """
     folder = Path(os.environ.get("WORKBENCH_HOME") or Path.home() / ".dp-diffusion-workbench")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
+        folder.mkdir(exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise WorkbenchError(f"Expected a folder, or room for one, at {folder}, got a file. Set WORKBENCH_HOME to another place.") from None
+    close_to_others(folder.absolute())
     return folder
+
+
+@cache
+def close_to_others(folder: Path) -> None:
+    """Take every right on a home from other accounts, once a process; says so in one sentence where there was one to take.
+
+    A folder of other things is refused: closing it may break what uses it. Nobody gets past the folder itself, so what
+    another process removes meanwhile, or another account owns, is passed over.
+    """
+    found = [path for path in (folder, *_inside(folder)) if _is_open(path)]
+    if not found:
+        return
+    names = {path.name for path in folder.iterdir()}
+    if folder.stat().st_mode & stat.S_ISVTX or not (names <= FOLDERS | MARKS | {"data"} or names & MARKS):
+        raise WorkbenchError(
+            f"Expected an empty folder or a home of the workbench at {folder}, got one of other things. Set WORKBENCH_HOME."
+        )
+    try:
+        folder.chmod(PRIVATE_FOLDER)
+    except PermissionError as error:
+        raise WorkbenchError(f"Expected a folder that can be closed to other accounts, got: {error}. Set WORKBENCH_HOME.") from None
+    for path in found:
+        with suppress(FileNotFoundError, PermissionError):
+            path.chmod(path.lstat().st_mode & ~OTHERS)
+    logger.warning("Closed %s to the other accounts of this machine: %d of its files and folders gave them rights.", folder, len(found))
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """The files of a home and all that lies in the folders that the workbench makes."""
+    for path in folder.iterdir():
+        if path.is_file() or path.name in FOLDERS:
+            yield path
+        if path.name in FOLDERS:
+            yield from (Path(place, name) for place, folders, files in os.walk(path) for name in (*folders, *files))
+
+
+def _is_open(path: Path) -> bool:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return False
+    return bool(mode & OTHERS) and not stat.S_ISLNK(mode)
 
 
 def data_home() -> Path:

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -51,30 +50,35 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def server(home: Path) -> Iterator[str]:
-    """The address of the app on a free port."""
+def app_address(home: Path) -> Iterator[str]:
+    """The address of the app on a free port, as it was printed: with its token."""
     with app_on(home) as (address, _):
         yield address
 
 
+@pytest.fixture
+def server(page: Page, app_address: str) -> str:
+    """The address of the app, to which paths can be added; `page` has been let in."""
+    return let_in(page, app_address)
+
+
 @pytest.fixture(scope="session")
 def start_app(home: Path) -> Callable[[], AbstractContextManager[tuple[str, subprocess.Popen]]]:
-    """Starts a further app on the same home: its address and its process, within the context."""
+    """Starts a further app on the same home: the address it printed and its process, within the context."""
     return partial(app_on, home)
 
 
 @contextmanager
 def app_on(home: Path) -> Iterator[tuple[str, subprocess.Popen]]:
-    """The app as a process of its own with the runs under `home`: its address and its process."""
+    """The app as a process of its own with the runs under `home`: the address it printed and its process."""
     port = free_port()
     environment = {**os.environ, "WORKBENCH_HOME": str(home / "home"), "OMP_NUM_THREADS": "1"}
     environment.pop("WORKBENCH_DATA", None)
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.headless", "true"]
-    with (home / "server.log").open("a") as log:
+    command = [sys.executable, "-m", "workbench.cli", "app", "--port", str(port)]
+    with (home / f"server-{port}.log").open("w") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
     try:
-        wait_for(f"http://127.0.0.1:{port}/_stcore/health", process)
-        yield f"http://127.0.0.1:{port}", process
+        yield printed_address(Path(log.name), process), process
     finally:
         process.terminate()
         process.wait(timeout=30)
@@ -108,15 +112,21 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def wait_for(url: str, process: subprocess.Popen, seconds: float = 60.0) -> None:
-    """Return once `url` answers."""
+def let_in(page: Page, address: str) -> str:
+    """Ask for the printed address once, which leaves the browser its cookie and draws nothing; the address that paths are added to."""
+    page.context.request.get(address, max_redirects=0)
+    return address.partition("/?")[0]
+
+
+def printed_address(log: Path, process: subprocess.Popen, seconds: float = 60.0) -> str:
+    """The address that a starting app prints, once it has."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        assert process.poll() is None, "The app ended before it answered."
-        with suppress(OSError), urllib.request.urlopen(url, timeout=2):
-            return
+        if found := re.search(r"http://\S+", log.read_text()):
+            return found.group()
+        assert process.poll() is None, f"The app ended before it was open:\n{log.read_text()}"
         time.sleep(0.2)
-    raise AssertionError(f"{url} did not answer within {seconds} s.")
+    raise AssertionError(f"The app printed no address within {seconds} s:\n{log.read_text()}")
 
 
 def end_workers(home: Path) -> None:

@@ -61,6 +61,12 @@ def prepared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AppTest draws pages without a server, so that there is nothing to guard."""
+    monkeypatch.setattr("workbench.server.start.guarded", True)
+
+
+@pytest.fixture(autouse=True)
 def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected time and memory as if they had been measured; tests/ui holds the measurement itself."""
     found = Expectation(stages=(StagePace(stage="training", steps=100, seconds_per_step=2.0),), peak_bytes=2**30)

@@ -1,8 +1,5 @@
 """Commands about runs as processes: app, runs, show, cancel, resume, clone, delete, example."""
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,16 +12,21 @@ app = typer.Typer()
 
 
 @app.command("app")
-def open_app(port: Annotated[int, typer.Option(envvar="PORT", help="Port on 127.0.0.1.", min=1, max=65535)] = 8501) -> None:
-    """Serve the workbench's pages on this machine alone, until Ctrl-C; the address to open is printed."""
-    import workbench
+def open_app(
+    port: Annotated[int, typer.Option(envvar="PORT", help="Port on 127.0.0.1.", min=1, max=65535)] = 8501,
+    no_token: Annotated[bool, typer.Option("--no-token", help="Open the pages to every account of this machine.")] = False,
+    address: Annotated[bool, typer.Option("--address", help="Print the addresses of the workbench that is open, and start none.")] = False,
+) -> None:
+    """Serve the workbench's pages on this machine alone, until Ctrl-C; the address to open is printed, with its token."""
+    from workbench.server.address import open_addresses
+    from workbench.server.start import serve
 
-    script = Path(workbench.__file__).parent.parent / "app.py"
-    if not script.exists():
-        raise WorkbenchError(f"Expected the app at {script}. Run `workbench app` from a checkout of the workbench.")
-    raise typer.Exit(
-        subprocess.call([sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)], cwd=script.parent)
-    )
+    if not address:
+        serve(port, with_token=not no_token)
+    elif found := open_addresses():
+        print("\n".join(found))
+    else:
+        raise WorkbenchError("Expected an open workbench, found none. Start one with `workbench app`.")
 
 
 @app.command()

@@ -18,6 +18,7 @@ from workbench.datasets.base import Dataset, DatasetFacts, Records
 from workbench.datasets.glyph_canvas import Layout, draw_batch
 from workbench.datasets.resize import Shape, check_shape
 from workbench.errors import WorkbenchError
+from workbench.files import make_private_folder
 from workbench.home import home
 
 VERSION = 1  # of the drawings: in the name of a cached file
@@ -58,7 +59,7 @@ def cache_path(num_records: int, shape: Shape, seed: int) -> Path:
 
 def write_cache(path: Path, records: Records) -> None:
     """Write the drawings whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -6,7 +6,6 @@ the user alone.
 
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from torch import Tensor
 
 from workbench.datasets.base import Dataset
+from workbench.files import make_private_folder, write_text_atomically
 from workbench.home import home
 from workbench.serialization import dumps
 from workbench.training.state import load_saved, save_atomically
@@ -33,10 +33,7 @@ def remembered_value(key: tuple[Any, ...], compute: Callable[[], float]) -> floa
     if path.exists():
         return float(json.loads(path.read_text(encoding="utf-8"))["value"])
     value = compute()
-    partial = path.with_suffix(f".{os.getpid()}")
-    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(dumps({"value": value}))
-    os.replace(partial, path)
+    write_text_atomically(path, dumps({"value": value}))
     return value
 
 
@@ -50,5 +47,5 @@ def remembered_weights(key: tuple[Any, ...], compute: Callable[[], dict[str, Ten
 
 def _path(key: tuple[Any, ...], suffix: str) -> Path:
     folder = home() / "cache" / "evaluation"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(folder)
     return folder / f"{hashlib.sha256(dumps([VERSION, *key]).encode()).hexdigest()[:32]}.{suffix}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from workbench.errors import WorkbenchError, check_delta
+from workbench.files import make_private_file
 from workbench.home import home
 from workbench.privacy.spending import Budget, LedgerEntry, StageSpending, bound_of, zero_out_total
 from workbench.privacy.values import PrivacyValue
@@ -203,6 +204,7 @@ class Ledger:
 
     def _set_up(self) -> None:
         """Write-ahead logging and the tables; the switch to WAL ignores SQLite's own busy timeout, so it is tried again."""
+        make_private_file(self.path)
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from workbench.files import make_private_file
+
 BUSY_SECONDS = 30.0
 
 
@@ -40,6 +42,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 def use_write_ahead_log(path: Path) -> None:
     """Switch a new file to write-ahead logging; that needs the file alone, and SQLite does not wait for it by itself."""
+    make_private_file(path)
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:

@@ -2,6 +2,7 @@
 
 import fcntl
 
+from workbench.files import open_private
 from workbench.home import home
 from workbench.runs.values import Run
 
@@ -25,7 +26,7 @@ def ensure_example(wait_seconds: float = EXAMPLE_SECONDS) -> Run:
     """
     from workbench.runs import local
 
-    with (home() / "example.lock").open("w") as lock:
+    with open_private(home() / "example.lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         run = find_example() or _launch()
     return local.wait(run.id, timeout_seconds=wait_seconds)

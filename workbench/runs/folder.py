@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from workbench.files import erase, sync_folder
+from workbench.files import erase, make_private_folder, open_private, sync_folder
 from workbench.home import home
 from workbench.runs.values import check_run_id
 
@@ -35,7 +35,7 @@ class RunFolder:
     def create(self) -> None:
         """Make the folder, readable by its owner alone."""
         for path in (self.path, self.previews, self.samples):
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(path)
 
     def remove(self) -> None:
         """Erase the noise key, then everything else."""
@@ -97,7 +97,7 @@ class RunFolder:
 
 
 def _append(path: Path, row: dict[str, Any]) -> None:
-    with path.open("a") as file:
+    with open_private(path, "a") as file:
         file.write(json.dumps(row) + "\n")
 
 

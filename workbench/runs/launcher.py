@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+from workbench.files import open_private
 from workbench.runs.folder import RunFolder
 from workbench.runs.identity import identity_of
 from workbench.runs.store import RunStore
@@ -14,7 +15,7 @@ from workbench.runs.store import RunStore
 
 def start_worker(run_id: str, attempt: int) -> None:
     """Start the worker of `attempt` detached from everything, with the run's log as its only output, and record it."""
-    with RunFolder(run_id).log.open("ab") as log:
+    with open_private(RunFolder(run_id).log, "ab") as log:
         worker = subprocess.Popen(
             [sys.executable, "-m", "workbench.runs.worker", run_id, str(attempt)],
             stdin=subprocess.DEVNULL,

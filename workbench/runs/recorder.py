@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workbench.files import open_private
 from workbench.methods.base import Method, SampleRequest
 from workbench.privacy.spending import bound_of
 from workbench.privacy.stages import Stage
@@ -55,8 +56,7 @@ class MetricsWriter:
             "private": step.private,
             "peak_bytes": peak_memory(self._device),
         }
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "a") as file:
+        with open_private(self._path, "a") as file:
             file.write(dumps(row) + "\n")
         self._losses, self._written = [], now
 
@@ -125,11 +125,13 @@ class Previews:
         samples = self._method.sample(self._state, self._request)
         if self._state.facts.kind == "image":
             temporary = self._folder.previews / "partial.png"
-            image_grid(samples.records).save(temporary)
+            with open_private(temporary, "wb") as file:
+                image_grid(samples.records).save(file, format="PNG")
             os.replace(temporary, self._folder.previews / "latest.png")
         else:
             temporary = self._folder.previews / "partial.csv"
-            np.savetxt(temporary, samples.records, fmt="%d", delimiter=",")
+            with open_private(temporary) as file:
+                np.savetxt(file, samples.records, fmt="%d", delimiter=",")
             os.replace(temporary, self._folder.previews / "latest.csv")
 
 

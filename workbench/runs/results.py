@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.datasets.base import Records
 from workbench.errors import WorkbenchError, choose
-from workbench.files import write_text_atomically
+from workbench.files import open_private, write_text_atomically
 from workbench.methods.base import Method, SampleRequest
 from workbench.privacy.ledger import Ledger
 from workbench.runs.folder import RunFolder
@@ -159,7 +159,8 @@ def neighbours_run(
     space = feature_space(features, dataset, public_dataset(run))
     found = find_neighbours(samples, dataset, space, k, _part(progress, 0.4, 1.0))
     arrays = {name: getattr(found, name) for name in NEIGHBOUR_ARRAYS}
-    np.savez(path, features=np.array(found.features), **arrays)
+    with open_private(path, "wb") as file:
+        np.savez(file, features=np.array(found.features), **arrays)
     return found
 
 
@@ -306,6 +307,6 @@ def _part(progress: ProgressFunction | None, low: float, high: float) -> Progres
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Hold a lock file; whoever else wants it waits."""
-    with path.open("w") as file:
+    with open_private(path) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.datasets.base import Records
+from workbench.files import open_private
 from workbench.serialization import dumps
 
 
@@ -22,7 +23,7 @@ def write_records(records: Records, path: Path, notes: dict[str, Any]) -> None:
         arrays["labels"] = records.labels
     arrays |= {f"attribute_{name}": values for name, values in records.attributes.items()}
     temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with temporary.open("wb") as file:
+    with open_private(temporary, "wb") as file:
         np.savez_compressed(file, notes=np.array(dumps(notes)), **arrays)  # type: ignore[arg-type]
     os.replace(temporary, path)
 

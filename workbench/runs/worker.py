@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.files import open_private
 from workbench.runs.folder import RunFolder
 from workbench.runs.heartbeat import Heartbeat, Progress, StopSignal
 from workbench.runs.local import GRACE_SECONDS
@@ -33,7 +34,7 @@ def main(run_id: str, attempt_number: int | None = None) -> int:
 @contextmanager
 def alone(run_id: str) -> Iterator[None]:
     """Hold the run's lock file: two workers never share a checkpoint, whatever the registry believes."""
-    with RunFolder(run_id).worker_lock.open("w") as file:
+    with open_private(RunFolder(run_id).worker_lock) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -1,0 +1,47 @@
+"""Where the workbench's pages are open: a file a port in the home, readable by its owner alone, so that it can be told again."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlencode
+
+from workbench.files import make_private_folder, write_text_atomically
+from workbench.home import home
+from workbench.runs.identity import identity_of, is_alive
+from workbench.runs.values import ProcessIdentity
+from workbench.server.guard import TOKEN
+
+
+def address(port: int, token: str | None) -> str:
+    """What to open in a browser of this machine."""
+    return f"http://127.0.0.1:{port}/" + (f"?{urlencode({TOKEN: token})}" if token else "")
+
+
+@contextmanager
+def kept(port: int, opened: str) -> Iterator[None]:
+    """Keep the address in the home while this process serves it."""
+    make_private_folder(_folder())
+    path = _folder() / f"{port}.json"
+    process = identity_of(os.getpid())
+    write_text_atomically(path, json.dumps({"address": opened, "process": process.model_dump() if process else None}))
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def open_addresses() -> list[str]:
+    """The addresses of the servers of this home that still run."""
+    found = []
+    for path in sorted(_folder().glob("*.json")):
+        with suppress(FileNotFoundError):  # its server has just ended
+            entry = json.loads(path.read_text())
+            if entry["process"] and is_alive(ProcessIdentity.model_validate(entry["process"])):
+                found.append(entry["address"])
+    return found
+
+
+def _folder() -> Path:
+    return home() / "app"
