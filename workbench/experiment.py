@@ -67,9 +67,12 @@ class Plan(BaseModel):
         return kind(kind.Config.model_validate(self.config))
 
 
-def load(name_or_path: str) -> Dataset:
-    """Step 1: a dataset by registry name, or from a folder of class subfolders or an .npz file."""
-    return datasets.load(name_or_path)
+def load(name_or_path: str, known: DatasetFacts | None = None) -> Dataset:
+    """Step 1: a dataset by registry name, or from a folder of class subfolders or an .npz file.
+
+    `known` are facts that it was planned by: it is read under their name, with their classes and at their shape.
+    """
+    return datasets.load(name_or_path) if known is None else datasets.load_as(name_or_path, known)
 
 
 def make_plan(

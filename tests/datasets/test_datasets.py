@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from workbench import datasets
 from workbench.datasets import DATASETS, glyphs, public_records
 from workbench.datasets.resize import axis_weights, convert_channels, resize
-from workbench.datasets.splits import held_out_count, stratified_split
+from workbench.datasets.splits import held_out_count, position_split
 from workbench.errors import WorkbenchError
 from workbench.home import data_home
 
@@ -54,13 +54,17 @@ def test_unknown_name_lists_the_choices() -> None:
         datasets.load("digitz")
 
 
-@given(st.lists(st.integers(2, 40), min_size=1, max_size=5), st.integers(0, 5))
-def test_split_keeps_every_class_on_both_sides(counts: list[int], seed: int) -> None:
-    labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
-    train, held_out = stratified_split(labels, seed)
-    np.testing.assert_array_equal(np.sort(np.concatenate([train, held_out])), np.arange(len(labels)))
-    assert np.bincount(labels[held_out], minlength=len(counts)).tolist() == [held_out_count(count) for count in counts]
-    assert np.bincount(labels[train], minlength=len(counts)).min() >= 1
+@given(st.integers(2, 200), st.integers(0, 5))
+def test_split_is_a_partition_made_from_number_and_seed_alone(num_places: int, seed: int) -> None:
+    train, held_out = position_split(num_places, seed)
+    np.testing.assert_array_equal(np.sort(np.concatenate([train, held_out])), np.arange(num_places))
+    assert len(held_out) == held_out_count(num_places) >= 1
+    assert len(train) >= 1
+
+
+@pytest.mark.parametrize(("number", "expected"), [(2, 1), (24, 4), (60, 10)])
+def test_a_sixth_is_held_out(number: int, expected: int) -> None:
+    assert held_out_count(number) == expected
 
 
 @given(st.integers(1, 40), st.integers(1, 40))

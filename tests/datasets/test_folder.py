@@ -1,5 +1,6 @@
 """The user's own images: folders of class subfolders and `.npz` files, and every way they can be wrong."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +27,8 @@ def write_images(root: Path, counts: dict[str, int], shape: tuple[int, ...] = (4
 def arrays(num: int = 24, side: int = 4, channels: int = 1, classes: int = 2) -> dict[str, np.ndarray]:
     """Contents of a valid file."""
     images = np.random.default_rng(0).integers(256, size=(num, side, side, channels), dtype=np.uint8)
-    return {"images": images, "labels": np.arange(num) % classes}
+    names = np.array([str(name) for name in range(classes)])
+    return {"images": images, "labels": np.arange(num) % classes, "classes": names}
 
 
 def write(path: Path, **content: np.ndarray) -> Path:
@@ -46,7 +48,7 @@ def test_folder_of_png(tmp_path: Path, shape: tuple[int, ...], expected: tuple[i
     }
     assert datasets.facts(tmp_path / "mine") == dataset.facts
     assert dataset.train.labels is not None
-    np.testing.assert_array_equal(np.bincount(dataset.train.labels), [6, 10])
+    assert len(dataset.train) + len(dataset.held_out) == 19
     assert dataset.train.records.shape == (16, *expected)
 
 
@@ -103,7 +105,28 @@ def transparent(root: Path) -> None:
 
 
 def lonely(root: Path) -> None:
-    write_images(root, {"cat": 3, "dog": 1})
+    write_images(root, {"cat": 1, "dog": 1})
+
+
+def one_class_without_images(root: Path) -> None:
+    write_images(root, {"cat": 3, "dog": 0})
+
+
+def link_to_a_file_elsewhere(root: Path) -> None:
+    write_images(root, {"cat": 3})
+    write_images(root.parent / "elsewhere", {"cat": 1})
+    (root / "cat" / "009.png").symlink_to(root.parent / "elsewhere" / "cat" / "000.png")
+
+
+def link_to_a_folder_elsewhere(root: Path) -> None:
+    write_images(root, {"cat": 3})
+    write_images(root.parent / "elsewhere", {"dog": 3})
+    (root / "dog").symlink_to("../elsewhere/dog")
+
+
+def pipe(root: Path) -> None:
+    write_images(root, {"cat": 3})
+    os.mkfifo(root / "cat" / "009.png")
 
 
 @pytest.mark.parametrize(
@@ -112,10 +135,14 @@ def lonely(root: Path) -> None:
         (nothing, "Expected subfolders of images"),
         (mixed_sizes, "Expected images of one size"),
         (mixed_modes, "Expected images of one size"),
-        (unreadable, "Expected a readable image"),
-        (cut_off, "Expected a readable image"),
-        (transparent, "got mode RGBA"),
-        (lonely, "at least 2 records of every class in .* got 1 of class 'dog'"),
+        (unreadable, "Expected readable images"),
+        (cut_off, "Expected readable images"),
+        (transparent, "has mode RGBA"),
+        (lonely, "at least 2 images of different file names in .* got 1"),
+        (one_class_without_images, "images in every subfolder.* got 1 that differ: dog"),
+        (link_to_a_file_elsewhere, "no symbolic link that leads out .* cat/009.png leads to .*elsewhere/cat/000.png"),
+        (link_to_a_folder_elsewhere, "no symbolic link that leads out .* dog leads to .*elsewhere/dog"),
+        (pipe, "cat/009.png is no file"),
     ],
 )
 def test_folders_that_are_refused(tmp_path: Path, make: Callable[[Path], None], sentence: str) -> None:
@@ -137,19 +164,19 @@ def test_npz(tmp_path: Path, channels: int) -> None:
     assert sorted(kept) == sorted(rows)
 
 
-def test_npz_with_held_out_records_and_any_labels(tmp_path: Path) -> None:
-    content = arrays()
-    content["labels"] = np.where(content["labels"] == 0, 7, -3).astype(np.int8)
-    own = {"held_out_images": content["images"][:5], "held_out_labels": np.array([7, 7, -3, 9, 9], dtype=np.int16)}
+@pytest.mark.parametrize("kind", [np.int8, np.uint64])
+def test_npz_with_held_out_records_and_any_integer_type(tmp_path: Path, kind: type) -> None:
+    content = arrays(classes=3)
+    content["labels"] = content["labels"].astype(kind)
+    own = {"held_out_images": content["images"][:5], "held_out_labels": np.array([0, 1, 0, 2, 2], dtype=np.int16)}
     dataset = datasets.load(write(tmp_path / "mine.npz", **content, **own))
-    assert dataset.facts.classes == ("-3", "7", "9")
     assert dataset.held_out.labels is not None
-    assert dataset.held_out.labels.tolist() == [1, 1, 0, 2, 2]
+    assert dataset.held_out.labels.tolist() == [0, 1, 0, 2, 2]
     assert (len(dataset.train), dataset.facts.num_records) == (24, 24)
 
 
 def test_npz_with_class_names(tmp_path: Path) -> None:
-    facts = datasets.facts(write(tmp_path / "mine.npz", **arrays(), classes=np.array(["ape", "cat"])))
+    facts = datasets.facts(write(tmp_path / "mine.npz", **{**arrays(), "classes": np.array(["ape", "cat"])}))
     assert facts.classes == ("ape", "cat")
 
 
@@ -179,7 +206,12 @@ def test_objects_are_never_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ({"images": np.zeros((24, 4, 4), dtype=np.uint8)}, "Expected images uint8"),
         ({"images": np.zeros((24, 4, 4, 2), dtype=np.uint8)}, "C 1 or 3"),
         ({"images": np.zeros((0, 4, 4, 1), dtype=np.uint8), "labels": np.zeros(0, dtype=int)}, "Expected images uint8"),
-        ({"labels": np.arange(24)}, "at least 2 records of every class"),
+        ({"labels": np.arange(24)}, "Expected labels 0 to 1 for the classes .* got 0 to 23"),
+        ({"labels": np.arange(24) - 1}, "Expected labels 0 to 1 for the classes .* got -1 to 22"),
+        ({"labels": np.full(24, 2**64 - 1, dtype=np.uint64)}, "got 18446744073709551615 to 18446744073709551615"),
+        ({"labels": np.array([0, 2**63] * 12, dtype=np.uint64)}, "got 0 to 9223372036854775808"),
+        ({"classes": np.array("one")}, "classes as a list of names"),
+        ({"images": np.zeros((1, 4, 4, 1), dtype=np.uint8), "labels": np.zeros(1, dtype=int)}, "at least 2 records"),
         ({"classes": np.array(["one"])}, "Expected labels 0 to 0 for the classes"),
         ({"held_out_images": np.zeros((2, 4, 4, 1), dtype=np.uint8)}, "Expected an array 'held_out_labels'"),
         (

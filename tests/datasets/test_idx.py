@@ -3,6 +3,7 @@
 import dataclasses
 import gzip
 import re
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -127,6 +128,19 @@ def test_truncated_gzip_is_refused(data: Path, write_family: WriteFamily) -> Non
     path = data / "mnist" / "train-images-idx3-ubyte.gz"
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(WorkbenchError, match="whole gzip file"):
+        datasets.load("mnist")
+
+
+@pytest.mark.parametrize("header", [2**30, 100])
+def test_a_gzip_that_unpacks_to_too_much_is_refused(
+    data: Path, write_family: WriteFamily, monkeypatch: pytest.MonkeyPatch, header: int
+) -> None:
+    """By what its header announces, and by what it holds: no more than one value over the announced number is read."""
+    write_family(data / "mnist")
+    content = struct.pack(">4i", 2051, header, 6, 6) + bytes(8 * 2**20)
+    (data / "mnist" / "train-images-idx3-ubyte.gz").write_bytes(gzip.compress(content))
+    monkeypatch.setenv("WORKBENCH_MAX_UNPACKED_MIB", "1")
+    with pytest.raises(WorkbenchError, match="unpack to at most 1 MiB" if header > 100 else "Expected 3600 values .* got 3601 or more"):
         datasets.load("mnist")
 
 

@@ -1,6 +1,6 @@
 """Step 1: records, labels and classes, bundled, downloaded, drawn, or from the user's own files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.datasets import digits, folder, glyphs, idx
 from workbench.datasets.base import Dataset, DatasetFacts, Records, to_uint8, to_unit_range
+from workbench.datasets.naming import default_name, own_name
 from workbench.datasets.resize import at_shape, check_shape
 from workbench.errors import WorkbenchError, choose
 
@@ -18,9 +19,11 @@ __all__ = [
     "DatasetEntry",
     "DatasetFacts",
     "Records",
+    "account_name",
     "check_public",
     "facts",
     "load",
+    "load_as",
     "public_records",
     "to_uint8",
     "to_unit_range",
@@ -86,28 +89,60 @@ def is_path(name_or_path: str | Path) -> bool:
 def entry_of(name_or_path: str | Path) -> DatasetEntry:
     """The named entry, or one made for the user's own files, split with seed 0."""
     if is_path(name_or_path):
-        path = Path(name_or_path)
-        return DatasetEntry(f"Images of {path}.", partial(folder.facts, path), partial(folder.load, path))
+        return DatasetEntry(f"Images of {name_or_path}.", partial(facts, name_or_path), partial(load, name_or_path))
     return choose(str(name_or_path), DATASETS, "dataset")
 
 
-def facts(name_or_path: str | Path, shape: tuple[int, ...] | None = None) -> DatasetFacts:
-    """The public facts about a dataset as `load` would give it, from literals and headers where they say enough."""
+def account_name(name_or_path: str | Path) -> str:
+    """The name that a dataset's account in the ledger goes by where none was given: the registered one, else the file's own."""
+    is_own = is_path(name_or_path) or (str(name_or_path) not in DATASETS and Path(name_or_path).is_absolute())
+    return default_name(name_or_path, DATASETS) if is_own else str(name_or_path)
+
+
+def facts(
+    name_or_path: str | Path, shape: tuple[int, ...] | None = None, *, name: str | None = None, classes: Sequence[str] = ()
+) -> DatasetFacts:
+    """The public facts about a dataset as `load` with the same arguments would give it, from literals and headers where they say enough."""
+    if is_path(name_or_path):
+        path = Path(name_or_path)
+        return folder.facts(path, own_name(path, name, DATASETS), shape, classes)
     entry = entry_of(name_or_path)
-    known = entry.facts()
+    known = as_declared(entry.facts(), name, classes)
     return known if shape is None else known.model_copy(update={"shape": check_shape(shape, *entry.sides)})
 
 
-def load(name_or_path: str | Path, shape: tuple[int, ...] | None = None, seed: int = 0) -> Dataset:
+def load(
+    name_or_path: str | Path,
+    shape: tuple[int, ...] | None = None,
+    seed: int = 0,
+    *,
+    name: str | None = None,
+    classes: Sequence[str] = (),
+) -> Dataset:
     """A dataset by name, or from a folder of class subfolders or an `.npz` file.
 
     `shape` (C, H, W) resizes its images; glyphs are drawn at it. `seed` splits the user's own files and draws glyphs;
-    the others have fixed splits.
+    the others have fixed splits. `name` and `classes` declare what is public of the user's own files: the name that their account in
+    the ledger goes by (default: the file's own), and the classes' names (default: those in the file, or of the subfolders).
     """
     if is_path(name_or_path):
-        return at_shape(folder.load(Path(name_or_path), seed), shape)
+        path = Path(name_or_path)
+        return folder.load(path, own_name(path, name, DATASETS), seed, shape, classes)
     entry = entry_of(name_or_path)
+    as_declared(entry.facts(), name, classes)
     return at_shape(entry.load(), shape) if entry.draw is None else entry.draw(shape, None, seed)
+
+
+def load_as(name_or_path: str | Path, known: DatasetFacts) -> Dataset:
+    """A dataset read as `known` says: under its name, with its classes and at its shape, whatever these were when it was planned."""
+    return load(name_or_path, known.shape, name=known.name, classes=known.classes)
+
+
+def as_declared(known: DatasetFacts, name: str | None, classes: Sequence[str]) -> DatasetFacts:
+    """The facts about a registered dataset, whose name and classes are its own."""
+    if name not in (None, known.name) or (classes and tuple(classes) != known.classes):
+        raise WorkbenchError(f"Expected {known.name} under its own name and with its own classes; only files of your own are given others.")
+    return known
 
 
 def public_records(

@@ -1,31 +1,37 @@
 """The user's own images as arrays: one `.npz` file, read without unpickling anything.
 
-`images` uint8 (N, H, W, C) with C 1 or 3 and `labels` integers (N,); if there are `held_out_images` and `held_out_labels` they are
-the held-out records, otherwise a sixth of each class is. `classes` (K,) may name the labels 0..K-1; without it the distinct labels
-are the classes. Counts, shape and classes are taken to be public.
+`images` uint8 (N, H, W, C) with C 1 or 3 and `labels` integers (N,) from 0 to K-1; `classes` (K,) names the classes, or the reader
+gives their names: they are declared and public, never found in the labels. `held_out_images` and `held_out_labels`, if there, are
+the held-out records; otherwise a sixth is, by position and seed alone. So the facts follow from the file's lengths and class names,
+and no image or label decides another record's place.
 """
 
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts, Records
-from workbench.datasets.splits import check_splittable, held_out_count, stratified_split
+from workbench.datasets.naming import check_words
+from workbench.datasets.splits import check_splittable, held_out_count, position_split
+from workbench.datasets.unpacking import check_unpacked
 from workbench.errors import WorkbenchError
 
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+READ = ("images", "labels", "held_out_images", "held_out_labels", "classes")
+UNREADABLE = (zipfile.BadZipFile, ValueError, KeyError, OSError, EOFError, RuntimeError, zlib.error)
 Header = tuple[tuple[int, ...], np.dtype]
 
 
 def read_headers(path: Path) -> dict[str, Header]:
-    """Shape and type of every array in the file; one that holds Python objects is refused unread."""
+    """Shape and type of every array in the file; one that holds Python objects is refused unread, as is what unpacks to too much."""
     try:
         with zipfile.ZipFile(path) as archive:
             headers = {name.removesuffix(".npy"): read_header(archive, name) for name in archive.namelist()}
-    except (zipfile.BadZipFile, ValueError, KeyError, OSError, EOFError, zlib.error) as error:
+            unpacked = sum(item.file_size for item in archive.infolist() if item.filename.removesuffix(".npy") in READ)
+    except UNREADABLE as error:
         raise WorkbenchError(
             f"Expected an .npz file of arrays in {path}, got a file that cannot be read ({error}); write it with numpy.savez."
         ) from error
@@ -34,16 +40,21 @@ def read_headers(path: Path) -> dict[str, Header]:
         raise WorkbenchError(
             f"Expected arrays of numbers in {path}, got objects in {', '.join(objects)}, which are never unpickled; save plain arrays."
         )
+    check_unpacked(path, path.stat().st_size, unpacked)
     return headers
 
 
 def read_header(archive: zipfile.ZipFile, name: str) -> Header:
-    """Shape and type from the header of one `.npy` member."""
+    """Shape and type from the header of one `.npy` member, which must be as long as they say: reading gives no byte more."""
     with archive.open(name) as file:
         version = np.lib.format.read_magic(file)
         if version not in HEADERS:
             raise ValueError(f"{name} has format version {version}")
         shape, _, dtype = HEADERS[version](file)
+        length = file.tell()
+    expected = length + dtype.itemsize * int(np.prod([int(size) for size in shape], dtype=object))
+    if not dtype.hasobject and archive.getinfo(name).file_size != expected:
+        raise ValueError(f"{name} has {archive.getinfo(name).file_size} bytes where its header says {expected}")
     return shape, dtype
 
 
@@ -72,58 +83,64 @@ def check_headers(path: Path) -> tuple[dict[str, Header], bool]:
         own, other = headers["images"][0][1:], headers["held_out_images"][0][1:]
         if own != other:
             raise WorkbenchError(f"Expected held_out_images of {own} (H, W, C) as images in {path}, got {other}; resize or convert them.")
+    if "classes" in headers and (len(headers["classes"][0]) != 1 or headers["classes"][1].kind not in "iuU"):
+        shape, dtype = headers["classes"]
+        raise WorkbenchError(f"Expected classes as a list of names in {path}, got {dtype} {shape}; correct it.")
     return headers, brings
 
 
-def class_names(arrays: Mapping[str, np.ndarray], path: Path) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
-    """The classes, and the label arrays of `arrays` as positions among them, int64."""
-    labels = {name: arrays[name] for name in ("labels", "held_out_labels") if name in arrays}
-    together = np.concatenate([values.astype(np.int64) for values in labels.values()])
-    if "classes" not in arrays:
-        distinct = np.unique(together)
-        return tuple(map(str, distinct)), {name: np.searchsorted(distinct, values) for name, values in labels.items()}
-    names = tuple(map(str, arrays["classes"]))
-    if together.min() < 0 or together.max() >= len(names):
+def class_names(arrays: Mapping[str, np.ndarray], given: Sequence[str], path: Path) -> tuple[str, ...]:
+    """The declared classes: the file's, or those given where it has none."""
+    own = tuple(map(str, arrays["classes"])) if "classes" in arrays else ()
+    if given and own and tuple(given) != own:
+        raise WorkbenchError(f"Expected no other classes than those that {path} names ({', '.join(own)}), got {', '.join(given)}.")
+    if not (own or given):
+        found = arrays["labels"]
+        last = min(max(int(found.max()), 1), 9)
         raise WorkbenchError(
-            f"Expected labels 0 to {len(names) - 1} for the classes in {path}, got {together.min()} to {together.max()}; correct them."
+            f"Expected the names of the classes of {path}, got none: what is public is declared and not found in private labels. "
+            f"Add an array `classes` to the file, or give their names in order, as --classes {','.join(map(str, range(last + 1)))}."
         )
-    return names, {name: values.astype(np.int64) for name, values in labels.items()}
+    return check_words(own or tuple(given), "class names")
 
 
-def read_arrays(path: Path, names: list[str]) -> dict[str, np.ndarray]:
+def class_positions(labels: np.ndarray, names: Sequence[str], path: Path) -> np.ndarray:
+    """Labels of any integer type as int64 positions among the classes; refused outside them."""
+    low, high = int(labels.min()), int(labels.max())
+    if low < 0 or high >= len(names):
+        raise WorkbenchError(f"Expected labels 0 to {len(names) - 1} for the classes in {path}, got {low} to {high}; correct them.")
+    return labels.astype(np.int64)
+
+
+def read_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     """The named arrays that the file has."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in names if name in archive.files}
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError, zlib.error) as error:
+    except UNREADABLE as error:
         raise WorkbenchError(f"Expected whole arrays in {path}, got a damaged file ({error}); write it anew with numpy.savez.") from error
 
 
-def describe(path: Path) -> tuple[DatasetFacts, dict[str, np.ndarray]]:
-    """The facts about a valid file, and its labels as positions among the classes; no pixel is read."""
+def describe(path: Path, name: str, classes: Sequence[str] = ()) -> tuple[DatasetFacts, dict[str, np.ndarray]]:
+    """The facts about a valid file, and its labels; no pixel is read, and no label decides a fact."""
     headers, brings = check_headers(path)
-    names, labels = class_names(read_arrays(path, ["labels", "held_out_labels", "classes"]), path)
-    counts = np.bincount(labels["labels"], minlength=len(names))
-    num_records = len(labels["labels"])
+    arrays = read_arrays(path, ["labels", "held_out_labels", "classes"])
+    names = class_names(arrays, classes, path)
+    labels = {key: class_positions(arrays[key], names, path) for key in ("labels", "held_out_labels") if key in arrays}
+    count, height, width, channels = headers["images"][0]
     if not brings:
-        check_splittable(dict(zip(names, counts.tolist(), strict=True)), str(path))
-        num_records -= sum(held_out_count(count) for count in counts.tolist())
-    _, height, width, channels = headers["images"][0]
-    return DatasetFacts(name=path.stem, num_records=num_records, shape=(channels, height, width), classes=names), labels
+        check_splittable(count, str(path))
+        count -= held_out_count(count)
+    return DatasetFacts(name=name, num_records=count, shape=(channels, height, width), classes=names), labels
 
 
-def facts(path: Path) -> DatasetFacts:
-    """Counts and classes from the labels, the shape from the header of the images."""
-    return describe(path)[0]
-
-
-def load(path: Path, seed: int = 0) -> Dataset:
-    """The file's records, split by `stratified_split` unless it brings held-out records."""
-    known, labels = describe(path)
+def load(path: Path, name: str, seed: int = 0, classes: Sequence[str] = ()) -> Dataset:
+    """The file's records, split by `position_split` unless it brings held-out records."""
+    known, labels = describe(path, name, classes)
     pixels = read_arrays(path, ["images", "held_out_images"])
-    images = {name: np.ascontiguousarray(np.moveaxis(values, -1, 1)) for name, values in pixels.items()}
+    images = {key: np.ascontiguousarray(np.moveaxis(values, -1, 1)) for key, values in pixels.items()}
     records = Records(images["images"], labels["labels"])
     if "held_out_images" in images:
         return Dataset(known, records, Records(images["held_out_images"], labels["held_out_labels"]))
-    train, held_out = stratified_split(labels["labels"], seed)
+    train, held_out = position_split(len(records), seed)
     return Dataset(known, records.take(train), records.take(held_out))

@@ -1,51 +1,114 @@
-"""The user's own images: a folder with a subfolder for each class. `.npz` files are read by `arrays`, and both are chosen between here."""
+"""The user's own images: a folder with a subfolder for each class. `.npz` files are read by `arrays`, and both are chosen between here.
 
-from collections.abc import Iterator
+The names of subfolders and files are taken to be public. A file's name and the seed alone decide whether it is held out, so a record
+whose image or class changes (its file changed, or moved to another subfolder under its name) moves no other, and the facts stay.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from PIL import Image
 
 from workbench.datasets import arrays
 from workbench.datasets.base import Dataset, DatasetFacts, Records
-from workbench.datasets.splits import check_splittable, held_out_count, stratified_split
+from workbench.datasets.naming import check_words
+from workbench.datasets.resize import Shape, at_shape, check_shape, resize
+from workbench.datasets.splits import check_splittable, position_split
+from workbench.datasets.unpacking import check_unpacked
 from workbench.errors import WorkbenchError
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".webp"})
 CHANNELS = {"L": 1, "RGB": 3}
+MOST_LISTED = 50
+Value = TypeVar("Value")
 
 
-def image_files(root: Path) -> dict[str, list[Path]]:
-    """The images of every class, classes and files in the order of their names; hidden files and other kinds are passed over."""
-    found = {}
-    for subfolder in sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")):
-        files = [file for file in subfolder.iterdir() if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")]
-        if files:
-            found[subfolder.name] = sorted(files)
-    if not found:
+class UnusableError(Exception):
+    """Why a file cannot be used, in a few words."""
+
+
+@dataclass(frozen=True)
+class ImageFolder:
+    """The listing of a folder: its classes, and its files with the class of each, in the order of file names, then classes."""
+
+    root: Path
+    classes: tuple[str, ...]
+    files: tuple[Path, ...]
+    labels: np.ndarray  # int64 (N,)
+
+    def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Sorted positions of training and held-out files; files of one name, in whatever classes, are on one side."""
+        names = sorted({file.name for file in self.files})
+        _, held_out = position_split(len(names), seed)
+        chosen = {names[position] for position in held_out}
+        is_held_out = np.array([file.name in chosen for file in self.files])
+        return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+
+
+def listed(root: Path, declared: Sequence[str] = ()) -> ImageFolder:
+    """The images of every class; every visible subfolder is a class, hidden files and other kinds are passed over.
+
+    Errors, with all files that are wrong: no images, a class not among those `declared`, links that lead out of the folder.
+    """
+    subfolders = sorted((path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")), key=lambda path: path.name)
+    refuse(root, [f"{path.name} leads to {os.path.realpath(path)}" for path in subfolders if leads_out(path, root)], LINKS)
+    found = {subfolder.name: images_in(subfolder) for subfolder in subfolders}
+    if not any(found.values()):
         raise WorkbenchError(
             f"Expected subfolders of images ({', '.join(sorted(SUFFIXES))}) in {root}, one a class, found none; put the images there."
         )
-    check_splittable({name: len(files) for name, files in found.items()}, str(root))
-    return found
+    refuse(root, [name for name, files in found.items() if not files], "images in every subfolder, as each is a class")
+    classes = check_words(tuple(declared) or tuple(found), "class names")
+    refuse(root, [name for name in found if name not in classes], f"subfolders of the classes {', '.join(classes)} alone")
+    files = sorted((file.name, name, file) for name, members in found.items() for file in members)
+    refuse(root, [f"{name}/{file.name} leads to {os.path.realpath(file)}" for _, name, file in files if leads_out(file, root)], LINKS)
+    check_splittable(len({file for file, _, _ in files}), str(root), "images of different file names")
+    labels = np.array([classes.index(name) for _, name, _ in files], dtype=np.int64)
+    return ImageFolder(root, classes, tuple(file for *_, file in files), labels)
+
+
+LINKS = "no symbolic link that leads out of the folder"
+
+
+def images_in(subfolder: Path) -> list[Path]:
+    """The files of a class that are named as images."""
+    return [file for file in subfolder.iterdir() if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")]
+
+
+def leads_out(path: Path, root: Path) -> bool:
+    """Whether a symbolic link ends outside the folder: what lies there was never put into the dataset."""
+    return path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
+def refuse(root: Path, wrong: Sequence[str], expected: str, remedy: str = "Mend these, or take them out.") -> None:
+    """Refuse a folder for all that is wrong with it at once; nothing happens if nothing is."""
+    if not wrong:
+        return
+    more = f"; and {len(wrong) - MOST_LISTED} more" if len(wrong) > MOST_LISTED else ""
+    raise WorkbenchError(f"Expected {expected} in {root}, got {len(wrong)} that differ: {'; '.join(wrong[:MOST_LISTED])}{more}. {remedy}")
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Image.Image]:
-    """An image of mode L or RGB; whatever Pillow says against it is an error of one sentence."""
+    """An image of mode L or RGB; whatever Pillow says against it is an `UnusableError` of a few words."""
+    if not path.is_file():
+        raise UnusableError("is no file")
     try:
         with Image.open(path) as image:
-            if image.mode in CHANNELS:
-                yield image
-                return
-            mode = image.mode
+            if image.mode not in CHANNELS:
+                raise UnusableError(f"has mode {image.mode}, not grey (L) or colour (RGB)")
+            yield image
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise WorkbenchError(f"Expected a readable image in {path}, got {error}; repair it or take it out.") from error
-    raise WorkbenchError(f"Expected a grey (L) or colour (RGB) image in {path}, got mode {mode}; convert it.")
+        raise UnusableError(f"cannot be read as an image ({str(error).replace(str(path), path.name)})") from error
 
 
-def image_shape(path: Path) -> tuple[int, int, int]:
+def image_shape(path: Path) -> Shape:
     """(C, H, W) from the image's header."""
     with opened(path) as image:
         return CHANNELS[image.mode], image.height, image.width
@@ -58,44 +121,74 @@ def image_pixels(path: Path) -> np.ndarray:
     return values[None] if values.ndim == 2 else np.moveaxis(values, -1, 0)
 
 
-def read_images(files: list[Path]) -> np.ndarray:
-    """Images uint8 (N, C, H, W), all of the first one's size and mode."""
-    expected = image_shape(files[0])
-    images = np.empty((len(files), *expected), dtype=np.uint8)
-    for position, path in enumerate(files):
-        pixels = image_pixels(path)
-        if pixels.shape != expected:
-            came = f"got {pixels.shape} in {path}"
-            raise WorkbenchError(f"Expected images of one size, {expected} (C, H, W) as {files[0].name}, {came}; resize or convert it.")
-        images[position] = pixels
+def of_every(folder: ImageFolder, read: Callable[[Path], Value]) -> list[Value]:
+    """`read` of every file; those that cannot be read are refused together."""
+    values, wrong = [], []
+    for path in folder.files:
+        try:
+            values.append(read(path))
+        except UnusableError as error:
+            wrong.append(f"{path.relative_to(folder.root)} {error}")
+    refuse(folder.root, wrong, "readable images, grey (L) or colour (RGB),")
+    return values
+
+
+def common_shape(folder: ImageFolder, shape: Shape | None) -> Shape:
+    """`shape`, or that of most images where all must agree, from their headers; refused is what would take too much memory."""
+    shapes = of_every(folder, image_shape)
+    (most, _), *others = Counter(shapes).most_common()
+    if shape is None and others:
+        text = ",".join(map(str, most))
+        wrong = [f"{path.relative_to(folder.root)} has {found}" for path, found in zip(folder.files, shapes, strict=True) if found != most]
+        remedy = f"--resize {text} (on the pages: Resize to) reads all at one size; or take these out."
+        refuse(folder.root, wrong, f"images of one size, {most} (C, H, W) as most,", remedy)
+    shape = shape or most
+    check_unpacked(folder.root, sum(path.stat().st_size for path in folder.files), len(shapes) * int(np.prod(shape)))
+    largest, where = max(zip((int(np.prod(found)) for found in shapes), folder.files, strict=True))
+    check_unpacked(where, where.stat().st_size, largest)
+    return shape
+
+
+def read_images(folder: ImageFolder, shape: Shape) -> np.ndarray:
+    """Images uint8 (N, *shape), each resized by itself where it has another."""
+    images = np.empty((len(folder.files), *shape), dtype=np.uint8)
+    position = {path: number for number, path in enumerate(folder.files)}
+
+    def read(path: Path) -> None:
+        images[position[path]] = resize(image_pixels(path)[None], shape)[0]
+
+    of_every(folder, read)
     return images
 
 
-def folder_facts(root: Path) -> DatasetFacts:
-    """Counts from the folder's listing, the shape from its first image's header."""
-    files = image_files(root)
-    counts = [len(paths) - held_out_count(len(paths)) for paths in files.values()]
-    first = next(iter(files.values()))[0]
-    return DatasetFacts(name=root.resolve().stem, num_records=sum(counts), shape=image_shape(first), classes=tuple(files))
+def folder_facts(folder: ImageFolder, name: str, shape: Shape | None, seed: int = 0) -> DatasetFacts:
+    """Counts and classes from the listing, the shape from the images' headers."""
+    train, _ = folder.split(seed)
+    return DatasetFacts(name=name, num_records=len(train), shape=common_shape(folder, shape), classes=folder.classes)
 
 
-def load_folder(root: Path, seed: int) -> Dataset:
-    """All images, split by `stratified_split`."""
-    files = image_files(root)
-    labels = np.repeat(np.arange(len(files), dtype=np.int64), [len(paths) for paths in files.values()])
-    records = Records(read_images([path for paths in files.values() for path in paths]), labels)
-    train, held_out = stratified_split(labels, seed)
-    return Dataset(folder_facts(root), records.take(train), records.take(held_out))
+def load_folder(folder: ImageFolder, name: str, shape: Shape | None, seed: int) -> Dataset:
+    """All images, split by their names."""
+    known = folder_facts(folder, name, shape, seed)
+    records = Records(read_images(folder, check_shape(known.shape)), folder.labels)
+    train, held_out = folder.split(seed)
+    return Dataset(known, records.take(train), records.take(held_out))
 
 
-def facts(path: Path) -> DatasetFacts:
-    """The facts about a folder or an `.npz` file, without its pixels; its name is the path's stem."""
-    return arrays.facts(path) if checked(path).is_file() else folder_facts(path)
+def facts(path: Path, name: str, shape: tuple[int, ...] | None = None, classes: Sequence[str] = ()) -> DatasetFacts:
+    """The facts about a folder or an `.npz` file under the name given to it, without its pixels."""
+    target = None if shape is None else check_shape(shape)
+    if checked(path).is_dir():
+        return folder_facts(listed(path, classes), name, target)
+    known = arrays.describe(path, name, classes)[0]
+    return known if target is None else known.model_copy(update={"shape": target})
 
 
-def load(path: Path, seed: int = 0) -> Dataset:
-    """A folder or an `.npz` file; a sixth of each class is held out by `seed`, unless the file brings held-out records of its own."""
-    return arrays.load(path, seed) if checked(path).is_file() else load_folder(path, seed)
+def load(path: Path, name: str, seed: int = 0, shape: tuple[int, ...] | None = None, classes: Sequence[str] = ()) -> Dataset:
+    """A folder or an `.npz` file at `shape`; a sixth is held out by `seed`, unless the file brings held-out records of its own."""
+    if checked(path).is_dir():
+        return load_folder(listed(path, classes), name, None if shape is None else check_shape(shape), seed)
+    return at_shape(arrays.load(path, name, seed, classes), shape)
 
 
 def checked(path: Path) -> Path:

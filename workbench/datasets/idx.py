@@ -1,6 +1,7 @@
 """The IDX family (`mnist`, `fashion-mnist`): read from a folder, or downloaded once from public mirrors."""
 
 import gzip
+import math
 import struct
 import zlib
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts, Records
 from workbench.datasets.download import fetch
+from workbench.datasets.unpacking import check_unpacked
 from workbench.errors import WorkbenchError
 from workbench.home import data_home
 
@@ -82,16 +84,30 @@ def read_idx(path: Path, magic: int) -> np.ndarray:
     try:
         with open_idx(path) as file:
             sizes = read_header(file, magic, path)
-            values = np.frombuffer(file.read(), dtype=np.uint8)
+            count = check_count(sizes, path)
+            most = count + 1 if path.suffix == ".gz" else -1  # one value too many shows that the file is overlong
+            values = np.frombuffer(file.read(most), dtype=np.uint8)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise WorkbenchError(
             f"Expected a whole gzip file in {path}, got a damaged one ({error}); delete it or put the original in its place."
         ) from error
-    if min(sizes) < 0 or values.size != np.prod(sizes):
+    if values.size != count:
+        came = f"{values.size} or more" if values.size > count else str(values.size)
         raise WorkbenchError(
-            f"Expected {np.prod(sizes)} values in {path} as its header says, got {values.size}; delete it or put the original in its place."
+            f"Expected {count} values in {path} as its header says, got {came}; delete it or put the original in its place."
         )
     return values.reshape(sizes).copy()
+
+
+def check_count(sizes: tuple[int, ...], path: Path) -> int:
+    """How many values the header announces, refused before they are read where it cannot be so or would be too much."""
+    count = math.prod(sizes)
+    if min(sizes) < 0:
+        raise WorkbenchError(
+            f"Expected no negative sizes in the header of {path}, got {sizes}; delete it or put the original in its place."
+        )
+    check_unpacked(path, path.stat().st_size, count)
+    return count
 
 
 def read_sizes(path: Path, magic: int) -> tuple[int, ...]:

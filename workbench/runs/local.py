@@ -63,7 +63,7 @@ def register(
     performance.torch_device()
     experiment.check_trainable(plan)
     check_public(plan)
-    loaded = loaded or experiment.load(dataset)
+    loaded = loaded or experiment.load(dataset, plan.facts)
     if loaded.facts != plan.facts:
         raise WorkbenchError(f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {dataset}. Plan again.")
     if message := budget_warning(plan, loaded):

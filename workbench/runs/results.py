@@ -55,7 +55,7 @@ def sample_run(run_id: str, num_samples: int | None = None, progress: ProgressFu
         if kept is None or len(kept) < wanted:
             for drawn in _draw(run, 0 if kept is None else len(kept), wanted, progress):
                 kept = _joined(kept, drawn)
-                write_records(kept, folder.samples / "samples.npz", sample_notes(RunStore().get(run_id)))
+                write_records(kept, folder.samples / "samples.npz", sample_notes(RunStore().get(run_id)), class_names(run))
     assert kept is not None
     return kept.take(slice(0, wanted))
 
@@ -81,7 +81,9 @@ def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | N
             method, state = load_model(run)
             for drawn in _chunks(run_id, method, state, 0 if kept is None else len(kept), num_samples, "public", progress):
                 kept = _joined(kept, drawn)
-                write_records(kept, path, {"run": run_id, "source": "public records only", "epsilon": 0.0, "releasable": True})
+                write_records(
+                    kept, path, {"run": run_id, "source": "public records only", "epsilon": 0.0, "releasable": True}, class_names(run)
+                )
     assert kept is not None
     return kept.take(slice(0, num_samples))
 
@@ -171,7 +173,7 @@ def dataset_of(run: Run) -> "Dataset":
     """The records that a run was trained on; refused where its folder or file holds others by now."""
     from workbench import experiment
 
-    return same_records(run, experiment.load(run.dataset))
+    return same_records(run, experiment.load(run.dataset, experiment.Plan.model_validate(run.plan).facts))
 
 
 def same_records(run: Run, dataset: "Dataset") -> "Dataset":
@@ -209,6 +211,11 @@ def load_model(run: Run) -> tuple[Method, "State"]:
         if path.exists():
             state.load_part(load_saved(path))
     return plan.build(), state
+
+
+def class_names(run: Run) -> tuple[str, ...]:
+    """The names of the classes that a run's samples have."""
+    return tuple(run.plan["facts"]["classes"])
 
 
 def sample_notes(run: Run) -> dict[str, Any]:

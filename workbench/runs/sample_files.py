@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from workbench.files import open_private
 from workbench.serialization import dumps
 
 
-def write_records(records: Records, path: Path, notes: dict[str, Any]) -> None:
-    """Write `images` uint8 (N, H, W, C) or `rows` int64 (N, columns), `labels`, attributes, and `notes` as JSON text.
+def write_records(records: Records, path: Path, notes: dict[str, Any], classes: Sequence[str] = ()) -> None:
+    """Write `images` uint8 (N, H, W, C) or `rows` int64 (N, columns), `labels`, attributes, the names of `classes`, `notes` as JSON.
 
     A reader sees the old file or the new one. Nothing in it needs unpickling.
     """
@@ -21,6 +22,8 @@ def write_records(records: Records, path: Path, notes: dict[str, Any]) -> None:
     arrays = {"images": records.records.transpose(0, 2, 3, 1)} if is_image else {"rows": records.records}
     if records.labels is not None:
         arrays["labels"] = records.labels
+    if classes:
+        arrays["classes"] = np.array(classes)
     arrays |= {f"attribute_{name}": values for name, values in records.attributes.items()}
     temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
     with open_private(temporary, "wb") as file:
