@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from workbench import experiment
 from workbench.datasets import Dataset
 from workbench.runs import local, worker
-from workbench.runs.rehearsal import Expectation, StagePace
+from workbench.runs.pace import Line, Pace
 from workbench.runs.results import evaluate_run, sample_run
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
@@ -68,9 +68,17 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expected time and memory as if they had been measured; tests/ui holds the measurement itself."""
-    found = Expectation(stages=(StagePace(stage="training", steps=100, seconds_per_step=2.0),), peak_bytes=2**30)
-    monkeypatch.setattr("workbench.ui.expected._rehearse", lambda *_: found)
+    """A pace as if it had been measured; tests/runs holds the measurement itself."""
+    flat = Line(fixed=2.0, per_row=0.0)
+    monkeypatch.setattr(
+        "workbench.ui.expected.known_pace",
+        lambda plan, _: Pace(
+            stages={stage.name: flat for stage in plan.build().stages(plan.facts)},
+            memory=Line(fixed=2.0**30, per_row=0.0),
+            starting=1.0,
+            device="cpu",
+        ),
+    )
 
 
 @pytest.fixture

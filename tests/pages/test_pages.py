@@ -12,7 +12,7 @@ from support.rehearsals import GuidedByPrivateClassifier, MarginalsOfTable, Teac
 
 from workbench.datasets import DATASETS, DatasetEntry, load
 from workbench.evaluation import OUTSIDE_GUARANTEE
-from workbench.experiment import make_plan
+from workbench.experiment import Plan, make_plan
 from workbench.methods import METHODS
 from workbench.methods.base import Method
 from workbench.privacy.ledger import Ledger
@@ -80,10 +80,28 @@ def test_budget_shows_three_numbers_configuration_time_and_memory(open_page: Ope
     assert len(cards) == 3
     assert 1.99 < float(cards[1]) <= 2.0
     values = {metric.label: metric.value for metric in app.metric}
-    assert values["Expected time"] == "3 min 20 s"
-    assert values["Expected memory"] == "1.0 GiB"
+    assert values["Expected time"] == "about 26 min 43 s"
+    assert values["Expected memory"] == "about 1.0 GiB"
     assert float(values["Noise multiplier"]) > 0
     assert "proved upper bound" in text_of(app)
+
+
+def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.ui.expected.known_pace", lambda *_: None)
+    begun: list[float] = []
+
+    class AtWork:
+        ended, failure = False, ""
+
+        def __init__(self, plan: Plan, _performance: PerformanceSettings) -> None:
+            begun.append(plan.bound.epsilon)
+
+    monkeypatch.setattr("workbench.ui.expected.Rehearsal", AtWork)
+    app = open_page("budget", budget_method="dp-merf", budget_epsilon="2.0")
+    assert "is being measured" in text_of(app)
+    app.number_input(key="budget_epsilon").set_value(3.0).run()
+    assert "more than" not in text_of(app)
+    assert len(begun) == 1
 
 
 def test_budget_says_where_no_paper_has_a_row_and_where_epsilon_zero_is_not_defined(open_page: OpenPage) -> None:

@@ -1,60 +1,74 @@
-"""Expected time and memory: read from what a rehearsal prints, and from a rehearsal itself."""
-
-import time
+"""Expected time and memory: sizes times a pace, one measurement for all epsilons, and the measurement itself."""
 
 import pytest
 
 from workbench import datasets, experiment
+from workbench.methods import METHODS
 from workbench.privacy.ledger import Ledger
-from workbench.runs.rehearsal import Rehearsal, read_lines, rehearse
+from workbench.runs.pace import Line, Pace, expected, keep, known_pace, place_of
+from workbench.runs.rehearsal import Rehearsal, line
 from workbench.training.state import PerformanceSettings
 
-STAGES = {"stages": {"one": 10, "two": 100}}
+CPU = PerformanceSettings(device="cpu", num_threads=1)
+DIGITS = datasets.facts("digits")
 
 
-def test_a_stage_takes_its_steps_times_its_pace() -> None:
-    lines = [STAGES, {"stage": "one", "seconds_per_step": 2.0}, {"stage": "two", "seconds_per_step": 0.5}, {"peak_bytes": 7}]
-    found = read_lines(lines, now=0.0, resident=5)
-    assert found is not None
-    assert (found.seconds, found.peak_bytes, found.at_least) == (70.0, 7, False)
+def plan_of(epsilon: float = 10.0, **overrides: object) -> experiment.Plan:
+    """A DP-MERF plan whose steps take milliseconds."""
+    return experiment.make_plan("dp-merf", DIGITS, epsilon=epsilon, overrides={"num_features": 50, "batch_size": 8} | overrides)
 
 
-def test_a_step_that_did_not_end_is_a_lower_bound() -> None:
-    lines = [STAGES, {"stage": "one", "seconds_per_step": 2.0}, {"begins": "two", "at": 100.0}]
-    found = read_lines(lines, now=103.0, resident=5)
-    assert found is not None
-    assert (found.seconds, found.peak_bytes, found.at_least) == (320.0, 5, True)
+def test_a_stage_takes_its_steps_times_the_pace_of_its_rows() -> None:
+    stages = {"release": Line(fixed=1.0, per_row=0.001), "generator": Line(fixed=0.5, per_row=0.25)}
+    pace = Pace(stages=stages, memory=Line(fixed=1e6, per_row=10.0), starting=3.0, device="cpu")
+    found = expected(plan_of(steps=10), pace)
+    assert [(stage.stage, stage.seconds) for stage in found.stages] == [("release", 1 + 1.5), ("generator", 10 * (0.5 + 0.25 * 8))]
+    assert found.seconds == pytest.approx(3.0 + 2.5 + 25.0)
+    assert found.peak_bytes == 1e6 + 128 * 10 + 1500 * 64 * 5
 
 
-def test_a_process_that_said_nothing_gives_nothing() -> None:
-    assert read_lines([], now=0.0, resident=5) is None
+def test_one_measurement_serves_every_epsilon_and_every_size() -> None:
+    keep(Pace(stages={}, memory=Line(fixed=0, per_row=0), starting=0, device="cpu"), place_of(plan_of(10.0), CPU))
+    assert known_pace(plan_of(0.7, steps=9, batch_size=77), CPU) is not None
+    assert known_pace(plan_of(num_features=60), CPU) is None
+    assert known_pace(plan_of(), PerformanceSettings(device="cpu", num_threads=2)) is None
 
 
-@pytest.fixture
-def plan() -> experiment.Plan:
-    """A plan whose steps take milliseconds."""
-    return experiment.make_plan("dp-merf", datasets.facts("digits"), epsilon=10, overrides={"num_features": 50, "batch_size": 8})
+def test_a_promise_with_another_epsilon_needs_no_other_measurement() -> None:
+    def place(epsilon: float) -> object:
+        return place_of(experiment.make_plan("dp-promise", DIGITS, epsilon=epsilon, target="claim"), CPU)
+
+    assert place(10.0) == place(3.0)
 
 
-def test_a_rehearsal_covers_every_stage_and_spends_nothing(plan: experiment.Plan) -> None:
-    lines = list(rehearse(plan, PerformanceSettings(device="cpu")))
-    assert lines[0]["stages"] == {"release": 1, "generator": plan.config["steps"]}
-    assert {line["stage"] for line in lines if "stage" in line} == {"release", "generator"}
-    assert all(line["peak_bytes"] > 0 for line in lines if "peak_bytes" in line)
+@pytest.mark.parametrize("kind", METHODS.values(), ids=list(METHODS))
+def test_sizes_are_fields_of_the_configuration(kind: type) -> None:
+    fields = {*kind.Config.model_fields, "num_records"}
+    assert {name for names in kind.workload.rows.values() for name in names} <= fields
+    assert set(kind.workload.shapes or ()) <= fields
+    assert kind.workload.rows
+
+
+def test_a_line_is_never_below_nothing() -> None:
+    assert line((10, 1.0), (30, 2.0)) == Line(fixed=0.5, per_row=0.05)
+    assert line((10, 2.0), (30, 1.5)) == Line(fixed=0.0, per_row=0.05)
+    assert line((10, 0.1), (30, 3.0)) == Line(fixed=0.0, per_row=0.1)
+    assert line((1, 0.1), (1, 0.3)) == Line(fixed=0.3, per_row=0.0)
+
+
+def test_a_rehearsal_process_measures_every_stage_and_spends_nothing() -> None:
+    rehearsal = Rehearsal(plan_of(), CPU)
+    rehearsal.wait(300)
+    assert rehearsal.failure == ""
+    pace = known_pace(plan_of(0.5), CPU)
+    assert pace is not None
+    assert set(pace.stages) == {"release", "generator"}
+    assert expected(plan_of(), pace).seconds > 0
+    assert expected(plan_of(), pace).peak_bytes > 2**20
     assert Ledger().entries() == []
 
 
-def test_a_rehearsal_process_reports(plan: experiment.Plan) -> None:
-    rehearsal = Rehearsal(plan, PerformanceSettings(device="cpu", num_threads=1))
-    while not rehearsal.poll():
-        time.sleep(0.1)
-    found = rehearsal.result()
-    assert found is not None
-    assert not found.at_least
-    assert found.peak_bytes > 2**20
-
-
-def test_a_stopped_rehearsal_leaves_no_process(plan: experiment.Plan) -> None:
-    rehearsal = Rehearsal(plan, PerformanceSettings(device="cpu"))
-    rehearsal.stop()
-    assert rehearsal.poll()
+def test_a_rehearsal_that_fails_says_why() -> None:
+    rehearsal = Rehearsal(plan_of(), CPU.model_copy(update={"device": "abacus"}))
+    rehearsal.wait(300)
+    assert "abacus" in rehearsal.failure

@@ -1,8 +1,8 @@
 """The method contract: a frozen Config and a class that names its releases, fits, and samples."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -53,6 +53,19 @@ class Preset:
 
 
 @dataclass(frozen=True)
+class Workload:
+    """What the time of a step depends on, by names of the configuration's fields (`num_records` is the dataset's).
+
+    `rows`: for a stage, the fields whose product is how many rows a step passes through its network; its time grows with
+    them. `shapes`: the fields that change the time of one row; None for all that calibration does not find. A stage
+    without `rows` is timed as it is configured.
+    """
+
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shapes: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
 class SampleRequest:
     """How many records to generate, with which labels.
 
@@ -83,6 +96,7 @@ class Method(ABC):
     Config: ClassVar[type[MethodConfig]]
     presets: ClassVar[dict[str, Preset]] = {"default": Preset("Settings that suit the dataset's size and shape.")}
     released: ClassVar[tuple[str, ...]]  # names of the state's modules and tensors that samples are made from
+    workload: ClassVar[Workload] = Workload()
     kept_private: ClassVar[tuple[str, ...]] = ()  # the same, for what sampling needs but may never leave the room
 
     def __init__(self, config: MethodConfig) -> None:

@@ -10,7 +10,7 @@ from pydantic import Field
 from torch import Tensor
 
 from workbench.datasets.base import DatasetFacts, Records, to_uint8, to_unit_range
-from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, SampleRequest, Target
+from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, SampleRequest, Target, Workload
 from workbench.networks import ConditionalGenerator, initialized
 from workbench.privacy import calibration, claims
 from workbench.privacy.events import ReplaceOneGaussianDpEvent
@@ -47,6 +47,9 @@ class DPMERF(Method):
     source = "Harder, Adamczewski and Park 2021"
     Config = DPMERFConfig
     released: ClassVar[tuple[str, ...]] = ("generator",)
+    workload: ClassVar[Workload] = Workload(
+        {RELEASE: ("num_records",), GENERATOR: ("batch_size",)}, ("num_features", "latent_size", "hidden_size", "channels")
+    )
     config: DPMERFConfig
 
     @classmethod

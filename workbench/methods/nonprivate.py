@@ -9,7 +9,7 @@ from pydantic import Field
 from workbench.datasets.base import DatasetFacts, Records
 from workbench.diffusion import DiffusionConfig, SamplerConfig, build_diffusion
 from workbench.methods import ddpm
-from workbench.methods.base import Method, MethodConfig, SampleRequest, check_batch_size
+from workbench.methods.base import Method, MethodConfig, SampleRequest, Workload, check_batch_size
 from workbench.networks import UNetConfig
 from workbench.privacy.stages import Stage
 from workbench.privacy.values import PrivacyValue
@@ -40,6 +40,7 @@ class NonPrivate(Method):
     source = "Ho, Jain and Abbeel 2020"
     Config = NonPrivateConfig
     released: ClassVar[tuple[str, ...]] = ("ema",)
+    workload: ClassVar[Workload] = Workload({STAGE: ("batch_size",)}, ("network",))
     config: NonPrivateConfig
 
     @classmethod

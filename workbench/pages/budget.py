@@ -20,11 +20,11 @@ title("Budget", "What a target epsilon costs, what it buys and what it means, be
 
 choices = plan_choices(PREFIX)
 
-plan, expectation = None, None
+plan = None
 try:
     plan = choices.plan()
     plan_summary(plan)
-    expectation = st.empty()
+    show_expectation(plan, PerformanceSettings())
     if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
         go_to("train", choices.parameters("train_"))
 except WorkbenchError as error:
@@ -37,7 +37,6 @@ if plan is not None:
 st.header("Utility against epsilon", anchor=False)
 utility_section(choices.facts, choices.dataset, known_runs(), PREFIX)
 
-if plan is not None and expectation is not None:
+if plan is not None:
     st.header("What this epsilon means", anchor=False)
     meaning_section(plan, PREFIX)
-    show_expectation(expectation, plan, PerformanceSettings())

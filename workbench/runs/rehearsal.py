@@ -1,160 +1,155 @@
-"""Expected time and memory of a plan: a few steps of every stage on random records, in a process of its own with a time limit.
+"""Measures a pace: a few small steps of every stage on random records, in a process of its own.
 
 No record of any dataset is touched, so a rehearsal costs no privacy. `python -m workbench.runs.rehearsal` reads a plan and
-performance settings as JSON from its input and prints a line of JSON a stage.
+performance settings as JSON from its input and keeps what it finds in the home; pages look there and never wait.
 """
 
+import fcntl
 import json
-import signal
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import psutil
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
+from workbench.runs.pace import Line, Pace, keep, known_pace, place_of, rows_of
 from workbench.serialization import dumps
 
-LIMIT_SECONDS, STARTING_SECONDS = 20, 60  # for the steps, and at most for the process to get ready
-MEASURED_STEPS = 3
-PUBLIC_RECORDS = 2000  # enough for any batch of the pre-training that is timed
-
-
-class StagePace(BaseModel):
-    """How long a stage will take; `seconds_per_step` is a lower bound where `at_least`."""
-
-    model_config = ConfigDict(frozen=True)
-
-    stage: str
-    steps: int
-    seconds_per_step: float
-    at_least: bool = False
-
-    @property
-    def seconds(self) -> float:
-        """Expected seconds of the whole stage."""
-        return self.steps * self.seconds_per_step
-
-
-class Expectation(BaseModel):
-    """What a rehearsal found on this machine, as busy as it was then."""
-
-    model_config = ConfigDict(frozen=True)
-
-    stages: tuple[StagePace, ...]
-    peak_bytes: int
-
-    @property
-    def seconds(self) -> float:
-        """Expected seconds of all stages."""
-        return sum(stage.seconds for stage in self.stages)
-
-    @property
-    def at_least(self) -> bool:
-        """Whether a stage was cut off, so that the true time is longer."""
-        return any(stage.at_least for stage in self.stages)
+MEASURED_STEPS, STAGE_SECONDS = 4, 4.0  # steps after the first, and seconds after which fewer do
+ROWS = {"cpu": (12, 48), "cuda": (64, 512)}  # sizes of a step, from which a line is drawn
+SECONDS_OF_NOTHING = 1e-6
 
 
 class Rehearsal:
-    """A rehearsal at work: `poll` until it is done, then take its `result`; `stop` it if it is no longer wanted."""
+    """A rehearsal at work, begun at once; `ended` says whether it is over, `failure` why it found nothing."""
 
-    def __init__(self, plan: BaseModel, performance: BaseModel, limit_seconds: int = LIMIT_SECONDS) -> None:
-        self._began, self._limit = time.monotonic(), limit_seconds + STARTING_SECONDS
-        self._resident = 0
+    def __init__(self, plan: BaseModel, performance: BaseModel) -> None:
         command = [sys.executable, "-m", "workbench.runs.rehearsal"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        self._process = subprocess.Popen(command, **pipes, start_new_session=True)
         assert self._process.stdin is not None
-        self._process.stdin.write(dumps({"plan": plan, "performance": performance, "limit_seconds": limit_seconds}))
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(dumps({"plan": plan, "performance": performance}))
+            self._process.stdin.close()
         self._process.stdin = None
 
     @property
-    def share(self) -> float:
-        """How much of the time limit has passed, 0 to 1."""
-        return min(1.0, (time.monotonic() - self._began) / self._limit)
-
-    def poll(self) -> bool:
-        """Whether it has ended, by itself or by the time limit."""
-        if self._process.poll() is None:
-            self._look_at_memory()
-            if self.share >= 1.0:
-                self._process.kill()
-                self._process.wait()
+    def ended(self) -> bool:
+        """Whether the process is over."""
         return self._process.poll() is not None
 
-    def stop(self) -> None:
-        """End the process."""
-        self._process.kill()
-        self._process.communicate()
+    @property
+    def failure(self) -> str:
+        """The last line that a failed process wrote; empty while it works and where it found a pace."""
+        if not self._process.poll():
+            return ""
+        _, said = self._process.communicate()
+        return (said.strip().splitlines() or [f"The process ended with {self._process.returncode}."])[-1]
 
-    def result(self) -> Expectation | None:
-        """What was found; None where the process failed before it could say anything."""
-        output, _ = self._process.communicate()
-        return read_lines([json.loads(line) for line in output.splitlines() if line.endswith("}")], time.monotonic(), self._resident)
-
-    def _look_at_memory(self) -> None:
-        with suppress(psutil.Error):
-            self._resident = max(self._resident, psutil.Process(self._process.pid).memory_info().rss)
-
-
-def read_lines(lines: Sequence[dict[str, Any]], now: float, resident: int) -> Expectation | None:
-    """The expectation from what the process printed until `now`; a stage without a finished step is a lower bound."""
-    plan = next((line["stages"] for line in lines if "stages" in line), None)
-    if plan is None:
-        return None
-    paces = {line["stage"]: line["seconds_per_step"] for line in lines if "stage" in line}
-    begun = {line["begins"]: line["at"] for line in lines if "begins" in line}
-    stages = [
-        StagePace(stage=name, steps=steps, seconds_per_step=paces.get(name, now - begun.get(name, now)), at_least=name not in paces)
-        for name, steps in plan.items()
-    ]
-    return Expectation(stages=tuple(stages), peak_bytes=max([resident, *[line["peak_bytes"] for line in lines if "peak_bytes" in line]]))
+    def wait(self, seconds: float) -> None:
+        """Return once it is over, at the latest after so many seconds."""
+        self._process.wait(seconds)
 
 
 def main() -> None:
-    """Rehearse the plan given on standard input."""
+    """Measure what the plan given on standard input needs, unless it is known; one process at a time, behind other work."""
     from workbench import experiment
     from workbench.training.state import PerformanceSettings
 
     request = json.load(sys.stdin)
     plan = experiment.Plan.model_validate(request["plan"])
     performance = PerformanceSettings.model_validate(request["performance"])
-    signal.alarm(request["limit_seconds"])  # ends the process: what it printed until then is the result
-    for line in rehearse(plan, performance):
-        print(dumps(line), flush=True)
+    path = place_of(plan, performance)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (path.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if known_pace(plan, performance) is None:
+            keep(measure(plan, performance), path)
 
 
-def rehearse(plan: Any, performance: Any) -> Iterator[dict[str, Any]]:
-    """Lines of what is found: all stages, when each begins, the mean time of its steps so far, and peak memory.
+def measure(plan: Any, performance: Any) -> Pace:
+    """The pace of `plan`'s stages at two sizes, drawn out as lines."""
+    from workbench.training.cost import peak_memory
 
-    Each stage is begun as if those before it were complete. Its first step, which also sets things up, counts only while
-    it is the only one.
+    device = performance.torch_device()
+    if performance.num_threads:
+        import torch
+
+        torch.set_num_threads(performance.num_threads)
+    starting = time.time() - psutil.Process().create_time()
+    small, large = (_at_size(plan, rows) for rows in ROWS[device.type])
+    times, peaks = [], []
+    for sized in (small, large):
+        times.append(stage_seconds(sized, performance))
+        peaks.append(peak_memory(device))
+    rows = [{name: rows_of(sized.build(), sized, name) for name in times[0]} for sized in (small, large)]
+    lines = {name: line((rows[0][name], times[0][name]), (rows[1][name], times[1][name])) for name in times[0]}
+    few, many = (max(counts.values()) for counts in rows)
+    each = (peaks[1] - peaks[0]) / (many - few) if many > few else 0.0
+    return Pace(stages=lines, memory=Line(fixed=peaks[1] - each * many, per_row=each), starting=starting, device=device.type)
+
+
+def line(one: tuple[float, float], two: tuple[float, float]) -> Line:
+    """The line through two points (rows, seconds), in which no rows take no time or more; a level one through equal rows.
+
+    Where more rows took no longer, the time is taken to be in proportion to them: rather too long than too short.
+    """
+    (few, low), (many, high) = one, two
+    if many <= few:
+        return Line(fixed=max(low, high), per_row=0.0)
+    per_row = (high - low) / (many - few) if 0 < (high - low) / (many - few) < high / many else high / many
+    return Line(fixed=high - per_row * many, per_row=per_row)
+
+
+def _at_size(plan: Any, rows: int) -> Any:
+    """The plan with about `rows` rows in every step, on as many records as a batch has: then every batch has that size."""
+    method = plan.build()
+    named = [names for names in method.workload.rows.values() if names]
+    if not named:
+        return plan
+    others = max(_product(method, names[1:]) for names in named)
+    count = max(2 if rows == max(ROWS["cpu"]) else 1, round(rows / others))
+    sizes = {names[0]: count for names in named if names[0] != "num_records"}
+    facts = plan.facts.model_copy(update={"num_records": count})
+    return plan.model_copy(update={"config": plan.config | sizes, "facts": facts, "num_records": count})
+
+
+def _product(method: Any, names: tuple[str, ...]) -> float:
+    return float(np.prod([getattr(method.config, name) for name in names]))
+
+
+def stage_seconds(plan: Any, performance: Any) -> dict[str, float]:
+    """Seconds of a step by stage, each begun as if those before it were complete: the fastest, as other work only slows them.
+
+    The first step, which also sets things up, counts only while it is the only one.
     """
     from workbench import experiment
-    from workbench.training.cost import peak_memory
 
     facts, method = plan.facts, plan.build()
     stages = method.stages(facts)
-    yield {"stages": {stage.name: stage.steps for stage in stages}}
     state = experiment.new_state(plan, performance, seed=0)
     data = random_records(facts, facts.num_records)
-    public = random_records(facts, PUBLIC_RECORDS) if method.public_dataset else None
+    largest = max([facts.num_records, *(value for value in plan.config.values() if type(value) is int and value <= 4096)])
+    public = random_records(facts, largest) if method.public_dataset else None
+    found = {}
     for position, stage in enumerate(stages):
         state.steps = {earlier.name: earlier.steps for earlier in stages[:position]}
-        yield {"begins": stage.name, "at": time.monotonic()}
-        began, times = time.monotonic(), []
-        for step in islice(method.fit(data, public, state), MEASURED_STEPS):
+        began, times = time.perf_counter(), []
+        for step in islice(method.fit(data, public, state), MEASURED_STEPS + 1):
             if step.stage != stage.name:
                 break
-            times.append(time.monotonic() - began)
-            yield {"stage": stage.name, "seconds_per_step": float(np.mean(times[1:] or times))}
-            began = time.monotonic()
-        yield {"peak_bytes": peak_memory(state.device)}
+            times.append(time.perf_counter() - began)
+            if len(times) > 1 and sum(times) > STAGE_SECONDS:
+                break
+            began = time.perf_counter()
+        found[stage.name] = min(times[1:] or times or [SECONDS_OF_NOTHING])
+    return found
 
 
 def random_records(facts: Any, count: int) -> Any:
@@ -171,4 +166,5 @@ def random_records(facts: Any, count: int) -> Any:
 
 
 if __name__ == "__main__":
+    os.nice(5)
     main()

@@ -1,63 +1,56 @@
-"""Expected time and memory on a page: measured once a plan and device, after everything else has been drawn."""
-
-import time
+"""Expected time and memory on a page: from what is known of this machine, or measured meanwhile by a process of its own."""
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from workbench.experiment import Plan
-from workbench.runs.rehearsal import Expectation, Rehearsal, StagePace
-from workbench.serialization import dumps
+from workbench.runs.pace import UNCERTAINTY, Expectation, expected, known_pace, place_of
+from workbench.runs.rehearsal import Rehearsal
 from workbench.training.state import PerformanceSettings
 from workbench.ui.formats import duration, memory
 
-POLL_SECONDS = 0.2
+POLL_SECONDS = 2.0
+MEASURING = "Expected time and memory: this machine's pace with this network is being measured, once, on random records …"
 
 
-def show_expectation(place: DeltaGenerator, plan: Plan, performance: PerformanceSettings) -> None:
-    """Fill `place` with the expected time and memory of `plan`, rehearsing it on random records where that is not known yet.
+def show_expectation(plan: Plan, performance: PerformanceSettings) -> None:
+    """Expected time and memory of `plan`; while its pace is being measured, a line that says so and gives way to them."""
+    pace = known_pace(plan, performance)
+    if pace is None:
+        _measure(plan, performance)
+    else:
+        _show(expected(plan, pace))
 
-    Call it last: it draws a progress bar until the rehearsal ends, and gives way at once when the user does something else.
-    """
-    known, key = _measured(), dumps({"config": plan.config, "method": plan.method, "facts": plan.facts, "performance": performance})
-    if key not in known:
-        known[key] = _rehearse(place, plan, performance)
-    found = known[key]
-    with place.container():
-        if found is None:
-            st.caption("Time and memory could not be measured: the rehearsal ended before its first step.")
+
+def _measure(plan: Plan, performance: PerformanceSettings) -> None:
+    """Begin a measurement unless one is at work, and look now and then whether it has ended."""
+    key = str(place_of(plan, performance))
+    if key not in _at_work():
+        _at_work()[key] = Rehearsal(plan, performance)
+    rehearsal = _at_work()[key]
+
+    @st.fragment(run_every=None if rehearsal.ended else POLL_SECONDS)
+    def waiting() -> None:
+        if known_pace(plan, performance) is not None:
+            st.rerun()
+        elif rehearsal.ended:
+            st.caption(f"Expected time and memory could not be measured: {rehearsal.failure}")
         else:
-            _show(found)
+            st.caption(MEASURING)
 
-
-def _rehearse(place: DeltaGenerator, plan: Plan, performance: PerformanceSettings) -> Expectation | None:
-    rehearsal = Rehearsal(plan, performance)
-    try:
-        while not rehearsal.poll():
-            place.progress(rehearsal.share, text="Measuring time and memory on random records; no record of the dataset is touched …")
-            time.sleep(POLL_SECONDS)
-    except BaseException:
-        rehearsal.stop()
-        raise
-    return rehearsal.result()
+    waiting()
 
 
 def _show(found: Expectation) -> None:
-    more = "more than " if found.at_least else ""
     whole, peak, stages = st.columns([1, 1, 2])
-    whole.metric("Expected time", f"{more}{duration(found.seconds)}", help="On this machine, as busy as it was when this was measured.")
-    peak.metric("Expected memory", memory(found.peak_bytes), help="Peak of the process: on the GPU where there is one, else resident.")
-    lines = [f"{pace.stage}: {pace.steps:,} steps, {_stage_time(pace)}" for pace in found.stages]
-    stages.caption("  \n".join(lines))
-
-
-def _stage_time(pace: StagePace) -> str:
-    if not pace.at_least:
-        return duration(pace.seconds)
-    return f"over {duration(pace.seconds)}" if pace.seconds else "not reached in the time allowed"
+    about = f"On this machine, as busy as it was when its pace was measured. A run may take up to {UNCERTAINTY:.0%} more or less."
+    whole.metric("Expected time", f"about {duration(found.seconds)}", help=about)
+    peak.metric(
+        "Expected memory", f"about {memory(found.peak_bytes)}", help="Peak of the process: on the GPU where there is one, else resident."
+    )
+    stages.caption("  \n".join(f"{stage.stage}: {stage.steps:,} steps, {duration(stage.seconds)}" for stage in found.stages))
 
 
 @st.cache_resource
-def _measured() -> dict[str, Expectation | None]:
-    """What has been measured since the dashboard started, by plan and performance settings."""
+def _at_work() -> dict[str, Rehearsal]:
+    """The measurements begun since the dashboard started, by the file that they write."""
     return {}

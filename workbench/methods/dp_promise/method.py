@@ -12,7 +12,7 @@ from workbench.datasets.base import DatasetFacts, Records
 from workbench.diffusion import build_diffusion
 from workbench.errors import WorkbenchError
 from workbench.methods import ddpm
-from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, SampleRequest, Target
+from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, SampleRequest, Target, Workload
 from workbench.methods.dp_promise import phase_one, published
 from workbench.methods.dp_promise.config import LARGE, DPPromiseConfig
 from workbench.methods.dp_promise.phase_one import PHASE_ONE
@@ -59,6 +59,14 @@ class DPPromise(Method):
         ),
     }
     released: ClassVar[tuple[str, ...]] = ("ema", "public_ema")
+    workload: ClassVar[Workload] = Workload(
+        {
+            PRETRAINING: ("pretraining_batch_size",),
+            PHASE_ONE: ("phase_one_batch_size", "phase_one_draws"),
+            PHASE_TWO: ("phase_two_batch_size", "noise_multiplicity"),
+        },
+        ("network", "phase_one_draws", "noise_multiplicity", "targets"),
+    )
     config: DPPromiseConfig
 
     @classmethod

@@ -1,0 +1,129 @@
+"""Expected time and memory of a plan: its sizes times what this machine takes for a row of its network.
+
+The pace is measured once a machine, network and performance settings (`workbench.runs.rehearsal`) and kept in the home.
+What calibration finds changes no size, so another target epsilon needs no other measurement.
+"""
+
+import hashlib
+import json
+import math
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from workbench.files import write_text_atomically
+from workbench.home import home
+from workbench.serialization import dumps
+
+if TYPE_CHECKING:
+    from workbench.experiment import Plan
+    from workbench.methods.base import Method
+    from workbench.training.state import PerformanceSettings
+
+FORMAT = 1  # raised when what is measured changes
+UNCERTAINTY = 0.5  # share by which a run may take longer or shorter; tests/slow/test_pace.py holds runs against it
+ROWS_AT_ONCE = {"cpu": 128, "cuda": 1024}  # of a large batch, as microbatches take them
+
+
+class Line(BaseModel):
+    """A quantity that grows with the number of rows: `fixed + per_row * rows`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    fixed: float
+    per_row: float
+
+    def at(self, rows: float) -> float:
+        """The quantity at so many rows."""
+        return self.fixed + self.per_row * rows
+
+
+class Pace(BaseModel):
+    """What was measured: seconds a step by stage, bytes by rows at once, seconds until the first step."""
+
+    model_config = ConfigDict(frozen=True)
+
+    stages: dict[str, Line]
+    memory: Line
+    starting: float
+    device: str
+
+
+class StageTime(BaseModel):
+    """How long a stage is expected to take."""
+
+    model_config = ConfigDict(frozen=True)
+
+    stage: str
+    steps: int
+    seconds: float
+
+
+class Expectation(BaseModel):
+    """Expected time and memory of a run on this machine, as busy as it was when its pace was measured."""
+
+    model_config = ConfigDict(frozen=True)
+
+    stages: tuple[StageTime, ...]
+    starting: float
+    peak_bytes: int
+
+    @property
+    def seconds(self) -> float:
+        """Expected seconds from the start of the process to its last step."""
+        return self.starting + sum(stage.seconds for stage in self.stages)
+
+
+def expected(plan: "Plan", pace: Pace) -> Expectation:
+    """The time and memory of `plan` at a measured pace."""
+    method = plan.build()
+    rows = {stage.name: rows_of(method, plan, stage.name) for stage in method.stages(plan.facts)}
+    times = [
+        StageTime(stage=stage.name, steps=stage.steps, seconds=stage.steps * pace.stages[stage.name].at(rows[stage.name]))
+        for stage in method.stages(plan.facts)
+    ]
+    at_once = min(max(rows.values(), default=1.0), ROWS_AT_ONCE[pace.device])
+    records = plan.num_records * plan.facts.dimensions * 5  # bytes as they are, and as float32
+    return Expectation(stages=tuple(times), starting=pace.starting, peak_bytes=int(pace.memory.at(at_once)) + records)
+
+
+def rows_of(method: "Method", plan: "Plan", stage: str) -> float:
+    """Rows that a step of `stage` passes through its network; 1 where the method names no sizes for it."""
+    return math.prod(_size(method, plan, name) for name in method.workload.rows.get(stage, ()))
+
+
+def _size(method: "Method", plan: "Plan", name: str) -> float:
+    return plan.num_records if name == "num_records" else getattr(method.config, name)
+
+
+def known_pace(plan: "Plan", performance: "PerformanceSettings") -> Pace | None:
+    """The pace that has been measured for `plan`'s network on this machine, or None."""
+    path = place_of(plan, performance)
+    return Pace.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def keep(pace: Pace, path: Path) -> None:
+    """Keep a measured pace."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_text_atomically(path, dumps(pace))
+
+
+def place_of(plan: "Plan", performance: "PerformanceSettings") -> Path:
+    """The file of the pace that `plan` needs: one a machine, network and performance settings."""
+    machine = (platform.node(), platform.machine(), os.cpu_count(), version("torch"))
+    facts = plan.facts
+    what = [FORMAT, machine, plan.method, facts.kind, facts.shape, facts.categories, facts.num_classes, _shapes(plan), performance]
+    return home() / "cache" / "pace" / f"{hashlib.sha256(dumps(what).encode()).hexdigest()[:32]}.json"
+
+
+def _shapes(plan: "Plan") -> dict[str, Any]:
+    """The values of the configuration that change the time of a row, or of a step where a method names no sizes."""
+    method = plan.build()
+    given = json.loads(dumps(plan.config))
+    if method.workload.shapes is not None:
+        return {name: given[name] for name in method.workload.shapes}
+    return {name: value for name, value in given.items() if type(method.config).model_fields[name].default is not None}
