@@ -1,5 +1,6 @@
 """Three methods that live here only: they rehearse shapes of the contract that the workbench's own methods do not have yet."""
 
+import math
 from collections.abc import Iterator
 from typing import ClassVar, Self
 
@@ -64,9 +65,9 @@ class MarginalsOfTable(Method):
         return cls(calibrated_noise(cls, config, facts, epsilon, delta))
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
-        """One release, replace-one distance sqrt(2 columns)."""
+        """One release, replace-one distance sqrt(2 columns); a record that is made null leaves one cell a column, sqrt(columns)."""
         assert self.config.noise_multiplier
-        event = ReplaceOneGaussianDpEvent(self.config.noise_multiplier)
+        event = ReplaceOneGaussianDpEvent(self.config.noise_multiplier, zero_out_ratio=math.sqrt(0.5))
         return [Stage("release", event, "once", relations=("REPLACE_ONE", "REPLACE_SPECIAL"), sampling="all records, once")]
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:

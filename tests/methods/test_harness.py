@@ -1,0 +1,239 @@
+"""Tests of the harness: each change of the source that would break a guarantee is found, by name."""
+
+import inspect
+import textwrap
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import pytest
+from support.mechanism import Bench, bench_of, findings, violations
+from support.rehearsals import MarginalsOfTable, TeacherStudent
+
+from workbench import experiment, methods
+from workbench.methods import dp_merf
+from workbench.methods.dp_merf import DPMERF
+from workbench.methods.dp_promise import DPPromise, phase_one
+from workbench.training import poisson
+from workbench.training.per_record import clipping
+from workbench.training.private_step import PrivateOptimizer, PrivateStep
+from workbench.training.randomness import Randomness
+
+PHASE_ONE, PHASE_TWO = "phase one", "phase two"
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rehearsals join the registry."""
+    for kind in (MarginalsOfTable, TeacherStudent):
+        monkeypatch.setitem(methods.METHODS, kind.name, kind)
+
+
+def altered(monkeypatch: pytest.MonkeyPatch, function: Any, old: str, new: str) -> None:
+    """Give a function the code of its source with one text replaced, wherever it has been imported to."""
+    source = textwrap.dedent(inspect.getsource(function))
+    assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times in {function.__qualname__}"
+    names: dict[str, Any] = {}
+    exec(compile(source.replace(old, new), inspect.getfile(function), "exec"), function.__globals__, names)
+    changed = names[function.__name__]
+    assert isinstance(changed, FunctionType)
+    monkeypatch.setattr(function, "__code__", changed.__code__)
+
+
+def broken(bench: Bench, stage: str) -> set[tuple[str, str]]:
+    """Stage and quantity of what does not hold."""
+    return {(finding.stage, finding.quantity) for finding in violations(findings(bench, only=stage))}
+
+
+Change = tuple[Callable[..., Any], str, str]
+DOUBLED_RATE = "self.config.sample_rate(state.facts))"
+LONGER_FEATURES: Change = (
+    dp_merf.fourier_features,
+    "/ math.sqrt(frequencies.shape[1])",
+    "* math.sqrt(2.0 / frequencies.shape[1])",
+)
+POISSON = "np.flatnonzero(randomness.stream(purpose, step).bernoulli(sample_rate, num_records))"
+DRAWN = "randomness.stream(purpose, step).choice(num_records, batch_size)"
+CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wrong: method, stage, the change, what must be found
+    "the rate doubled where it is asked for": (
+        "dp-promise",
+        PHASE_TWO,
+        (DPPromise._train_phase_two, DOUBLED_RATE, "2 * " + DOUBLED_RATE),
+        (PHASE_TWO, "sampling rate"),
+    ),
+    "the rate doubled where it is drawn": (
+        "rehearsal-teacher",
+        "teacher",
+        (poisson.poisson_batch, "bernoulli(sample_rate,", "bernoulli(2 * sample_rate,"),
+        ("teacher", "sampling rate"),
+    ),
+    "batches of a fixed size for Poisson ones": (
+        "rehearsal-teacher",
+        "teacher",
+        (
+            poisson.poisson_batch,
+            f"return {POISSON}",
+            "return randomness.stream(purpose, step).choice(num_records, round(num_records * sample_rate))",
+        ),
+        ("teacher", "independence of records"),
+    ),
+    "one Poisson batch at every step": (
+        "rehearsal-teacher",
+        "teacher",
+        (poisson.poisson_batch, "stream(purpose, step)", "stream(purpose, 1)"),
+        ("all", "freshness"),
+    ),
+    "phase two's noise halved": (
+        "dp-promise",
+        PHASE_TWO,
+        (PrivateOptimizer.add_noise, "alpha=self.noise_multiplier", "alpha=0.5 * self.noise_multiplier"),
+        (PHASE_TWO, "noise multiplier"),
+    ),
+    "phase two's noise halved where it is set": (
+        "dp-promise",
+        PHASE_TWO,
+        (DPPromise._private_step, "noise_multiplier=self.config.noise_multiplier", "noise_multiplier=self.config.noise_multiplier / 2"),
+        (PHASE_TWO, "noise multiplier"),
+    ),
+    "the same noise at every step of phase two": (
+        "dp-promise",
+        PHASE_TWO,
+        (PrivateOptimizer.add_noise, "stream(self.purpose, self.noise_step)", "stream(self.purpose, 1)"),
+        ("all", "freshness"),
+    ),
+    "one number for the noise of a whole layer": (
+        "dp-promise",
+        PHASE_TWO,
+        (PrivateOptimizer.add_noise, "standard_normal(tuple(gradient.shape))", "standard_normal((1,))"),
+        (PHASE_TWO, "noise"),
+    ),
+    "gradients clipped to twice the norm": (
+        "dp-promise",
+        PHASE_TWO,
+        (clipping.clipping_factors, "(max_grad_norm / ", "(2 * max_grad_norm / "),
+        (PHASE_TWO, "noise multiplier"),
+    ),
+    "gradients not clipped": (
+        "dp-promise",
+        PHASE_TWO,
+        (clipping.clipping_factors, ".clamp(max=1.0)", ".clamp(min=1.0)"),
+        (PHASE_TWO, "clipping"),
+    ),
+    "the sum divided by the batch that was drawn": (
+        "dp-promise",
+        PHASE_TWO,
+        (PrivateStep.apply, 'self.division == "expected"', 'self.division != "expected"'),
+        (PHASE_TWO, "clipping"),
+    ),
+    "a step taken before it is spent": (
+        "rehearsal-teacher",
+        "teacher",
+        (
+            TeacherStudent.fit,
+            "state.spend(name, step)\n            self._private_step(name, step, one_hot, images, state)",
+            "self._private_step(name, step, one_hot, images, state)\n            state.spend(name, step)",
+        ),
+        ("teacher", "spending comes first"),
+    ),
+    "phase one noised at S - 20": (
+        "dp-promise",
+        PHASE_ONE,
+        (phase_one.renoised_loss, "(len(chosen),), boundary,", "(len(chosen),), boundary - 20,"),
+        (PHASE_ONE, "noise multiplier"),
+    ),
+    "phase one trained from S - 20": (
+        "dp-promise",
+        PHASE_ONE,
+        (phase_one.renoised_loss, "torch.randint(boundary + 1,", "torch.randint(boundary - 20,"),
+        (PHASE_ONE, "boundary"),
+    ),
+    "phase two trained beyond S": (
+        "dp-promise",
+        PHASE_TWO,
+        (DPPromise._train_phase_two, "part.integers(1, last + 1)", "part.integers(last + 1, last + 9)"),
+        (PHASE_TWO, "boundary"),
+    ),
+    "the same zeta at every step": (
+        "dp-promise",
+        PHASE_ONE,
+        (phase_one.renoised_loss, '"phase one release", step', '"phase one release", 1'),
+        ("all", "freshness"),
+    ),
+    "zeta the same for every record": (
+        "dp-promise",
+        PHASE_ONE,
+        (phase_one.renoised_loss, "(len(chosen), *images.shape[1:]))", "(1, *images.shape[1:])).expand(len(chosen), -1, -1, -1)"),
+        (PHASE_ONE, "noise"),
+    ),
+    "the same batch at every step of phase one": (
+        "dp-promise",
+        PHASE_ONE,
+        (phase_one.renoised_loss, '"phase one batch", step', '"phase one batch", 1'),
+        (PHASE_ONE, "freshness"),
+    ),
+    "phase one's batch in the order of the records": (
+        "dp-promise",
+        PHASE_ONE,
+        (poisson.fixed_size_batch, f"return {DRAWN}", f"return np.sort({DRAWN})"),
+        (PHASE_ONE, "order"),
+    ),
+    "a zeta from the stream of other draws": (
+        "dp-promise",
+        PHASE_ONE,
+        (phase_one.renoised_loss, '"phase one release", step', '"phase one times", step'),
+        (PHASE_ONE, "freshness"),
+    ),
+    "DP-MERF's embeddings of norm sqrt 2": (
+        "dp-merf",
+        "release",
+        (DPMERF._grid, "max_norm=1.0", "max_norm=2.0"),
+        ("release", "null record"),
+    ),
+    "DP-MERF's noise halved": (
+        "dp-merf",
+        "release",
+        (DPMERF._grid, "deviation=2.0", "deviation=1.0"),
+        ("release", "null record"),
+    ),
+    "DP-MERF spent after its release": (
+        "dp-merf",
+        "release",
+        (
+            DPMERF.fit,
+            'state.spend(RELEASE, 1)\n        state.tensors["embedding"] = self._release(data, frequencies, grid, state)',
+            'state.tensors["embedding"] = self._release(data, frequencies, grid, state)\n        state.spend(RELEASE, 1)',
+        ),
+        ("release", "spending comes first"),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_that_breaks_the_guarantee_is_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    method, stage, change, expected = CHANGES[what]
+    altered(monkeypatch, *change)
+    if "sqrt 2" in what:
+        altered(monkeypatch, *LONGER_FEATURES)
+    assert expected in broken(bench_of(method), stage)
+
+
+def test_longer_features_are_truncated_before_they_are_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    altered(monkeypatch, *LONGER_FEATURES)
+    assert broken(bench_of("dp-merf"), "release") == set(), "the grid truncates every vector to the norm that the event states"
+
+
+def test_public_records_that_are_private_are_missed_without_their_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment, "check_apart", lambda _train, _public: None)
+    found = violations(findings(bench_of("dp-promise", {"phase_one_steps": 0, "phase_two_steps": 1})))
+    assert [(finding.stage, finding.quantity) for finding in found] == [("all", "public records")]
+
+
+def test_streams_that_forget_the_step_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Randomness.stream
+    monkeypatch.setattr(Randomness, "stream", lambda self, purpose, step=0, index=0: stream(self, purpose, 0, index))
+    assert ("all", "freshness") in broken(bench_of("rehearsal-teacher"), "teacher")
+
+
+def test_half_the_distance_for_a_null_record_of_a_table_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    altered(monkeypatch, MarginalsOfTable.stages, "zero_out_ratio=math.sqrt(0.5)", "zero_out_ratio=0.5")
+    assert ("release", "null record") in broken(bench_of("rehearsal-marginals"), "release")

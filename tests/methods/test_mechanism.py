@@ -1,0 +1,39 @@
+"""Every method's own fit, held against what its stages state: rate, noise, clipping, divisor, boundary, freshness, sensitivity."""
+
+import pytest
+from support.mechanism import Finding, bench_of, findings, violations
+from support.quick import ALL_METHODS
+from support.rehearsals import REHEARSALS
+
+from workbench import methods
+
+SAMPLED = {"sampling rate", "independence of steps", "independence of records"}
+MEASURED = {  # what must have been measured of a paid stage, by the type of its event: a harness that looks nowhere finds nothing
+    "PoissonSampledDpEvent": SAMPLED | {"noise", "noise multiplier", "clipping", "replaced record", "record not drawn"},
+    "FixedBatchGaussianDpEvent": SAMPLED | {"order", "noise", "noise multiplier", "label", "record not drawn"},
+    "ReplaceOneGaussianDpEvent": {"noise", "replaced record", "null record"},
+}
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rehearsals join the registry."""
+    for name, kind in REHEARSALS.items():
+        monkeypatch.setitem(methods.METHODS, name, kind)
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
+def test_what_happens_is_what_the_stages_state(method: str) -> None:
+    bench = bench_of(method)
+    found = findings(bench)
+    assert violations(found) == []
+    for stage in bench.method.stages(bench.plan.facts):
+        if stage.spent != "free":
+            assert measured(found, stage.name) >= MEASURED.get(type(stage.event).__name__, {"mechanism"})
+    assert {"spending", "freshness"} <= measured(found, "all")
+    assert ("public records" in measured(found, "all")) == (bench.public is not None)
+
+
+def measured(found: list[Finding], stage: str) -> set[str]:
+    """What was measured of a stage."""
+    return {finding.quantity for finding in found if finding.stage == stage}

@@ -1,0 +1,34 @@
+"""A bench for every method of the registry, at a configuration of seconds and on few records."""
+
+from typing import Any
+
+from support.mechanism.recording import Bench
+from support.quick import PRIVATE_METHODS, QUICK, quick_dataset
+from workbench import methods
+from workbench.datasets import Dataset
+from workbench.experiment import make_plan
+
+NUM_RECORDS = 120
+SMALLER: dict[str, Any] = {  # where a method has the field
+    "network.channel_multipliers": (1,),
+    "pretraining_steps": 2,
+    "phase_one_steps": 2,
+    "phase_two_steps": 2,
+}
+
+
+def few_records(method: str) -> Dataset:
+    """The first records of what the method's quick tests run on."""
+    whole = quick_dataset(method)
+    facts = whole.facts.model_copy(update={"num_records": NUM_RECORDS})
+    return Dataset(facts, whole.train.take(slice(NUM_RECORDS)), whole.held_out)
+
+
+def bench_of(method: str, overrides: dict[str, Any] | None = None) -> Bench:
+    """The method's quick configuration at epsilon 10 (where it takes one), smaller still."""
+    dataset = few_records(method)
+    fields = methods.METHODS[method].Config.model_fields
+    smaller = {name: value for name, value in SMALLER.items() if name.split(".")[0] in fields}
+    epsilon = 10.0 if method in PRIVATE_METHODS else None
+    plan = make_plan(method, dataset.facts, epsilon=epsilon, overrides=QUICK.get(method, {}) | smaller | (overrides or {}))
+    return Bench(plan, dataset)

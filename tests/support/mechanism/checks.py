@@ -1,0 +1,446 @@
+"""What each kind of event says of its mechanism, held against what happened."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dp_accounting import dp_event
+
+from support.mechanism import statistics
+from support.mechanism.recording import (
+    QUICK,
+    SAMPLERS,
+    At,
+    Bench,
+    Changes,
+    Drawn,
+    Floats,
+    Opened,
+    Sampled,
+    Timed,
+    Updated,
+    Window,
+    replaced,
+    without,
+)
+from support.mechanism.statistics import FALSE_ALARM
+from workbench import experiment
+from workbench.datasets import Dataset, Records
+from workbench.errors import WorkbenchError
+from workbench.privacy import events as own
+from workbench.privacy.stages import Stage
+from workbench.training.randomness import Randomness
+
+LARGE = 1e3  # times the weights: every gradient is longer than the clipping norm
+SINGLE = 2e-3  # relative, of differences of releases in single precision
+TIMES: dict[str, Callable[[Any], dict[str, tuple[int, int]]]] = {  # diffusion time steps a stage may use, where privacy is split by them
+    "dp-promise": lambda config: {
+        "phase one": (config.last_private_timestep + 1, config.diffusion.timesteps),
+        "phase two": (1, config.last_private_timestep),
+    }
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One statement of a stage and what was found: numbers where there are, else words."""
+
+    stage: str
+    quantity: str
+    stated: float | str
+    found: float | str
+    holds: bool
+
+
+def findings(bench: Bench, only: str | None = None) -> list[Finding]:
+    """Everything that the harness measures of one method; with `only`, of the flow and of the stage of that name."""
+    stages = bench.method.stages(bench.plan.facts)
+    found = [*spending(bench, stages), *freshness(bench, stages), *times(bench, stages)]
+    if only is None:
+        found += [*untouched(bench, stages), *apart(bench)]
+    for stage in stages:
+        if stage.spent != "free" and only in (None, stage.name):
+            found += of_event(bench, stage)
+    return found
+
+
+def violations(found: list[Finding]) -> list[Finding]:
+    """The findings that do not hold."""
+    return [finding for finding in found if not finding.holds]
+
+
+def of_event(bench: Bench, stage: Stage) -> list[Finding]:
+    """The findings on a paid stage by the kind of its event; an event without a mechanism must have no finite bound."""
+    check = CHECKS.get(type(stage.event))
+    if check is not None:
+        return list(check(bench, stage))
+    infinite = not bench.plan.bound.is_finite
+    return [Finding(stage.name, "mechanism", "one that the harness knows, or no finite bound", type(stage.event).__name__, infinite)]
+
+
+def p_value(stage: Stage, quantity: str, value: float, stated: float | str) -> Finding:
+    """A finding of an exact test."""
+    return Finding(stage.name, quantity, stated, f"p = {value:.3g}", value >= FALSE_ALARM)
+
+
+# What is spent, when
+
+
+def spending(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
+    """Every paid step is spent once, in the order planned, before anything of it is drawn, summed or read."""
+    planned = [(stage.name, step) for stage in stages if stage.spent != "free" for step in range(1, stage.steps + 1)]
+    spent = [window.spent.at for window in bench.whole if window.spent is not None]
+    taken = [window.at for window in bench.whole if window.at in planned]
+    yield Finding("all", "spending", f"{len(planned)} steps", f"{len(spent)} spent, {len(taken)} taken", planned == spent == taken)
+    for window in bench.whole:
+        early = [event for event in window.before if isinstance(event, Sampled | Updated | Drawn)]
+        if window.spent is not None:
+            yield Finding(window.at[0], "spending comes first", "nothing before", f"{len(early)} events", not early)
+    first = next((stage for stage in stages if stage.spent != "free"), None)
+    if first is not None:
+        yield from begins_with_spending(bench, first)
+
+
+def begins_with_spending(bench: Bench, first: Stage) -> Iterator[Finding]:
+    """When the first paid stage is spent, the state holds nothing of the records; a release in one go has not even read them."""
+    at = (first.name, 1)
+    here, there = (bench.again(at, data) for data in (bench.data, other_data(bench)))
+    assert here.spent is not None
+    assert there.spent is not None
+    same = np.array_equal(here.spent.weights, there.spent.weights)
+    yield Finding(first.name, "spending comes first", "no record in the state", f"{'none' if same else 'some'}", same)
+    if first.spent == "once":
+        read = sum(not isinstance(event, Opened) for event in here.before)
+        yield Finding(first.name, "spending comes first", "no record read", f"{read} reads", read == 0)
+
+
+def untouched(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
+    """Free stages go the same way whatever the private records are."""
+    free = {stage.name for stage in stages if stage.spent == "free"}
+    for name in sorted(free & {window.at[0] for window in bench.whole}):
+        for at in ends(bench, name):
+            same = np.array_equal(bench.again(at).end.weights, bench.again(at, other_data(bench)).end.weights)
+            yield Finding(name, "free", "no private record", "none" if same else "private records", same)
+
+
+def apart(bench: Bench) -> Iterator[Finding]:
+    """A private record among the public ones is refused by the flow before anything is spent."""
+    if bench.public is None:
+        return
+    records = bench.data.records.copy()
+    records[-1] = bench.public.records[0]
+    dataset = Dataset(bench.plan.facts, Records(records, bench.data.labels), bench.data.take(slice(1)))
+    spent: list[At] = []
+    steps = experiment.fit(
+        bench.plan, dataset, experiment.new_state(bench.plan, QUICK, seed=0, spend=lambda stage, step: spent.append((stage, step)))
+    )
+    try:
+        next(steps)
+        found = "one that is private was trained on"
+    except WorkbenchError as error:
+        found = str(error)
+    yield Finding("all", "public records", "refused if private", found, "no private training records" in found and not spent)
+
+
+def other_data(bench: Bench) -> Any:
+    """Other records altogether: the same ones backwards, and inside out."""
+    highest = bench.data.records.max(axis=0, keepdims=True)
+    labels = None if bench.data.labels is None else bench.data.labels[::-1].copy()
+    return type(bench.data)((highest - bench.data.records)[::-1].copy(), labels)
+
+
+def ends(bench: Bench, stage: str) -> list[At]:
+    """The first and the last step of a stage."""
+    taken = [window.at for window in bench.whole if window.at[0] == stage]
+    return list(dict.fromkeys([taken[0], taken[-1]]))
+
+
+# Freshness
+
+
+def freshness(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
+    """No stream, no run of values and no batch serves two steps, two stages or two purposes."""
+    paid = {stage.name for stage in stages if stage.spent != "free"}
+    streams: dict[tuple[str, int, int], set[At]] = {}
+    contents: dict[bytes, set[tuple[str, int, int]]] = {}
+    setup = [(("initial state", 0), event) for event in bench.setup]
+    for at, event in [*setup, *((window.at, event) for window in bench.whole for event in (*window.before, *window.after))]:
+        if isinstance(event, Opened):
+            streams.setdefault(event.key, set()).add(at)
+        if isinstance(event, Drawn) and event.values.size:
+            contents.setdefault(beginning(event), set()).add(event.key)
+    shared = [key for key, windows in streams.items() if len(windows) > 1 and {stage for stage, _ in windows} & paid]
+    yield Finding("all", "freshness", "a stream a step", f"{len(shared)} shared: {shared[:2]}", not shared)
+    again = [keys for keys in contents.values() if len(keys) > 1]
+    yield Finding("all", "freshness", "values of one stream", f"{len(again)} in several: {again[:2]}", not again)
+    yield from noise_taken_once(bench, paid)
+
+
+def beginning(drawn: Drawn) -> bytes:
+    """What tells one stream's values from another's: 64 bytes of them, or their kind and all of them where they are fewer.
+
+    Two streams agree in so much by chance with probability below 1e-9 (a boundary's uniform draws have 24 bits, hence eight of them).
+    """
+    values = np.ascontiguousarray(drawn.values).tobytes()
+    few = repr(drawn.key).encode() if len(values) < 8 else b""  # a single small number says nothing
+    return drawn.kind.encode() + values[:64] + few
+
+
+def noise_taken_once(bench: Bench, paid: set[str]) -> Iterator[Finding]:
+    """Within a step, the stream of its noise and that of its batch are each asked for once."""
+    for window in bench.whole:
+        if window.at[0] in paid:
+            opened = [event.key for event in window.after if isinstance(event, Opened)]
+            once = {drawn.key for drawn in window.normals if drawn.values.ndim > 0 and drawn.key[2] == 0 and sum_noise(window, drawn)}
+            twice = [key for key in once if opened.count(key) > 1]
+            yield Finding(window.at[0], "freshness", "noise drawn once", f"{len(twice)} streams again", not twice)
+
+
+def sum_noise(window: Window, drawn: Drawn) -> bool:
+    """Whether a draw is of a stream that is not a record's own (those are asked again for trial passes, with the same values)."""
+    purposes = {event.key[0] for event in window.after if isinstance(event, Opened) and event.key[2] > 0}
+    return drawn.key[0] not in purposes
+
+
+def times(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
+    """The time steps at which each stage asks the network."""
+    limits = TIMES.get(bench.plan.method, lambda _config: {})(bench.method.config)
+    for name in {stage.name for stage in stages} & limits.keys():
+        low, high = limits[name]
+        asked = [event.times for window in bench.whole if window.at[0] == name for event in window.of(Timed)]
+        if asked:
+            least, most = int(min(t.min() for t in asked if len(t))), int(max(t.max() for t in asked if len(t)))
+            yield Finding(name, "boundary", f"time steps {low} to {high}", f"{least} to {most}", low <= least and most <= high)
+        else:
+            yield Finding(name, "boundary", f"time steps {low} to {high}", "none seen", False)
+
+
+# How batches are drawn
+
+
+def batches(bench: Bench, stage: Stage, sampler: str, stated: float, p_values: Callable[..., dict[str, float]]) -> Iterator[Finding]:
+    """Each step draws one batch by `sampler`; the very call that was recorded is repeated at many steps."""
+    drawn = [window.of(Sampled) for window in bench.whole if window.at[0] == stage.name]
+    proper = all(len(found) == 1 and found[0].sampler == sampler for found in drawn)
+    kinds = sorted({found.sampler for step in drawn for found in step})
+    yield Finding(stage.name, "sampling", f"one {sampler} a step", f"{[len(step) for step in drawn]} of {kinds}", proper)
+    if not proper:
+        return
+    calls = [step[0] for step in drawn]
+    num_records = bench.plan.facts.num_records
+    yield Finding(stage.name, "sampling", f"from {num_records}", calls[0].num_records, all(c.num_records == num_records for c in calls))
+    steps = [call.step for call in calls]
+    yield Finding(stage.name, "freshness", "a batch a step", f"drawn for {steps}", len(set(steps)) == len(steps))
+    alike = [1 for one, two in itertools.pairwise(calls) if len(one.indices) > 3 and np.array_equal(one.indices, two.indices)]
+    yield Finding(stage.name, "freshness", "batches of their own", f"{len(alike)} equal to the one before", not alike)
+    kept = sum(len(call.indices) for call in calls)
+    yield p_value(stage, "sampling rate", statistics.binomial(kept, num_records * len(calls), stated), stated)
+    call, randomness = calls[0], Randomness.from_seed(7)
+    again = {
+        number: SAMPLERS[sampler](randomness, call.purpose, 10**6 + number, call.num_records, call.rate_or_size)
+        for number in range(1, statistics.SIMULATED + 1)
+    }
+    for quantity, value in p_values(statistics.members(again.__getitem__, num_records), list(again.values())).items():
+        yield p_value(stage, quantity, value, stated)
+
+
+# DP-SGD: a noisy sum over a Poisson batch
+
+
+def poisson_sum(bench: Bench, stage: Stage) -> Iterator[Finding]:
+    """Rate, noise, clipping, divisor and sensitivity of a Poisson-sampled noisy sum."""
+    event: Any = stage.event
+    rate, noise_multiplier = event.sampling_probability, own.effective_noise_multiplier(event.event)
+    assert noise_multiplier is not None
+    yield from batches(bench, stage, "poisson_batch", rate, lambda member, _orders: statistics.poisson_p_values(member, rate))
+    for at in ends(bench, stage.name):
+        yield from noisy_sum(bench, stage, at, noise_multiplier)
+
+
+def noisy_sum(bench: Bench, stage: Stage, at: At, noise_multiplier: float) -> Iterator[Finding]:
+    """One step: its noise over the most that any record adds, and that no other record does; at the first, what it is divided by."""
+    empty = bench.again(at, changes=Changes({at: np.arange(0)}))
+    if not empty.release.size:
+        yield Finding(stage.name, "noise", "a release", "none", False)
+        return
+    unit, straight = noise_of(empty)
+    yield p_value(stage, "noise", straight, "standard normals, one a coordinate")
+    lengths = contributions(bench, at, empty.release)
+    most, spread = max(lengths), max(lengths) / min(lengths) - 1
+    yield Finding(
+        stage.name, "noise multiplier", noise_multiplier, unit / most, math.isclose(unit / most, noise_multiplier, rel_tol=SINGLE)
+    )
+    yield Finding(stage.name, "clipping", "large gradients to one length", f"{spread:.1e} apart", spread < SINGLE)
+    if at[1] == 1:
+        yield from small_gradients(bench, stage, at, most)
+        yield from replaced_in_sum(bench, stage, at, most)
+        yield from divisor(bench, stage, most)
+
+
+def noise_of(window: Window) -> tuple[float, float]:
+    """The deviation of the noise of a release that holds nothing else, and the p-value of its being normal, one a coordinate."""
+    release = window.release
+    drawn = np.concatenate([np.zeros(0), *(d.values.astype(np.float64).ravel() for d in window.normals)])
+    if drawn.size != release.size or not drawn.any():
+        return float(np.sqrt((release**2).mean())), 0.0
+    unit = float(release @ drawn / (drawn @ drawn))
+    straight = bool(np.linalg.norm(release - unit * drawn) <= 1e-5 * np.linalg.norm(release))
+    return abs(unit), statistics.normal_p_value(drawn) if straight else 0.0
+
+
+def contributions(bench: Bench, at: At, empty: Floats) -> list[float]:
+    """How far a record moves the release when its gradient is large: alone, as another record, and in the company of others.
+
+    It joins at the end of the batch, so that the others keep their draws; the length is the same if the sum is clipped record by
+    record and divided by a constant.
+    """
+    alone = [bench.again(at, data, Changes({at: np.array([0])}, scale=LARGE)).release - empty for data in other_records(bench)]
+    company = [bench.again(at, changes=Changes({at: np.array(batch)}, scale=LARGE)).release for batch in ([3, 4, 5], [3, 4, 5, 0])]
+    return [float(np.linalg.norm(moved)) for moved in (*alone, company[1] - company[0])]
+
+
+def other_records(bench: Bench) -> list[Any]:
+    """The data, and the data with another first record, black and white."""
+    return [bench.data, *(replaced(bench.data, 0, record, label) for record, label in extremes(bench, 0)[:2])]
+
+
+def small_gradients(bench: Bench, stage: Stage, at: At, most: float) -> Iterator[Finding]:
+    """With the weights as they are, a record adds no more."""
+    moved = [bench.again(at, changes=Changes({at: np.array(batch)})).release for batch in ([3], [3, 0])]
+    found = float(np.linalg.norm(moved[1] - moved[0]))
+    yield Finding(stage.name, "clipping", f"at most {most:.4g}", found, 0 < found <= most * (1 + SINGLE))
+
+
+def replaced_in_sum(bench: Bench, stage: Stage, at: At, most: float) -> Iterator[Finding]:
+    """A replaced record moves the release by at most twice what one adds, and not at all where it is not drawn."""
+    black, white = other_records(bench)[1:]
+    changes = Changes({at: np.array([1, 2, 0])}, scale=LARGE)
+    moved = float(np.linalg.norm(bench.again(at, black, changes).release - bench.again(at, white, changes).release))
+    yield Finding(stage.name, "replaced record", f"at most {2 * most:.4g}", moved, 0 < moved <= 2 * most * (1 + SINGLE))
+    moved = distance(bench, at, white, Changes({at: np.array([1, 2, 3])}))
+    yield Finding(stage.name, "record not drawn", 0.0, moved, moved == 0.0)
+
+
+def distance(bench: Bench, at: At, data: Any, changes: Changes) -> float:
+    """How far the release moves from the data to `data`."""
+    return float(np.linalg.norm(bench.again(at, data, changes).release - bench.again(at, changes=changes).release))
+
+
+def divisor(bench: Bench, stage: Stage, most: float) -> Iterator[Finding]:
+    """What the sum is divided by, where the configuration names the clipping norm: the expected batch size."""
+    event: Any = stage.event
+    norm, expected = getattr(bench.method.config, "max_grad_norm", None), event.sampling_probability * bench.plan.facts.num_records
+    if norm is not None:
+        yield Finding(stage.name, "divisor", expected, norm / most, math.isclose(norm / most, expected, rel_tol=SINGLE))
+
+
+def extremes(bench: Bench, position: int) -> list[tuple[np.ndarray, int | None]]:
+    """Records far from the one at `position`, with another label where there are labels."""
+    record, records = bench.data.records[position], bench.data.records
+    low, high = records.min(axis=0), records.max(axis=0)
+    if bench.plan.facts.kind == "image":
+        low, high = np.zeros_like(record), np.full_like(record, 255)
+    classes = bench.plan.facts.num_classes
+    label = None if bench.data.labels is None else (int(bench.data.labels[position]) + 1) % classes
+    return [(low, label), (high, label), (low + high - record, None), (low + high - record, label)]
+
+
+# One release of all records
+
+
+def whole_release(bench: Bench, stage: Stage) -> Iterator[Finding]:
+    """Noise, and how far one record that is replaced or made null moves the release, in its deviations."""
+    at = (stage.name, 1)
+    size = bench.window(at).release.size
+    keys = min(500, max(8, 8000 // size))
+    releases = np.stack([bench.again(at, changes=Changes(key=key)).release for key in range(1, keys + 1)])
+    noise, reach = statistics.deviation(releases)
+    yield p_value(stage, "noise", statistics.coordinates_p_value(releases), "of its own in every coordinate")
+    stated = distances(stage)
+    moved = {"REPLACE_ONE": 0.0, "REPLACE_SPECIAL": 0.0}
+    for position in (0, 1, len(bench.data) // 2, len(bench.data) - 1):
+        gone = distance(bench, at, without(bench.data, position), Changes())
+        moved["REPLACE_SPECIAL"] = max(moved["REPLACE_SPECIAL"], gone)
+        for record, label in extremes(bench, position):
+            there = distance(bench, at, replaced(bench.data, position, record, label), Changes())
+            moved["REPLACE_ONE"] = max(moved["REPLACE_ONE"], there)
+    for relation in stage.relations:
+        found, most = moved[relation] / noise, stated[relation]
+        quantity = "replaced record" if relation == "REPLACE_ONE" else "null record"
+        yield Finding(stage.name, quantity, f"at most {most:.4g} deviations", found, 0.1 * most < found <= most * (1 + reach + SINGLE))
+
+
+def distances(stage: Stage) -> Mapping[str, float]:
+    """How far a record may move the release under each relation, in deviations of the noise, by the stage's event."""
+    event: Any = stage.event
+    if isinstance(event, own.ReplaceOneGaussianDpEvent):
+        return {"REPLACE_ONE": 1 / event.noise_multiplier, "REPLACE_SPECIAL": event.zero_out_ratio / event.noise_multiplier}
+    return {"REPLACE_ONE": 2 / event.noise_multiplier, "REPLACE_SPECIAL": 1 / event.noise_multiplier}
+
+
+# A fixed-size batch of noised records
+
+
+def noised_records(bench: Bench, stage: Stage) -> Iterator[Finding]:
+    """Everything a step does with its records goes through the records under noise of the stated multiplier, and nothing else.
+
+    Images of values in [-1, 1] are up to 2 sqrt(dimensions) apart. If noise sigma = noise_multiplier hides that distance, then moving
+    the standard normals of a record by (x - x') / (sigma 2 sqrt(dimensions)) makes up for x' in place of x: the step is the same.
+    """
+    event: Any = stage.event
+    size = event.batch_size
+    yield from batches(
+        bench, stage, "fixed_size_batch", size / event.num_records, lambda m, orders: statistics.fixed_size_p_values(m, size, orders)
+    )
+    yield Finding(
+        stage.name, "sampling rate", event.num_records, bench.plan.facts.num_records, event.num_records == bench.plan.facts.num_records
+    )
+    for at in ends(bench, stage.name):
+        window = bench.window(at)
+        noise = [drawn for drawn in window.normals if drawn.values.size == size * bench.plan.facts.dimensions]
+        sampled = window.of(Sampled)
+        yield Finding(stage.name, "noise", "a normal a value of the batch", f"{len(noise)} such draws", len(noise) == 1 == len(sampled))
+        if len(noise) == 1 == len(sampled):
+            yield p_value(stage, "noise", statistics.normal_p_value(noise[0].values.astype(np.float64)), "standard normals")
+            yield from made_up_for(bench, stage, at, sampled[0].indices, noise[0])
+
+
+def made_up_for(bench: Bench, stage: Stage, at: At, batch: np.ndarray, noise: Drawn) -> Iterator[Finding]:
+    """A record's replacement is made up for by the stated shift of its noise; labels and records not drawn do nothing."""
+    event: Any = stage.event
+    for place in (0, len(batch) - 1) if at[1] == 1 else (1,):
+        position = int(batch[place])
+        black = replaced(bench.data, position, np.zeros_like(bench.data.records[position]))
+        white = replaced(bench.data, position, np.full_like(bench.data.records[position], 255))
+        shift = np.zeros((len(batch), bench.plan.facts.dimensions))
+        shift[place] = 2.0 / (event.noise_multiplier * 2.0 * math.sqrt(bench.plan.facts.dimensions))
+        before, after = (bench.again(at, data, Changes({at: batch})) for data in (white, black))
+        made_up = bench.again(at, black, Changes({at: batch}, {noise.key: shift}))
+        moved, left = (float(np.linalg.norm(window.release - before.release)) for window in (after, made_up))
+        yield Finding(stage.name, "noise multiplier", event.noise_multiplier, f"{left / moved:.1e} left of the change", left < 0.01 * moved)
+        same_loss = math.isclose(made_up.end.loss or 0.0, before.end.loss or 0.0, rel_tol=1e-3)
+        yield Finding(stage.name, "noise multiplier", "the same loss", f"{made_up.end.loss} for {before.end.loss}", same_loss)
+    yield from not_used(bench, stage, at, batch)
+
+
+def not_used(bench: Bench, stage: Stage, at: At, batch: np.ndarray) -> Iterator[Finding]:
+    """Labels, and records that were not drawn, change nothing."""
+    changes, record, label = Changes({at: batch}), bench.data.records[batch[0]], None
+    if bench.data.labels is not None:
+        label = (int(bench.data.labels[batch[0]]) + 1) % bench.plan.facts.num_classes
+    moved = distance(bench, at, replaced(bench.data, int(batch[0]), record, label), changes)
+    yield Finding(stage.name, "label", 0.0, moved, moved == 0.0)
+    outside = next(position for position in range(len(bench.data)) if position not in batch)
+    moved = distance(bench, at, replaced(bench.data, outside, 255 - bench.data.records[outside], label), changes)
+    yield Finding(stage.name, "record not drawn", 0.0, moved, moved == 0.0)
+
+
+CHECKS: dict[type[dp_event.DpEvent], Callable[[Bench, Stage], Iterator[Finding]]] = {
+    dp_event.PoissonSampledDpEvent: poisson_sum,
+    dp_event.GaussianDpEvent: whole_release,
+    own.ReplaceOneGaussianDpEvent: whole_release,
+    own.FixedBatchGaussianDpEvent: noised_records,
+}
