@@ -97,9 +97,17 @@ def make_plan(
     if delta is None:
         delta = default_delta(kind, facts, preset)
     check_delta(delta)
-    config = configure(kind, facts, chosen.values(facts), overrides or {})
-    configured = calibrate(kind, config, facts, epsilon, delta, target, overrides or {})
-    return describe(configured, facts, preset, delta, target, epsilon, overrides or {}, [chosen.note(facts)])
+    presets, overrides = chosen.values(facts), overrides or {}
+    config = configure(kind, facts, presets, overrides)
+    wanted = epsilon_to_meet(config, epsilon, overrides)
+    notes = [chosen.note(facts)]
+    if wanted is None:
+        configured = kind(config)
+    else:
+        given = {name.split(".")[0] for name in (*presets, *overrides)}
+        config, note = kind.adapted(config, facts, wanted, delta, target, given)
+        configured, notes = kind.calibrated(config, facts, wanted, delta, target), [*notes, note]
+    return describe(configured, facts, preset, delta, target, epsilon, overrides, notes)
 
 
 def default_delta(kind: type[Method], facts: DatasetFacts, preset: str = "default") -> float:
@@ -136,26 +144,16 @@ def set_field(model: type[BaseModel], values: dict[str, Any], path: list[str], v
         values[name] = value
 
 
-def calibrate(
-    kind: type[Method],
-    config: MethodConfig,
-    facts: DatasetFacts,
-    epsilon: float | None,
-    delta: float,
-    target: Target,
-    overrides: Mapping[str, Any],
-) -> Method:
-    """The method whose `target` meets `epsilon`; without one, the configuration as it is, or calibrated to epsilon 10."""
+def epsilon_to_meet(config: MethodConfig, epsilon: float | None, overrides: Mapping[str, Any]) -> float | None:
+    """The epsilon to calibrate to: the one given, else 10 where the noise is to be found, else None."""
     fixed = getattr(config, "noise_multiplier", 0.0) is not None
-    if epsilon is None and fixed:
-        return kind(config)
     if epsilon is None:
-        epsilon = DEFAULT_EPSILON
+        return None if fixed else DEFAULT_EPSILON
     if not (epsilon > 0 and math.isfinite(epsilon)):
         raise WorkbenchError(f"Expected a finite epsilon above 0, got {epsilon}.")
     if overrides.get("noise_multiplier") is not None:
         raise WorkbenchError("Give epsilon or noise_multiplier, not both: epsilon is met by choosing the noise multiplier.")
-    return kind.calibrated(config, facts, epsilon, delta, target)
+    return epsilon
 
 
 def describe(

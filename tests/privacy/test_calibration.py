@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from dp_accounting import dp_event
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import WorkbenchError
+from workbench.privacy import calibration
 from workbench.privacy.accountants import pld, proved_bound, rdp
 from workbench.privacy.calibration import calibrate_integer, calibrate_real
 from workbench.privacy.claims import TwoPhases
@@ -138,6 +140,27 @@ def test_parts_together() -> None:
 def test_unbounded_parts_are_named() -> None:
     with pytest.raises(WorkbenchError, match="teacher alone has none: nobody knows"):
         calibrate_real(lambda s: [Stage("teacher", UnprovedDpEvent("nobody knows"), "once")], 1.0, 1e-5)
+
+
+def test_a_target_that_rdp_misses_at_any_noise_takes_few_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Phase I of a million records, whose RDP alone is above the target that PLD meets: 23 evaluations when searched from the end."""
+    fixed = Stage("a", FixedBatchGaussianDpEvent(10**6, 32, 0.53), "per_step", 600, ("REPLACE_SPECIAL",))
+    rough, seen = calibration._rough_bound, []
+
+    def stages(sigma: float) -> list[Stage]:
+        step = dp_event.PoissonSampledDpEvent(1e-3, dp_event.GaussianDpEvent(sigma))
+        return [fixed, Stage("b", step, "per_step", 300)]
+
+    def quick(*arguments: Any) -> float:
+        seen.append(arguments)
+        return found(*arguments)
+
+    found = calibration._quick_bound
+    assert rough(stages(1e5), 5e-7) > 2 > proved_bound(stages(1e5), 5e-7).epsilon
+    monkeypatch.setattr(calibration, "_quick_bound", quick)
+    sigma = calibrate_real(stages, 2.0, 5e-7)
+    assert 0.995 * 2 <= proved_bound(stages(sigma), 5e-7).epsilon <= 2
+    assert len(seen) <= 12
 
 
 @pytest.mark.parametrize(("epsilon", "low", "high"), [(0.0, 1, 2), (math.inf, 1, 2), (1.0, 2, 1)])

@@ -1,7 +1,7 @@
 """The method contract: a frozen Config and a class that names its releases, fits, and samples."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
@@ -110,9 +110,20 @@ class Method(ABC):
         return {}
 
     @classmethod
+    def adapted(
+        cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target, given: Set[str]
+    ) -> tuple[MethodConfig, str]:
+        """The configuration with defaults that can meet `epsilon` on this dataset, and in words what was changed ("" if nothing).
+
+        Fields named in `given` were chosen by the user or a preset: they are never changed. Refuses, with values that would do,
+        where they cannot meet it.
+        """
+        return config, ""
+
+    @classmethod
     def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
         """The method whose bound (or claim) meets `epsilon`; refuses by name where none does."""
-        raise WorkbenchError(f"{cls.name} takes no epsilon: it has no privacy guarantee to calibrate.")
+        raise WorkbenchError(f"{cls.name} takes no epsilon: it has no privacy guarantee to calibrate. Leave epsilon out.")
 
     @property
     def public_dataset(self) -> str | None:

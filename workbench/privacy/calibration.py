@@ -39,7 +39,7 @@ def calibrate_real(
     _check(epsilon, delta, low, high)
     private, spent = (low, high) if increasing else (high, low)
     exact = evaluate or (lambda value: proved_bound(stages_of(value), delta).epsilon)
-    quick = evaluate or (lambda value: _quick_bound(stages_of(value), epsilon, delta))
+    quick = lru_cache(maxsize=None)(evaluate or (lambda value: _quick_bound(stages_of(value), epsilon, delta)))
     if quick(private) > epsilon and exact(private) > epsilon:
         raise WorkbenchError(_cannot_meet(stages_of, private, epsilon, delta, evaluate, field))
     if evaluate is None:
@@ -111,14 +111,23 @@ def _quick_bound(stages: Sequence[Stage], target: float, delta: float, blocks: i
 
 
 def _bracket(rough: Evaluate, quick: Evaluate, private: float, spent: float, target: float) -> tuple[float, float]:
-    """A narrow bracket of the target: from where RDP meets it, the first of growing steps at which PLD misses it."""
-    start = private
-    if rough(private) <= target:
+    """A narrow bracket of the target: from where RDP meets it, the first of growing steps at which PLD misses it.
+
+    Where RDP misses the target at any value, it is lowered by what it is above PLD at `private`: only where to look, PLD decides.
+    """
+    excess = max(0.0, rough(private) - quick(private)) if rough(private) > target else 0.0
+    start, log_step = private, math.copysign(0.1, math.log(spent / private))
+    if rough(private) - excess <= target:
         limit = spent
         for _ in range(20):
             middle = _between(start, limit, 0.5)
-            start, limit = (middle, limit) if rough(middle) <= target else (start, middle)
-    log_step = math.copysign(0.1, math.log(spent / private))
+            start, limit = (middle, limit) if rough(middle) - excess <= target else (start, middle)
+    missed = spent
+    while start != private and quick(start) > target:
+        missed, start = start, start * math.exp(-log_step)
+        start, log_step = (private, log_step) if (private - start) * log_step >= 0 else (start, 2 * log_step)
+    if missed != spent:
+        return start, missed
     while start != spent:
         end = start * math.exp(log_step)
         end = spent if (spent - end) * log_step <= 0 else end

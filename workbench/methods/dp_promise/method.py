@@ -1,6 +1,6 @@
 """The method: public pre-training, phase one, phase two by DP-SGD, sampling."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -13,7 +13,7 @@ from workbench.diffusion import build_diffusion
 from workbench.errors import WorkbenchError
 from workbench.methods import ddpm
 from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, SampleRequest, Target, Workload
-from workbench.methods.dp_promise import phase_one, published
+from workbench.methods.dp_promise import phase_one, published, smaller
 from workbench.methods.dp_promise.config import LARGE, DPPromiseConfig
 from workbench.methods.dp_promise.phase_one import PHASE_ONE
 from workbench.networks import ExponentialMovingAverage, UNet
@@ -78,6 +78,16 @@ class DPPromise(Method):
         else:
             values, sizes = values | LARGE, {"phase_one_batch_size": 32, "phase_two_batch_size": 1000}
         return values | {name: min(size, facts.num_records) for name, size in sizes.items()}
+
+    @classmethod
+    def adapted(
+        cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target, given: Set[str]
+    ) -> tuple[MethodConfig, str]:
+        """A smaller phase one, or none, where the usual one cannot keep to its share of `epsilon`."""
+        assert isinstance(config, DPPromiseConfig)
+        if target == "bound" and config.targets == "paper":
+            return config, ""  # `calibrated` refuses it
+        return smaller.adapted(config, smaller.Aim(facts, epsilon, delta, target), given)
 
     @classmethod
     def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:

@@ -12,7 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.methods import ddpm
 from workbench.methods.base import Target
 from workbench.methods.dp_promise.config import DPPromiseConfig
-from workbench.privacy import calibration, claims
+from workbench.privacy import calibration, claims, proved_bound
 from workbench.privacy.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.stages import Stage
 from workbench.training.poisson import fixed_size_batch, poisson_batch
@@ -104,6 +104,13 @@ def alpha_at_boundary(config: DPPromiseConfig) -> float:
     return float(build_schedule(config.diffusion).alphas_cumprod[config.last_private_timestep])
 
 
+def epsilon_alone(config: DPPromiseConfig, facts: DatasetFacts, delta: float, target: Target) -> float:
+    """Epsilon of phase one without phase two, by bound or by claim."""
+    if target == "claim":
+        return claims.dp_promise_phase_one(**terms(config, facts), delta=delta)
+    return proved_bound([stage(config, facts)], delta).epsilon
+
+
 def smallest_boundary(config: DPPromiseConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> int:
     """The smallest S whose phase one alone stays within its share of `epsilon`, by bound or by claim."""
 
@@ -111,7 +118,7 @@ def smallest_boundary(config: DPPromiseConfig, facts: DatasetFacts, epsilon: flo
         return config.model_copy(update={"boundary": boundary})
 
     def claimed(boundary: int) -> float:
-        return claims.dp_promise_phase_one(**terms(with_boundary(boundary), facts), delta=delta)
+        return epsilon_alone(with_boundary(boundary), facts, delta, target)
 
     return calibration.calibrate_integer(
         lambda boundary: [stage(with_boundary(boundary), facts)],

@@ -1,0 +1,163 @@
+"""The defaults of every method, on any dataset: a plan that meets its target, or a refusal that names what to change."""
+
+import itertools
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from workbench import datasets
+from workbench.datasets import DatasetFacts
+from workbench.errors import WorkbenchError
+from workbench.experiment import Plan, make_plan
+from workbench.methods import METHODS
+
+Shape = tuple[int, int, int]
+NAMES_A_VALUE = re.compile(r"\b[a-z_]+=\S+|result for on .* \(\d")  # a field with a value that does, or the epsilons there are
+UNCALIBRATED = {"nonprivate"}
+
+
+class Cell(NamedTuple):
+    """One plan of a grid."""
+
+    method: str
+    preset: str
+    num_records: int
+    shape: Shape
+    epsilon: float
+
+
+def grid(num_records: tuple[int, ...], shapes: tuple[Shape, ...], epsilons: tuple[float, ...]) -> list[Cell]:
+    """Every method's default over all of it, its other presets over records and shapes."""
+    sizes = list(itertools.product(num_records, shapes))
+    default = [Cell(method, "default", *size, epsilon) for method in METHODS for size in sizes for epsilon in epsilons]
+    others = [(method, preset) for method, kind in METHODS.items() for preset in kind.presets if preset != "default"]
+    return default + [Cell(*other, *size, epsilons[-1]) for other in others for size in sizes]
+
+
+def small_grid() -> list[Cell]:
+    """All sizes with the epsilons in turn for the method with most to decide, a diagonal of them for the others."""
+    whole = grid((100, 501, 20_000, 10**6), ((1, 8, 8), (3, 16, 16), (1, 28, 28), (3, 32, 32), (3, 64, 64)), (0.5, 2, 10, 20))
+    turns = [cell for number, cell in enumerate(whole) if number % 5 == 0]
+    return [cell for number, cell in enumerate(turns) if (cell.method, cell.preset) == ("dp-promise", "default") or number % 3 == 0]
+
+
+def planned(cell: Cell) -> Plan | str:
+    """The plan of a cell, or the refusal, which must say what to change."""
+    facts = DatasetFacts(name="own", num_records=cell.num_records, shape=cell.shape, classes=("cat", "dog"))
+    calibrated = cell.preset == "default" and cell.method not in UNCALIBRATED
+    try:
+        plan = make_plan(cell.method, facts, epsilon=cell.epsilon if calibrated else None, preset=cell.preset)
+    except WorkbenchError as error:
+        refusal = str(error)
+        return refusal if NAMES_A_VALUE.search(refusal) else pytest.fail(f"{cell}: {refusal}")
+    if calibrated:
+        assert 0.995 * cell.epsilon <= plan.bound.epsilon <= cell.epsilon, cell
+    return plan
+
+
+@pytest.mark.parametrize("cell", small_grid(), ids=lambda cell: "-".join(map(str, cell)).replace(" ", ""))
+def test_defaults_plan(cell: Cell) -> None:
+    plan = planned(cell)
+    assert isinstance(plan, Plan) or cell.preset != "default", plan
+    if isinstance(plan, Plan) and plan.config.get("phase_one_steps", 1) == 0:
+        assert "Phase one is left out" in plan.warnings[0]
+
+
+@pytest.mark.slow(
+    depends=[
+        "workbench/experiment.py", "workbench/methods/**", "workbench/privacy/calibration.py", "workbench/privacy/claims/**",
+        "workbench/privacy/accountants/**", "workbench/privacy/stages.py", "workbench/diffusion/schedules.py",
+    ]
+)  # fmt: skip
+def test_defaults_plan_over_the_whole_grid(figures: dict[str, Any]) -> None:
+    shapes: tuple[Shape, ...] = tuple((channels, side, side) for side in (8, 28, 64) for channels in (1, 3))
+    rows: dict[str, dict[str, Any]] = {}
+    for cell in grid((100, 501, 2000, 10_000, 100_000, 10**6), shapes, (0.5, 2, 10, 20)):
+        start = time.process_time()
+        plan = planned(cell)
+        seconds = time.process_time() - start
+        assert isinstance(plan, Plan) or cell.preset != "default", f"{cell}: {plan}"
+        name = f"{cell.method} {cell.preset}"
+        row = rows.setdefault(name, {"defaults": name, "planned": 0, "adapted": 0, "refused": 0, "slowest, CPU seconds": 0.0, "at": ""})
+        row["planned" if isinstance(plan, Plan) else "refused"] += 1
+        row["adapted"] += isinstance(plan, Plan) and cell.preset == "default" and any("hase one is" in note for note in plan.warnings)
+        if seconds > row["slowest, CPU seconds"]:
+            row |= {"slowest, CPU seconds": round(seconds, 2), "at": f"{cell.num_records} of {cell.shape}, epsilon {cell.epsilon:g}"}
+    figures["cells"] = sum(row["planned"] + row["refused"] for row in rows.values())
+    figures["Plans by default"] = list(rows.values())
+
+
+OWN = DatasetFacts(name="own", num_records=501, shape=(1, 28, 28), classes=("cat", "dog"))
+
+
+def test_a_phase_one_that_is_too_much_is_made_smaller_and_the_plan_says_so() -> None:
+    """Issue 9, point 15: 501 images of one's own."""
+    plan = make_plan("dp-promise", OWN, epsilon=10)
+    assert plan.config["phase_one_batch_size"] == 8
+    assert plan.config["phase_one_steps"] == 600
+    assert plan.config["boundary"] <= 950
+    assert plan.bound.epsilon <= 10
+    assert "phase_one_batch_size 8 in place of 32" in plan.warnings[0]
+    assert plan.overrides == {}
+
+
+def test_without_records_enough_there_is_no_phase_one_and_the_plan_says_so() -> None:
+    few = OWN.model_copy(update={"num_records": 100, "shape": (3, 64, 64)})
+    plan = make_plan("dp-promise", few, epsilon=0.5)
+    assert plan.config["phase_one_steps"] == 0
+    assert "Phase one is left out (phase_one_steps 0 in place of 600)" in plan.warnings[0]
+    assert [stage.name for stage in plan.build().stages(few)] == ["public pre-training", "phase two"]
+
+
+GIVEN: list[dict[str, Any]] = [
+    {"phase_one_steps": 600},
+    {"phase_one_share": 0.1},
+    {"boundary": 940},
+    {"phase_one_steps": 600, "phase_one_batch_size": 32, "phase_one_share": 0.1},
+    {"phase_one_steps": 600, "phase_one_batch_size": 32, "boundary": 800},
+]
+
+
+@pytest.mark.parametrize("given", GIVEN, ids=lambda given: "-".join(given))
+def test_what_is_given_is_never_changed(given: dict[str, Any]) -> None:
+    """It is planned as it is or refused, and every value that the refusal names would do."""
+    try:
+        plan = make_plan("dp-promise", OWN, epsilon=10, overrides=given)
+    except WorkbenchError as error:
+        refusal = str(error)
+    else:
+        assert {name: plan.config[name] for name in given} == given
+        assert plan.config["phase_one_steps"] > 0
+        return
+    assert "phase_one_share" in refusal
+    options = re.findall(r"(\w+)=([\d.]+\d)", refusal.partition("would do:")[2])
+    assert options
+    for name, value in options:
+        changed = {} if name == "epsilon" else {name: float(value)}
+        planned = make_plan("dp-promise", OWN, epsilon=float(value) if name == "epsilon" else 10, overrides=given | changed)
+        assert planned.warnings == () or "boundary" in given or "phase_one_share" not in given
+    if "no boundary of your own" in refusal:
+        make_plan("dp-promise", OWN, epsilon=10, overrides={name: value for name, value in given.items() if name != "boundary"})
+
+
+def test_a_preset_is_a_choice_too() -> None:
+    with pytest.raises(WorkbenchError, match="phase_one_share"):
+        make_plan("dp-promise", OWN, epsilon=1, preset="published", overrides={"targets": "renoised", "noise_multiplier": None})
+
+
+BOUNDARIES = {"dp-promise, bound 10": {"digits": 708, "mnist": 829}, "dp-promise, bound 1": {"digits": 860}}
+
+
+@pytest.mark.parametrize("recipe", ["digits", "mnist"])
+def test_recipes_are_planned_as_before(recipe: str) -> None:
+    """Nothing of them is adapted, and the boundaries are those that their published figures were made with."""
+    sizes: dict[str, Any] = {"name": "mnist", "num_records": 60_000, "shape": (1, 28, 28), "classes": tuple("0123456789")}
+    facts = datasets.facts("digits") if recipe == "digits" else DatasetFacts(**sizes)
+    for line in json.loads((Path(__file__).parents[2] / "recipes" / f"{recipe}.json").read_text())["runs"]:
+        plan = make_plan(line["method"], facts, epsilon=line.get("epsilon"), delta=line.get("delta"), overrides=line.get("settings", {}))
+        assert plan.warnings == (), line["name"]
+        assert plan.config.get("boundary") == BOUNDARIES.get(line["name"], {}).get(recipe)
