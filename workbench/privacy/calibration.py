@@ -7,6 +7,7 @@ from functools import lru_cache
 from workbench.errors import RefusedError, WorkbenchError, check_delta
 from workbench.privacy.accountants import pld, proved_bound, rdp, shared_relation
 from workbench.privacy.accountants.mechanisms import mechanisms, num_steps
+from workbench.privacy.accountants.sampler import priced, sampler_distance
 from workbench.privacy.stages import Stage, compose
 
 StagesOf = Callable[[float], list[Stage]]
@@ -92,7 +93,8 @@ def _check(epsilon: float, delta: float, low: float, high: float) -> None:
 def _rough_bound(stages: Sequence[Stage], delta: float, blocks: int | None = None) -> float:
     """RDP alone (over the first `blocks` of orders): an upper bound in milliseconds; infinite where it has none."""
     try:
-        return rdp.epsilon(mechanisms(compose(stages), shared_relation(stages)), delta, blocks)
+        composition = mechanisms(compose(stages), shared_relation(stages))
+        return priced(lambda left: rdp.epsilon(composition, left, blocks), delta, sampler_distance(stages))
     except RefusedError:
         return math.inf
 
@@ -105,7 +107,7 @@ def _quick_bound(stages: Sequence[Stage], target: float, delta: float, blocks: i
     try:
         composition = mechanisms(compose(stages), shared_relation(stages))
         interval = max(pld.REPORTED_INTERVAL, pld.quick_interval(target, num_steps(composition), SEARCH_INFLATION))
-        return min(rough, pld.epsilon(composition, delta, interval))
+        return min(rough, priced(lambda left: pld.epsilon(composition, left, interval), delta, sampler_distance(stages)))
     except RefusedError:
         return rough
 

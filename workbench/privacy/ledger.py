@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.privacy.stages import Stage
 
 Purpose = Literal["training", "tuning", "sampling"]
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_SECONDS = 60.0
 SCHEMA = (
     """CREATE TABLE runs (run_id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, dataset TEXT NOT NULL, method TEXT NOT NULL,
@@ -31,11 +31,14 @@ SCHEMA = (
     """CREATE TABLE stages (run_id TEXT NOT NULL REFERENCES runs (run_id), position INTEGER NOT NULL, name TEXT NOT NULL,
        spent TEXT NOT NULL, steps INTEGER NOT NULL, event TEXT NOT NULL, relations TEXT NOT NULL, sampling TEXT NOT NULL,
        reason TEXT NOT NULL, charged INTEGER NOT NULL DEFAULT 0, charged_again INTEGER NOT NULL DEFAULT 0,
-       PRIMARY KEY (run_id, name))""",
+       sampler_distance REAL NOT NULL DEFAULT 0, PRIMARY KEY (run_id, name))""",
     "CREATE TABLE budgets (fingerprint TEXT PRIMARY KEY, epsilon REAL NOT NULL, delta REAL NOT NULL, set_at TEXT NOT NULL)",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
-PLANNED = "position, name, spent, steps, event, relations, sampling, reason"
+UPGRADES = {  # from each version of before to the next
+    1: ("ALTER TABLE stages ADD COLUMN sampler_distance REAL NOT NULL DEFAULT 0", "PRAGMA user_version = 2"),
+}
+PLANNED = "position, name, spent, steps, event, relations, sampling, reason, sampler_distance"
 
 
 class Ledger:
@@ -77,7 +80,7 @@ class Ledger:
             if (row := known.fetchone()) is None:
                 connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", (*run, _now()))
                 rows = [(run_id, *columns) for columns in plan]
-                connection.executemany(f"INSERT INTO stages (run_id, {PLANNED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+                connection.executemany(f"INSERT INTO stages (run_id, {PLANNED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
                 return
             planned = connection.execute(f"SELECT {PLANNED} FROM stages WHERE run_id = ? ORDER BY position", (run_id,)).fetchall()
             if row != run or planned != plan:
@@ -217,9 +220,9 @@ class Ledger:
                 time.sleep(0.05)
         with self._transaction() as connection:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, SCHEMA_VERSION):
+            if version not in (0, *UPGRADES, SCHEMA_VERSION):
                 raise WorkbenchError(f"Expected ledger version {SCHEMA_VERSION} in {self.path}, found {version}. Update the workbench.")
-            for statement in SCHEMA if version == 0 else ():
+            for statement in SCHEMA if version == 0 else [line for old in range(version, SCHEMA_VERSION) for line in UPGRADES[old]]:
                 connection.execute(statement)
 
     def _entry(self, run_id: str) -> LedgerEntry:
@@ -239,20 +242,20 @@ class Ledger:
         return [entry for entry in entries if entry.run_id in wanted]
 
 
-def _columns(stage: "Stage") -> tuple[str, str, int, str, str, str, str]:
+def _columns(stage: "Stage") -> tuple[str, str, int, str, str, str, str, float]:
     from workbench.privacy.events import event_to_json
 
     event = json.dumps(event_to_json(stage.event), sort_keys=True)
     relations = " ".join(stage.relations)
-    return stage.name, stage.spent, stage.steps, event, relations, stage.sampling, stage.reason
+    return stage.name, stage.spent, stage.steps, event, relations, stage.sampling, stage.reason, float(stage.sampler_distance)
 
 
 def _spendings(connection: sqlite3.Connection, run_id: str) -> tuple[StageSpending, ...]:
-    columns = "name, spent, steps, charged, charged_again, event, relations, sampling, reason"
+    columns = "name, spent, steps, charged, charged_again, event, relations, sampling, reason, sampler_distance"
     rows = connection.execute(f"SELECT {columns} FROM stages WHERE run_id = ? ORDER BY position", (run_id,))
     return tuple(
-        StageSpending(name, spent, steps, charged, again, json.loads(event), tuple(relations.split()), sampling, reason)
-        for name, spent, steps, charged, again, event, relations, sampling, reason in rows
+        StageSpending(name, spent, steps, charged, again, json.loads(event), tuple(relations.split()), sampling, reason, distance)
+        for name, spent, steps, charged, again, event, relations, sampling, reason, distance in rows
     )
 
 

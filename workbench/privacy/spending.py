@@ -29,6 +29,7 @@ class StageSpending:
     relations: "tuple[Relation, ...]"
     sampling: str
     reason: str
+    sampler_distance: float = 0.0  # over all planned steps; 0 in ledgers of before
 
     @property
     def count(self) -> int:
@@ -45,7 +46,8 @@ class StageSpending:
         from workbench.privacy.events import event_from_json
         from workbench.privacy.stages import Stage
 
-        return Stage(self.stage, event_from_json(self.event), self.spent, count, self.relations, self.sampling, self.reason)
+        event, distance = event_from_json(self.event), self.sampler_distance * count / max(1, self.steps)
+        return Stage(self.stage, event, self.spent, count, self.relations, self.sampling, self.reason, distance)
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def zero_out_total(runs: "Sequence[tuple[str, Sequence[Stage]]]", delta: float) 
             if one is None:
                 return _infinite(run, stage, bound_of([stage], delta))
             key = json.dumps(event_to_json(one.event), sort_keys=True)
-            merged[key] = replace(merged[key], steps=merged[key].steps + one.steps) if key in merged else one
+            merged[key] = _joined(merged[key], one) if key in merged else one
     total = bound_of(list(merged.values()), delta)
     if not total.is_finite:
         return _name_the_infinite(runs, total)
@@ -136,6 +138,11 @@ def zero_out_stage(stage: "Stage") -> "Stage | None":
     if event is None and "REPLACE_SPECIAL" in stage.relations:
         event = stage.event
     return None if event is None else replace(stage, event=event, relations=("REPLACE_SPECIAL",))
+
+
+def _joined(first: "Stage", second: "Stage") -> "Stage":
+    distance = first.sampler_distance + second.sampler_distance
+    return replace(first, steps=first.steps + second.steps, sampler_distance=distance)
 
 
 def _name_the_infinite(runs: "Sequence[tuple[str, Sequence[Stage]]]", total: PrivacyValue) -> PrivacyValue:

@@ -20,6 +20,8 @@ class Stage:
     its first touch of the data, a `free` stage touches public data or released values only.
     `relations` names the neighboring relations (members of `dp_accounting.NeighboringRelation`) under which the event
     holds as written; where several hold for a whole composition, the first that its first stage names is reported.
+    `sampler_distance` is the total variation distance between the noise that is really drawn and the exact law of `event`, for
+    whatever data, summed over all `steps` (which share it evenly); accountants add its price to delta.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Stage:
     relations: tuple[Relation, ...] = ("ADD_OR_REMOVE_ONE", "REPLACE_SPECIAL")
     sampling: str = ""
     reason: str = ""
+    sampler_distance: float = 0.0
 
     def total(self, steps: int | None = None) -> dp_event.DpEvent:
         """The event of the first `steps` steps (all of them by default)."""

@@ -49,17 +49,20 @@ def event_tradeoff(stages: "Sequence[Stage]", alpha: ArrayLike) -> Floats:
     """
     from workbench.privacy.accountants import pld, shared_relation
     from workbench.privacy.accountants.mechanisms import Unbounded, mechanisms
+    from workbench.privacy.accountants.sampler import sampler_distance
     from workbench.privacy.stages import compose
 
     alpha = _errors(alpha)
     composition = mechanisms(compose(stages), shared_relation(stages))
     if any(isinstance(mechanism, Unbounded) for mechanism in composition):
         return np.zeros_like(alpha)
+    distance = sampler_distance(stages)
     if not composition:
-        return 1 - alpha
+        return dp_tradeoff(0.0, min(1.0, 2 * distance), alpha)
     distribution = pld.distribution(composition, pld.curve_interval(composition, 1e-5))
     epsilons = np.linspace(0.0, pld.curve_reach(composition), PROFILE_POINTS)
-    deltas = np.clip(np.asarray(distribution.get_delta_for_epsilon(epsilons), dtype=np.float64), 0.0, 1.0)  # pyright: ignore[reportArgumentType]
+    ideal = np.asarray(distribution.get_delta_for_epsilon(epsilons), dtype=np.float64)  # pyright: ignore[reportArgumentType]
+    deltas = np.clip(ideal + (1 + np.exp(np.minimum(epsilons, 700.0))) * distance, 0.0, 1.0)
     curves = [dp_tradeoff(float(epsilon), float(delta), alpha) for epsilon, delta in zip(epsilons, deltas, strict=True)]
     return np.maximum.reduce(curves)
 

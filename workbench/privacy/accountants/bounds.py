@@ -10,6 +10,7 @@ from workbench.errors import RefusedError, check_delta
 from workbench.privacy import events as own
 from workbench.privacy.accountants import gdp, pld
 from workbench.privacy.accountants.mechanisms import Composition, leaves, mechanisms
+from workbench.privacy.accountants.sampler import priced, sampler_distance
 from workbench.privacy.stages import Relation, Stage, compose
 from workbench.privacy.values import PrivacyValue, Status
 
@@ -44,14 +45,14 @@ def accountant_values(stages: Sequence[Stage], delta: float) -> dict[str, float 
         composition = mechanisms(compose(stages), shared_relation(stages))
     except RefusedError as error:
         return {name: {"refused": str(error)} for name in LABELS}
-    return composition_values(composition, delta)
+    return composition_values(composition, delta, sampler_distance(stages))
 
 
-def composition_values(composition: Composition, delta: float) -> dict[str, float | Refusal]:
-    """`accountant_values` of mechanisms already read under one relation."""
+def composition_values(composition: Composition, delta: float, distance: float = 0.0) -> dict[str, float | Refusal]:
+    """`accountant_values` of mechanisms already read under one relation, drawn within `distance` of their exact law."""
     from workbench.privacy.accountants import ACCOUNTANTS
 
-    return {name: _value_or_refusal(accountant, composition, delta) for name, accountant in ACCOUNTANTS.items()}
+    return {name: _value_or_refusal(accountant, composition, delta, distance) for name, accountant in ACCOUNTANTS.items()}
 
 
 def proved_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue:
@@ -62,18 +63,19 @@ def proved_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue:
         relation = shared_relation(stages)
     except RefusedError as error:
         return PrivacyValue(epsilon=math.inf, delta=delta, status="not_proved", sampling=sampling, reason=str(error))
-    bound = event_bound(compose(stages), delta, relation)
+    bound = event_bound(compose(stages), delta, relation, sampler_distance(stages))
     paid = [stage for stage in stages if stage.spent != "free"]
     told = paid if bound.is_finite else [stage for stage in paid if not _is_finite(stage, relation)]
     reason = " ".join(filter(None, dict.fromkeys([bound.reason, *(stage.reason for stage in told)])))
     return bound.model_copy(update={"sampling": sampling, "reason": reason})
 
 
-def event_bound(event: dp_event.DpEvent, delta: float, relation: Relation) -> PrivacyValue:
+def event_bound(event: dp_event.DpEvent, delta: float, relation: Relation, distance: float = 0.0) -> PrivacyValue:
     """The smallest proved epsilon of an event under `relation`: infinite, with status and reason, where there is none.
 
     The three accountants read the same mechanisms, in which the sensitivity under `relation` is already settled, so they
-    bound the same pair of outputs and the smallest is a bound (also under REPLACE_ONE).
+    bound the same pair of outputs and the smallest is a bound (also under REPLACE_ONE). `distance` is the total variation
+    distance of what is really drawn from the event.
     """
     check_delta(delta)
     unproved = _unproved(event)
@@ -86,18 +88,18 @@ def event_bound(event: dp_event.DpEvent, delta: float, relation: Relation) -> Pr
     unbounded = [mechanism for mechanism in composition if getattr(mechanism, "reason", "")]
     if unbounded:
         return _infinite(delta, relation, unbounded[0].reason)  # pyright: ignore[reportAttributeAccessIssue]
-    return composition_bound(composition, delta, relation)
+    return composition_bound(composition, delta, relation, distance)
 
 
-def composition_bound(composition: Composition, delta: float, relation: Relation) -> PrivacyValue:
-    """The smallest proved value of mechanisms already read under `relation`."""
-    if not composition:
+def composition_bound(composition: Composition, delta: float, relation: Relation, distance: float = 0.0) -> PrivacyValue:
+    """The smallest proved value of mechanisms already read under `relation`, drawn within `distance` of their exact law."""
+    if not composition and distance == 0.0:
         return PrivacyValue(epsilon=0.0, delta=delta, status="proved", neighboring_relation=relation, reason=NOTHING)
-    values = composition_values(composition, delta)
+    values = composition_values(composition, delta, distance)
     proved = {name: value for name, value in values.items() if isinstance(value, float) and (name != "gdp" or gdp.is_exact(composition))}
     if not proved:
-        reasons = " ".join(value["refused"] for name, value in values.items() if isinstance(value, dict) and name != "gdp")
-        return _infinite(delta, relation, reasons)
+        reasons = dict.fromkeys(value["refused"] for name, value in values.items() if isinstance(value, dict) and name != "gdp")
+        return _infinite(delta, relation, " ".join(reasons))
     best = min(proved, key=lambda name: proved[name])
     label = LABELS[best] if best != "pld" else f"{LABELS[best]}, interval {pld.reported_interval(composition, delta):g}"
     return PrivacyValue(epsilon=proved[best], delta=delta, status="proved", accountant=label, neighboring_relation=relation)
@@ -113,9 +115,9 @@ def epsilon_poisson_gaussian(noise_multiplier: float, sample_rate: float, steps:
     return {**accountant_values(stages, delta), "bound": proved_bound(stages, delta).epsilon}
 
 
-def _value_or_refusal(accountant: Any, composition: Composition, delta: float) -> float | Refusal:
+def _value_or_refusal(accountant: Any, composition: Composition, delta: float, distance: float) -> float | Refusal:
     try:
-        return float(accountant(composition, delta))
+        return float(priced(lambda left: accountant(composition, left), delta, distance))
     except RefusedError as error:
         return {"refused": str(error)}
 

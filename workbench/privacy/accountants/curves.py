@@ -9,6 +9,7 @@ from workbench.errors import RefusedError, check_delta
 from workbench.privacy.accountants import gdp, pld, rdp
 from workbench.privacy.accountants.bounds import shared_relation
 from workbench.privacy.accountants.mechanisms import Composition, Mechanism, Unbounded, mechanisms
+from workbench.privacy.accountants.sampler import priced, sampler_distance
 from workbench.privacy.stages import Stage, compose
 
 Curve = dict[str, list[float | None]]
@@ -40,16 +41,18 @@ def _point(stages: Sequence[Stage], delta: float) -> tuple[float | None, float |
         composition = mechanisms(compose(stages), shared_relation(stages))
     except RefusedError:
         return None, None, None
-    return _cached_point(tuple(composition.items()), delta)
+    return _cached_point(tuple(composition.items()), delta, sampler_distance(stages))
 
 
 @lru_cache(maxsize=4096)
-def _cached_point(parts: tuple[tuple[Mechanism, int], ...], delta: float) -> tuple[float | None, float | None, float | None]:
+def _cached_point(
+    parts: tuple[tuple[Mechanism, int], ...], delta: float, distance: float
+) -> tuple[float | None, float | None, float | None]:
     composition = dict(parts)
     return (
-        _or_none(gdp.epsilon, composition, delta),
-        _or_none(rdp.epsilon, composition, delta),
-        _or_none(_quick_pld, composition, delta),
+        _or_none(gdp.epsilon, composition, delta, distance),
+        _or_none(rdp.epsilon, composition, delta, distance),
+        _or_none(_quick_pld, composition, delta, distance),
     )
 
 
@@ -59,8 +62,8 @@ def _quick_pld(composition: Composition, delta: float) -> float:
     return pld.epsilon(composition, delta, pld.curve_interval(composition, delta))
 
 
-def _or_none(accountant: Callable[[Composition, float], float], composition: Composition, delta: float) -> float | None:
+def _or_none(accountant: Callable[[Composition, float], float], composition: Composition, delta: float, distance: float) -> float | None:
     try:
-        return accountant(composition, delta)
+        return priced(lambda left: accountant(composition, left), delta, distance)
     except RefusedError:
         return None

@@ -6,9 +6,10 @@ from typing import Any
 
 from scipy.special import gammaln
 
-from workbench.errors import WorkbenchError, check_delta
+from workbench.errors import RefusedError, WorkbenchError, check_delta
 from workbench.privacy.accountants.bounds import composition_bound, proved_bound, shared_relation
 from workbench.privacy.accountants.mechanisms import Composition, ExactGaussian, GaussianMixture, Mechanism, SampledGaussian, mechanisms
+from workbench.privacy.accountants.sampler import priced, sampler_distance
 from workbench.privacy.stages import Relation, Stage, compose
 from workbench.privacy.values import PrivacyValue
 
@@ -31,24 +32,40 @@ def group_bound(stages: Sequence[Stage], delta: float, group_size: int) -> Priva
         return single
     relation = shared_relation(stages)
     composition = mechanisms(compose(stages), relation)
-    bound = _group_form(composition, delta, relation, group_size) or _converted(composition, delta, relation, group_size)
+    query = (composition, delta, relation, group_size, sampler_distance(stages))
+    bound = _group_form(*query) or _converted(*query)
     vacuous = " The bound is vacuous." if bound.epsilon > VACUOUS_EPSILON else ""
     return bound.model_copy(update={"sampling": single.sampling, "reason": bound.reason + vacuous})
 
 
-def _group_form(composition: Composition, delta: float, relation: Relation, group_size: int) -> PrivacyValue | None:
+def _group_form(composition: Composition, delta: float, relation: Relation, group_size: int, distance: float) -> PrivacyValue | None:
     if any(type(mechanism) not in GROUP_FORMS for mechanism in composition):
         return None
     group = {GROUP_FORMS[type(mechanism)](mechanism, group_size): count for mechanism, count in composition.items()}
-    bound = composition_bound(group, delta, relation)
+    bound = composition_bound(group, delta, relation, distance)
     if not bound.is_finite:
         return None
     return bound.model_copy(update={"reason": f"For groups of {group_size} records, by the group form of the event."})
 
 
-def _converted(composition: Composition, delta: float, relation: Relation, group_size: int) -> PrivacyValue:
-    """Bisection on log delta' for the largest one whose converted delta meets the target."""
+def _converted(composition: Composition, delta: float, relation: Relation, group_size: int, distance: float) -> PrivacyValue:
     reason = f"For groups of {group_size} records, by the generic conversion of the bound for one."
+    try:
+        best = priced(lambda left: _converted_epsilon(composition, left, relation, group_size), delta, distance)
+    except RefusedError as error:
+        best, reason = math.inf, f"{reason} {error}"
+    return PrivacyValue(
+        epsilon=best,
+        delta=delta,
+        status="proved" if math.isfinite(best) else "not_proved",
+        accountant="group conversion",
+        neighboring_relation=relation,
+        reason=reason,
+    )
+
+
+def _converted_epsilon(composition: Composition, delta: float, relation: Relation, group_size: int) -> float:
+    """Bisection on log delta' for the largest one whose converted delta meets the target."""
     low, high, best = math.log(delta) - 600.0, math.log(delta), math.inf
     if math.exp(low) == 0.0:
         low = math.log(1e-300)
@@ -61,14 +78,7 @@ def _converted(composition: Composition, delta: float, relation: Relation, group
             high = middle
         if high - low < 1e-3:
             break
-    return PrivacyValue(
-        epsilon=best,
-        delta=delta,
-        status="proved" if math.isfinite(best) else "not_proved",
-        accountant="group conversion",
-        neighboring_relation=relation,
-        reason=reason,
-    )
+    return best
 
 
 def log_growth(epsilon: float, group_size: int) -> float:
