@@ -80,7 +80,7 @@ def test_allowance_for_rounding_covers_what_the_transforms_lose(steps: int) -> N
 def test_more_steps_than_the_transforms_hold_are_left_to_rdp() -> None:
     many = epsilon_poisson_gaussian(1.0, 1e-9, 10**9, 1e-5)
     assert "1000000 steps" in many["pld"]["refused"]
-    assert many["bound"] == many["rdp"] < 1e-3
+    assert 0.0 < many["bound"] == many["rdp"] < 0.2  # the total variation is 1.6e-5, above delta: not 0
     assert "limited to 250" in epsilon_poisson_gaussian(1.0, 0.01, 10**6, 1e-10)["pld"]["refused"]
     with pytest.raises(WorkbenchError, match="at most 1e\\+15 steps"):
         epsilon_poisson_gaussian(1.0, 0.01, 10**22, 1e-5)

@@ -11,6 +11,8 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from workbench.errors import WorkbenchError, check_delta
 
+SMALL_MU = 1e-7  # below it the profile is lost in rounding
+
 
 def gdp_delta(mu: float, epsilon: ArrayLike) -> NDArray[np.float64]:
     """delta(epsilon) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2) of mu-GDP, for any real epsilon.
@@ -40,12 +42,15 @@ def gdp_epsilon(mu: float, delta: float) -> float:
         raise WorkbenchError(f"Expected mu >= 0, got {mu}.")
     if math.isinf(mu):
         return math.inf
-    if mu == 0 or float(gdp_delta(mu, 0.0)) <= delta:
+    if mu == 0 or math.erf(mu / math.sqrt(8)) * (1 + 1e-14) <= delta:  # the total variation distance
         return 0.0
+    if mu < SMALL_MU:
+        return mu * mu / 2 + mu * max(0.0, -float(ndtri(delta))) * (1 + 1e-12)  # as for large mu
     if mu > 1e3:
         return mu * mu / 2 - mu * float(ndtri(delta))  # the first term alone: an upper bound, within 2e-6 of the value
     high = mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta)) + 1e-9  # Chernoff bound of the upper tail
-    return _root(lambda epsilon: gdp_log_delta(mu, epsilon) - math.log(delta), 0.0, high)
+    goal = math.log(delta) - 1e-13 - 1e-15 / mu  # less the rounding of the profile, a difference of near values for small mu
+    return _root(lambda epsilon: gdp_log_delta(mu, epsilon) - goal, 0.0, high)
 
 
 @lru_cache(maxsize=4096)

@@ -23,8 +23,12 @@ from workbench.privacy.accountants.mechanisms import (
     VisibleGaussian,
     library_relation,
 )
+from workbench.privacy.accountants.moments import sampled_gaussian
 
 Orders = tuple[float, ...]
+ROUNDING = 1e-10  # allowance for rounding, relative to a divergence
+ROUNDING_OF_MOMENTS = 1e-14  # and absolute, on the logarithm of a moment that a library took near 1
+SMALLEST_DIVERGENCE = 1e-300  # of anything private: nothing may underflow to a divergence of 0
 ORDER_BLOCKS: tuple[Orders, ...] = (
     tuple(1 + x for x in (0.001, 0.002, 0.003, 0.005, 0.007)) + tuple(1 + x / 100 for x in range(1, 100)),
     tuple(2 + x / 10 for x in range(90)),
@@ -46,6 +50,8 @@ def epsilon(composition: Composition, delta: float, blocks: int | None = None) -
     best = math.inf
     for block in ORDER_BLOCKS[:blocks]:
         divergence = sum((count * _divergence(mechanism, block) for mechanism, count in composition.items()), np.zeros(len(block)))
+        if composition:
+            divergence = np.maximum(divergence * (1 + ROUNDING), SMALLEST_DIVERGENCE)
         best = min(best, float(np.min(convert(np.array(block), divergence, delta))))
         last = block[-1]
         if best == 0.0 or divergence[-1] - (1 + math.log(last)) / (last - 1) >= best:
@@ -56,10 +62,13 @@ def epsilon(composition: Composition, delta: float, blocks: int | None = None) -
 def convert(orders: NDArray[np.float64], divergence: NDArray[np.float64], delta: float) -> NDArray[np.float64]:
     """Epsilon at every order: R + log(1 - 1/a) - log(delta a)/(a - 1), or 0 where the total variation is at most delta.
 
+    A value below 0 certifies that too, as the bound on delta falls in epsilon; the rounding of each term is added to it.
     Sources: Canonne, Kamath and Steinke (2020), Proposition 12; Bretagnolle and Huber (1979) for the zero.
     """
-    values = divergence + np.log1p(-1 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1)
-    return np.where(-np.expm1(-divergence) <= delta**2, 0.0, np.maximum(values, 0.0))
+    inner, outer = np.log1p(-1 / orders), (math.log(delta) + np.log(orders)) / (orders - 1)
+    values = divergence + inner - outer + 1e-14 * (divergence + np.abs(inner) + np.abs(outer) + 1 / (orders - 1))
+    apart = np.sqrt(-np.expm1(-divergence)) * (1 + 1e-14)
+    return np.where(apart <= delta, 0.0, np.maximum(values, 0.0))
 
 
 def _divergence(mechanism: Any, orders: Orders) -> NDArray[np.float64]:
@@ -72,22 +81,8 @@ def _exact(mechanism: ExactGaussian, orders: Orders) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=2048)
 def _sampled(mechanism: SampledGaussian, orders: Orders) -> NDArray[np.float64]:
-    """log A_a / (a - 1), A_a = E[((1-q) + q e^{(2z-1)/(2 sigma^2)})^a] over z ~ N(0, sigma^2) (Mironov et al. 2019).
-
-    The trapezoid rule is exact to rounding here: the integrand is analytic in a strip of half-width pi sigma.
-    """
-    q, sigma, alpha = mechanism.sample_rate, mechanism.noise_multiplier, np.array(orders)
-    unsampled = alpha / (2 * sigma**2)
-    step = min(0.125, sigma / 8)
-    reach = alpha[-1] / sigma + 13.0
-    if reach / step * len(alpha) > 4e6:
-        return unsampled
-    grid = np.arange(-13.0, reach + step, step)  # in units of sigma
-    log_ratio = np.logaddexp(math.log1p(-q), math.log(q) + grid / sigma - 0.5 / sigma**2)
-    exponent = alpha[:, None] * log_ratio - grid**2 / 2  # (orders, grid)
-    top = exponent.max(axis=1)
-    log_moment = top + np.log(np.exp(exponent - top[:, None]).sum(axis=1) * step / math.sqrt(2 * math.pi))
-    return np.clip(log_moment / (alpha - 1), 0.0, unsampled)
+    """The Poisson-sampled Gaussian, by quadrature (`moments`)."""
+    return sampled_gaussian(mechanism.sample_rate, mechanism.noise_multiplier, np.array(orders))
 
 
 @lru_cache(maxsize=2048)
@@ -95,6 +90,7 @@ def _fixed_batch(mechanism: FixedBatchGaussian, orders: Orders) -> NDArray[np.fl
     """Replace-one without replacement (Wang, Balle and Kasiviswanathan 2019), no more than without sampling.
 
     Only whole orders are evaluated; (a-1) R(a) is convex in a and 0 at 1, so a chord is an upper bound between them.
+    The library takes the logarithm of a moment that may round to 1, for which `ROUNDING_OF_MOMENTS` is added.
     dp-accounting passes the multiplier through, which is right here: mu already is the replace-one distance.
     """
     alpha = np.array(orders)
@@ -106,7 +102,7 @@ def _fixed_batch(mechanism: FixedBatchGaussian, orders: Orders) -> NDArray[np.fl
     inner = dp_event.GaussianDpEvent(1 / mechanism.mu)
     accountant.compose(dp_event.SampledWithoutReplacementDpEvent(mechanism.num_records, mechanism.batch_size, inner))
     knots = np.array([1.0, *whole])
-    values = np.concatenate([[0.0], (knots[1:] - 1) * accountant.rdp])
+    values = np.concatenate([[0.0], (knots[1:] - 1) * accountant.rdp + ROUNDING_OF_MOMENTS])
     return np.minimum(unsampled, np.interp(alpha, knots, values) / (alpha - 1))
 
 
@@ -114,7 +110,9 @@ def _visible(mechanism: VisibleGaussian, orders: Orders) -> NDArray[np.float64]:
     """log(1 - q + q e^{a(a-1) mu^2/2}) / (a - 1): the drawn set is part of the output."""
     alpha = np.array(orders)
     inside = alpha * (alpha - 1) * mechanism.mu**2 / 2
-    return np.logaddexp(math.log1p(-mechanism.sample_rate), math.log(mechanism.sample_rate) + inside) / (alpha - 1)
+    q = mechanism.sample_rate
+    large = np.logaddexp(math.log1p(-q), math.log(q) + inside)
+    return np.where(inside < 1.0, np.log1p(q * np.expm1(np.minimum(inside, 1.0))), large * (1 + 1e-12) + 1e-14) / (alpha - 1)
 
 
 def _mixture(mechanism: GaussianMixture, orders: Orders) -> NDArray[np.float64]:
@@ -127,7 +125,7 @@ def _library(mechanism: LibraryEvent, orders: Orders) -> NDArray[np.float64]:
         accountant.compose(mechanism.event)
     except UnsupportedEventError as error:
         raise RefusedError(f"The RDP accountant refuses {type(mechanism.event).__name__} under {mechanism.relation}.") from error
-    return accountant.rdp
+    return accountant.rdp + ROUNDING_OF_MOMENTS / (np.array(orders) - 1)
 
 
 DIVERGENCES: dict[type, Callable[[Any, Orders], NDArray[np.float64]]] = {

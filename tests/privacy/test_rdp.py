@@ -1,0 +1,137 @@
+"""The RDP accountant is an upper bound also where a moment is so near 1 that it used to round to it, and 0 is shown only with reason."""
+
+import math
+import random
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent
+from dp_accounting.pld import privacy_loss_distribution
+
+from workbench.privacy import event_bound
+from workbench.privacy.accountants import rdp
+from workbench.privacy.accountants.mechanisms import ExactGaussian, FixedBatchGaussian, SampledGaussian, VisibleGaussian
+from workbench.privacy.accountants.moments import sampled_gaussian
+from workbench.privacy.gaussian import gdp_epsilon
+
+SETTINGS = 240
+ORDERS = (1.001, 1.05, 1.5, 2.0, 2.5, 5.0, 11.0, 32.0, 100.0)
+
+
+def true_divergence(sample_rate: float, noise_multiplier: float, order: float) -> mpmath.mpf:
+    """The divergence to 20 digits: the trapezoid rule in 40, whose error is below 1e-60 of the integral of the modulus."""
+    with mpmath.workdps(40):
+        q, sigma, a = mpmath.mpf(sample_rate), mpmath.mpf(noise_multiplier), mpmath.mpf(order)
+        step, total = min(mpmath.mpf(1) / 10, sigma / 10), mpmath.mpf(0)
+        for i in range(int(-18 / step), int((a / sigma + 18) / step) + 1):
+            u = i * step
+            x = q * mpmath.expm1(u / sigma - 1 / (2 * sigma**2))
+            total += (mpmath.expm1(a * mpmath.log1p(x)) - a * x) * mpmath.exp(-u * u / 2)
+        return mpmath.log1p(total * step / mpmath.sqrt(2 * mpmath.pi)) / (a - 1)
+
+
+def looseness(sample_rate: float, noise_multiplier: float, order: float) -> float:
+    """How far ours lies above the true divergence, relative to it; negative would be below."""
+    ours, true = (
+        sampled_gaussian(sample_rate, noise_multiplier, np.array([order]))[0],
+        true_divergence(sample_rate, noise_multiplier, order),
+    )
+    with mpmath.workdps(40):
+        return float((mpmath.mpf(float(ours)) - true) / true)
+
+
+def bound(sample_rate: float, noise_multiplier: float, steps: int, delta: float) -> float:
+    """The proved epsilon of DP-SGD."""
+    step = PoissonSampledDpEvent(sample_rate, GaussianDpEvent(noise_multiplier))
+    return event_bound(SelfComposedDpEvent(step, steps), delta, "REPLACE_SPECIAL").epsilon
+
+
+def test_a_moment_near_one_is_not_lost() -> None:
+    """Both gave a proved epsilon of 0; the Gaussian limit of the first is 1.83, the PLD of the second 4.4e-3."""
+    first = rdp.epsilon({SampledGaussian(1e-8, 1.0): 10**15}, 1e-6)
+    assert gdp_epsilon(1e-8 * math.sqrt(1e15 * math.expm1(1.0)), 1e-6) < first < 2.2
+    assert rdp.epsilon({SampledGaussian(1e-6, 10.0): 10**5}, 1e-10) > 4.3e-3
+    assert bound(1e-8, 1.0, 10**15, 1e-6) == first
+
+
+@pytest.mark.parametrize("setting", [(1e-9, 1.0, 1.5), (1e-4, 0.6, 2.0), (0.3, 20.0, 11.0), (1e-11, 1.2, 64.0), (0.02, 0.7, 1.001)])
+def test_divergences_are_true_upper_bounds(setting: tuple[float, float, float]) -> None:
+    assert 0.0 <= looseness(*setting) < 1e-9
+
+
+def test_orders_of_one_block_agree_with_each_alone() -> None:
+    """The grid of a block reaches as far as its largest order needs, where smaller orders' powers would overflow."""
+    orders = np.array([1.5, 8.0, 200.0, 1000.0])
+    together = sampled_gaussian(1e-5, 0.4, orders)
+    alone = [sampled_gaussian(1e-5, 0.4, np.array([order]))[0] for order in orders]
+    np.testing.assert_allclose(together, alone, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [VisibleGaussian(1e-18, 1.0), FixedBatchGaussian(10**12, 10, 1.0), SampledGaussian(1e-18, 1.0), ExactGaussian(1e-90)]
+)
+def test_nothing_private_costs_nothing(mechanism: Any) -> None:
+    """The divergence of anything private is above 0 at every order, however rare its touch."""
+    divergence = rdp.DIVERGENCES[type(mechanism)](mechanism, (1.5, 2.0, 16.0, 256.0))
+    assert (divergence > 0).all()
+    assert rdp.epsilon({mechanism: 1}, 1e-160) > 0.0
+
+
+def test_visible_batches_are_exact_when_rare() -> None:
+    q, alpha = 1e-17, 2.0
+    (value,) = rdp.DIVERGENCES[VisibleGaussian](VisibleGaussian(q, 1.0), (alpha,))
+    assert value == pytest.approx(q * math.expm1(1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("mu", [1e-17, 1e-12, 1e-9, 1e-6, 1e-3])
+def test_an_exact_zero_needs_a_small_total_variation(mu: float) -> None:
+    """Below the total variation, erf(mu / sqrt 8), delta leaves an epsilon above 0."""
+    apart = math.erf(mu / math.sqrt(8))
+    assert gdp_epsilon(mu, apart * 1.001) == 0.0
+    assert gdp_epsilon(mu, apart * 0.999) > 0.0
+    assert gdp_epsilon(mu, apart / 10) > 0.1 * mu
+
+
+@pytest.mark.slow(
+    depends=[
+        "workbench/privacy/accountants/**",
+        "workbench/privacy/gaussian.py",
+        "workbench/privacy/events.py",
+        "workbench/privacy/stages.py",
+    ]
+)
+def test_certified_over_many_decades(figures: dict[str, Any]) -> None:
+    """Random rates, noises, orders against 40 digits; random steps and deltas against a lower bound by optimistic distributions."""
+    rng = random.Random(9)
+    loose, margins = [], []
+    for index in range(SETTINGS):
+        sample_rate, noise_multiplier = 10 ** rng.uniform(-12, -0.01), 10 ** rng.uniform(-0.3, 1.5)
+        loose.append(looseness(sample_rate, noise_multiplier, ORDERS[index % len(ORDERS)]))
+        sample_rate, steps, delta = 10 ** rng.uniform(-7, -0.3), int(10 ** rng.uniform(0, 5)), 10 ** rng.uniform(-9, -4)
+        lower = certified_below(sample_rate, noise_multiplier, steps, delta)
+        found = bound(sample_rate, noise_multiplier, steps, delta)
+        margins.append(found - lower)
+        assert found >= lower, (sample_rate, noise_multiplier, steps, delta)
+        assert found > 0.0 or lower == 0.0
+    assert min(loose) >= 0.0
+    assert max(loose) < 1e-6
+    figures |= {
+        "settings": SETTINGS,
+        "least relative looseness of a divergence": min(loose),
+        "median": float(np.median(loose)),
+        "largest": max(loose),
+        "smallest margin of an epsilon over its lower bound": min(margins),
+        "median margin": float(np.median(margins)),
+    }
+
+
+def certified_below(sample_rate: float, noise_multiplier: float, steps: int, delta: float) -> float:
+    """A lower bound of the true epsilon: dp-accounting's optimistic distribution, its rounding given away in delta."""
+    scale = sample_rate * math.sqrt(steps * math.expm1(min(noise_multiplier**-2, 20.0)))
+    interval = min(1e-2, max(1e-6, scale / math.sqrt(steps) / 20))
+    single = privacy_loss_distribution.from_gaussian_mechanism(
+        noise_multiplier, pessimistic_estimate=False, value_discretization_interval=interval, sampling_prob=sample_rate
+    )
+    return max(0.0, float(single.self_compose(steps).get_epsilon_for_delta(delta * 1.001 + 1e-12)))
