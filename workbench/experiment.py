@@ -293,4 +293,4 @@ def evaluate(
     public = sample(plan, state, num_samples, source="public", purpose="public samples") if pretrained else None
     results = evaluation.evaluate(samples, dataset, public_samples=public, public=public_dataset(plan), seed=seed, **options)
     releasable = plan.bound.is_finite and state.randomness.releasable
-    return [result.model_copy(update={"releasable": result.releasable and releasable}) for result in results]
+    return [result.of_run(releasable) for result in results]

@@ -26,19 +26,19 @@ RESULTS = [
 
 def test_the_table_gives_mean_spread_and_both_references() -> None:
     rows = markdown_table(measured_lines(RESULTS, MEASURE), MEASURE).splitlines()
-    assert rows[2].startswith("| real training data (ceiling) | - | - | 0.950 |")
-    assert "| 0.610 ± 0.014 |" in rows[3]
-    assert rows[4] == "| nonprivate | none | none | 0.900 | 60 |"
-    assert rows[5] == "| a, bound 1 | none | 0.999 | 0.750 ± 0.071 | 10 to 14 |"
+    assert rows[2].startswith("| real training data (ceiling) | - | - | 0.950 (private) |")
+    assert "| 0.610 ± 0.014 (private) |" in rows[3]
+    assert rows[4] == "| nonprivate | none | none | 0.900 (private) | 60 |"
+    assert rows[5] == "| a, bound 1 | none | 0.999 | 0.750 ± 0.071 (private) | 10 to 14 |"
 
 
 def test_lines_of_one_seed_share_their_public_model() -> None:
     other = [{**entry, "name": "a, bound 9"} for entry in RESULTS[1:]]
     rows = markdown_table(measured_lines(RESULTS + other, MEASURE), MEASURE).splitlines()
-    assert "| 0.610 ± 0.014 |" in rows[3]
+    assert "| 0.610 ± 0.014 (private) |" in rows[3]
     unseeded = [{**entry, "seed": None, "run": f"run{number}"} for number, entry in enumerate(RESULTS[1:] + other)]
     rows = markdown_table(measured_lines(unseeded, MEASURE), MEASURE).splitlines()
-    assert "| 0.610 ± 0.012 |" in rows[3]  # four models: sqrt(4 * .01^2 / 3)
+    assert "| 0.610 ± 0.012 (private) |" in rows[3]  # four models: sqrt(4 * .01^2 / 3)
 
 
 def test_rows_for_the_terminal_have_the_means_of_both_references() -> None:

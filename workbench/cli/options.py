@@ -23,6 +23,7 @@ Settings = Annotated[
 TargetName = Annotated[
     Literal["bound", "claim"], typer.Option("--target", help="What epsilon calibrates: the proved bound, or the paper's claim.")
 ]
+Releasable = Annotated[bool, typer.Option("--releasable", help="Leave out every number that may not leave the room.")]
 Seed = Annotated[int | None, typer.Option(help="Makes the run repeatable and NOT releasable.", min=0)]
 Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended; it goes on if you leave.")]
 Performance = Annotated[

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.options import Json, RunId
-from workbench.cli.output import print_json, print_table, progress_bar
+from workbench.cli.options import Json, Releasable, RunId
+from workbench.cli.output import print_json, print_table, progress_bar, short
 from workbench.errors import WorkbenchError
 
 app = typer.Typer()
@@ -41,14 +41,18 @@ def evaluate(
     num: Num = None,
     metric: Annotated[list[str] | None, typer.Option(help="Only this measure; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the measures.", min=0)] = 0,
+    releasable: Releasable = False,
     as_json: Json = False,
 ) -> None:
-    """Measure a finished run's samples, beside real records (ceiling) and public data alone (epsilon 0)."""
+    """Measure a finished run's samples, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
+    from workbench.marks import withheld
     from workbench.runs import results
     from workbench.runs.store import RunStore
 
     with progress_bar("evaluation") as progress:
         found = results.evaluate_run(run_id, num, seed, metric, progress)
+    if releasable:
+        found["results"] = [withheld(result) for result in found["results"]]
     if as_json:
         print_json({**found, "claim_only": RunStore().get(run_id).claim_only})
     else:
@@ -110,19 +114,40 @@ def reproduce(
             if out is not None:
                 write_text_atomically(out, dumps({"recipe": loaded, "results": rows}, indent=2))
     if out is not None:
-        lines = recipe_report.measured_lines(rows, loaded.measure)
-        write_text_atomically(out.with_suffix(".md"), recipe_report.markdown_table(lines, loaded.measure))
-        recipe_report.draw(lines, out.with_suffix(".png"), loaded.title, loaded.measure)
+        recipe_report.write(rows, loaded, out)
     if as_json:
         print_json({"recipe": loaded.title, "results": rows})
     else:
         print_table(recipe_report.summary_rows(rows), "The recipe names no run.")
 
 
+@app.command()
+def report(
+    file: Annotated[Path, typer.Argument(metavar="RESULTS", help="A JSON file that `workbench reproduce --out` wrote.")],
+    releasable: Releasable = False,
+) -> None:
+    """Write the table (.md) and the picture (.png) of a recipe's results beside them; each number is marked."""
+    from workbench.marks import withheld
+    from workbench.runs import recipe_report
+
+    recipe, rows = recipe_report.read(file)
+    if releasable:
+        for row in rows:
+            row["evaluation"]["results"] = [withheld(entry) for entry in row["evaluation"]["results"]]
+    for path in recipe_report.write(rows, recipe, file):
+        print(path)
+
+
 def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """An evaluation as rows for people."""
+    """An evaluation as rows for people; every number with its mark."""
+    from workbench.marks import MARKS, mark, may_leave
+
+    def cell(result: dict[str, Any], column: str) -> Any:
+        shown = result[column]
+        return shown if shown is None or column not in MARKS else f"{short(shown)} {mark(may_leave(result, column))}"
+
     columns = ("name", "value", "interval", "epsilon_zero", "ceiling", "features", "split", "seconds")
-    return [{column: result[column] for column in columns} for result in found["results"]]
+    return [{column: cell(result, column) for column in columns} for result in found["results"]]
 
 
 def check_target(path: Path, suffix: str) -> None:

@@ -12,7 +12,7 @@ from workbench.errors import WorkbenchError, choose
 from workbench.evaluation import downstream, metrics
 from workbench.evaluation.features import Feature, FeatureSpace, classifier, pixels
 from workbench.evaluation.gallery_file import neighbours_html
-from workbench.evaluation.metrics import Context, Metric
+from workbench.evaluation.metrics import Context, Metric, Split
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, PRIVACY_SCORE_CAVEAT, Neighbours, find_neighbours
 from workbench.evaluation.results import MetricResult, measure
 
@@ -35,6 +35,9 @@ __all__ = [
 
 IMAGES: frozenset[Kind] = frozenset({"image"})
 ANY_KIND: frozenset[Kind] = frozenset({"image", "table"})
+NOTHING: frozenset[Split] = frozenset()
+TRAIN: frozenset[Split] = frozenset({"train"})
+HELD_OUT: frozenset[Split] = frozenset({"held_out"})
 
 FEATURES: dict[str, Feature] = {
     "pixels": Feature("pixels", ANY_KIND, pixels, "The records themselves: pixels in [0, 1], or a table's categories one-hot."),
@@ -50,6 +53,7 @@ METRICS: dict[str, Metric] = {
         function=metrics.downstream_accuracy(downstream.logistic_regression),
         description="Accuracy on held-out real records of a logistic regression trained on the samples.",
         better="higher",
+        touches=HELD_OUT,
         needs="labels",
         chance=metrics.share_of_classes,
     ),
@@ -59,6 +63,7 @@ METRICS: dict[str, Metric] = {
         function=metrics.downstream_accuracy(downstream.mlp),
         description="Accuracy on held-out real records of a two-layer network trained on the samples.",
         better="higher",
+        touches=HELD_OUT,
         needs="labels",
         chance=metrics.share_of_classes,
     ),
@@ -68,6 +73,7 @@ METRICS: dict[str, Metric] = {
         function=metrics.downstream_accuracy(downstream.cnn),
         description="Accuracy on held-out real records of a small convolutional network trained on the samples.",
         better="higher",
+        touches=HELD_OUT,
         needs="labels",
         chance=metrics.share_of_classes,
     ),
@@ -77,6 +83,7 @@ METRICS: dict[str, Metric] = {
         function=metrics.downstream_accuracy(downstream.random_forest),
         description="Accuracy on held-out real records of a random forest trained on the samples.",
         better="higher",
+        touches=HELD_OUT,
         needs="labels",
         chance=metrics.share_of_classes,
     ),
@@ -86,6 +93,7 @@ METRICS: dict[str, Metric] = {
         function=metrics.frechet,
         description="Frechet distance between samples and held-out records in the named features; not FID.",
         better="lower",
+        touches=HELD_OUT,
         unit="squared feature distance",
     ),
     "kernel_distance": Metric(
@@ -94,6 +102,7 @@ METRICS: dict[str, Metric] = {
         function=metrics.kernel,
         description="Unbiased polynomial-kernel distance between samples and held-out records in the named features.",
         better="lower",
+        touches=HELD_OUT,
         unit="squared kernel distance",
     ),
     "inception_score": Metric(
@@ -102,8 +111,8 @@ METRICS: dict[str, Metric] = {
         function=metrics.inception,
         description="How sure and how varied a small classifier's judgements of the samples are; from 1 to the number of classes.",
         better="higher",
+        touches=NOTHING,
         needs="classes",
-        releasable=True,
     ),
     "privacy_score": Metric(
         name="privacy_score",
@@ -111,6 +120,7 @@ METRICS: dict[str, Metric] = {
         function=metrics.privacy,
         description="Share of samples judged to be of another class than their nearest training record (P3DM, Algorithm 2).",
         better="higher",
+        touches=TRAIN,
         needs="classes",
     ),
     "nearer_to_training": Metric(
@@ -119,6 +129,7 @@ METRICS: dict[str, Metric] = {
         function=metrics.nearer,
         description="Share of samples nearer to training than to equally many held-out records; no copying gives 0.5.",
         better="lower",
+        touches=TRAIN | HELD_OUT,
         chance=lambda _facts: 0.5,
     ),
 }
@@ -161,7 +172,7 @@ def evaluate(
     it alone, are measured too. Frechet and kernel distances are to the held-out records. `metrics` are names of METRICS; None
     takes all that such data allows. `features` is a name of FEATURES; None takes `default_features`. `progress(name, fraction)`
     is called before each measure and at the end. Equal arguments give equal results on the CPU. Nearly nothing here is
-    releasable: see `MetricResult`.
+    releasable: each value has its own mark, see `MetricResult`.
     """
     _check(samples, dataset, public_samples, public)
     chosen = _chosen(metrics, samples, dataset)

@@ -1,7 +1,6 @@
 """The neighbour gallery as one HTML file that needs nothing else: every sample beside its nearest records."""
 
 import base64
-import html
 import io
 
 import numpy as np
@@ -9,6 +8,7 @@ from PIL import Image
 
 from workbench.datasets.base import Dataset, Records
 from workbench.errors import WorkbenchError
+from workbench.escaping import html_text
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, Neighbours
 
 _STYLE = """
@@ -33,7 +33,7 @@ def neighbours_html(
         raise WorkbenchError(f"Expected the neighbours of these {len(samples)} samples, got those of {len(neighbours)}.")
     order = neighbours.order()[:limit]
     rows = "\n".join(_row(position, samples, dataset, neighbours) for position in order)
-    title = html.escape(title)
+    title = html_text(title)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style></head>\n'
         f'<body>\n<h1>{title}</h1>\n<p class="warning">{OUTSIDE_GUARANTEE}</p>\n{_introduction(len(order), dataset, neighbours)}\n'
@@ -52,8 +52,8 @@ def png_data_uri(image: np.ndarray) -> str:
 def _introduction(shown: int, dataset: Dataset, neighbours: Neighbours) -> str:
     return (
         f"<p>{shown} of {len(neighbours)} samples, the most suspicious first, against {len(dataset.train)} training and "
-        f"{len(dataset.held_out)} held-out records of {html.escape(dataset.facts.name)}. Distances are Euclidean in the features "
-        f"{html.escape(neighbours.features)}. Suspicion is h / (t + h) with t and h the distances to the nearest training and "
+        f"{len(dataset.held_out)} held-out records of {html_text(dataset.facts.name)}. Distances are Euclidean in the features "
+        f"{html_text(neighbours.features)}. Suspicion is h / (t + h) with t and h the distances to the nearest training and "
         "held-out record: 1 for an exact copy, 0.5 where both are as near.</p>"
     )
 
@@ -76,8 +76,8 @@ def _row(position: int, samples: Records, dataset: Dataset, neighbours: Neighbou
 
 def _cell(records: Records, index: int, dataset: Dataset, caption: str) -> str:
     record = records.records[index]
-    label = "" if records.labels is None else html.escape(dataset.facts.classes[records.labels[index]])
-    text = html.escape(caption if not label else f"{caption} · {label}")
+    label = "" if records.labels is None else html_text(dataset.facts.classes[records.labels[index]])
+    text = html_text(caption if not label else f"{caption} · {label}")
     if dataset.facts.kind == "image":
         return f'<td><img src="{png_data_uri(record)}" alt="{text}">{text}</td>'
-    return f"<td><code>{html.escape(' '.join(map(str, record.tolist())))}</code><br>{text}</td>"
+    return f"<td><code>{html_text(' '.join(map(str, record.tolist())))}</code><br>{text}</td>"

@@ -22,6 +22,8 @@ from workbench.evaluation.fitting import Classifier
 from workbench.evaluation.intervals import normal, wilson
 from workbench.evaluation.neighbours import PRIVACY_SCORE_CAVEAT, nearer_to_training, privacy_score
 
+Split = Literal["train", "held_out"]
+
 
 @dataclass
 class Context:
@@ -74,15 +76,14 @@ class Context:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A measure's value: `interval` is 95 % or None, `features` and `split` say what was compared with which records.
+    """A measure's value: `interval` is 95 % or None, `features` says in which space it was taken.
 
-    `private`: whether a private record went into it, through the feature space or directly.
+    `private`: whether a private record went into the feature space, or into what judges in it; True unless known not to.
     """
 
     value: float
     interval: tuple[float, float] | None
     features: str
-    split: str
     note: str = ""
     private: bool = True
 
@@ -94,8 +95,9 @@ Measure = Callable[[Records, Context], Measurement]
 class Metric:
     """An entry of METRICS.
 
-    `needs`: "nothing", "classes" (of the dataset) or "labels" (of the samples too). `releasable`: whether a public
-    feature space makes the value releasable. `chance`: what guessing gives, None where that means nothing.
+    `touches`: the private records that the measure itself looks at, beside the samples and its feature space; a value is
+    releasable only where that is none. `needs`: "nothing", "classes" (of the dataset) or "labels" (of the samples too).
+    `chance`: what guessing gives, None where that means nothing.
     """
 
     name: str
@@ -103,10 +105,19 @@ class Metric:
     function: Measure
     description: str
     better: Literal["higher", "lower"]
+    touches: frozenset[Split]
     unit: str = ""
     needs: Literal["nothing", "classes", "labels"] = "nothing"
-    releasable: bool = False
     chance: Callable[[DatasetFacts], float | None] = lambda _facts: None
+
+    @property
+    def split(self) -> str:
+        """The private records it touches as words of a table: train, held_out, train+held_out or none."""
+        return "+".join(name for name in ("train", "held_out") if name in self.touches) or "none"
+
+    def releases(self, found: "Measurement") -> bool:
+        """Whether `found` may leave the room for all that the measure does: no private record went into it."""
+        return not self.touches and not found.private
 
     def refusal(self, facts: DatasetFacts, samples: Records) -> str | None:
         """Why the measure cannot be taken of such samples; None if it can."""
@@ -130,7 +141,7 @@ def downstream_accuracy(learner: Learner) -> Measure:
     def measure(samples: Records, context: Context) -> Measurement:
         value = accuracy(learner, samples, context.dataset, context.seed)
         features = pixels(context.dataset).label
-        return Measurement(value, wilson(value, len(context.dataset.held_out)), features, "held_out")
+        return Measurement(value, wilson(value, len(context.dataset.held_out)), features)
 
     return measure
 
@@ -144,7 +155,7 @@ def frechet(samples: Records, context: Context) -> Measurement:
     note = f"{sizes[0]} samples against {sizes[1]} held-out records; biased upwards, comparable at equal sizes only."
     if min(sizes) < ENOUGH_FOR_FRECHET:
         note += f" Fewer than {ENOUGH_FOR_FRECHET}: the bias may outweigh the differences, trust kernel_distance more."
-    return Measurement(value, normal(value, error, low=0.0), context.space.label, "held_out", note)
+    return Measurement(value, normal(value, error, low=0.0), context.space.label, note)
 
 
 def kernel(samples: Records, context: Context) -> Measurement:
@@ -152,7 +163,7 @@ def kernel(samples: Records, context: Context) -> Measurement:
     features = context.space(samples)
     value = kernel_distance(features, context.held_out_features)
     error = kernel_distance_error(features, context.held_out_features, context.seed)
-    return Measurement(value, normal(value, error), context.space.label, "held_out", "Unbiased; may be slightly negative.")
+    return Measurement(value, normal(value, error), context.space.label, "Unbiased; may be slightly negative.")
 
 
 def inception(samples: Records, context: Context) -> Measurement:
@@ -163,14 +174,14 @@ def inception(samples: Records, context: Context) -> Measurement:
     value = inception_style_score(probabilities)
     error = bootstrap_error(inception_style_score, probabilities, context.seed)
     note = "Not the Inception Score: another classifier, no splits."
-    return Measurement(value, normal(value, error, low=1.0), source, "none", note, private=own is None or context.space.private)
+    return Measurement(value, normal(value, error, low=1.0), source, note, private=own is None or context.space.private)
 
 
 def privacy(samples: Records, context: Context) -> Measurement:
     """P3DM's privacy score against the training records, with Wilson's interval."""
     features, classify = context.space(samples), context.clean_classifier.predict
     value = privacy_score(samples, context.dataset.train, features, context.train_features, classify)
-    return Measurement(value, wilson(value, len(samples)), context.space.label, "train", PRIVACY_SCORE_CAVEAT)
+    return Measurement(value, wilson(value, len(samples)), context.space.label, PRIVACY_SCORE_CAVEAT)
 
 
 def nearer(samples: Records, context: Context) -> Measurement:
@@ -182,4 +193,4 @@ def nearer(samples: Records, context: Context) -> Measurement:
         f"{share.subset_size} records on each side: no copying gives 0.5. Against all {len(train)} training and {len(held_out)} "
         f"held-out records: {share.full:.3f}, where no copying gives {share.full_expected:.3f}."
     )
-    return Measurement(share.value, share.interval, context.space.label, "train+held_out", note)
+    return Measurement(share.value, share.interval, context.space.label, note)

@@ -1,6 +1,7 @@
 """One measure's result with its ceiling and its epsilon-0 row, as pages, notebooks and the command line show it."""
 
 import time
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,9 +14,12 @@ class MetricResult(BaseModel):
     """A value and what it may be compared with.
 
     `interval` is 95 % (what it covers: the measure's docstring). `split` names the private records it looked at. `seconds`
-    is the value's alone. `releasable` speaks of `value` and `interval`: False for whatever saw a private record, which is
-    nearly everything. `ceiling` is the same measure of real training records in the place of samples (for nearer_to_training
-    and privacy_score: what copying gives), `epsilon_zero` of samples that saw public data only; neither is releasable.
+    is the value's alone. `ceiling` is the same measure of real training records in the place of samples (for
+    nearer_to_training and privacy_score: what copying gives), `epsilon_zero` of samples that saw public data only.
+
+    Every value has a mark of its own, False for whatever saw a private record, which is nearly everything: `releasable`
+    speaks of `value`, `interval` and `note`, `epsilon_zero_releasable` of `epsilon_zero`; a ceiling is computed from private
+    records and never releasable. A result that an earlier version wrote lacks marks: what lacks one stays in the room.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -33,10 +37,16 @@ class MetricResult(BaseModel):
     epsilon_zero: float | None
     epsilon_zero_num_samples: int | None
     epsilon_zero_reason: str
+    epsilon_zero_releasable: bool = False
+    ceiling_releasable: Literal[False] = False
     chance: float | None
     better: str
     unit: str
     note: str
+
+    def of_run(self, run_releasable: bool) -> "MetricResult":
+        """The result for samples of a run: its value may leave the room only if they may."""
+        return self.model_copy(update={"releasable": self.releasable and run_releasable})
 
 
 def measure(
@@ -49,20 +59,22 @@ def measure(
     seconds = time.perf_counter() - start
     reason = _undefined(metric, context.dataset, public_samples, public)
     zero = None if reason or public_samples is None else public_samples.take(slice(len(samples)))
+    public_found = None if zero is None else metric.function(zero, context)
     return MetricResult(
         name=metric.name,
         value=found.value,
         interval=found.interval,
         num_samples=len(samples),
         features=found.features,
-        split=found.split,
+        split=metric.split,
         seconds=round(seconds, 3),
-        releasable=metric.releasable and not found.private,
+        releasable=metric.releases(found),
         ceiling=_ceiling(metric, found, context, len(samples)),
         ceiling_num_samples=min(len(samples), len(context.dataset.train)),
-        epsilon_zero=None if zero is None else metric.function(zero, context).value,
+        epsilon_zero=None if public_found is None else public_found.value,
         epsilon_zero_num_samples=None if zero is None else len(zero),
         epsilon_zero_reason=reason,
+        epsilon_zero_releasable=public_found is not None and metric.releases(public_found),
         chance=metric.chance(facts),
         better=metric.better,
         unit=metric.unit,

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
 from workbench.training.state import PerformanceSettings
 from workbench.ui.cards import plan_summary
 from workbench.ui.choices import plan_choices
@@ -28,7 +29,7 @@ try:
     if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
         go_to("train", choices.parameters("train_"))
 except WorkbenchError as error:
-    st.error(str(error))
+    st.error(markdown(error))
 
 if plan is not None:
     st.header("Epsilon against the noise, the steps and the sampling rate", anchor=False)

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
 from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE
 from workbench.experiment import Plan
 from workbench.runs import verdicts
@@ -44,7 +45,7 @@ try:
     dataset = same_records(run, loaded(run.dataset))
     samples, neighbours = find_now(run_id, space)
 except WorkbenchError as error:
-    st.error(str(error))
+    st.error(markdown(error))
     st.stop()
 
 copying_numbers(run_id, space, len(samples))

@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from workbench.escaping import markdown
 from workbench.runs.values import STATES
 from workbench.ui.comparison import compare_curves, compare_measures, compare_samples, compare_settings, run_detail
 from workbench.ui.live import run_buttons
@@ -35,7 +36,7 @@ else:
 
 labels = {run_label(run) for run in everything}
 if gone := [asked for asked in st.query_params.get_all(f"{PREFIX}chosen") if asked not in labels]:
-    st.warning(f"Unknown in the address: {', '.join(gone)}. Such a run may have been deleted.")
+    st.warning(f"Unknown in the address: {markdown(', '.join(gone))}. Such a run may have been deleted.")
 
 chosen = st.multiselect(
     "Look at one run, or compare several", list(known), key=f"{PREFIX}chosen", placeholder="the first of the list",

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
 from workbench.runs import local
 from workbench.training.state import PerformanceSettings
 from workbench.ui.cards import plan_summary
@@ -39,9 +40,9 @@ try:
     plan = choices.plan(overrides)
     plan_summary(plan)
     if warning := budget_warning(plan, choices.dataset):
-        st.warning(warning)
+        st.warning(markdown(warning))
 except WorkbenchError as error:
-    st.error(str(error))
+    st.error(markdown(error))
 
 if st.button("Launch", type="primary", key=f"{PREFIX}launch", icon=":material/play_arrow:", disabled=plan is None) and plan is not None:
     try:
@@ -51,7 +52,7 @@ if st.button("Launch", type="primary", key=f"{PREFIX}launch", icon=":material/pl
         st.session_state[f"{PREFIX}launched"] = run.id
         st.rerun()
     except WorkbenchError as error:
-        st.error(str(error))
+        st.error(markdown(error))
 
 st.header("Watch a run", anchor=False)
 watch(run_choice(f"{PREFIX}run", launched=st.session_state.pop(f"{PREFIX}launched", None)), PREFIX)

@@ -1,19 +1,29 @@
 """What a recipe found: every measure in rows, and of one measure a table and a picture for a README, with epsilon 0 and the ceiling."""
 
+import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
+
+from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
+from workbench.files import write_text_atomically
+from workbench.marks import MARKS_MEAN, mark, may_leave
+
+if TYPE_CHECKING:
+    from workbench.runs.recipes import Recipe
 
 
 class Line(BaseModel):
     """One measure of one line of a recipe over its runs; tuples have one value a run.
 
     `epsilon_zero` has the value of each public model by its run's seed, or by the run where none was given: lines that share
-    seed and pre-training share the public model, and its value counts once.
+    seed and pre-training share the public model, and its value counts once. The marks say of each kind of value whether all of
+    them may leave the room.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -25,6 +35,9 @@ class Line(BaseModel):
     values: tuple[float, ...]
     epsilon_zero: tuple[tuple[str, float], ...]
     ceiling: tuple[float, ...]
+    releasable: bool
+    epsilon_zero_releasable: bool
+    ceiling_releasable: bool
     seconds: tuple[float, ...]
 
 
@@ -43,11 +56,14 @@ def summary_rows(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "line": line.name,
             "bound": line.bound,
             "measure": measure,
-            "mean": statistics.fmean(line.values),
+            "mean": _mean(line.values),
             "spread": statistics.stdev(line.values) if len(line.values) > 1 else None,
             "runs": len(line.values),
+            "mark": mark(line.releasable),
             "epsilon 0": _mean(_public_values([line])),
+            "epsilon 0 mark": _mark_of(line.epsilon_zero, line.epsilon_zero_releasable),
             "ceiling": _mean(line.ceiling),
+            "ceiling mark": _mark_of(line.ceiling, line.ceiling_releasable),
         }
         for measure in measures
         for line in measured_lines(results, measure)
@@ -64,24 +80,55 @@ def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line
         method=results[0]["method"],
         claim=float(results[0]["claim"]["epsilon"]),
         bound=float(results[0]["bound"]["epsilon"]),
-        values=tuple(float(entry["value"]) for entry in found),
+        values=tuple(float(entry["value"]) for entry in found if entry["value"] is not None),
         epsilon_zero=tuple((_source(result), float(entry["epsilon_zero"])) for result, entry in taken if entry["epsilon_zero"] is not None),
         ceiling=tuple(float(entry["ceiling"]) for entry in found if entry["ceiling"] is not None),
+        releasable=all(may_leave(entry, "value") for entry in found),
+        epsilon_zero_releasable=all(may_leave(entry, "epsilon_zero") for entry in found if entry["epsilon_zero"] is not None),
+        ceiling_releasable=all(may_leave(entry, "ceiling") for entry in found if entry["ceiling"] is not None),
         seconds=tuple(float(result["seconds"]) for result in results),
     )
 
 
 def markdown_table(lines: Sequence[Line], measure: str) -> str:
-    """The lines as a Markdown table: mean and standard deviation over the runs, the two references as rows of their own."""
+    """The lines as a Markdown table: mean and standard deviation over the runs, the two references as rows of their own.
+
+    Every number of a measure carries its mark, and a sentence says what the marks mean.
+    """
+    public = all(line.epsilon_zero_releasable for line in lines if line.epsilon_zero)
+    ceiling = all(line.ceiling_releasable for line in lines if line.ceiling)
     rows = [
         f"| line | claim | proved bound | {measure} | seconds to train |",
         "|---|---|---|---|---|",
-        f"| real training data (ceiling) | - | - | {_spread(_ceilings(lines))} | - |",
-        f"| epsilon 0: public pre-training only | 0 | 0 | {_spread(_public_values(lines))} | - |",
+        f"| real training data (ceiling) | - | - | {_spread(_ceilings(lines), ceiling)} | - |",
+        f"| epsilon 0: public pre-training only | 0 | 0 | {_spread(_public_values(lines), public)} | - |",
     ]
     for line in lines:
-        rows.append(f"| {line.name} | {_epsilon(line.claim)} | {_epsilon(line.bound)} | {_spread(line.values)} | {_range(line.seconds)} |")
-    return "\n".join(rows) + "\n"
+        value, seconds = _spread(line.values, line.releasable), _range(line.seconds)
+        rows.append(f"| {markdown(line.name)} | {_epsilon(line.claim)} | {_epsilon(line.bound)} | {value} | {seconds} |")
+    return "\n".join([*rows, "", MARKS_MEAN]) + "\n"
+
+
+def read(path: Path) -> tuple["Recipe", list[dict[str, Any]]]:
+    """The recipe and its results from a file that `workbench reproduce --out` wrote."""
+    from workbench.runs.recipes import Recipe
+
+    try:
+        kept = json.loads(path.read_text())
+        return Recipe.model_validate(kept["recipe"]), kept["results"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkbenchError(
+            f"Expected results of `workbench reproduce --out` in {path}, got a file that cannot be read: {error}."
+        ) from None
+
+
+def write(rows: Sequence[Mapping[str, Any]], recipe: "Recipe", beside: Path) -> tuple[Path, Path]:
+    """Write the table (.md) and the picture (.png) of a recipe's results beside its file; returns both paths."""
+    lines = measured_lines(rows, recipe.measure)
+    table, picture = beside.with_suffix(".md"), beside.with_suffix(".png")
+    write_text_atomically(table, markdown_table(lines, recipe.measure))
+    draw(lines, picture, recipe.title, recipe.measure)
+    return table, picture
 
 
 def draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
@@ -90,18 +137,24 @@ def draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
 
     figure = Figure(figsize=(7.2, 4.2), dpi=150, layout="constrained")
     axes = figure.add_subplot()
-    references = ((_ceilings(lines), "real training data", "-"), (_public_values(lines), "epsilon 0: public data only", "--"))
-    for values, label, style in references:
+    ceiling = all(line.ceiling_releasable for line in lines if line.ceiling)
+    public = all(line.epsilon_zero_releasable for line in lines if line.epsilon_zero)
+    references = (
+        (_ceilings(lines), "real training data", "-", ceiling),
+        (_public_values(lines), "epsilon 0: public data only", "--", public),
+    )
+    for values, label, style, releasable in references:
         mean = _mean(values)
         if mean is not None:
-            axes.axhline(mean, color="#555555", linestyle=style, linewidth=1, label=f"{label} ({mean:.3f})")
+            axes.axhline(mean, color="#555555", linestyle=style, linewidth=1, label=f"{label} ({mean:.3f}, {mark(releasable)})")
     finite = [line.bound for line in lines if math.isfinite(line.bound)]
     right = 3.0 * max(finite, default=10.0)  # where lines without a bound stand
     for number, (method, marker) in enumerate(_markers(lines).items()):
         aside = 1.0 + 0.06 * (number - 1)  # so that methods at one bound stand side by side
         at = [(aside * (line.bound if math.isfinite(line.bound) else right), line) for line in lines if line.method == method]
         points = [(place, value) for place, line in at for value in line.values]
-        axes.scatter(*zip(*points, strict=True), marker=marker, s=36, color=COLOURS[number % len(COLOURS)], alpha=0.8, label=method)
+        if points:
+            axes.scatter(*zip(*points, strict=True), marker=marker, s=36, color=COLOURS[number % len(COLOURS)], alpha=0.8, label=method)
     ticks = {bound: f"{bound:g}" for bound in sorted({round(bound, 2) for bound in finite})}
     if len(finite) < len(lines):
         ticks[right] = "no bound"
@@ -110,10 +163,11 @@ def draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
     axes.xaxis.set_minor_locator(_no_ticks())
     axes.set_xlim(0.6 * min(finite, default=right), 1.8 * max(ticks))
     axes.set_xlabel("proved bound on epsilon")
-    axes.set_ylabel(measure.replace("_", " "))
+    axes.set_ylabel(f"{measure.replace('_', ' ')} ({mark(all(line.releasable for line in lines))})")
     axes.set_title(title)
     axes.grid(axis="y", alpha=0.3)
-    figure.legend(fontsize=8, loc="outside lower center", ncols=3)
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(fontsize=8, loc="outside lower center", ncols=3)
     figure.savefig(path)
 
 
@@ -152,11 +206,15 @@ def _epsilon(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "none"
 
 
-def _spread(values: Sequence[float]) -> str:
+def _mark_of(values: Sequence[Any], releasable: bool) -> str | None:
+    return mark(releasable) if values else None
+
+
+def _spread(values: Sequence[float], releasable: bool) -> str:
     if not values:
-        return "not defined"
+        return "not given"
     deviation = f" ± {statistics.stdev(values):.3f}" if len(set(values)) > 1 else ""  # a value that no seed enters has no spread
-    return f"{statistics.fmean(values):.3f}{deviation}"
+    return f"{statistics.fmean(values):.3f}{deviation} ({mark(releasable)})"
 
 
 def _range(seconds: Sequence[float]) -> str:

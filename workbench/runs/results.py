@@ -121,7 +121,7 @@ def evaluate_run(
         seed=seed,
         progress=None if measured is None else lambda _metric, share: measured(share),
     )
-    results = [result.model_copy(update={"releasable": result.releasable and run.releasable}) for result in results]
+    results = [result.of_run(run.releasable) for result in results]
     text = dumps({**request, "results": results}, indent=2)
     if kept is None or metrics is None or kept["metrics"] is not None:
         write_text_atomically(RunFolder(run_id).evaluation, text)

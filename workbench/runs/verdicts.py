@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from pydantic import BaseModel, ConfigDict
 
 from workbench.errors import WorkbenchError
+from workbench.escaping import spreadsheet_cell
 from workbench.home import home
 from workbench.runs.database import transaction, use_write_ahead_log, version_of
 from workbench.runs.values import check_run_id
@@ -73,7 +74,7 @@ def export_csv(run_id: str) -> str:
     writer.writerow(Verdict.model_fields)
     for _, verdict in sorted(verdicts(run_id).items()):
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(verdict.time))
-        writer.writerow([verdict.run, verdict.sample, verdict.verdict, _inert(verdict.note), stamp])
+        writer.writerow([verdict.run, verdict.sample, verdict.verdict, spreadsheet_cell(verdict.note), stamp])
     return text.getvalue()
 
 
@@ -85,11 +86,6 @@ def forget(run_id: str) -> None:
 
 def _verdict(row: sqlite3.Row) -> Verdict:
     return Verdict(**{name: row[name] for name in Verdict.model_fields})
-
-
-def _inert(note: str) -> str:
-    """A note that no spreadsheet takes for a formula."""
-    return "'" + note if note[:1] in ("=", "+", "-", "@", "\t", "\r") else note
 
 
 @contextmanager

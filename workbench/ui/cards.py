@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from workbench.escaping import markdown
 from workbench.experiment import Plan
 from workbench.methods import METHODS
 from workbench.privacy.values import PrivacyValue
@@ -43,9 +44,9 @@ def value_card(heading: str, value: PrivacyValue, meaning: str) -> None:
         facts = [fact for fact in facts if fact != "none"]
         st.caption(" · ".join(fact for fact in facts if fact))
         if value.reason:
-            st.caption(value.reason)
+            st.caption(markdown(value.reason))
         if value.source:
-            st.caption(f"Source: {value.source}")
+            st.caption(f"Source: {markdown(value.source)}")
 
 
 def empty_card(heading: str, text: str) -> None:
@@ -72,7 +73,7 @@ def releasable_mark(releasable: bool, reason: str = "") -> None:
 def run_marks(run: Run) -> None:
     """Badges of one run in one line: what it is, its state, claim only, example, releasable."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.markdown(f"**{run.id}** · {run.method} on {run.dataset}")
+        st.markdown(f"**{run.id}** · {run.method} on {markdown(run.dataset)}")
         st.badge(run.state, color=STATE_COLOURS[run.state])
         if run.claim_only:
             st.badge("claim only", color="red", help="Trained on the paper's word: no finite bound is proved for it.")
@@ -88,7 +89,7 @@ def plan_summary(plan: Plan) -> None:
     three_numbers(plan.claim, plan.bound)
     calibrated_line(plan)
     for warning in plan.warnings:
-        st.warning(warning)
+        st.warning(markdown(warning))
     if plan.claim_only:
         st.warning("Claim only: a finite claim without a finite bound. Nothing made with this configuration is releasable.")
     with st.expander("What will be released, and what each accountant says"):

@@ -14,6 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from workbench.escaping import html_text
 from workbench.ui.formats import number
 from workbench.ui.theme import ACCOUNTANT_COLOURS, ACCOUNTANT_DASHES, ACCOUNTANT_TITLES, BLUE, GREY, GRID, INK, SERIES, VERMILION
 
@@ -81,7 +82,7 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
     for method, rows in own.groupby("method", sort=True):
         _own_points(figure, str(method), rows, edge, next(colours))
     for line in lines:
-        text = f"{line.label}: {number(line.value)}"
+        text = f"{html_text(line.label)}: {number(line.value)}"
         figure.add_hline(
             line.value, line={"color": GREY, "width": 1.5, "dash": line.dash}, annotation_text=text, annotation_position="top left"
         )
@@ -97,7 +98,9 @@ def step_curves(frame: pd.DataFrame, y: str, y_title: str, logarithmic: bool = F
     figure = _figure("Step", y_title)
     for (run, rows), colour, dash in zip(frame.groupby("run", sort=False), cycle(SERIES), cycle(DASHES), strict=False):
         line = {"color": colour, "dash": dash, "width": 2}
-        figure.add_scatter(x=rows["step"].tolist(), y=rows[y].tolist(), name=str(run), mode="lines", line=line, hovertemplate="%{y:.4g}")
+        figure.add_scatter(
+            x=rows["step"].tolist(), y=rows[y].tolist(), name=html_text(run), mode="lines", line=line, hovertemplate="%{y:.4g}"
+        )
     figure.update_yaxes(type="log" if logarithmic else "linear", rangemode="normal" if logarithmic else "tozero")
     figure.update_layout(showlegend=frame["run"].nunique() > 1, height=280, hovermode="x unified")
     return figure
@@ -120,7 +123,7 @@ def tradeoff_curves(frame: pd.DataFrame, dashed: str) -> go.Figure:
     names = [name for name in frame.columns if name != "false_positive_rate"]
     for name, colour in zip(names, (GREY, BLUE, VERMILION), strict=False):
         line = {"color": colour, "dash": "dash" if name == dashed else "solid", "width": 2.5}
-        figure.add_scatter(x=frame["false_positive_rate"].tolist(), y=frame[name].tolist(), name=str(name), mode="lines", line=line)
+        figure.add_scatter(x=frame["false_positive_rate"].tolist(), y=frame[name].tolist(), name=html_text(name), mode="lines", line=line)
     figure.update_xaxes(type="log", range=[-4, 0]).update_yaxes(type="log", range=[-4, 0.05])
     figure.update_traces(hovertemplate="%{y:.3g}")
     figure.update_layout(hovermode="x unified")
@@ -138,8 +141,8 @@ def _figure(x_title: str, y_title: str) -> go.Figure:
     }
     figure = go.Figure()
     figure.update_layout(
-        xaxis=axis | {"title": {"text": x_title, "font": {"color": INK}}},
-        yaxis=axis | {"title": {"text": y_title, "font": {"color": INK}}},
+        xaxis=axis | {"title": {"text": html_text(x_title), "font": {"color": INK}}},
+        yaxis=axis | {"title": {"text": html_text(y_title), "font": {"color": INK}}},
         margin={"l": 10, "r": 10, "t": 30, "b": 10},
         height=380,
         font={"color": INK, "size": 13},
@@ -194,9 +197,9 @@ def _own_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: float,
         },
         mode="markers",
         marker={"size": 13, "color": colour, "line": {"width": 1, "color": "#ffffff"}},
-        customdata=[[point["label"]] for point in points],
+        customdata=[[html_text(point["label"])] for point in points],
         hovertemplate="<b>%{customdata[0]}</b><br>%{y:.4g}<extra></extra>",
-        name=f"{method} (your runs)",
+        name=f"{html_text(method)} (your runs)",
     )
 
 

@@ -10,6 +10,7 @@ import torch
 from workbench import experiment
 from workbench.datasets import DATASETS, DatasetFacts
 from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
 from workbench.experiment import Plan
 from workbench.methods import METHODS
 from workbench.methods.base import Method, Target
@@ -67,7 +68,7 @@ def plan_choices(prefix: str) -> Choices:
     facts = facts_or_stop(dataset)
     fitting = [name for name, kind in METHODS.items() if facts.kind in kind.kinds]
     if not fitting:
-        st.error(f"No method here takes {facts.kind} data, which {facts.name} is.")
+        st.error(f"No method here takes {facts.kind} data, which {markdown(facts.name)} is.")
         st.stop()
     index = fitting.index(DEFAULT_METHOD) if DEFAULT_METHOD in fitting else 0
     method = first[1].selectbox("Method", fitting, index, key=f"{prefix}method", bind="query-params", help="What to train.")

@@ -5,29 +5,32 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from workbench.escaping import markdown
 from workbench.experiment import Plan
 from workbench.runs.folder import RunFolder
 from workbench.runs.results import kept_samples
 from workbench.runs.values import Run
 from workbench.ui import charts
-from workbench.ui.cards import config_table, releasable_mark, run_marks, three_numbers
+from workbench.ui.cards import config_table, run_marks, three_numbers
 from workbench.ui.formats import number, words
 from workbench.ui.gallery import show_records
 from workbench.ui.live import loss_frame, show_loss, show_preview
-from workbench.ui.runs import result_table, results_of, warning_marks
+from workbench.ui.runs import marked, result_table, results_of, warning_marks
+
+MARKS_HELP = "Private: computed from private records without noise, so it stays in the room. Releasable: it may leave."
 
 
 def run_detail(run: Run, prefix: str) -> None:
     """A run's marks, its three numbers, measures, samples, loss and settings."""
     run_marks(run)
     if run.error:
-        st.warning(run.error)
+        st.warning(markdown(run.error))
     three_numbers(run.claim, run.bound)
     results = results_of(run.id)
     if results:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("**Measures**")
-            releasable_mark(all(row["releasable"] for row in results), "Measures against private records stay in the room, unless marked.")
+            st.badge("each number has its mark", icon=":material/lock:", color="orange", help=MARKS_HELP)
         st.dataframe(result_table(results), hide_index=True, alt=f"Measures of run {run.id} with intervals")
     elif run.state == "done":
         st.caption("Not evaluated yet: press Evaluate to draw samples and take every measure.")
@@ -49,7 +52,7 @@ def compare_measures(runs: Sequence[Run]) -> None:
         table.setdefault("Upper bound", {})[column] = number(run.bound.epsilon)
         table.setdefault("Paper's claim", {})[column] = number(run.claim.epsilon)
         for row in results_of(run.id):
-            table.setdefault(words(row["name"]), {})[column] = number(float(row["value"]))
+            table.setdefault(words(row["name"]), {})[column] = marked(row, "value")
     frame = pd.DataFrame.from_dict(table, orient="index").fillna("–").rename_axis("Measure").reset_index()
     st.dataframe(frame, hide_index=True, alt="Privacy and measures of the compared runs")
 

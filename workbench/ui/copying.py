@@ -8,6 +8,7 @@ import streamlit as st
 
 from workbench import evaluation
 from workbench.datasets import Records
+from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
 from workbench.runs.results import kept_samples, neighbours_run, public_dataset, sample_run
 from workbench.runs.store import RunStore
@@ -15,6 +16,7 @@ from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.ui.session import loaded
 
+PRIVATE = "Private: stays in the room."
 COPYING = ("privacy_score", "nearer_to_training")
 
 
@@ -46,11 +48,11 @@ def copying_numbers(run_id: str, space: str, num_samples: int) -> None:
     nearer, score, counted = st.columns(3)
     counted.metric("Samples searched", f"{num_samples:,}")
     if row := results.get("nearer_to_training"):
-        nearer.metric("Nearer to training than to held-out", number(row["value"]), help=row["note"])
-        nearer.caption(f"0.5 is what no copying gives. {_interval(row)} Features: {row['features']}.")
+        nearer.metric("Nearer to training than to held-out", number(row["value"]), help=markdown(row["note"]))
+        nearer.caption(f"0.5 is what no copying gives. {_interval(row)} {PRIVATE} Features: {markdown(row['features'])}.")
     if row := results.get("privacy_score"):
-        score.metric("Privacy score", number(row["value"]), help=row["note"])
-        score.caption(f"Share of samples judged unlike their nearest training record; copies score 0. {_interval(row)}")
+        score.metric("Privacy score", number(row["value"]), help=markdown(row["note"]))
+        score.caption(f"Share of samples judged unlike their nearest training record; copies score 0. {_interval(row)} {PRIVATE}")
 
 
 def distance_chart(neighbours: Neighbours, key: str) -> None:

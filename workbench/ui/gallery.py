@@ -9,6 +9,7 @@ import streamlit as st
 from PIL import Image
 
 from workbench.datasets.base import DatasetFacts, Records
+from workbench.escaping import markdown, spreadsheet_cell
 from workbench.runs.verdicts import JUDGEMENTS
 
 CARD_PIXELS = 64
@@ -55,20 +56,20 @@ def record_table(samples: Records, facts: DatasetFacts, limit: int) -> pd.DataFr
     rows = samples.records[:limit].reshape(len(samples.records[:limit]), -1)
     frame = pd.DataFrame(rows, columns=[f"column {index + 1}" for index in range(rows.shape[1])])
     if samples.labels is not None:
-        frame.insert(0, "class", [class_name(facts, label) for label in samples.labels[:limit]])
+        frame.insert(0, "class", [spreadsheet_cell(class_name(facts, label)) for label in samples.labels[:limit]])
     return frame
 
 
 def neighbour_card(heading: str, generated: Picture, training: Sequence[Picture], held_out: Picture) -> None:
     """A generated image beside its nearest training records and its nearest held-out one, with captions and descriptions."""
-    st.markdown(f"**{heading}**")
+    st.markdown(f"**{markdown(heading)}**")
     groups = {"Generated": [generated], "Nearest training records": training, "Held-out": [held_out]}
     with st.container(horizontal=True, gap="medium"):
         for name, pictures in groups.items():
             with st.container(width=max(88, (CARD_PIXELS + 2) * len(pictures) + 10), gap=None):
                 st.caption(name)
                 images = [picture(item.record, CARD_PIXELS) for item in pictures]
-                captions = [item.caption for item in pictures]
+                captions = [markdown(item.caption) for item in pictures]
                 st.image(images, caption=captions, alt=[item.description for item in pictures], width=CARD_PIXELS)
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from workbench.datasets import Dataset, DatasetFacts, Records
+from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
 from workbench.runs import verdicts
 from workbench.runs.verdicts import Verdict
@@ -97,7 +98,7 @@ def _neighbour(what: str, records: Records, position: int, distance: float, fact
 
 def _row_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours) -> None:
     heading = sample_heading(index, samples, dataset.facts, neighbours)
-    st.markdown(f"**{heading}**")
+    st.markdown(f"**{markdown(heading)}**")
     rows = [("generated", None, samples.records[index])]
     for rank, (position, distance) in enumerate(zip(neighbours.indices[index], neighbours.distances[index], strict=True)):
         rows.append((f"training {rank + 1}", distance, dataset.train.records[position]))

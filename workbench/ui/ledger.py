@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
 from workbench.privacy.ledger import Ledger
 from workbench.privacy.spending import LedgerEntry, why_unlike
 from workbench.privacy.values import PrivacyValue
@@ -97,6 +98,6 @@ def budget_form(ledger: Ledger, fingerprint: str, prefix: str) -> None:
                     raise WorkbenchError("Expected both an epsilon and a delta for the budget.")
                 ledger.set_budget(fingerprint, epsilon, delta)
             except WorkbenchError as error:
-                st.error(str(error))
+                st.error(markdown(error))
             else:
                 st.rerun()

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
 from workbench.runs import local
 from workbench.runs.folder import RunFolder
 from workbench.runs.store import RunStore
@@ -38,7 +39,7 @@ def show_run(run: Run, prefix: str) -> None:
     """Everything about a run that changes while it goes."""
     run_marks(run)
     if run.error:
-        st.warning(run.error)
+        st.warning(markdown(run.error))
     done = run.step / run.steps if run.steps else float(run.state == "done")
     st.progress(min(done, 1.0), text=f"{run.stage or run.state}: step {run.step:,} of {run.steps:,}")
     _numbers(run)
@@ -92,7 +93,7 @@ def attempt(action: Callable[[], object]) -> None:
     try:
         action()
     except WorkbenchError as error:
-        st.error(str(error))
+        st.error(markdown(error))
     else:
         st.rerun()
 

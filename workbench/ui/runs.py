@@ -1,13 +1,15 @@
 """Runs as tables and choices: what is listed, compared and measured."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from workbench.escaping import markdown
+from workbench.marks import MARKS, mark, may_leave
 from workbench.runs.example import ensure_example
 from workbench.runs.results import accountants_of, evaluate_run, kept_evaluation
 from workbench.runs.store import RunStore
@@ -47,7 +49,7 @@ def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None
         st.session_state[widget] = asked
     newest = next(iter(known))
     if asked and asked not in known:
-        st.warning(f"Unknown run {asked!r}: it may have been deleted. The newest is shown.")
+        st.warning(f"Unknown run {markdown(repr(asked))}: it may have been deleted. The newest is shown.")
     picked = st.selectbox(
         "Run",
         list(known),
@@ -121,23 +123,28 @@ def evaluate_now(run_id: str) -> None:
 
 
 def result_table(results: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Measures as rows: value with interval, what real data and public data alone give, and whether it may be released."""
+    """Measures as rows: value with interval, what real data and public data alone give, each number with its own mark."""
     return pd.DataFrame(
         [
             {
                 "Measure": words(row["name"]),
-                "Value": number(_float(row["value"])),
+                "Value": marked(row, "value"),
                 "95 % interval": interval_text(row["interval"]),
-                "Real data (ceiling)": number(_float(row.get("ceiling"))),
-                "Epsilon 0 (public data)": number(_float(row.get("epsilon_zero"))),
+                "Real data (ceiling)": marked(row, "ceiling"),
+                "Epsilon 0 (public data)": marked(row, "epsilon_zero"),
                 "Samples": row["num_samples"],
                 "Features": row["features"],
                 "Against": row["split"],
-                "May be released": "yes" if row["releasable"] else "stays in the room",
             }
             for row in results
         ]
     )
+
+
+def marked(row: Mapping[str, Any], name: str) -> str:
+    """A value of a measure's result with its mark; an en dash for none."""
+    shown = number(_float(row.get(name)))
+    return shown if row.get(name) is None else f"{shown} ({mark(may_leave(row, name))})"
 
 
 def own_points(runs: Sequence[Run], measure: str, axis: str) -> tuple[pd.DataFrame, list[str]]:
@@ -155,7 +162,7 @@ def own_points(runs: Sequence[Run], measure: str, axis: str) -> tuple[pd.DataFra
                 missing.append(f"{run.id}: {epsilon}")
                 continue
             low, high = row["interval"] or (row["value"], row["value"])
-            label, features = _label(run, epsilon, row["features"]), row["features"]
+            label, features = _label(run, epsilon, row), row["features"]
             points.append((run.method, epsilon, _float(row["value"]), _float(low), _float(high), label, features))
     return pd.DataFrame(points, columns=list(OWN_COLUMNS)), missing
 
@@ -169,14 +176,14 @@ def axis_epsilon(run: Run, axis: str) -> float | str:
 
 
 def reference_values(runs: Sequence[Run], measure: str) -> dict[str, Any]:
-    """Ceiling and epsilon-0 value of `measure`, each from the latest run that has it."""
+    """Ceiling and epsilon-0 value of `measure`, each from the latest run that has it, with its mark."""
     found: dict[str, Any] = {}
     for run in runs:
         for row in results_of(run.id):
             if row["name"] == measure:
                 for name in ("ceiling", "epsilon_zero"):
                     if found.get(name) is None and row.get(name) is not None:
-                        found[name] = row[name]
+                        found |= {name: row[name], MARKS[name]: may_leave(row, name)}
     return found
 
 
@@ -195,8 +202,9 @@ def warning_marks(run: Run) -> list[str]:
     return [mark for mark, holds in marks.items() if holds]
 
 
-def _label(run: Run, epsilon: float, features: str) -> str:
-    return " · ".join([run.id, run.method, f"epsilon {number(epsilon)}", *([features] if features else []), *warning_marks(run)])
+def _label(run: Run, epsilon: float, row: Mapping[str, Any]) -> str:
+    parts = [run.id, run.method, f"epsilon {number(epsilon)}", row["features"], mark(may_leave(row, "value")), *warning_marks(run)]
+    return " · ".join(part for part in parts if part)
 
 
 def _float(value: Any) -> float | None:

@@ -10,6 +10,7 @@ import workbench.pages
 from workbench import datasets, experiment
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
 from workbench.experiment import Plan
 from workbench.methods.base import Target
 from workbench.privacy.ledger import Ledger
@@ -65,5 +66,5 @@ def facts_or_stop(name_or_path: str) -> DatasetFacts:
     try:
         return known_facts(name_or_path)
     except WorkbenchError as error:
-        st.error(str(error))
+        st.error(markdown(error))
         st.stop()

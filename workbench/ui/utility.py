@@ -9,7 +9,9 @@ import streamlit as st
 
 from workbench import datasets
 from workbench.datasets import DATASETS, DatasetFacts
+from workbench.escaping import markdown
 from workbench.evaluation import METRICS, Metric
+from workbench.marks import mark, may_leave
 from workbench.published import load_published
 from workbench.runs.values import Run
 from workbench.ui import charts
@@ -51,7 +53,7 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
     alt = f"{title} against epsilon on {facts.name}: {len(own)} own runs and {len(printed)} published points"
     charts.show(figure, alt, utility_table(own, printed), f"{prefix}utility_chart")
     for note in [*notes, *absences(facts, dataset, measure, mine, printed, missing)]:
-        st.caption(note)
+        st.caption(markdown(note))
 
 
 def measure_names(facts: DatasetFacts, dataset: str) -> list[str]:
@@ -86,11 +88,13 @@ def reference_lines(facts: DatasetFacts, measure: str, values: Mapping[str, Any]
         return [], []
     lines, notes = [], []
     if values.get("ceiling") is not None:
-        lines.append(ReferenceLine("real training data", float(values["ceiling"]), "solid"))
+        lines.append(ReferenceLine(f"real training data ({mark(may_leave(values, 'ceiling'))})", float(values["ceiling"]), "solid"))
     else:
         notes.append(f"Real training data: not measured yet. The first evaluated run on {facts.name} takes it.")
     if values.get("epsilon_zero") is not None:
-        lines.append(ReferenceLine("epsilon 0, public data only", float(values["epsilon_zero"]), "dash"))
+        lines.append(
+            ReferenceLine(f"epsilon 0, public data only ({mark(may_leave(values, 'epsilon_zero'))})", float(values["epsilon_zero"]), "dash")
+        )
     else:
         notes.append(f"Epsilon 0: {without_epsilon_zero(facts, metric)}")
     chance = metric.chance(facts)

@@ -1,0 +1,62 @@
+"""Text that a stranger may have written is inert in Markdown, in HTML and in a spreadsheet, and still reads as it was written."""
+
+import csv
+import io
+
+import pytest
+
+from workbench.escaping import html_text, markdown, spreadsheet_cell
+from workbench.runs import verdicts
+
+EVIL = [
+    "![x](http://127.0.0.1:9/x.png)",
+    "[click](http://127.0.0.1:9)",
+    "<img src=http://127.0.0.1:9/x.png>",
+    "**bold** _slant_ `code` ~~gone~~ $x^2$",
+    ":red[alarm] :material/lock: :smile:",
+    "http://evil.example www.evil.example a@evil.example",
+    "# heading\n- list\n\n![x][y]\n\n[y]: http://127.0.0.1:9/x.png",
+    "a | b",
+    "\\![x](http://127.0.0.1:9/x.png)",
+]
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_markdown_shows_the_letters(text: str) -> None:
+    """Read by an independent CommonMark parser, with GitHub's extensions: one paragraph of one text."""
+    from markdown_it import MarkdownIt
+
+    shown = markdown(text)
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(f"Dataset {shown}")
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+    children = tokens[1].children or []
+    assert {child.type for child in children} == {"text"}
+    assert "".join(child.content for child in children) == f"Dataset {' '.join(text.split())}"
+
+
+def test_a_plain_name_stays_as_it_is() -> None:
+    for text in ("digits", "class 7", "Expected delta in (0, 1), got 2.0. Choose one of: a, b.", "/data/images-2, part 1"):
+        assert markdown(text) == text
+
+
+def test_html_is_text() -> None:
+    assert html_text('<img src=x onerror="y">&') == "&lt;img src=x onerror=&quot;y&quot;&gt;&amp;"
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", " =1+1", "\t=1+1", "\r\n=1+1", "\u00a0=1", "\u3000@x", " +cmd", "-cmd|x", "- 1+1", "@SUM(A1)", "\tx", "=1e5", "+1-1"]
+)
+def test_what_a_spreadsheet_would_run_is_quoted(text: str) -> None:
+    assert spreadsheet_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["", "fine", " fine", "-1.5", "+3", "-1e-5", " -2 ", ".5", "a=b", "1-2"])
+def test_numbers_and_words_stay(text: str) -> None:
+    assert spreadsheet_cell(text) == text
+
+
+def test_the_verdicts_file_runs_no_note() -> None:
+    for sample, note in enumerate(["=1+1", " =HYPERLINK(A1)", "\u00a0@x", "-2.5", "looks copied"]):
+        verdicts.judge("abcdefgh", sample, "fine", note)
+    rows = list(csv.DictReader(io.StringIO(verdicts.export_csv("abcdefgh"))))
+    assert [row["note"] for row in rows] == ["'=1+1", "' =HYPERLINK(A1)", "'\u00a0@x", "-2.5", "looks copied"]

@@ -1,0 +1,30 @@
+"""Text of the user's data (class names, datasets, notes, files) made inert for where it is shown: Markdown, HTML, a spreadsheet.
+
+Whatever can be read from a file can be written by a stranger: unescaped, an image link in a class name would be fetched.
+"""
+
+import html
+import re
+
+PUNCTUATION = re.compile(r"([\\`*_\[\]<>$~|&#^{}]|:(?=\S)|(?<=www)\.|@)", flags=re.IGNORECASE)
+FORMULA_STARTS = ("=", "+", "-", "@")
+BLANKS = " \t\r\n\v\f\u00a0\u3000\ufeff"
+NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+
+
+def markdown(text: object) -> str:
+    """`text` as one line of Markdown that shows it letter by letter: no link, image, formula, icon, colour or HTML."""
+    return PUNCTUATION.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def html_text(text: object) -> str:
+    """`text` for HTML and for the labels of charts, which read some of it."""
+    return html.escape(str(text))
+
+
+def spreadsheet_cell(text: str) -> str:
+    """`text` as a cell that no spreadsheet takes for a formula, whatever blanks it starts with; numbers stay as they are."""
+    if NUMBER.fullmatch(text.strip()):
+        return text
+    runs = text.startswith(("\t", "\r", "\n")) or text.lstrip(BLANKS).startswith(FORMULA_STARTS)
+    return f"'{text}" if runs else text
