@@ -151,8 +151,11 @@ def test_a_run_from_training_to_its_deletion(workbench: Command, tmp_path: Path)
         assert file["images"].dtype == np.uint8
         assert file["labels"].tolist() == [*range(10)] * 3
     found = read(workbench("evaluate", run, "--num", "30", "--metric", "accuracy_logistic_regression", "--json"))
-    keys = {"name", "value", "interval", "num_samples", "features", "split", "seconds", "releasable"}
+    keys = {"name", "value", "interval", "num_samples", "features", "split", "seconds", "releasable", "ceiling_releasable"}
     assert keys <= set(found["results"][0])
+    assert found["results"][0]["ceiling"] > 0.5
+    left = read(workbench("evaluate", run, "--num", "30", "--metric", "accuracy_logistic_regression", "--releasable", "--json"))
+    assert [left["results"][0][name] for name in ("value", "interval", "ceiling")] == [None, None, None]
     page = tmp_path / "neighbours.html"
     workbench("neighbours", run, "--num", "30", "--out", str(page))
     assert "<img" in page.read_text()

@@ -66,6 +66,9 @@ def test_fresh_digits_against_noise(small_digits: Dataset, fresh: Records, publi
     assert found["nearer_to_training"].interval[0] < 0.5 < found["nearer_to_training"].interval[1]
     assert found["nearer_to_training"].ceiling == pytest.approx(0.75, abs=0.1)  # half of the copied records are in the subset
     assert [name for name in NAMES if found[name].releasable] == ["inception_score"]
+    assert [name for name in NAMES if found[name].epsilon_zero_releasable] == ["inception_score"]
+    assert [name for name in NAMES if found[name].ceiling_releasable] == []
+    assert not found["inception_score"].of_run(False).releasable
 
 
 @pytest.mark.usefixtures("short_training")
@@ -99,7 +102,7 @@ def test_features_from_private_records_say_so_and_release_nothing(small_digits: 
     found = by_name(evaluate(fresh, small_digits, metrics=["inception_score", "frechet_distance", "nearer_to_training"]))
     assert found["frechet_distance"].features == found["inception_score"].features == "classifier (trained on digits)"
     assert found["nearer_to_training"].features == "pixels"
-    assert not any(result.releasable for result in found.values())
+    assert not any(result.releasable or result.epsilon_zero_releasable for result in found.values())
     assert "2048" in found["frechet_distance"].note
 
 
