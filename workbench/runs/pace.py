@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from workbench.files import write_text_atomically
+from workbench.files import make_private_folder, write_text_atomically
 from workbench.home import home
 from workbench.serialization import dumps
 
@@ -108,7 +108,7 @@ def known_pace(plan: "Plan", performance: "PerformanceSettings") -> Pace | None:
 
 def keep(pace: Pace, path: Path) -> None:
     """Keep a measured pace."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(path.parent)
     write_text_atomically(path, dumps(pace))
 
 

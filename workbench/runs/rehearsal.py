@@ -18,6 +18,7 @@ import numpy as np
 import psutil
 from pydantic import BaseModel
 
+from workbench.files import make_private_folder, open_private
 from workbench.runs.pace import Line, Pace, keep, known_pace, place_of, rows_of
 from workbench.serialization import dumps
 
@@ -66,8 +67,8 @@ def main() -> None:
     plan = experiment.Plan.model_validate(request["plan"])
     performance = PerformanceSettings.model_validate(request["performance"])
     path = place_of(plan, performance)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (path.parent / "lock").open("w") as lock:
+    make_private_folder(path.parent)
+    with open_private(path.parent / "lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if known_pace(plan, performance) is None:
             keep(measure(plan, performance), path)

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from workbench.escaping import markdown
 from workbench.experiment import Plan
 from workbench.runs.pace import UNCERTAINTY, Expectation, expected, known_pace, place_of
 from workbench.runs.rehearsal import Rehearsal
@@ -33,7 +34,7 @@ def _measure(plan: Plan, performance: PerformanceSettings) -> None:
         if known_pace(plan, performance) is not None:
             st.rerun()
         elif rehearsal.ended:
-            st.caption(f"Expected time and memory could not be measured: {rehearsal.failure}")
+            st.caption(f"Expected time and memory could not be measured: {markdown(rehearsal.failure)}")
         else:
             st.caption(MEASURING)
 
