@@ -14,6 +14,8 @@ FETCHED = "http://127.0.0.1:9/fetched.png"
 NAMES = (f"![x]({FETCHED})", f'<img src="{FETCHED}">')
 ROOT = Path(__file__).parents[2]
 
+expect.set_options(timeout=90_000)
+
 
 @pytest.fixture(scope="module")
 def evil_run(home: Path) -> str:
