@@ -20,6 +20,7 @@ from workbench.networks import ExponentialMovingAverage, UNet, UNetConfig
 from workbench.training.microbatch import Microbatch
 from workbench.training.private_step import PrivateStep
 from workbench.training.randomness import Randomness
+from workbench.training.row_losses import RowLosses
 from workbench.training.state import PerformanceSettings
 
 NOISE_MULTIPLIER, MAX_GRAD_NORM, LEARNING_RATE = 1.0, 0.01, 1e-4
@@ -123,15 +124,23 @@ class Ours(Variant):
             noise_multiplicity=noise_multiplicity,
             performance=PerformanceSettings(device="cpu", microbatch_size=self.microbatch_size),
         )
+        self._losses = RowLosses(
+            self.network,
+            (),
+            self._rows,
+            lambda x, t, labels, _noise: (x, t, labels),
+            lambda output, _x, _t, _labels, noise: (output - noise).square().flatten(1).mean(1),
+        )
         self._step = 0
 
     def gradient(self) -> None:
         self._step += 1
         self.private.accumulate(self._step, self.records, self._losses)
 
-    def _losses(self, part: Microbatch) -> Tensor:
+    def _rows(self, part: Microbatch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         first = int(part.records[0]) * self.noise_multiplicity
-        return self.losses(slice(first, first + len(part.rows)), self.network)
+        rows = slice(first, first + len(part.rows))
+        return self.x[rows], self.t[rows], self.labels[rows], self.noise[rows]
 
     def finish(self) -> None:
         self.private.apply(self._step, self.records)

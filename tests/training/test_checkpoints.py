@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from workbench.datasets.base import DatasetFacts
 from workbench.networks import ExponentialMovingAverage
 from workbench.training import checkpoints
-from workbench.training.microbatch import Microbatch
 from workbench.training.poisson import poisson_batch
 from workbench.training.private_step import PrivateStep
 from workbench.training.randomness import Randomness
+from workbench.training.row_losses import RowLosses
 from workbench.training.state import PerformanceSettings, State
 
 IMAGES = torch.randn(30, 1, 6, 6, generator=torch.Generator().manual_seed(0))
@@ -45,10 +45,13 @@ def train(state: State, until: int) -> Tensor:
     for step in range(state.steps.get("private", 0) + 1, until + 1):
         chosen = IMAGES[poisson_batch(state.randomness, "batch", step, 30, 1 / 3)]
 
-        def losses(part: Microbatch, chosen: Tensor = chosen) -> Tensor:
-            noise = part.normal((1, 6, 6))
-            return (network(chosen[part.rows] + noise) - noise).square().flatten(1).mean(1)
-
+        losses = RowLosses(
+            network,
+            (chosen,),
+            lambda part: (part.normal((1, 6, 6)),),
+            lambda image, noise: (image + noise,),
+            lambda output, _image, noise: (output - noise).square().flatten(1).mean(1),
+        )
         stepper.step(step, len(chosen), losses)
         ema.update(network)
         state.steps["private"] = step

@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from workbench.errors import WorkbenchError
 from workbench.training import cost, private_step
 from workbench.training.cost import MIB, PREFERRED_ROWS, check_fits, memory_limit, peak_memory, peak_of, records_at_once
-from workbench.training.microbatch import Microbatch
 from workbench.training.private_step import PrivateStep
 from workbench.training.randomness import Randomness
+from workbench.training.row_losses import RowLosses
 from workbench.training.state import PerformanceSettings
 
 
@@ -70,9 +70,9 @@ def stepped(memory_limit_mib: int) -> tuple[dict[str, int], Tensor, int]:
         records_at_once=found,
     )
 
-    def losses(part: Microbatch) -> Tensor:
-        return network(images[part.rows]).square().flatten(1).mean(1)
-
+    losses = RowLosses(
+        network, (images,), lambda _part: (), lambda image: (image,), lambda output, _image: output.square().flatten(1).mean(1)
+    )
     peak = peak_of(lambda: stepper.step(1, 24, losses))
     return found, torch.cat([p.detach().flatten() for p in network.parameters()]), peak
 

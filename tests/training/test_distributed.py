@@ -12,10 +12,10 @@ from torch import distributed as dist
 from workbench import experiment
 from workbench.errors import WorkbenchError
 from workbench.training.distributed import check_same_key, share_of, shared_randomness, sum_over_ranks
-from workbench.training.microbatch import Microbatch
 from workbench.training.poisson import poisson_batch
 from workbench.training.private_step import PrivateStep
 from workbench.training.randomness import Randomness
+from workbench.training.row_losses import RowLosses
 from workbench.training.state import PerformanceSettings
 
 STEPS = 4
@@ -41,12 +41,13 @@ def train(group: dist.ProcessGroup | None, noise_multiplier: float) -> tuple[Ten
     losses = []
     for step in range(1, STEPS + 1):
         batch = poisson_batch(randomness, "batch", step, 12, 1 / 3 if step > 1 else 1e-9)
-        chosen = images[batch]
-
-        def loss(part: Microbatch, chosen: Tensor = chosen) -> Tensor:
-            noise = part.normal((1, 5, 5))
-            return (network(chosen[part.rows] + noise) - noise).square().flatten(1).mean(1)
-
+        loss = RowLosses(
+            network,
+            (images[batch],),
+            lambda part: (part.normal((1, 5, 5)),),
+            lambda image, noise: (image + noise,),
+            lambda output, _image, noise: (output - noise).square().flatten(1).mean(1),
+        )
         losses.append(stepper.step(step, len(batch), loss))
     return torch.cat([p.detach().flatten() for p in network.parameters()]), losses
 

@@ -14,6 +14,8 @@ from workbench.diffusion import DiffusionConfig, GaussianDiffusion, SamplerConfi
 from workbench.errors import WorkbenchError
 from workbench.methods.base import SampleRequest
 from workbench.networks import UNETS, ExponentialMovingAverage, UNet, UNetConfig, default_unet, initialized
+from workbench.training.microbatch import Microbatch
+from workbench.training.row_losses import RowLosses
 from workbench.training.state import State
 
 UNCONDITIONAL = 0  # row of the label embedding that stands for "no label"; class c is row c + 1
@@ -114,6 +116,22 @@ def plain_loss(
     """The denoising loss per record (B,), mean over pixels (dp-promise, eq. 6)."""
     output = network(diffusion.add_noise(images, noise, times), times, rows)
     return diffusion.loss(output, images, noise, times)
+
+
+def row_losses(diffusion: GaussianDiffusion, network: nn.Module, batch: tuple[Tensor, Tensor], last: int) -> RowLosses:
+    """The denoising losses of a batch's images and label rows for a private step, at times drawn from 1..`last`."""
+    shape = tuple(batch[0].shape[1:])
+
+    def draw(part: Microbatch) -> tuple[Tensor, Tensor]:
+        return part.integers(1, last + 1), part.normal(shape)
+
+    def inputs(image: Tensor, label: Tensor, time: Tensor, noise: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return diffusion.add_noise(image, noise, time), time, label
+
+    def loss(output: Tensor, image: Tensor, _label: Tensor, time: Tensor, noise: Tensor) -> Tensor:
+        return diffusion.loss(output, image, noise, time)
+
+    return RowLosses(network, batch, draw, inputs, loss)
 
 
 def ordinary_batches(

@@ -9,7 +9,7 @@ from torch import nn
 from workbench.networks.classifiers import MLP, SmallCNN
 from workbench.networks.ema import ExponentialMovingAverage
 from workbench.networks.generator import ConditionalGenerator
-from workbench.networks.unet import UNet, UNetConfig
+from workbench.networks.unet import AttentionBlock, ResBlock, UNet, UNetConfig, UNetLayer
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -21,8 +21,15 @@ UNETS: dict[str, UNetConfig] = {
     "paper-32": UNetConfig(base_channels=128, channel_multipliers=(1, 2, 2, 2), attention_resolutions=(16,)),
 }
 
+ROW_BY_ROW: frozenset[type[nn.Module]] = frozenset({UNet, UNetLayer, ResBlock, AttentionBlock, SmallCNN, MLP})
+"""Networks whose own forward gives each row from that row alone, if their layers do: what a private pass may share by records.
+
+A type enters by proof from its forward, and a test changes single rows of each; no subclass is meant.
+"""
+
 __all__ = [
     "MLP",
+    "ROW_BY_ROW",
     "UNETS",
     "ConditionalGenerator",
     "ExponentialMovingAverage",

@@ -17,11 +17,18 @@ from workbench.training.distributed import check_same_key, rank_and_size, share_
 from workbench.training.microbatch import Microbatch
 from workbench.training.per_record import ClippedSum, PerRecordGradients
 from workbench.training.randomness import Randomness
+from workbench.training.row_losses import RowLosses
 from workbench.training.state import PerformanceSettings
 
 logger = logging.getLogger(__name__)
 
 Losses = Callable[[Microbatch], Tensor]
+
+CHECKED_ONE_IN = 50  # records: what asking one of them again costs is at most one part in this of a step
+MIXED = (
+    "Expected a record's loss to depend on that record and the microbatch's draws alone, but it changed with the rest of the batch. "
+    "Remove what mixes records, keeps something of them, or draws random numbers of its own (dropout, say)."
+)
 
 
 class PrivateOptimizer(DPOptimizerFastGradientClipping):
@@ -87,9 +94,12 @@ class PrivateStep:
     """DP-SGD steps with noise multiplicity on one module; the optimiser handed in is changed by them and is checkpointed as ever.
 
     `losses(microbatch)` returns one loss per row, (R K,), for the rows that `microbatch.rows` names; a record's loss is the
-    mean over its K rows. `division` "realised" divides by the number of records drawn, as some papers print it: no bound
-    covers that, it is for study only. `group` makes the ranks of a process group share each batch. `records_at_once` keeps
-    the microbatch size that was found, by purpose: hand in the state's, so that a resumed run splits its batches alike.
+    mean over its K rows. Records share a pass only where nothing can mix them: `RowLosses` on a network whose layers are
+    known. All others go through one at a time, and are asked again at random steps.
+
+    `division` "realised" divides by the number of records drawn, as some papers print it: no bound covers that, it is for
+    study only. `group` makes the ranks of a process group share each batch. `records_at_once` keeps the microbatch size that
+    was found, by purpose: hand in the state's, so that a resumed run splits its batches alike.
     """
 
     def __init__(
@@ -126,6 +136,7 @@ class PrivateStep:
         self.records_at_once = {} if records_at_once is None else records_at_once
         self.device = next(module.parameters()).device
         self._tried = False
+        self._alone: str | None = None
         check_same_key(randomness, group)
         share_parameters(module, group)
         if division == "realised":
@@ -143,10 +154,29 @@ class PrivateStep:
     def accumulate(self, step: int, num_records: int, losses: Losses) -> float:
         """The first half of `step`: clipped gradients summed over the batch; the sum of the records' losses."""
         total = torch.zeros((), device=self.device)
-        for part in self.microbatches(step, num_records, losses):
-            total += self._accumulate(part, losses)
+        asked_again = self._record_asked_again(step, num_records)
+        kept: ClippedSum | None = None
+        for number, part in enumerate(self.microbatches(step, num_records, losses)):
+            clipped = self._clipped_sum(part, losses)
+            total += self._add(clipped)
+            if number == asked_again and self._alone:
+                kept = ClippedSum({}, clipped.norms, clipped.losses)
+                again = part
+        if kept is not None:
+            check_repeated(kept, self._clipped_sum(again, losses), self._alone)
         sum_over_ranks([total], self.group)
         return float(total)
+
+    def _record_asked_again(self, step: int, num_records: int) -> int:
+        """Which of this rank's records is asked again after all others, were they to go one at a time; -1 for none.
+
+        One at the first step, and then one in every `CHECKED_ONE_IN` on average, by private coins.
+        """
+        mine = len(share_of(num_records, *rank_and_size(self.group)))
+        coins = self.randomness.stream(f"{self.purpose}: checks", step, rank_and_size(self.group)[0])
+        if not mine or (self._tried and coins.random() * CHECKED_ONE_IN > mine):
+            return -1
+        return int(coins.integers(mine))
 
     def apply(self, step: int, num_records: int) -> None:
         """The second half: noise, division, and the optimiser's step."""
@@ -163,13 +193,25 @@ class PrivateStep:
             yield self._microbatch(step, mine[start : start + size])
 
     def _size(self, step: int, mine: np.ndarray, losses: Losses) -> int:
-        """Records that run at once: as set, as found before, or found now."""
-        if not self._tried and len(mine) > 1:
-            self._try(step, mine, losses)
+        """Records that run at once: one where they could mix, else as set, as found before, or found now."""
+        alone = mixing_possible(self.gradients, losses)
+        if alone and alone != self._alone:
+            logger.warning("%s: %s, so every record goes through alone, which is slow. See RowLosses.", self.purpose, alone)
+        self._alone = alone
+        if not self._tried and len(mine) > (0 if alone else 1):
+            (self._try_alone if alone else self._try)(step, mine, losses)
             self._tried = True
+        if alone:
+            return 1
         if self.performance.microbatch_size:
             return max(1, self.performance.microbatch_size // self.gradients.noise_multiplicity)
         return self.records_at_once.get(self.purpose, 1)
+
+    def _try_alone(self, step: int, mine: np.ndarray, losses: Losses) -> None:
+        """See that a record fits into memory."""
+        if not self.performance.microbatch_size:
+            one = peak_of(lambda: self._clipped_sum(self._microbatch(step, mine[:1]), losses))
+            check_fits(one, self.performance, self.gradients.noise_multiplicity)
 
     def _try(self, step: int, mine: np.ndarray, losses: Losses) -> None:
         """Refuse losses that mix records; find how many records run at once, if that is not known, and see that they do.
@@ -199,12 +241,11 @@ class PrivateStep:
         multiplicity = self.gradients.noise_multiplicity
         return Microbatch(step, records, multiplicity, self.randomness, f"{self.purpose}: draws", self.device)
 
-    def _accumulate(self, part: Microbatch, losses: Losses) -> Tensor:
-        """Add the microbatch's clipped sum to the step's; the sum over records of their losses."""
-        clipped = self._clipped_sum(part, losses)
+    def _add(self, clipped: ClippedSum) -> Tensor:
+        """Add a microbatch's clipped sum to the step's; the sum over records of their losses."""
         parameters = self.gradients.parameters
         self.optimizer.add_clipped({parameters[name]: gradient for name, gradient in clipped.gradients.items()})
-        return clipped.losses.float().sum().to(self.device) / part.noise_multiplicity
+        return clipped.losses.float().sum().to(self.device) / self.gradients.noise_multiplicity
 
     def _clipped_sum(self, part: Microbatch, losses: Losses) -> ClippedSum:
         def row_losses() -> Tensor:
@@ -234,11 +275,25 @@ def check_same_parameters(module: nn.Module, optimized: list[nn.Parameter]) -> N
         )
 
 
+def mixing_possible(gradients: PerRecordGradients, losses: Losses) -> str | None:
+    """Why the losses of a microbatch's records might depend on each other; None where they cannot."""
+    if type(losses) is not RowLosses:
+        return "the losses are a function of whole microbatches"
+    if losses.network is not gradients.module:
+        return "the losses are those of another network"
+    return gradients.mixing_possible()
+
+
+def check_repeated(first: ClippedSum, again: ClippedSum, why: str | None) -> None:
+    """Refuse a record whose loss or gradient was another before the rest of its batch than after it."""
+    tolerance = 0.0 if first.losses.device.type == "cpu" else 1e-3  # a GPU repeats nothing bit for bit
+    pairs = [(first.losses, again.losses), (first.norms, again.norms)]
+    if not all(torch.allclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True) for one, other in pairs):
+        raise WorkbenchError(f"{MIXED} It was asked twice because {why}.")
+
+
 def check_independent(alone: Tensor, together: Tensor) -> None:
     """Refuse losses of a record (K,) that change with what else is in the batch: no clipping would bound its influence."""
     tolerance = 0.05 if together.dtype == torch.bfloat16 else 1e-3
     if not torch.allclose(alone, together, rtol=tolerance, atol=tolerance, equal_nan=True):
-        raise WorkbenchError(
-            "Expected a record's loss to depend on that record and the microbatch's draws alone, but it changed with the rest of "
-            "the batch. Remove what mixes records or draws random numbers of its own (dropout, say)."
-        )
+        raise WorkbenchError(MIXED)

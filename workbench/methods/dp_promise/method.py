@@ -20,7 +20,6 @@ from workbench.networks import ExponentialMovingAverage, UNet
 from workbench.privacy import calibration, claims
 from workbench.privacy.stages import Stage
 from workbench.privacy.values import PrivacyValue
-from workbench.training.microbatch import Microbatch
 from workbench.training.poisson import poisson_batch
 from workbench.training.private_step import PrivateStep
 from workbench.training.state import State, Step
@@ -235,14 +234,7 @@ class DPPromise(Method):
             state.spend(PHASE_TWO, step)
             chosen = poisson_batch(state.randomness, "phase two batch", step, len(images), self.config.sample_rate(state.facts))
             index = torch.from_numpy(chosen).to(images.device)
-            batch, labels = images[index], rows[index]
-
-            def losses(part: Microbatch, batch: Tensor = batch, labels: Tensor = labels) -> Tensor:
-                own = part.rows.to(batch.device)
-                times = part.integers(1, last + 1)
-                noise = part.normal(tuple(batch.shape[1:]))
-                return ddpm.plain_loss(diffusion, network, batch[own], labels[own], times, noise)
-
+            losses = ddpm.row_losses(diffusion, network, (images[index], rows[index]), last)
             loss = private.step(step, len(chosen), losses)
             ema.update(network)
             state.steps[PHASE_TWO] = step

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from workbench.training.per_record.contributions import Contribution, StoredGradient
+from workbench.training.per_record.contributions import Contribution, StoredGradient, by_record
 
 MARGIN = 1e-6  # added to norms before division, as Opacus does
 
@@ -16,7 +16,7 @@ def clip(contributions: dict[nn.Parameter, Contribution], max_grad_norm: float) 
     """
     small = {p: c for p, c in contributions.items() if isinstance(c, StoredGradient) and c.is_small}
     large = {p: contributions.pop(p) for p in list(contributions) if p not in small}
-    joint = StoredGradient(torch.cat([c.gradient.flatten(1) for c in small.values()], dim=1)) if small else None
+    joint = StoredGradient(torch.cat([by_record(c.gradient) for c in small.values()], dim=1)) if small else None
     pieces = [*large.values(), *([joint] if joint else [])]
     norms = torch.stack([piece.squared_norms for piece in pieces]).sum(0).sqrt()
     factors = clipping_factors(norms, max_grad_norm)

@@ -39,7 +39,7 @@ class StoredGradient(Contribution):
         return squared_norms(self.gradient) if self._squared_norms is None else self._squared_norms
 
     def weighted_sum(self, factors: Tensor) -> Tensor:
-        flat = at_least_float32(self.gradient.flatten(1))
+        flat = at_least_float32(by_record(self.gradient))
         return torch.mv(flat.t(), factors.to(flat.dtype)).reshape(self.gradient.shape[1:])
 
     def erase(self, records: Tensor) -> None:
@@ -80,9 +80,14 @@ class DeferredGradient(Contribution):
         self._layer_input = self._layer_input.index_fill(0, rows, 0)
 
 
+def by_record(gradient: Tensor) -> Tensor:
+    """(R, *shape) as (R, values); a parameter without dimensions has one value."""
+    return gradient.reshape(len(gradient), -1)
+
+
 def squared_norms(gradient: Tensor) -> Tensor:
     """Squared Euclidean norm per record of (R, ...) gradients, in float32 at least; (R,)."""
-    return torch.linalg.vector_norm(at_least_float32(gradient.flatten(1)), dim=1).square()
+    return torch.linalg.vector_norm(at_least_float32(by_record(gradient)), dim=1).square()
 
 
 def at_least_float32(values: Tensor) -> Tensor:

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from workbench.errors import WorkbenchError
 from workbench.training.per_record.clipping import clip
 from workbench.training.per_record.fallback import UnitCall
-from workbench.training.per_record.layers import Layer, find_layers, piece, refuse_mixing_layers
+from workbench.training.per_record.layers import Layer, find_layers, frozen_layers, has_rule, piece, refuse_mixing_layers
+from workbench.training.per_record.rows import check_rows, unknown_module
 from workbench.training.per_record.rules import Pass, RunLayer
 
 logger = logging.getLogger(__name__)
@@ -45,6 +46,11 @@ class PerRecordGradients:
         self.noise_multiplicity = noise_multiplicity
         self.parameters = {name: p for name, p in module.named_parameters() if p.requires_grad}
         self.layers = find_layers(module)
+        self.frozen = frozen_layers(module)
+
+    def mixing_possible(self) -> str | None:
+        """Why records might mix in a pass that they share; None where the module's layers prove that they cannot."""
+        return unknown_module(self.module, has_rule, [layer.module for layer in self.layers if layer.rule is None])
 
     def gradients(self, losses: Losses, num_records: int) -> dict[str, Tensor]:
         """Every record's gradient by parameter name, (R, *parameter.shape).
@@ -105,12 +111,14 @@ class PerRecordGradients:
     def _running(self, now: Pass) -> Iterator[None]:
         """Within, the module's layers run by their rules and yield into `now`."""
         try:
+            for layer in self.frozen:
+                layer.module.forward = self._frozen(layer, now)
             for layer in self.layers:
                 layer.module.forward = self._unit(layer, now) if layer.rule is None else self._ruled(layer, now)
             with torch.enable_grad():
                 yield
         finally:
-            for layer in self.layers:
+            for layer in [*self.frozen, *self.layers]:
                 layer.module.__dict__.pop("forward", None)
 
     def _ruled(self, layer: Layer, now: Pass) -> Callable[..., Tensor]:
@@ -120,12 +128,20 @@ class PerRecordGradients:
         def forward(x: Tensor, *others: Any, **named: Any) -> Tensor:
             if others or named:
                 raise WorkbenchError(f"Expected one input of {layer.name} ({type(module).__name__}), got further arguments.")
-            if x.dim() == 0 or x.shape[0] != now.rows:
-                raise WorkbenchError(f"Expected the input of {layer.name} to have {now.rows} rows, got shape {tuple(x.shape)}.")
+            check_rows(layer.name, module, x, now.rows)
             self._count(layer, now)
             if x.is_floating_point() and torch.is_autocast_enabled(x.device.type):
                 x = x.to(torch.get_autocast_dtype(x.device.type))
             return RunLayer.apply(now.anchor, rule.prepare(module, x), module, rule, now)
+
+        return forward
+
+    def _frozen(self, layer: Layer, now: Pass) -> Callable[..., Tensor]:
+        module = layer.module
+
+        def forward(x: Tensor, *others: Any, **named: Any) -> Tensor:
+            check_rows(layer.name, module, x, now.rows)
+            return type(module).forward(module, x, *others, **named)
 
         return forward
 

@@ -56,6 +56,17 @@ def find_layers(module: nn.Module, name: str = "") -> list[Layer]:
     return list(found.values())
 
 
+def frozen_layers(module: nn.Module) -> list[Layer]:
+    """The layers that have a rule and nothing to train: they run as ever, on inputs that are checked to be rows."""
+    found = [(name, layer) for name, layer in module.named_modules() if has_rule(layer) and "forward" not in layer.__dict__]
+    return [piece(name, layer, None) for name, layer in found if not any(p.requires_grad for p in layer.parameters())]
+
+
+def has_rule(module: nn.Module) -> bool:
+    """Whether a rule knows all there is to know of the layer."""
+    return type(module) in RULES and is_plain(module)
+
+
 def collect(module: nn.Module, name: str, found: dict[nn.Module, Layer]) -> None:
     """Add the pieces of `module` to `found`."""
     if module in found or not any(p.requires_grad for p in module.parameters()):
@@ -66,7 +77,7 @@ def collect(module: nn.Module, name: str, found: dict[nn.Module, Layer]) -> None
         )
     own = any(p.requires_grad for p in module.parameters(recurse=False))
     rule = RULES.get(type(module))
-    if rule is not None and is_plain(module):
+    if has_rule(module):
         found[module] = piece(name, module, rule)
     elif own or rule is not None or hasattr(module, "parametrizations"):
         logger.warning("%s (%s) has no rule of its own: it goes through torch.func.", name or "module", type(module).__name__)
