@@ -154,29 +154,37 @@ class PrivateStep:
     def accumulate(self, step: int, num_records: int, losses: Losses) -> float:
         """The first half of `step`: clipped gradients summed over the batch; the sum of the records' losses."""
         total = torch.zeros((), device=self.device)
-        asked_again = self._record_asked_again(step, num_records)
-        kept: ClippedSum | None = None
+        self._look_for_mixing(losses)
+        asked_again = self._record_asked_again(step, num_records) if self._alone else -1
+        kept: tuple[Microbatch, ClippedSum] | None = None
         for number, part in enumerate(self.microbatches(step, num_records, losses)):
             clipped = self._clipped_sum(part, losses)
             total += self._add(clipped)
-            if number == asked_again and self._alone:
-                kept = ClippedSum({}, clipped.norms, clipped.losses)
-                again = part
+            if number == asked_again:
+                kept = part, ClippedSum({}, clipped.norms, clipped.losses)
         if kept is not None:
-            check_repeated(kept, self._clipped_sum(again, losses), self._alone)
+            check_repeated(kept[1], self._clipped_sum(kept[0], losses), self._alone)
         sum_over_ranks([total], self.group)
         return float(total)
 
+    def _look_for_mixing(self, losses: Losses) -> None:
+        """Find out whether records may share a pass, as the module and the losses are now."""
+        alone = mixing_possible(self.gradients, losses)
+        if alone and alone != self._alone:
+            logger.warning("%s: %s, so every record goes through alone, which is slow. See RowLosses.", self.purpose, alone)
+        self._alone = alone
+
     def _record_asked_again(self, step: int, num_records: int) -> int:
-        """Which of this rank's records is asked again after all others, were they to go one at a time; -1 for none.
+        """Which of this rank's records is asked again after all others; -1 for none.
 
         One at the first step, and then one in every `CHECKED_ONE_IN` on average, by private coins.
         """
-        mine = len(share_of(num_records, *rank_and_size(self.group)))
-        coins = self.randomness.stream(f"{self.purpose}: checks", step, rank_and_size(self.group)[0])
-        if not mine or (self._tried and coins.random() * CHECKED_ONE_IN > mine):
+        rank = rank_and_size(self.group)
+        mine = len(share_of(num_records, *rank))
+        coins = self.randomness.stream(f"{self.purpose}: checks", step, rank[0])
+        if not mine or (self._tried and float(coins.random(1)[0]) * CHECKED_ONE_IN > mine):
             return -1
-        return int(coins.integers(mine))
+        return int(coins.integers(0, mine)[0])
 
     def apply(self, step: int, num_records: int) -> None:
         """The second half: noise, division, and the optimiser's step."""
@@ -194,14 +202,10 @@ class PrivateStep:
 
     def _size(self, step: int, mine: np.ndarray, losses: Losses) -> int:
         """Records that run at once: one where they could mix, else as set, as found before, or found now."""
-        alone = mixing_possible(self.gradients, losses)
-        if alone and alone != self._alone:
-            logger.warning("%s: %s, so every record goes through alone, which is slow. See RowLosses.", self.purpose, alone)
-        self._alone = alone
-        if not self._tried and len(mine) > (0 if alone else 1):
-            (self._try_alone if alone else self._try)(step, mine, losses)
+        if not self._tried and len(mine) > (0 if self._alone else 1):
+            (self._try_alone if self._alone else self._try)(step, mine, losses)
             self._tried = True
-        if alone:
+        if self._alone:
             return 1
         if self.performance.microbatch_size:
             return max(1, self.performance.microbatch_size // self.gradients.noise_multiplicity)
