@@ -1,9 +1,12 @@
 """What the worker does, in this process: the order of checkpoint, ledger and step, resumes, failures, and the noise key's end."""
 
 import contextlib
+import os
 import resource
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -162,6 +165,33 @@ def test_a_changed_environment_draws_new_noise_and_counts_the_replayed_steps_aga
     assert [counts(run.id)[stage] for stage in stages] == [(3, 3), (4, 0)]
     assert done.bound.epsilon == done.epsilon_spent > quick_plan("dp-promise").bound.epsilon
     assert done.releasable
+
+
+def test_a_math_library_that_computes_otherwise_counts_the_replayed_steps_again(
+    quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The probe alone tells: the variable's name is not looked at here, and the worker is a process of its own."""
+    setting = "ONEDNN_MAX_CPU_ISA=SSE41"
+    run = queue(quick_plan("dp-promise"))
+    crash(run, 5, monkeypatch)
+    RunStore().change(run.id, {"lost"}, "started", state="starting", attempt=2, process=None)
+    code = "import sys; from workbench.training import checkpoints; checkpoints.asked_of_libraries = str; "
+    code += "from workbench.runs import worker; sys.exit(worker.main(sys.argv[1]))"
+    variables = dict(os.environ) | dict([setting.split("=")])
+    resumed = subprocess.run([sys.executable, "-c", code, run.id], env=variables, capture_output=True, text=True, check=False)
+    assert resumed.returncode == 0, resumed.stderr
+    if "drawn anew" not in resumed.stdout:
+        assert arithmetic_in(variables) == arithmetic_in(dict(os.environ)), "the digests differ and nothing was counted again"
+        pytest.skip(f"{setting} changes no bit on this processor")
+    assert "arithmetic:" in resumed.stdout
+    assert [again for _, again in counts(run.id).values()] == [3, 0]
+
+
+def arithmetic_in(variables: dict[str, str]) -> str:
+    """The digest of a process's arithmetic."""
+    code = "import torch; torch.set_num_threads(1); from workbench.training.arithmetic import probe, SMALL; "
+    code += "print(probe(*SMALL, '{}', ()).hex())"
+    return subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True).stdout
 
 
 def test_a_lost_ledger_is_brought_up_to_the_checkpoint_and_what_it_counted_again(

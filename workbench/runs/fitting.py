@@ -51,7 +51,7 @@ class Fitting:
         self._restore()
         self._prepare_counts()
         self._write_checkpoint()
-        self.folder.note_environment(self.attempt, environment(self.state.performance))
+        self.folder.note_environment(self.attempt, environment(self.state))
         self._announce()
         if not self.stop:
             self._train()

@@ -12,15 +12,20 @@ import torch
 
 import workbench
 from workbench.files import erase
-from workbench.training.state import PerformanceSettings, State, load_saved, save_atomically
+from workbench.training.arithmetic import arithmetic
+from workbench.training.state import State, load_saved, save_atomically
+
+ARITHMETIC_VARIABLES = ("ATEN_CPU_CAPABILITY", "DNNL_", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NPY_", "ONEDNN_", "TORCH_ALLOW_TF32")
 
 
-def environment(performance: PerformanceSettings) -> dict[str, str]:
+def environment(state: State) -> dict[str, str]:
     """What a step's result depends on beside its data, its noise and the state.
 
-    With all of it equal, a replayed step on the CPU repeats itself bit for bit. A microbatch size that was found from free
-    memory is part of the state instead, and goes on being used.
+    With all of it equal, a replayed step on the CPU repeats itself bit for bit: what is known by name, what is asked of the math
+    libraries, and for all that no library reports, the bits of a fixed pass. A microbatch size that was found from free memory
+    is part of the state instead, and goes on being used.
     """
+    performance = state.performance
     device = performance.torch_device()
     return {
         "workbench": source_digest(),
@@ -34,7 +39,14 @@ def environment(performance: PerformanceSettings) -> dict[str, str]:
         "precision": performance.precision,
         "channels last": str(performance.channels_last),
         "microbatch size": str(performance.microbatch_size),
+        "math libraries": asked_of_libraries(),
+        "arithmetic": arithmetic(performance, state.facts, state.modules.values()),
     }
+
+
+def asked_of_libraries() -> str:
+    """The environment variables that choose how math libraries compute; a pass of few shapes may not tell all of them."""
+    return " ".join(f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith(ARITHMETIC_VARIABLES))
 
 
 @cache
@@ -77,9 +89,7 @@ def save_checkpoint(state: State, path: Path, counted_again: Mapping[str, int] |
     erase(previous)
     if path.exists():
         os.link(path, previous)  # so that its blocks, which hold the key, can be overwritten once it is replaced
-    save_atomically(
-        {"state": state.checkpoint(), "environment": environment(state.performance), "counted_again": dict(counted_again or {})}, path
-    )
+    save_atomically({"state": state.checkpoint(), "environment": environment(state), "counted_again": dict(counted_again or {})}, path)
     erase(previous)
 
 
@@ -92,4 +102,4 @@ def load_checkpoint(state: State, path: Path) -> tuple[list[str], dict[str, int]
     """
     saved = load_saved(path, state.device, sealed=True)
     state.restore(saved["state"])
-    return differences(saved["environment"], environment(state.performance)), saved.get("counted_again", {})
+    return differences(saved["environment"], environment(state)), saved.get("counted_again", {})

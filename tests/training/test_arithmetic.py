@@ -1,0 +1,79 @@
+"""The digest of this process's arithmetic: equal where a private step's bits are, another where they are not."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+
+from workbench.datasets.base import DatasetFacts
+from workbench.networks import MLP, UNETS, UNet
+from workbench.training.arithmetic import arithmetic
+from workbench.training.state import PerformanceSettings
+
+FACTS = DatasetFacts(name="made", num_records=30, shape=(1, 8, 8), classes=("a", "b"))
+CPU = PerformanceSettings(device="cpu")
+STEP = """
+import hashlib, json, sys, torch
+torch.set_num_threads(1)
+from tests.training.test_arithmetic import FACTS, CPU
+from workbench.methods import ddpm
+from workbench.diffusion import DiffusionConfig, build_diffusion
+from workbench.networks import UNETS, UNet, initialized
+from workbench.training.arithmetic import arithmetic
+from workbench.training.private_step import PrivateStep
+from workbench.training.randomness import Randomness
+
+network = initialized(lambda: UNet(UNETS["digits"], 1, 8, 2), torch.Generator().manual_seed(0))
+optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
+step = PrivateStep(network, optimizer, noise_multiplier=1.0, max_grad_norm=0.1, expected_batch_size=6.0, randomness=Randomness.from_seed(0))
+images = torch.linspace(-1, 1, 6 * 64).view(6, 1, 8, 8)
+for number in (1, 2):
+    step.step(number, 6, ddpm.row_losses(build_diffusion(DiffusionConfig()), network, (images, torch.arange(6) % 3), 900))
+weights = hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in network.parameters())).hexdigest()
+print(json.dumps([arithmetic(CPU, FACTS, [network]), weights]))
+"""
+
+
+@cache
+def digest_and_weights(*settings: str) -> tuple[str, str]:
+    """The digest, and that of a network's weights after two private steps, in a process with environment variables."""
+    environment: Mapping[str, str] = os.environ | dict(setting.split("=") for setting in settings)
+    root = Path(__file__).parents[2]
+    ended = subprocess.run([sys.executable, "-c", STEP], cwd=root, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    found, weights = json.loads(ended.stdout)
+    return found, weights
+
+
+def test_another_process_computes_alike() -> None:
+    assert digest_and_weights() == digest_and_weights("UNRELATED=1")
+
+
+@pytest.mark.parametrize("setting", ["ONEDNN_MAX_CPU_ISA=SSE41", "MKL_CBWR=COMPATIBLE"])
+def test_a_setting_that_changes_the_weights_changes_the_digest(setting: str) -> None:
+    usual, changed = digest_and_weights(), digest_and_weights(setting)
+    if usual[1] == changed[1]:
+        pytest.skip(f"{setting} changes no bit on this processor")
+    assert usual[0] != changed[0]
+
+
+def test_precision_layout_network_and_shape_are_told_apart() -> None:
+    network = UNet(UNETS["tiny"], 1, 12, 2)
+    larger = FACTS.model_copy(update={"shape": (1, 12, 12)})
+    found = {
+        arithmetic(CPU, FACTS, []),
+        arithmetic(CPU, larger, [network]),
+        arithmetic(PerformanceSettings(device="cpu", precision="bfloat16"), FACTS, []),
+    }
+    assert len(found) == 3
+    assert all(len(digest) == 16 for digest in found)
+    assert arithmetic(CPU, FACTS, [MLP((1, 8, 8), 2)]) == arithmetic(CPU, larger, []) == arithmetic(CPU, FACTS, [])
+    before = torch.get_rng_state()
+    arithmetic(CPU, larger, [UNet(UNETS["tiny"], 1, 12, 3)])
+    assert torch.equal(before, torch.get_rng_state())
