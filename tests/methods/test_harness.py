@@ -11,7 +11,7 @@ from support.mechanism import Bench, bench_of, findings, violations
 from support.rehearsals import MarginalsOfTable, TeacherStudent
 
 from workbench import experiment, methods
-from workbench.methods import dp_merf
+from workbench.methods import ddpm, dp_merf
 from workbench.methods.dp_merf import DPMERF
 from workbench.methods.dp_promise import DPPromise, phase_one
 from workbench.training import poisson
@@ -150,7 +150,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "phase two trained beyond S": (
         "dp-promise",
         PHASE_TWO,
-        (DPPromise._train_phase_two, "part.integers(1, last + 1)", "part.integers(last + 1, last + 9)"),
+        (ddpm.row_losses, "part.integers(1, last + 1)", "part.integers(last + 1, last + 9)"),
         (PHASE_TWO, "boundary"),
     ),
     "the same zeta at every step": (

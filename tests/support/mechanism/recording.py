@@ -231,6 +231,30 @@ def recorded_samplers(log: Log) -> Iterator[None]:
             setattr(module, name, original)
 
 
+@contextmanager
+def recorded_times(log: Log, state: State) -> Iterator[None]:
+    """Within, the time steps that networks are asked at are kept. Their class is told, not they: with hooks records would go alone."""
+    kinds = {type(module) for module in state.modules.values() if "forward" in type(module).__dict__}
+    originals = {kind: kind.__dict__["forward"] for kind in kinds}
+    for kind, original in originals.items():
+        kind.forward = noting_times(original, log)
+    try:
+        yield
+    finally:
+        for kind, original in originals.items():
+            kind.forward = original
+
+
+def noting_times(original: Callable[..., Any], log: Log) -> Callable[..., Any]:
+    """A network's forward that keeps the time steps it is asked at."""
+
+    def forward(module: torch.nn.Module, *inputs: Any, **named: Any) -> Any:
+        note_times(log, inputs)
+        return original(module, *inputs, **named)
+
+    return forward
+
+
 def recorded_sampler(name: str, original: Callable[..., np.ndarray], log: Log) -> Callable[..., np.ndarray]:
     """A sampler that logs its batch, or returns the one asked for in its place."""
 
@@ -268,7 +292,7 @@ class Bench:
         self.state.randomness = self._randomness()
         if log.changes.scale != 1.0:
             scale_weights(self.state, log.changes.scale)
-        with recorded_samplers(log):
+        with recorded_samplers(log), recorded_times(log, self.state):
             for step in self._fit(self.data if data is None else data):
                 if (step.stage, step.step) == at:
                     return next(window for window in log.windows() if window.at == at)
@@ -277,7 +301,7 @@ class Bench:
     def _first(self) -> list[Window]:
         """The whole fit as it is; keeps a checkpoint from before every step."""
         checkpoint = deepcopy(self.state.checkpoint())
-        with recorded_samplers(self.log):
+        with recorded_samplers(self.log), recorded_times(self.log, self.state):
             for step in self._fit(self.data):
                 self.checkpoints[step.stage, step.step] = checkpoint
                 checkpoint = deepcopy(self.state.checkpoint())
@@ -297,8 +321,6 @@ class Bench:
         state.spend = lambda stage, step: self._spend((stage, step))
         for name, optimizer in state.optimizers.items():
             optimizer.register_step_pre_hook(lambda opt, _args, _kwargs, name=name: note_update(self.log, name, opt))
-        for module in state.modules.values():
-            module.register_forward_pre_hook(lambda _module, inputs: note_times(self.log, inputs))
         return state
 
     def _spend(self, at: At) -> None:
