@@ -1,7 +1,7 @@
 """One private step: clipped per-record gradients in microbatches, noise once, division by the expected batch size."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -15,20 +15,14 @@ from workbench.errors import WorkbenchError
 from workbench.training.cost import check_fits, fits, peak_of, records_at_once
 from workbench.training.distributed import check_same_key, rank_and_size, share_of, share_parameters, sum_over_ranks
 from workbench.training.microbatch import Microbatch
+from workbench.training.mixing import Losses, check_independent, check_repeated, mixing_possible
 from workbench.training.per_record import ClippedSum, PerRecordGradients
 from workbench.training.randomness import Randomness
-from workbench.training.row_losses import RowLosses
 from workbench.training.state import PerformanceSettings
 
 logger = logging.getLogger(__name__)
 
-Losses = Callable[[Microbatch], Tensor]
-
 CHECKED_ONE_IN = 50  # records: what asking one of them again costs is at most one part in this of a step
-MIXED = (
-    "Expected a record's loss to depend on that record and the microbatch's draws alone, but it changed with the rest of the batch. "
-    "Remove what mixes records, keeps something of them, or draws random numbers of its own (dropout, say)."
-)
 
 
 class PrivateOptimizer(DPOptimizerFastGradientClipping):
@@ -277,27 +271,3 @@ def check_same_parameters(module: nn.Module, optimized: list[nn.Parameter]) -> N
             f"Expected the optimiser to hold the module's {len(ours)} trainable parameters, got {len(optimized)} of which "
             f"{len(ours & set(optimized))} are the module's. Freeze what shall not train with requires_grad_(False)."
         )
-
-
-def mixing_possible(gradients: PerRecordGradients, losses: Losses) -> str | None:
-    """Why the losses of a microbatch's records might depend on each other; None where they cannot."""
-    if type(losses) is not RowLosses:
-        return "the losses are a function of whole microbatches"
-    if losses.network is not gradients.module:
-        return "the losses are those of another network"
-    return gradients.mixing_possible()
-
-
-def check_repeated(first: ClippedSum, again: ClippedSum, why: str | None) -> None:
-    """Refuse a record whose loss or gradient was another before the rest of its batch than after it."""
-    tolerance = 0.0 if first.losses.device.type == "cpu" else 1e-3  # a GPU repeats nothing bit for bit
-    pairs = [(first.losses, again.losses), (first.norms, again.norms)]
-    if not all(torch.allclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True) for one, other in pairs):
-        raise WorkbenchError(f"{MIXED} It was asked twice because {why}.")
-
-
-def check_independent(alone: Tensor, together: Tensor) -> None:
-    """Refuse losses of a record (K,) that change with what else is in the batch: no clipping would bound its influence."""
-    tolerance = 0.05 if together.dtype == torch.bfloat16 else 1e-3
-    if not torch.allclose(alone, together, rtol=tolerance, atol=tolerance, equal_nan=True):
-        raise WorkbenchError(MIXED)
