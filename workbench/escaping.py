@@ -6,7 +6,9 @@ Whatever can be read from a file can be written by a stranger: unescaped, an ima
 import html
 import re
 
-PUNCTUATION = re.compile(r"([\\`*_\[\]<>$~|&#^{}]|:(?=\S)|(?<=www)\.|@)", flags=re.IGNORECASE)
+PUNCTUATION = re.compile(r"([\\`*_\[\]<>$~|&#^{}]|:(?=\S))")
+ADDRESS = re.compile(r"(?<=http:)|(?<=https:)|(?<=www)(?=\.)|(?=@)", flags=re.IGNORECASE)  # where a bare address becomes a link
+JOINER = "\u2060"  # takes no room and breaks no line; addresses are looked for after escapes are read
 FORMULA_STARTS = ("=", "+", "-", "@")
 BLANKS = " \t\r\n\v\f\u00a0\u3000\ufeff"
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
@@ -14,7 +16,7 @@ NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 def markdown(text: object) -> str:
     """`text` as one line of Markdown that shows it letter by letter: no link, image, formula, icon, colour or HTML."""
-    return PUNCTUATION.sub(r"\\\1", " ".join(str(text).split()))
+    return PUNCTUATION.sub(r"\\\1", ADDRESS.sub(JOINER, " ".join(str(text).split())))
 
 
 def html_text(text: object) -> str:
