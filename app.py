@@ -5,6 +5,8 @@ from pathlib import Path
 import streamlit as st
 
 import workbench.pages
+from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
 from workbench.server import start
 from workbench.ui.theme import apply_style, icon
 
@@ -15,7 +17,7 @@ apply_style()
 if not start.guarded:
     st.error(start.UNGUARDED)
     st.stop()
-st.navigation(
+page = st.navigation(
     [
         st.Page(folder / "budget.py", title="Budget", icon=":material/tune:", default=True),
         st.Page(folder / "train.py", title="Train", icon=":material/play_circle:"),
@@ -24,4 +26,8 @@ st.navigation(
         st.Page(folder / "claims.py", title="Claims", icon=":material/fact_check:"),
     ],
     position="top",
-).run()
+)
+try:
+    page.run()
+except WorkbenchError as error:  # a file of the workbench's own that cannot be read, say; a user's choices are answered where they are made
+    st.error(markdown(error))

@@ -17,8 +17,16 @@ class RefusedError(WorkbenchError):
     """The theory does not allow a number here; the message is the reason."""
 
 
+class DamagedFileError(WorkbenchError):
+    """A file of the workbench's own that cannot be read any more; the message names it and says what to do."""
+
+
 class BudgetWarning(UserWarning):
     """A launch may exceed the budget that was set for its dataset."""
+
+
+class AccountWarning(BudgetWarning):
+    """Much the same records have an account under another name, so that neither total counts both."""
 
 
 def choose(name: str, choices: Mapping[str, T], what: str) -> T:

@@ -1,9 +1,15 @@
 """Writing and erasing files so that a crash leaves whole ones and a secret leaves none."""
 
 import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from workbench.errors import DamagedFileError
+
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
 
@@ -53,3 +59,15 @@ def write_text_atomically(path: Path, text: str) -> None:
     with open_private(temporary) as file:
         file.write(text)
     os.replace(temporary, path)
+
+
+@contextmanager
+def undamaged(path: Path, remedy: str) -> Iterator[None]:
+    """Say in one sentence, with `remedy`, that an SQLite file is damaged or none at all; other errors pass."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is None or code & 0xFF not in DAMAGED:
+            raise
+        raise DamagedFileError(f"Expected a whole SQLite file at {path}, got a damaged one ({error}). {remedy}") from error

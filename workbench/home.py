@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from workbench.errors import WorkbenchError
+from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import PRIVATE_FOLDER, make_private_folder
 
 FOLDERS = frozenset({"app", "cache", "runs"})
@@ -85,13 +85,28 @@ def installation_key() -> bytes:
     """32 random bytes made once; fingerprints keyed with them cannot be compared across installations."""
     path = home() / "installation.key"
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        key = path.read_bytes()
-        if len(key) == 32:
-            return key
-        raise OSError(f"Expected 32 bytes in {path}, found {len(key)}. Restore it, or delete it and start new ledgers.") from None
-    with os.fdopen(descriptor, "wb") as file:
-        key = secrets.token_bytes(32)
-        file.write(key)
+        key = path.read_bytes() if path.exists() else _made(path)
+    except OSError as error:
+        raise WorkbenchError(f"Expected to read the key of this installation from {path}: {error}. Make it readable for you.") from error
+    if len(key) != 32:
+        raise DamagedFileError(
+            f"Expected 32 bytes in {path}, found {len(key)}. Put a copy of it back, or delete it: then records are not known again by "
+            "their fingerprints, and accounts in the ledger go by their names alone."
+        )
     return key
+
+
+def _made(path: Path) -> bytes:
+    """A new key, in its place whole or not at all; where several processes make one, the first one's stays."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(32))
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        temporary.unlink()
+    return path.read_bytes()

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from dp_accounting import GaussianDpEvent
 
-from workbench import datasets
 from workbench.cli import main
 from workbench.errors import WorkbenchError
 from workbench.privacy.events import ReplaceOneGaussianDpEvent
@@ -56,8 +55,7 @@ def test_a_budget_before_the_first_run(workbench: Command) -> None:
         workbench("ledger", "--dataset", "digits")
     (row,) = json.loads(workbench("ledger", "--dataset", "digits", "--budget", "2", "--delta", "1e-4", "--json"))
     assert (row["budget"], row["total"]["epsilon"], row["runs"]) == ({"epsilon": 2.0, "delta": 1e-4}, 0.0, [])
-    fingerprint = datasets.load("digits").fingerprint
-    warning = Ledger().warning_before(fingerprint, [Stage("release", GaussianDpEvent(0.5), "once")], 1e-4)
+    warning = Ledger().warning_before("digits", [Stage("release", GaussianDpEvent(0.5), "once")], 1e-4)
     assert warning is not None
     assert "its budget" in warning
 

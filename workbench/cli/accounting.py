@@ -59,6 +59,7 @@ def ledger(
     budget: Annotated[float | None, typer.Option(help='Set the budget of --dataset to this epsilon ("inf" lifts it).')] = None,
     delta: Annotated[float | None, typer.Option(help="Delta of the total, or of the budget to set.")] = None,
     dataset: Annotated[str | None, typer.Option(help="A dataset's name, path or fingerprint; all of them by default.")] = None,
+    name: Annotated[str | None, typer.Option(help="In the place of --dataset: the name you gave to files of your own.")] = None,
     runs: Annotated[list[str] | None, typer.Option("--run", metavar="RUN", help="Total of these runs alone; may be repeated.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -69,35 +70,39 @@ def ledger(
     from workbench.privacy.ledger import Ledger
 
     book = Ledger()
-    fingerprints = _datasets(book, dataset)
+    accounts = [name] if name is not None else _accounts(book, dataset)
     if budget is not None:
-        _set_budget(book, fingerprints, budget, delta)
-    chosen = _runs_by_dataset(book, fingerprints, runs)
-    rows = [_account(book, fingerprint, fingerprints[fingerprint], delta, only) for fingerprint, only in chosen.items()]
+        _set_budget(book, accounts, budget, delta)
+    chosen = _runs_by_account(book, accounts, runs)
+    rows = [_account(book, account, delta, only) for account, only in chosen.items()]
     print_json(rows) if as_json else _print_accounts(rows)
 
 
-def _datasets(book: Any, dataset: str | None) -> dict[str, str]:
-    """Fingerprint and name of the datasets asked for; one without a run is read for its fingerprint, so that it can have a budget."""
-    wanted = None if dataset is None else {dataset, str(Path(dataset).resolve())}
-    found = {entry.fingerprint: entry.dataset for entry in book.entries() if wanted is None or wanted & {entry.dataset, entry.fingerprint}}
-    if found or dataset is None:
-        return found
+def _accounts(book: Any, dataset: str | None) -> list[str]:
+    """The names of the accounts asked for; that of a dataset without a run can be given a budget."""
+    entries, budgets = book.entries(), book.budgets()
+    if dataset is None:
+        with_runs = {key for entry in entries for key in (entry.account, entry.fingerprint)}
+        return [*dict.fromkeys(entry.account for entry in entries), *(key for key in budgets if key not in with_runs)]
+    wanted = {dataset, str(Path(dataset).resolve())}
+    found = dict.fromkeys(entry.account for entry in entries if wanted & {entry.account, entry.dataset, entry.fingerprint})
+    if found or dataset in budgets:
+        return list(found) or [dataset]
     from workbench import datasets
 
     if dataset not in datasets.DATASETS and not datasets.is_path(dataset):
         raise WorkbenchError(f"No run in the ledger is on {dataset!r}. `workbench ledger` lists the datasets that have runs.")
-    return {datasets.load(dataset).fingerprint: dataset}
+    return [datasets.account_name(Path(dataset).resolve() if datasets.is_path(dataset) else dataset)]
 
 
-def _runs_by_dataset(book: Any, fingerprints: dict[str, str], runs: list[str] | None) -> dict[str, list[str] | None]:
-    """The chosen runs of every dataset that has one of them; None for all runs."""
+def _runs_by_account(book: Any, accounts: list[str], runs: list[str] | None) -> dict[str, list[str] | None]:
+    """The chosen runs of every account that has one of them; None for all runs."""
     if not runs:
-        return dict.fromkeys(fingerprints)
-    known = {fingerprint: [entry.run_id for entry in book.entries(fingerprint)] for fingerprint in fingerprints}
+        return dict.fromkeys(accounts)
+    known = {account: [entry.run_id for entry in book.entries(account)] for account in accounts}
     if unknown := set(runs).difference(*known.values()):
         raise WorkbenchError(f"Expected runs of the ledger, got {', '.join(sorted(unknown))}. `workbench ledger` lists them.")
-    return {fingerprint: mine for fingerprint, ids in known.items() if (mine := [run for run in ids if run in runs])}
+    return {account: mine for account, ids in known.items() if (mine := [run for run in ids if run in runs])}
 
 
 def _in_words(value: PrivacyValue) -> str:
@@ -105,14 +110,15 @@ def _in_words(value: PrivacyValue) -> str:
     return f"epsilon {short(value.epsilon)} at delta {value.delta:g}, {value.status.replace('_', ' ')}"
 
 
-def _set_budget(book: Any, fingerprints: dict[str, str], epsilon: float, delta: float | None) -> None:
-    if len(fingerprints) != 1 or delta is None:
+def _set_budget(book: Any, accounts: list[str], epsilon: float, delta: float | None) -> None:
+    if len(accounts) != 1 or delta is None:
         raise WorkbenchError("A budget needs --delta, and --dataset with the one dataset it is for.")
-    book.set_budget(next(iter(fingerprints)), epsilon, delta)
+    book.set_budget(accounts[0], epsilon, delta)
 
 
-def _account(book: Any, fingerprint: str, name: str, delta: float | None, only: list[str] | None) -> dict[str, Any]:
-    """One dataset: the total of all its runs or of `only` some, under the zero-out relation, its budget, and each run alone."""
+def _account(book: Any, account: str, delta: float | None, only: list[str] | None) -> dict[str, Any]:
+    """One account: the total of all its runs or of `only` some, under the zero-out relation, its budget, and each run alone."""
+    entries = [entry for entry in book.entries(account) if only is None or entry.run_id in only]
     runs = [
         {
             "run": entry.run_id,
@@ -123,14 +129,14 @@ def _account(book: Any, fingerprint: str, name: str, delta: float | None, only: 
             "spent": book.epsilon_spent(entry.run_id, entry.delta),
             "stages": [{"stage": stage.stage, "planned": stage.steps, "spent": stage.count} for stage in entry.stages],
         }
-        for entry in book.entries(fingerprint)
-        if only is None or entry.run_id in only
+        for entry in entries
     ]
-    budget = book.budget(fingerprint)
+    budget = book.budget(account)
     if not runs and budget is None and delta is None:
-        raise WorkbenchError(f"No run in the ledger is on {name!r}, and it has no budget. --budget and --delta set one.")
-    total = book.total(fingerprint, only, delta)
-    return {"dataset": name, "fingerprint": fingerprint, "total": total, "budget": budget, "runs": runs}
+        raise WorkbenchError(f"No run in the ledger is on {account!r}, and it has no budget. --budget and --delta set one.")
+    total = book.total(account, only, delta)
+    versions = {entry.fingerprint: entry.dataset for entry in entries}
+    return {"dataset": account, "versions": versions, "total": total, "budget": budget, "runs": runs}
 
 
 def _print_accounts(accounts: list[dict[str, Any]]) -> None:
@@ -141,7 +147,7 @@ def _print_accounts(accounts: list[dict[str, Any]]) -> None:
     for account in accounts:
         total: PrivacyValue = account["total"]
         budget = account["budget"]
-        print_fields({"dataset": account["dataset"], "fingerprint": account["fingerprint"], "total epsilon": total.epsilon})
+        print_fields({"dataset": account["dataset"], "versions of its records": account["versions"], "total epsilon": total.epsilon})
         unlike = why_unlike(total, {run["run"]: run["spent"] for run in account["runs"]})
         reason = " ".join(filter(None, (unlike, total.reason)))
         print_fields({"at delta": total.delta, "relation": total.neighboring_relation, "reason": reason})

@@ -24,6 +24,11 @@ TargetName = Annotated[
     Literal["bound", "claim"], typer.Option("--target", help="What epsilon calibrates: the proved bound, or the paper's claim.")
 ]
 Releasable = Annotated[bool, typer.Option("--releasable", help="Leave out every number that may not leave the room.")]
+OwnName = Annotated[
+    str | None, typer.Option("--name", help="The name of your own files, which their account in the ledger goes by; the file's by default.")
+]
+Resize = Annotated[str | None, typer.Option("--resize", metavar="C,H,W", help="Read every image at this size: channels, height, width.")]
+Classes = Annotated[str | None, typer.Option("--classes", help="Names of the classes of your own files, as cat,dog, if they have none.")]
 Seed = Annotated[int | None, typer.Option(help="Makes the run repeatable and NOT releasable.", min=0)]
 Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended; it goes on if you leave.")]
 Performance = Annotated[
@@ -42,14 +47,6 @@ def parse_settings(settings: list[str] | None) -> dict[str, Any]:
     return values
 
 
-def parse_shape(text: str) -> tuple[int, ...]:
-    """`C,H,W` as three positive integers."""
-    parts = text.split(",")
-    if len(parts) != 3 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
-        raise WorkbenchError(f"Expected a shape C,H,W of three positive integers, got {text!r}.")
-    return tuple(int(part) for part in parts)
-
-
 def parse_performance(device: str, settings: list[str] | None) -> "PerformanceSettings":
     """The device and the settings of speed; an unknown one lists the choices."""
     from workbench.training.state import PerformanceSettings
@@ -57,14 +54,17 @@ def parse_performance(device: str, settings: list[str] | None) -> "PerformanceSe
     return PerformanceSettings.parse({"device": device, **parse_settings(settings)})
 
 
-def facts_of(dataset: str | None, num_records: int | None, shape: str | None, num_classes: int) -> "DatasetFacts":
+def facts_of(
+    dataset: str | None, num_records: int | None, shape: str | None, num_classes: int, reading: "dict[str, Any] | None" = None
+) -> "DatasetFacts":
     """The public facts of a dataset, or those given by hand in its place; the user's own files are read whole, so that all are checked."""
     from workbench import datasets
+    from workbench.datasets.resize import parse_shape
 
     if dataset is not None:
         if num_records is not None or shape is not None:
             raise WorkbenchError("Give --dataset, or --num-records and --shape, not both.")
-        return datasets.load(dataset).facts if datasets.is_path(dataset) else datasets.facts(dataset)
+        return datasets.load(dataset, **(reading or {})).facts if datasets.is_path(dataset) else datasets.facts(dataset, **(reading or {}))
     if num_records is None or shape is None:
         raise WorkbenchError("Expected --dataset, or --num-records together with --shape.")
     if num_records < 1 or num_classes < 0:

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.options import (
+    Classes,
     Delta,
     Epsilon,
     Json,
     MethodName,
+    OwnName,
     Performance,
     PresetName,
+    Resize,
     Seed,
     Settings,
     TargetName,
@@ -68,6 +71,9 @@ def list_datasets(as_json: Json = False) -> None:
 def plan(
     method: MethodName,
     dataset: Annotated[str | None, typer.Option(help="A name, a folder of class subfolders, or an .npz.")] = None,
+    name: OwnName = None,
+    resize: Resize = None,
+    classes: Classes = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     preset: PresetName = "default",
@@ -80,10 +86,10 @@ def plan(
     as_json: Json = False,
 ) -> None:
     """Show what a method would release and at what epsilon, before any record is touched."""
-    from workbench import experiment
+    from workbench import datasets, experiment
     from workbench.privacy import group_bound
 
-    facts = facts_of(dataset, num_records, shape, num_classes)
+    facts = facts_of(dataset, num_records, shape, num_classes, datasets.reading(name, resize, classes))
     made = experiment.make_plan(
         method, facts, epsilon=epsilon, delta=delta, preset=preset, overrides=parse_settings(settings), target=target
     )
@@ -121,6 +127,9 @@ def epsilon(
 def train(
     method: MethodName,
     dataset: Annotated[str, typer.Option(help="A name, a folder of class subfolders, or an .npz.")],
+    name: OwnName = None,
+    resize: Resize = None,
+    classes: Classes = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     preset: PresetName = "default",
@@ -138,10 +147,11 @@ def train(
 
     speed = parse_performance(device, performance)
     speed.torch_device()
-    loaded = experiment.load(dataset) if datasets.is_path(dataset) else None
+    reading = datasets.reading(name, resize, classes)
+    loaded = datasets.load(dataset, **reading) if datasets.is_path(dataset) else None
     made = experiment.make_plan(
         method,
-        loaded.facts if loaded else datasets.facts(dataset),
+        loaded.facts if loaded else datasets.facts(dataset, **reading),
         epsilon=epsilon,
         delta=delta,
         preset=preset,
@@ -150,7 +160,7 @@ def train(
     )
     experiment.check_trainable(made)
     local.check_public(made)
-    loaded = loaded or experiment.load(dataset)
+    loaded = loaded or experiment.load(dataset, made.facts)
     warn([*made.warnings, seed_warning(seed)])
     if not as_json:
         print_plan(made)

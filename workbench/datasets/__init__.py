@@ -1,16 +1,18 @@
 """Step 1: records, labels and classes, bundled, downloaded, drawn, or from the user's own files."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from workbench.datasets import digits, folder, glyphs, idx
 from workbench.datasets.base import Dataset, DatasetFacts, Records, to_uint8, to_unit_range
 from workbench.datasets.naming import default_name, own_name
-from workbench.datasets.resize import at_shape, check_shape
+from workbench.datasets.resize import at_shape, check_shape, parse_shape
 from workbench.errors import WorkbenchError, choose
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "load",
     "load_as",
     "public_records",
+    "reading",
     "to_uint8",
     "to_unit_range",
 ]
@@ -136,6 +139,14 @@ def load(
 def load_as(name_or_path: str | Path, known: DatasetFacts) -> Dataset:
     """A dataset read as `known` says: under its name, with its classes and at its shape, whatever these were when it was planned."""
     return load(name_or_path, known.shape, name=known.name, classes=known.classes)
+
+
+def reading(name: str | None, resize: str | None, classes: str | None) -> dict[str, Any]:
+    """The arguments of `facts` and `load` from texts: a name, `C,H,W`, and class names between commas (or as a JSON list)."""
+    declared: tuple[str, ...] = ()
+    if classes:
+        declared = tuple(map(str, json.loads(classes))) if classes.startswith("[") else tuple(part.strip() for part in classes.split(","))
+    return {"name": name or None, "shape": parse_shape(resize) if resize else None, "classes": declared}
 
 
 def as_declared(known: DatasetFacts, name: str | None, classes: Sequence[str]) -> DatasetFacts:

@@ -77,6 +77,13 @@ class Dataset:
                 digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()[:16]
 
+    @property
+    def record_hashes(self) -> np.ndarray:
+        """Distinct 64-bit hashes of the training records without their labels, uint64 sorted, keyed to this installation."""
+        key, records = installation_key(), np.ascontiguousarray(self.train.records)
+        digests = [hashlib.blake2b(record.data, digest_size=8, key=key, person=b"record").digest() for record in records]
+        return np.unique(np.frombuffer(b"".join(digests), dtype="<u8"))
+
 
 def to_unit_range(images: np.ndarray) -> np.ndarray:
     """uint8 images as float32 in [-1, 1]; a fixed public scaling, never one fitted to the records."""

@@ -18,6 +18,14 @@ def check_shape(shape: tuple[int, ...], low: int = 1, high: int = 4096) -> Shape
     return shape[0], shape[1], shape[2]
 
 
+def parse_shape(text: str) -> tuple[int, ...]:
+    """`C,H,W` as three positive integers."""
+    parts = text.split(",")
+    if len(parts) != 3 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
+        raise WorkbenchError(f"Expected a shape C,H,W of three positive integers, got {text!r}.")
+    return tuple(int(part) for part in parts)
+
+
 @lru_cache(maxsize=32)
 def axis_weights(source: int, target: int) -> np.ndarray:
     """Rows (target, source) that sum to 1: mean over the area a pixel covers when shrinking, linear between centres otherwise."""

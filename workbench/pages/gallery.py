@@ -13,7 +13,7 @@ from workbench.ui.copying import copying_numbers, distance_chart, find_now
 from workbench.ui.gallery import class_name
 from workbench.ui.gallery_page import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
 from workbench.ui.runs import known_runs, run_choice
-from workbench.ui.session import loaded
+from workbench.ui.session import loaded_for
 from workbench.ui.theme import title
 
 PREFIX = "gallery_"
@@ -42,7 +42,7 @@ judged = verdict.multiselect("Verdict", ["none yet", *verdicts.JUDGEMENTS], key=
 page_size = size.selectbox("On a page", PAGE_SIZES, key=f"{PREFIX}size", bind="query-params")
 
 try:
-    dataset = same_records(run, loaded(run.dataset))
+    dataset = same_records(run, loaded_for(run))
     samples, neighbours = find_now(run_id, space)
 except WorkbenchError as error:
     st.error(markdown(error))

@@ -11,7 +11,7 @@ from workbench.ui.choices import device_choice, plan_choices
 from workbench.ui.forms import config_form
 from workbench.ui.live import watch
 from workbench.ui.runs import run_choice
-from workbench.ui.session import budget_warning, loaded
+from workbench.ui.session import launch_warnings, loaded
 from workbench.ui.theme import title
 
 PREFIX = "train_"
@@ -39,7 +39,7 @@ plan = None
 try:
     plan = choices.plan(overrides)
     plan_summary(plan)
-    if warning := budget_warning(plan, choices.dataset):
+    for warning in launch_warnings(plan, choices.dataset):
         st.warning(markdown(warning))
 except WorkbenchError as error:
     st.error(markdown(error))
@@ -48,7 +48,7 @@ if st.button("Launch", type="primary", key=f"{PREFIX}launch", icon=":material/pl
     try:
         with st.spinner("Starting a process for the run …"):
             performance = PerformanceSettings.model_validate({"device": device, **speed})
-            run = local.launch(plan, choices.dataset, performance=performance, seed=seed, loaded=loaded(choices.dataset))
+            run = local.launch(plan, choices.dataset, performance=performance, seed=seed, loaded=loaded(choices.dataset, plan.facts))
         st.session_state[f"{PREFIX}launched"] = run.id
         st.rerun()
     except WorkbenchError as error:

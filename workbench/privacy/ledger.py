@@ -3,16 +3,18 @@
 import json
 import math
 import sqlite3
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+import numpy as np
+
 from workbench.errors import WorkbenchError, check_delta
-from workbench.files import make_private_file
 from workbench.home import home
+from workbench.privacy.accounts import kept_hashes, on_account, resembling
+from workbench.privacy.ledger_file import set_up, transaction
 from workbench.privacy.spending import Budget, LedgerEntry, StageSpending, bound_of, zero_out_total
 from workbench.privacy.values import PrivacyValue
 
@@ -22,27 +24,15 @@ if TYPE_CHECKING:
     from workbench.privacy.stages import Stage
 
 Purpose = Literal["training", "tuning", "sampling"]
-SCHEMA_VERSION = 2
-BUSY_SECONDS = 60.0
-SCHEMA = (
-    """CREATE TABLE runs (run_id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, dataset TEXT NOT NULL, method TEXT NOT NULL,
-       purpose TEXT NOT NULL, delta REAL NOT NULL, opened_at TEXT NOT NULL, closed_at TEXT)""",
-    "CREATE INDEX runs_of_dataset ON runs (fingerprint)",
-    """CREATE TABLE stages (run_id TEXT NOT NULL REFERENCES runs (run_id), position INTEGER NOT NULL, name TEXT NOT NULL,
-       spent TEXT NOT NULL, steps INTEGER NOT NULL, event TEXT NOT NULL, relations TEXT NOT NULL, sampling TEXT NOT NULL,
-       reason TEXT NOT NULL, charged INTEGER NOT NULL DEFAULT 0, charged_again INTEGER NOT NULL DEFAULT 0,
-       sampler_distance REAL NOT NULL DEFAULT 0, PRIMARY KEY (run_id, name))""",
-    "CREATE TABLE budgets (fingerprint TEXT PRIMARY KEY, epsilon REAL NOT NULL, delta REAL NOT NULL, set_at TEXT NOT NULL)",
-    f"PRAGMA user_version = {SCHEMA_VERSION}",
-)
-UPGRADES = {  # from each version of before to the next
-    1: ("ALTER TABLE stages ADD COLUMN sampler_distance REAL NOT NULL DEFAULT 0", "PRAGMA user_version = 2"),
-}
+RUNS = "run_id, fingerprint, dataset, method, purpose, delta, opened_at, closed_at, account"
 PLANNED = "position, name, spent, steps, event, relations, sampling, reason, sampler_distance"
 
 
 class Ledger:
     """An SQLite file that only ever grows, safe for concurrent threads and processes.
+
+    An account goes by its dataset's name and holds every run under it, whatever version of the records it was on, and every run
+    on exactly equal records under another name. Methods that take an account take a fingerprint of its records as well.
 
     Nothing is removed when a run is deleted. A charge is on the disk before `charge` returns, so whatever then happens to
     the process, the count is at least the number of steps that touched the data.
@@ -50,7 +40,7 @@ class Ledger:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = Path(path) if path is not None else home() / "ledger.sqlite"
-        self._set_up()
+        set_up(self.path)
 
     def open_run(
         self,
@@ -61,11 +51,13 @@ class Ledger:
         stages: "Sequence[Stage]",
         delta: float,
         purpose: Purpose = "training",
+        account: str | None = None,
     ) -> None:
         """Record what a run may spend, before anything is touched; opening the same run again (a resume) keeps its counts.
 
         `purpose` only tells runs apart in lists: every run counts alike. The workbench itself opens "training" and "sampling";
-        "tuning" is for scripts that mark the runs by which they choose settings.
+        "tuning" is for scripts that mark the runs by which they choose settings. `account` is the dataset's name, by default the
+        one that `dataset` (a registered name or a path) has by itself.
 
         Errors: a known `run_id` with another dataset, method or other stages; two stages of one name; delta outside (0, 1).
         """
@@ -78,7 +70,7 @@ class Ledger:
         with self._transaction() as connection:
             known = connection.execute("SELECT run_id, fingerprint, dataset, method, purpose, delta FROM runs WHERE run_id = ?", (run_id,))
             if (row := known.fetchone()) is None:
-                connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", (*run, _now()))
+                connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)", (*run, _now(), account or _own_name(dataset)))
                 rows = [(run_id, *columns) for columns in plan]
                 connection.executemany(f"INSERT INTO stages (run_id, {PLANNED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
                 return
@@ -128,58 +120,100 @@ class Ledger:
         """The bound of what a run has spent so far, under the relation that its own stages allow."""
         return bound_of(self._entry(run_id).paid(), check_delta(delta))
 
-    def entries(self, fingerprint: str | None = None) -> list[LedgerEntry]:
-        """All runs, or those on one dataset, oldest first; those of deleted runs are still here."""
-        where, values = ("", ()) if fingerprint is None else (" WHERE fingerprint = ?", (fingerprint,))
+    def entries(self, *accounts: str) -> list[LedgerEntry]:
+        """All runs, or those on the account of a name or fingerprint, oldest first; those of deleted runs are still here."""
         with self._transaction("DEFERRED") as connection:
-            rows = connection.execute(f"SELECT * FROM runs{where} ORDER BY opened_at, rowid", values).fetchall()
-            return [LedgerEntry(*row, stages=_spendings(connection, row[0])) for row in rows]
+            rows = connection.execute(f"SELECT {RUNS} FROM runs ORDER BY opened_at, rowid").fetchall()
+            everything = [LedgerEntry(*row, stages=_spendings(connection, row[0])) for row in rows]
+        return on_account(everything, accounts)[0] if accounts else everything
 
-    def total(self, fingerprint: str, runs: Iterable[str] | None = None, delta: float | None = None) -> PrivacyValue:
-        """The composed bound of all runs on a dataset, finished or not, or of `runs` alone, under REPLACE_SPECIAL.
+    def note_records(self, fingerprint: str, hashes: np.ndarray) -> None:
+        """Keep the keyed hashes (distinct, sorted, uint64) of the records behind a fingerprint, so that they are known again."""
+        with self._transaction() as connection:
+            kept = kept_hashes(hashes).astype("<u8").tobytes()
+            connection.execute("INSERT OR IGNORE INTO record_hashes VALUES (?, ?)", (fingerprint, kept))
+
+    def has_other_records(self, account: str) -> bool:
+        """Whether records are known that are not on this account."""
+        return bool(self._other_records({account}))
+
+    def resemblance(self, account: str, fingerprint: str, hashes: np.ndarray) -> str | None:
+        """Why runs on records with these hashes belong to another account too; None if no other has a tenth of them."""
+        found = resembling(hashes, self._other_records({account, fingerprint}))
+        if not found:
+            return None
+        names = ", ".join(f"{name!r} ({share:.0%})" for name, share in sorted(found.items()))
+        return (
+            f"Expected records of {account!r} under no other name, got much the same under {names}: who is in both is protected by "
+            "neither account's total alone. Use the same name, or add up the totals."
+        )
+
+    def _other_records(self, accounts: set[str]) -> dict[str, np.ndarray]:
+        """Record hashes by the name and fingerprint of other accounts."""
+        entries = self.entries()
+        mine = on_account(entries, accounts)[1]
+        names = {entry.fingerprint: entry.account for entry in entries if entry.fingerprint not in mine}
+        with self._transaction("DEFERRED") as connection:
+            rows = connection.execute("SELECT fingerprint, hashes FROM record_hashes").fetchall()
+        found: dict[str, np.ndarray] = {}
+        for fingerprint, hashes in rows:
+            if fingerprint in names:
+                found[f"{names[fingerprint]}"] = np.union1d(
+                    found.get(names[fingerprint], np.array([], "<u8")), np.frombuffer(hashes, "<u8")
+                )
+        return found
+
+    def total(self, account: str, runs: Iterable[str] | None = None, delta: float | None = None) -> PrivacyValue:
+        """The composed bound of all runs on an account, finished or not, or of `runs` alone, under REPLACE_SPECIAL.
 
         Every stage enters in its zero-out form; one that has none makes the total infinite and is named in the reason.
         `delta` defaults to the budget's, else to the smallest among the runs. The settings of the runs are taken as fixed in
         advance; settings chosen after looking at the results of earlier runs are not covered.
         """
-        entries = self._chosen(fingerprint, runs)
-        budget = self.budget(fingerprint)
+        entries = self._chosen(account, runs)
+        budget = self.budget(account)
         if delta is None and budget is None and not entries:
-            raise WorkbenchError(f"Expected a delta: dataset {fingerprint} has no runs and no budget to take one from.")
+            raise WorkbenchError(f"Expected a delta: dataset {account} has no runs and no budget to take one from.")
         if delta is None:
             delta = budget.delta if budget is not None else min(entry.delta for entry in entries)
         return zero_out_total([(f"run {entry.run_id}", entry.paid()) for entry in entries], check_delta(delta))
 
-    def set_budget(self, fingerprint: str, epsilon: float, delta: float) -> None:
-        """Set what all runs on a dataset together may spend (zero-out relation); infinity lifts the limit."""
+    def set_budget(self, account: str, epsilon: float, delta: float) -> None:
+        """Set what all runs on an account together may spend (zero-out relation); infinity lifts the limit."""
         if not epsilon > 0:
             raise WorkbenchError(f"Expected a budget epsilon above 0, got {epsilon}.")
+        values = (account, float(epsilon), check_delta(delta), _now())
+        keys = on_account(self.entries(), {account})[1]
         with self._transaction() as connection:
-            values = (fingerprint, float(epsilon), check_delta(delta), _now())
-            connection.execute("INSERT OR REPLACE INTO budgets VALUES (?, ?, ?, ?)", values)
+            connection.executemany("DELETE FROM budgets WHERE account = ?", [(key,) for key in keys])
+            connection.execute("INSERT INTO budgets VALUES (?, ?, ?, ?)", values)
 
-    def budget(self, fingerprint: str) -> Budget | None:
-        """The budget of a dataset, or None."""
+    def budget(self, *accounts: str) -> Budget | None:
+        """The budget of an account given by names or fingerprints, the strictest where several hold, or None."""
+        keys = on_account(self.entries(), accounts)[1]
+        found = [Budget(epsilon, delta) for key, (epsilon, delta) in self.budgets().items() if key in keys]
+        return min(found, key=lambda budget: (budget.epsilon, budget.delta), default=None)
+
+    def budgets(self) -> dict[str, tuple[float, float]]:
+        """Epsilon and delta of every budget, by the name (or, from before there were names, the fingerprint) it was set for."""
         with self._transaction("DEFERRED") as connection:
-            row = connection.execute("SELECT epsilon, delta FROM budgets WHERE fingerprint = ?", (fingerprint,)).fetchone()
-        return None if row is None else Budget(*row)
+            return {row[0]: (row[1], row[2]) for row in connection.execute("SELECT account, epsilon, delta FROM budgets")}
 
     def has_budgets(self) -> bool:
         """Whether any dataset has a budget."""
-        with self._transaction("DEFERRED") as connection:
-            return connection.execute("SELECT 1 FROM budgets LIMIT 1").fetchone() is not None
+        return bool(self.budgets())
 
-    def warning_before(self, fingerprint: str, stages: "Sequence[Stage]", delta: float) -> str | None:
-        """Why launching a run of `stages` could exceed the dataset's budget; None if it cannot or no budget is set.
+    def warning_before(self, account: str, stages: "Sequence[Stage]", delta: float, *fingerprints: str) -> str | None:
+        """Why launching a run of `stages` could exceed the budget of the account or of its `fingerprints`; None if it cannot.
 
         Runs that are not closed count with all they may still spend. Everything is taken at the smaller of the budget's delta
         and `delta`.
         """
-        budget = self.budget(fingerprint)
+        budget = self.budget(account, *fingerprints)
         if budget is None or math.isinf(budget.epsilon):
             return None
         delta = min(check_delta(delta), budget.delta)
-        before = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in self.entries(fingerprint)]
+        before = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in self.entries(account, *fingerprints)]
         after = zero_out_total([*before, ("this run", [stage for stage in stages if stage.spent != "free"])], delta)
         if after.epsilon <= budget.epsilon:
             return None
@@ -191,55 +225,30 @@ class Ledger:
             "Spend less in this run, or raise the budget knowingly."
         )
 
-    @contextmanager
-    def _transaction(self, mode: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
-        """A connection of its own (any thread, any process) in one transaction: on the disk at the end, undone on an error."""
-        with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute(f"BEGIN {mode}")
-            try:
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
-
-    def _set_up(self) -> None:
-        """Write-ahead logging and the tables; the switch to WAL ignores SQLite's own busy timeout, so it is tried again."""
-        make_private_file(self.path)
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as connection:
-                    connection.execute("PRAGMA journal_mode = WAL")
-                break
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
-        with self._transaction() as connection:
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, *UPGRADES, SCHEMA_VERSION):
-                raise WorkbenchError(f"Expected ledger version {SCHEMA_VERSION} in {self.path}, found {version}. Update the workbench.")
-            for statement in SCHEMA if version == 0 else [line for old in range(version, SCHEMA_VERSION) for line in UPGRADES[old]]:
-                connection.execute(statement)
+    def _transaction(self, mode: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> AbstractContextManager[sqlite3.Connection]:
+        return transaction(self.path, mode)
 
     def _entry(self, run_id: str) -> LedgerEntry:
         with self._transaction("DEFERRED") as connection:
-            row = connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+            row = connection.execute(f"SELECT {RUNS} FROM runs WHERE run_id = ?", (run_id,)).fetchone()
             if row is None:
                 raise WorkbenchError(f"Expected a run the ledger knows, got {run_id!r}. Open it before it touches data.")
             return LedgerEntry(*row, stages=_spendings(connection, run_id))
 
-    def _chosen(self, fingerprint: str, runs: Iterable[str] | None) -> list[LedgerEntry]:
-        entries = self.entries(fingerprint)
+    def _chosen(self, account: str, runs: Iterable[str] | None) -> list[LedgerEntry]:
+        entries = self.entries(account)
         if runs is None:
             return entries
         wanted = set(runs)
         if unknown := wanted - {entry.run_id for entry in entries}:
-            raise WorkbenchError(f"Expected runs on dataset {fingerprint}, got {', '.join(sorted(unknown))}.")
+            raise WorkbenchError(f"Expected runs on dataset {account}, got {', '.join(sorted(unknown))}.")
         return [entry for entry in entries if entry.run_id in wanted]
+
+
+def _own_name(dataset: str) -> str:
+    from workbench.datasets import account_name
+
+    return account_name(dataset)
 
 
 def _columns(stage: "Stage") -> tuple[str, str, int, str, str, str, str, float]:

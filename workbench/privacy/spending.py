@@ -52,7 +52,7 @@ class StageSpending:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One run as the ledger knows it; times are ISO 8601 in UTC, `closed_at` is None while the run may still spend."""
+    """One run as the ledger knows it; times are ISO 8601 in UTC, `closed_at` is None while it may still spend, `account` is a name."""
 
     run_id: str
     fingerprint: str
@@ -62,6 +62,7 @@ class LedgerEntry:
     delta: float
     opened_at: str
     closed_at: str | None
+    account: str
     stages: tuple[StageSpending, ...]
 
     def paid(self, reserve: bool = False) -> "list[Stage]":

@@ -3,23 +3,21 @@
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from workbench.files import make_private_file
+from workbench.files import make_private_file, undamaged
 
 BUSY_SECONDS = 30.0
+REMEDY = "Put a copy of it back, or move it away to start an empty one: the folders of runs and the ledger stay as they are."
 
 
 @contextmanager
 def connected(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection whose rows go by name and whose transactions are explicit; closed at the end."""
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    try:
+    with undamaged(path, REMEDY), closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+        connection.row_factory = sqlite3.Row
         yield connection
-    finally:
-        connection.close()
 
 
 @contextmanager
@@ -30,7 +28,8 @@ def transaction(path: Path) -> Iterator[sqlite3.Connection]:
         try:
             yield connection
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
 

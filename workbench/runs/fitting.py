@@ -41,7 +41,8 @@ class Fitting:
         self.method = self.plan.build()
         self.stages = self.method.stages(self.plan.facts)
         self.state = experiment.new_state(self.plan, performance, run.seed, self._spend)
-        self.ledger.open_run(run.id, run.fingerprint, run.dataset, run.method, self.stages, run.delta)
+        self.ledger.open_run(run.id, run.fingerprint, run.dataset, run.method, self.stages, run.delta, account=self.plan.facts.name)
+        self.ledger.note_records(run.fingerprint, self.dataset.record_hashes)
         self._saved_sizes: dict[str, int] = {}
 
     def run(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import BudgetWarning, WorkbenchError
+from workbench.errors import AccountWarning, BudgetWarning, WorkbenchError
 from workbench.privacy.ledger import Ledger
 from workbench.runs import verdicts
 from workbench.runs.identity import send_signal
@@ -68,6 +68,8 @@ def register(
         raise WorkbenchError(f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {dataset}. Plan again.")
     if message := budget_warning(plan, loaded):
         warnings.warn(message, BudgetWarning, stacklevel=2)
+    if message := account_warning(plan, loaded):
+        warnings.warn(message, AccountWarning, stacklevel=2)
     steps = sum(stage.steps for stage in plan.build().stages(plan.facts))
     place = str(Path(dataset).resolve()) if datasets.is_path(dataset) else dataset
     return RunStore().create(plan, place, loaded.fingerprint, performance, seed=seed, steps=steps, example=example, parent=parent)
@@ -91,7 +93,15 @@ def check_public(plan: "Plan") -> None:
 
 def budget_warning(plan: "Plan", loaded: "Dataset") -> str | None:
     """Why launching `plan` would exceed the dataset's budget; None if it would not, or none is set."""
-    return Ledger().warning_before(loaded.fingerprint, plan.build().stages(plan.facts), plan.delta)
+    return Ledger().warning_before(plan.facts.name, plan.build().stages(plan.facts), plan.delta, loaded.fingerprint)
+
+
+def account_warning(plan: "Plan", loaded: "Dataset") -> str | None:
+    """Why these records belong to another account of the ledger too; None where no other holds much the same."""
+    ledger = Ledger()
+    if not ledger.has_other_records(plan.facts.name):
+        return None
+    return ledger.resemblance(plan.facts.name, loaded.fingerprint, loaded.record_hashes)
 
 
 def start(run_id: str) -> Run:

@@ -239,7 +239,8 @@ def _draw(run: Run, start: int, stop: int, progress: ProgressFunction | None) ->
         yield from _chunks(run.id, method, state, start, stop, "model", progress)
         return
     ledger, entry = Ledger(), f"{run.id}-samples-{start}"
-    ledger.open_run(entry, run.fingerprint, run.dataset, run.method, stages, run.delta, purpose="sampling")
+    account = str(run.plan["facts"]["name"])
+    ledger.open_run(entry, run.fingerprint, run.dataset, run.method, stages, run.delta, purpose="sampling", account=account)
     before = {spending.stage: spending.charged for spending in ledger.spent(entry)}
     for stage in stages:
         if before[stage.name]:  # a former attempt may have shown what it drew, with other randomness

@@ -8,10 +8,10 @@ import time
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import WorkbenchError
+from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import write_text_atomically
 from workbench.home import home
-from workbench.runs.database import connected, transaction, use_write_ahead_log, version_of
+from workbench.runs.database import REMEDY, connected, transaction, use_write_ahead_log, version_of
 from workbench.runs.folder import RunFolder
 from workbench.runs.identity import identity_of, is_alive, is_here
 from workbench.runs.values import ACTIVE, ProcessIdentity, Run, RunState, check_run_id
@@ -199,6 +199,8 @@ def spent_by(run: Run) -> float:
 
     try:
         return max(run.epsilon_spent, Ledger().epsilon_spent(run.id, run.delta).epsilon)
+    except DamagedFileError:  # what was spent is not known, so nothing smaller is said
+        raise
     except WorkbenchError:  # the worker ended before it opened its account, so it touched nothing
         return run.epsilon_spent
 
@@ -229,8 +231,13 @@ def _columns(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(row: sqlite3.Row) -> Run:
-    values = {name: json.loads(row[name]) if name in JSON_FIELDS and row[name] is not None else row[name] for name in row.keys()}  # noqa: SIM118
-    return Run.model_validate(values)
+    try:
+        values = {name: json.loads(row[name]) if name in JSON_FIELDS and row[name] is not None else row[name] for name in row.keys()}  # noqa: SIM118
+        return Run.model_validate(values)
+    except ValueError as error:
+        raise DamagedFileError(
+            f"Expected a whole run in {home() / 'runs.sqlite'}, got a damaged row ({type(error).__name__}). {REMEDY}"
+        ) from error
 
 
 def current_process() -> ProcessIdentity:

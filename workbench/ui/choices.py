@@ -1,5 +1,6 @@
 """The choices that make a plan, drawn alike on the Budget and the Train page and bound to the address bar."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ import streamlit as st
 import torch
 
 from workbench import experiment
-from workbench.datasets import DATASETS, DatasetFacts
+from workbench.datasets import DATASETS, DatasetFacts, account_name, is_path
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.experiment import Plan
@@ -28,6 +29,7 @@ class Choices:
     """What the user chose; `epsilon` and `delta` are None where the default stands, `target` "none" where nothing is calibrated."""
 
     dataset: str
+    reading: dict[str, str | None]
     facts: DatasetFacts
     method: str
     preset: str
@@ -56,16 +58,18 @@ class Choices:
     def parameters(self, prefix: str) -> dict[str, str]:
         """The query parameters under which a page with `prefix` shows the same choices."""
         values = {"dataset": self.dataset, "method": self.method, "preset": self.preset, "target": TARGET_TITLES[self.target]}
-        values |= {"epsilon": self.epsilon, "delta": self.delta}
+        values |= {"epsilon": self.epsilon, "delta": self.delta} | {f"dataset_{field}": text for field, text in self.reading.items()}
         return form_parameters(values, prefix)
 
 
 def plan_choices(prefix: str) -> Choices:
     """Dataset, method, preset, what is calibrated, epsilon and delta: two rows of widgets keyed `{prefix}{choice}`."""
-    first, second = st.columns(3), st.columns(3)
+    first, between, second = st.columns(3), st.container(), st.columns(3)
     with first[0]:
         dataset = dataset_choice(f"{prefix}dataset")
-    facts = facts_or_stop(dataset)
+    with between:
+        reading = reading_choice(dataset, f"{prefix}dataset_")
+    facts = facts_or_stop(dataset, **reading)
     fitting = [name for name, kind in METHODS.items() if facts.kind in kind.kinds]
     if not fitting:
         st.error(f"No method here takes {facts.kind} data, which {markdown(facts.name)} is.")
@@ -78,7 +82,7 @@ def plan_choices(prefix: str) -> Choices:
     if preset not in kind.presets:
         preset = presets[0]
     target, epsilon, delta = _privacy_choices(prefix, second, kind, facts, preset)
-    return Choices(dataset, facts, method, preset, target, epsilon, delta)
+    return Choices(dataset, reading, facts, method, preset, target, epsilon, delta)
 
 
 def dataset_choice(key: str) -> str:
@@ -86,6 +90,31 @@ def dataset_choice(key: str) -> str:
     help_text = "A registered dataset, or type the path of a folder with one subfolder a class, or of an .npz file."
     choice = st.selectbox("Dataset", list(DATASETS), key=key, bind="query-params", accept_new_options=True, help=help_text)
     return choice or next(iter(DATASETS))
+
+
+def reading_choice(dataset: str, key: str) -> dict[str, str | None]:
+    """How the dataset is read: the name its account goes by, the size of its images, its classes; None where the default stands."""
+    own = is_path(dataset)
+    common: dict[str, Any] = {"value": None, "bind": "query-params"}
+    with st.expander("Name, size and classes of your own files" if own else "Size of its images", expanded=own):
+        name, resize, classes = st.columns(3)
+        shape = resize.text_input("Resize to", key=f"{key}resize", placeholder="C,H,W, as 1,28,28", **common)
+        if not own:
+            return {"name": None, "resize": shape, "classes": None}
+        help_text = "All runs under this name are on one account in the ledger, whatever version of the records they were on."
+        given = name.text_input("Name", key=f"{key}name", placeholder=account_name(dataset), help=help_text, **common)
+        named = classes.text_input("Classes", key=f"{key}classes", placeholder="as in the file, or cat,dog", **common)
+    return {"name": given, "resize": shape, "classes": named}
+
+
+def read_parameters(run: Run) -> dict[str, str]:
+    """The fields of `reading_choice` under which a run's dataset is read as it was planned."""
+    facts = DatasetFacts.model_validate(run.plan["facts"])
+    size = ",".join(map(str, facts.shape))
+    if is_path(run.dataset):
+        return {"dataset_name": facts.name, "dataset_resize": size, "dataset_classes": json.dumps(facts.classes)}
+    entry = DATASETS.get(run.dataset)
+    return {} if entry is None or entry.facts().shape == facts.shape else {"dataset_resize": size}
 
 
 def device_choice(key: str) -> str:
@@ -124,6 +153,7 @@ def run_parameters(run: Run, prefix: str) -> dict[str, str]:
     calibrated = plan.target_epsilon is not None
     values: dict[str, Any] = {
         "dataset": run.dataset,
+        **read_parameters(run),
         "method": run.method,
         "preset": plan.preset,
         "target": TARGET_TITLES[plan.target if calibrated else "none"],

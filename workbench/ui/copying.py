@@ -14,7 +14,7 @@ from workbench.runs.results import kept_samples, neighbours_run, public_dataset,
 from workbench.runs.store import RunStore
 from workbench.ui import charts
 from workbench.ui.formats import number
-from workbench.ui.session import loaded
+from workbench.ui.session import loaded_for
 
 PRIVATE = "Private: stays in the room."
 COPYING = ("privacy_score", "nearer_to_training")
@@ -37,7 +37,7 @@ def find_now(run_id: str, space: str) -> tuple[Records, Neighbours]:
 def copying_results(run_id: str, space: str, num_samples: int) -> list[dict[str, Any]]:
     """The measures of copying in feature space `space`, as plain values; they stay in the room."""
     run = RunStore().get(run_id)
-    samples, dataset, public = sample_run(run_id, num_samples), loaded(run.dataset), public_dataset(run)
+    samples, dataset, public = sample_run(run_id, num_samples), loaded_for(run), public_dataset(run)
     names = [name for name in COPYING if evaluation.METRICS[name].refusal(dataset.facts, samples) is None]
     return [result.model_dump() for result in evaluation.evaluate(samples, dataset, public=public, metrics=names, features=space)]
 

@@ -29,23 +29,24 @@ def ledger_section(prefix: str) -> None:
     if not everything:
         st.caption(f"Nothing has been spent yet: no run has touched a private record. {FIRST_BUDGET}")
         return
-    names = {entry.fingerprint: f"{entry.dataset} ({entry.fingerprint})" for entry in everything}
-    fingerprint = st.selectbox("Dataset", list(names), key=f"{prefix}dataset", bind="query-params", format_func=names.__getitem__)
-    entries = [entry for entry in everything if entry.fingerprint == fingerprint]
-    st.dataframe(entry_frame(entries), hide_index=True, alt=f"{len(entries)} runs in the ledger of {names[fingerprint]}")
+    names = list(dict.fromkeys(entry.account for entry in everything))
+    help_text = "The name that a dataset's runs are counted under, whatever version of its records they were on."
+    account = st.selectbox("Dataset", names, key=f"{prefix}dataset", bind="query-params", help=help_text)
+    entries = ledger.entries(account)
+    st.dataframe(entry_frame(entries), hide_index=True, alt=f"{len(entries)} runs in the ledger of {account}")
     st.caption(EVERY_RUN_COUNTS)
     runs = [entry.run_id for entry in entries]
     chosen = st.multiselect("Total of", runs, key=f"{prefix}runs", bind="query-params", placeholder="all runs, finished or not")
     total, budget = st.columns(2)
     with total:
         counts = str([(entry.run_id, [stage.count for stage in entry.stages]) for entry in entries])
-        spent = total_of(str(ledger.path), fingerprint, tuple(chosen) or None, counts)
+        spent = total_of(str(ledger.path), account, tuple(chosen) or None, counts)
         value_card("Spent in total", spent, "composed under the zero-out relation")
         if unlike := why_unlike(spent, bounds_alone(chosen or runs)):
             st.caption(unlike)
     with budget, st.container(border=True, height="stretch"):
         st.markdown("**Budget**")
-        budget_form(ledger, fingerprint, prefix)
+        budget_form(ledger, account, prefix)
 
 
 def bounds_alone(runs: Sequence[str]) -> dict[str, PrivacyValue]:
@@ -59,6 +60,7 @@ def entry_frame(entries: Sequence[LedgerEntry]) -> pd.DataFrame:
         [
             {
                 "Run": entry.run_id,
+                "Records": f"{entry.dataset} ({entry.fingerprint})",
                 "Method": entry.method,
                 "Purpose": entry.purpose,
                 "Opened": entry.opened_at[:16].replace("T", " "),
@@ -74,15 +76,15 @@ def entry_frame(entries: Sequence[LedgerEntry]) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=50, show_spinner="Composing all runs …")
-def total_of(path: str, fingerprint: str, runs: tuple[str, ...] | None, counts: str) -> PrivacyValue:
+def total_of(path: str, account: str, runs: tuple[str, ...] | None, counts: str) -> PrivacyValue:
     """The composed total; `path` and `counts` tell one state of one ledger from every other."""
     del path, counts
-    return Ledger().total(fingerprint, runs)
+    return Ledger().total(account, runs)
 
 
-def budget_form(ledger: Ledger, fingerprint: str, prefix: str) -> None:
+def budget_form(ledger: Ledger, account: str, prefix: str) -> None:
     """The dataset's budget, and a form to set it; a launch that could exceed it is warned of."""
-    budget = ledger.budget(fingerprint)
+    budget = ledger.budget(account)
     known = (
         "none set" if budget is None or math.isinf(budget.epsilon) else f"epsilon {number(budget.epsilon)} at delta {number(budget.delta)}"
     )
@@ -96,7 +98,7 @@ def budget_form(ledger: Ledger, fingerprint: str, prefix: str) -> None:
             try:
                 if epsilon is None or delta is None:
                     raise WorkbenchError("Expected both an epsilon and a delta for the budget.")
-                ledger.set_budget(fingerprint, epsilon, delta)
+                ledger.set_budget(account, epsilon, delta)
             except WorkbenchError as error:
                 st.error(markdown(error))
             else:

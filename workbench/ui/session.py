@@ -14,6 +14,8 @@ from workbench.escaping import markdown
 from workbench.experiment import Plan
 from workbench.methods.base import Target
 from workbench.privacy.ledger import Ledger
+from workbench.runs import local
+from workbench.runs.values import Run
 
 PAGES = Path(workbench.pages.__file__).parent
 
@@ -37,34 +39,48 @@ def _plan(method: str, facts: str, epsilon: float | None, delta: float | None, p
 
 
 @st.cache_data(max_entries=50, show_spinner="Looking at the dataset …")
-def known_facts(name_or_path: str) -> DatasetFacts:
-    """The public facts about a dataset."""
-    return datasets.facts(name_or_path)
+def known_facts(name_or_path: str, name: str | None = None, resize: str | None = None, classes: str | None = None) -> DatasetFacts:
+    """The public facts about a dataset, read as the texts of a page's fields say."""
+    return datasets.facts(name_or_path, **datasets.reading(name, resize, classes))
+
+
+def loaded(name_or_path: str, known: DatasetFacts) -> Dataset:
+    """A dataset's records, read as `known` says; private ones never leave this process but for the pictures a page shows."""
+    return _loaded(name_or_path, known.model_dump_json())
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the dataset …")
-def loaded(name_or_path: str) -> Dataset:
-    """A dataset's records; private ones never leave this process but for the pictures a page shows."""
-    return experiment.load(name_or_path)
+def _loaded(name_or_path: str, known: str) -> Dataset:
+    return experiment.load(name_or_path, DatasetFacts.model_validate_json(known))
 
 
-@st.cache_data(max_entries=20, show_spinner=False)
-def fingerprint(name_or_path: str) -> str:
-    """The dataset's fingerprint, which names it in the ledger."""
-    return loaded(name_or_path).fingerprint
+def loaded_for(run: Run) -> Dataset:
+    """The records that a run names now; `same_records` says whether they are still the run's."""
+    return loaded(run.dataset, DatasetFacts.model_validate(run.plan["facts"]))
 
 
-def budget_warning(plan: Plan, name_or_path: str) -> str | None:
-    """Why this plan would exceed the dataset's budget; None where it would not. Where no budget is set no record is read."""
-    if not Ledger().has_budgets():
-        return None
-    return Ledger().warning_before(fingerprint(name_or_path), plan.build().stages(plan.facts), plan.delta)
+def launch_warnings(plan: Plan, name_or_path: str) -> list[str]:
+    """Why this plan would exceed the dataset's budget, or belongs to another account too; where neither can be, no record is read."""
+    ledger = Ledger()
+    found = []
+    if ledger.has_budgets():
+        found.append(local.budget_warning(plan, loaded(name_or_path, plan.facts)))
+    if ledger.has_other_records(plan.facts.name):
+        found.append(_account_warning(plan, name_or_path, len(ledger.entries())))
+    return [warning for warning in found if warning]
 
 
-def facts_or_stop(name_or_path: str) -> DatasetFacts:
+@st.cache_data(max_entries=20, show_spinner=False, hash_funcs={Plan: lambda plan: plan.facts.model_dump_json()})
+def _account_warning(plan: Plan, name_or_path: str, entries: int) -> str | None:
+    """`entries` tells one state of the ledger from another."""
+    del entries
+    return local.account_warning(plan, loaded(name_or_path, plan.facts))
+
+
+def facts_or_stop(name_or_path: str, name: str | None = None, resize: str | None = None, classes: str | None = None) -> DatasetFacts:
     """The facts, or the reason why there are none and the end of the page."""
     try:
-        return known_facts(name_or_path)
+        return known_facts(name_or_path, name, resize, classes)
     except WorkbenchError as error:
         st.error(markdown(error))
         st.stop()
