@@ -9,8 +9,9 @@ from torch import Tensor
 
 from workbench import experiment
 from workbench.datasets import Records, load
+from workbench.errors import WorkbenchError
 from workbench.methods.dp_merf import DPMERF, RELEASE
-from workbench.training.one_shot import Grid
+from workbench.training.one_shot import Grid, sampler_distance
 from workbench.training.randomness import Randomness
 from workbench.training.state import State
 
@@ -102,3 +103,17 @@ def test_neighboring_sums_differ_by_two_integer_vectors_of_norm_at_most_one(monk
         longest = Fraction(2) / Fraction(grid.spacing)  # a replaced record's distance, in exact arithmetic
         assert 0.25 * longest**2 < int((apart**2).sum()) <= longest**2
         assert (apart**2).sum(axis=0).astype(bool).sum() == (1 if label == train.labels[3] else 2)  # no other class moved at all
+
+
+def test_the_stage_states_how_far_the_noise_is_from_its_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    total, grid = totals(DIGITS.train, monkeypatch)
+    method, _ = prepared(1.3)
+    stage = method.stages(DIGITS.facts)[0]
+    assert grid.deviation == 2 * 1.3
+    assert stage.sampler_distance == sampler_distance(total.size) > 0
+
+
+def test_an_epsilon_beyond_the_samplers_reach_is_refused() -> None:
+    assert experiment.make_plan("dp-merf", DIGITS.facts, epsilon=100).bound.is_finite
+    with pytest.raises(WorkbenchError, match="at most 100"):
+        experiment.make_plan("dp-merf", DIGITS.facts, epsilon=101)

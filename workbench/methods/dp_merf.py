@@ -10,17 +10,19 @@ from pydantic import Field
 from torch import Tensor
 
 from workbench.datasets.base import DatasetFacts, Records, to_uint8, to_unit_range
+from workbench.errors import WorkbenchError
 from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, SampleRequest, Target, Workload
 from workbench.networks import ConditionalGenerator, initialized
 from workbench.privacy import calibration, claims
 from workbench.privacy.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.stages import Stage
 from workbench.privacy.values import PrivacyValue
-from workbench.training.one_shot import Grid
+from workbench.training.one_shot import Grid, sampler_distance
 from workbench.training.state import State, Step
 
 RELEASE, GENERATOR = "release", "generator"
 EMBEDDING_CHUNK = 1000
+LARGEST_EPSILON = 100.0
 
 
 class DPMERFConfig(MethodConfig):
@@ -64,6 +66,8 @@ class DPMERF(Method):
     def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
         """The noise multiplier whose bound meets `epsilon`; claim and bound are the same exact Gaussian here."""
         assert isinstance(config, DPMERFConfig)
+        if epsilon > LARGEST_EPSILON:  # beyond it e^epsilon times the sampler's distance soon outgrows any delta
+            raise WorkbenchError(f"Expected a target epsilon of at most {LARGEST_EPSILON:g}, got {epsilon:g}. It would protect nobody.")
 
         def stages_of(noise_multiplier: float) -> list[Stage]:
             return cls(config.model_copy(update={"noise_multiplier": noise_multiplier})).stages(facts)
@@ -81,6 +85,7 @@ class DPMERF(Method):
                 spent="once",
                 relations=("REPLACE_ONE", "REPLACE_SPECIAL"),
                 sampling="all records, once",
+                sampler_distance=sampler_distance(self.config.num_features // 2 * 2 * max(facts.num_classes, 1)),
                 reason="Every record adds a vector of norm 1/num_records, so replacing one moves the mean by at most 2/num_records.",
             ),
             Stage(name=GENERATOR, event=ReplaceOneGaussianDpEvent(self.config.noise_multiplier), spent="free", steps=self.config.steps),
