@@ -243,6 +243,12 @@ def test_library_events_read_as_mechanisms() -> None:
     assert mechanisms(dp_event.SelfComposedDpEvent(whole, 4), "REPLACE_ONE") == {ExactGaussian(1.0): 1}
     nested = dp_event.PoissonSampledDpEvent(0.1, dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(2.0), 4))
     assert mechanisms(nested, "REPLACE_SPECIAL") == {SampledGaussian(0.1, 1.0): 1}
+    both = dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(3.0), dp_event.GaussianDpEvent(4.0)])
+    (sampled,) = mechanisms(dp_event.PoissonSampledDpEvent(0.1, both), "REPLACE_SPECIAL")
+    assert isinstance(sampled, SampledGaussian)
+    assert sampled.noise_multiplier == pytest.approx(2.4), "1 / sqrt(1/9 + 1/16)"
+    bare = dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(0.0), dp_event.GaussianDpEvent(1.0)])
+    assert event_bound(dp_event.PoissonSampledDpEvent(0.1, bare), 1e-5, "REPLACE_SPECIAL").epsilon == math.inf
 
 
 def test_randomised_response_is_bounded_by_its_pure_epsilon() -> None:
@@ -251,6 +257,25 @@ def test_randomised_response_is_bounded_by_its_pure_epsilon() -> None:
     assert proved_bound([response], 1e-6).epsilon == pytest.approx(pure, rel=1e-3)
     exact = Stage("a", dp_event.RandomizedResponseDpEvent(0.0, 4), "once", 1, ("REPLACE_ONE",))
     assert proved_bound([exact], 1e-6).epsilon == math.inf
+
+
+@pytest.mark.parametrize(("noise", "buckets"), [(0.5, 1), (0.0, 1), (1.0, 4)])
+def test_a_response_that_says_nothing_costs_nothing(noise: float, buckets: int) -> None:
+    response = Stage("a", dp_event.RandomizedResponseDpEvent(noise, buckets), "once", 1, ("REPLACE_ONE",))
+    assert proved_bound([response], 1e-6).epsilon == 0.0
+    with pytest.raises(WorkbenchError, match="num_buckets"):
+        proved_bound([Stage("a", dp_event.RandomizedResponseDpEvent(0.5, 0), "once", 1, ("REPLACE_ONE",))], 1e-6)
+
+
+def test_pld_composes_a_million_steps_and_no_more() -> None:
+    assert pld.most_steps(0.5) == 10**6
+    with pytest.raises(RefusedError, match="limited to 1000000 steps"):
+        pld.epsilon({SampledGaussian(1e-3, 9.0): 10**6 + 1}, 1e-3)
+
+
+def test_a_grid_too_coarse_for_floating_point_is_refused() -> None:
+    with pytest.raises(RefusedError, match="no grid"):
+        pld.epsilon({SampledGaussian(0.5, 1.0): 1}, 1e-5, 501.0)
 
 
 def test_laplace_events_have_a_bound() -> None:

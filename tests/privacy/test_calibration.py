@@ -9,6 +9,7 @@ import pytest
 from dp_accounting import dp_event
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from workbench.errors import WorkbenchError
 from workbench.privacy import calibration
@@ -167,3 +168,11 @@ def test_a_target_that_rdp_misses_at_any_noise_takes_few_evaluations(monkeypatch
 def test_wrong_input(epsilon: float, low: float, high: float) -> None:
     with pytest.raises(WorkbenchError, match="Expected"):
         calibrate_real(noise, epsilon, 1e-5, low, high)
+
+
+def test_the_largest_mu_of_epsilon_zero_is_a_total_variation() -> None:
+    """Phi(mu/2) - Phi(-mu/2) = delta."""
+    assert gdp_mu(0.0, 1e-3) == pytest.approx(2 * float(ndtri(0.5 + 5e-4)), rel=1e-9)
+    for epsilon in (-1.0, math.inf):
+        with pytest.raises(WorkbenchError, match="finite epsilon"):
+            gdp_mu(epsilon, 1e-3)

@@ -19,6 +19,7 @@ from workbench.privacy.events import (
     event_to_json,
     zero_out,
 )
+from workbench.privacy.stages import Stage, compose
 
 POSITIVE = st.floats(min_value=1e-6, max_value=1e6, allow_nan=False)
 LEAVES = st.one_of(
@@ -79,3 +80,12 @@ def test_zero_out_forms() -> None:
 def test_events_without_a_zero_out_form(event: dp_event.DpEvent) -> None:
     assert zero_out(event) is None
     assert zero_out(dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(1.0), event])) is None
+
+
+def test_a_stage_that_is_free_or_takes_no_step_costs_nothing() -> None:
+    paid, free = (Stage("a", dp_event.GaussianDpEvent(1.0), spent, 3) for spent in ("per_step", "free"))
+    assert free.total() == free.total(1) == paid.total(0) == dp_event.NoOpDpEvent()
+    assert paid.total(1) == paid.event
+    assert paid.total() == dp_event.SelfComposedDpEvent(paid.event, 3)
+    assert compose([free]) == dp_event.NoOpDpEvent()
+    assert compose([free, paid]) == paid.total()

@@ -11,7 +11,7 @@ from workbench.privacy.accountants import proved_bound
 from workbench.privacy.accountants.groups import group_bound, log_growth
 from workbench.privacy.claims import TwoPhases
 from workbench.privacy.events import FixedBatchGaussianDpEvent
-from workbench.privacy.gaussian import gdp_epsilon
+from workbench.privacy.gaussian import gdp_delta, gdp_epsilon
 from workbench.privacy.stages import Stage
 
 
@@ -51,6 +51,14 @@ def test_generic_conversion_where_there_is_no_group_form() -> None:
     assert "generic conversion" in pair.reason
     fixed = [Stage("a", FixedBatchGaussianDpEvent(1000, 10, 1.0), "per_step", 100, ("REPLACE_ONE",))]
     assert "vacuous" in group_bound(fixed, 1e-5, 500).reason
+
+
+def test_the_generic_conversion_meets_delta_from_below() -> None:
+    """One release of 10 of 1000 records, whose profile is g delta_mu(log(1 + (e^eps - 1)/g)): delta' (e^{3 eps} - 1)/(e^eps - 1)."""
+    stages = [Stage("a", FixedBatchGaussianDpEvent(1000, 10, 1.0), "once", 1, ("REPLACE_ONE",))]
+    single = group_bound(stages, 1e-4, 3).epsilon / 3
+    delta = 0.01 * float(gdp_delta(1.0, math.log1p(math.expm1(single) / 0.01)))
+    assert 0.99e-4 <= delta * math.expm1(3 * single) / math.expm1(single) <= 1e-4
 
 
 def test_log_growth() -> None:

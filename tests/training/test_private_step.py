@@ -138,6 +138,9 @@ def test_division_by_the_realised_batch_is_a_marked_study_mode(caplog: pytest.Lo
     realised = moved(1, 4, noise_multiplier=0.0, division="realised")
     assert "for study only" in caplog.text
     torch.testing.assert_close(realised, expected * 10.0 / 4.0, rtol=1e-4, atol=1e-6)
+    one, alone = (moved(1, 1, noise_multiplier=0.0, division=division) for division in ("expected", "realised"))
+    torch.testing.assert_close(alone, one * 10.0, rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(moved(1, 0, division="realised"), moved(1, 0) * 10.0, rtol=1e-4, atol=1e-6)
 
 
 def test_opacus_accountants_count_one_step_a_step() -> None:
