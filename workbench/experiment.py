@@ -25,6 +25,7 @@ from workbench.evaluation import MetricResult
 from workbench.methods import METHODS
 from workbench.methods.base import Method, MethodConfig, SampleRequest, Target
 from workbench.privacy import accountant_values, event_to_json, proved_bound
+from workbench.privacy.accountants import replace_one_bound
 from workbench.privacy.stages import compose
 from workbench.privacy.values import PrivacyValue
 from workbench.serialization import jsonable
@@ -53,6 +54,7 @@ class Plan(BaseModel):
     event: dict[str, Any]
     claim: PrivacyValue
     bound: PrivacyValue
+    replace_one: PrivacyValue | None = None  # beside the bound, where one record may be replaced by another; None in plans of before
     accountants: dict[str, Any]
     warnings: tuple[str, ...] = ()
 
@@ -186,6 +188,7 @@ def describe(
         event=event_to_json(compose(stages)),
         claim=method.claim(facts, delta),
         bound=proved_bound(stages, delta),
+        replace_one=replace_one_bound(stages, delta),
         accountants=jsonable(accountant_values(stages, delta)),
         warnings=tuple(warnings),
     )

@@ -10,7 +10,9 @@ from dp_accounting.pld import privacy_loss_distribution as library
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.datasets import DatasetFacts
 from workbench.errors import RefusedError, WorkbenchError
+from workbench.experiment import Plan, make_plan
 from workbench.privacy.accountants import accountant_values, epsilon_poisson_gaussian, event_bound, pld, proved_bound, shared_relation
 from workbench.privacy.accountants.mechanisms import ExactGaussian, FixedBatchGaussian, SampledGaussian, mechanisms
 from workbench.privacy.accountants.pld import distribution
@@ -180,8 +182,9 @@ def test_order_of_composition_does_not_matter(sigma: float, boundary: int) -> No
 def test_relations_of_compositions() -> None:
     phases = TwoPhases().renoised_stages()
     assert shared_relation(phases) == "REPLACE_SPECIAL"
-    assert shared_relation(phases[:1]) == "REPLACE_ONE"
-    assert shared_relation(phases[1:]) == "ADD_OR_REMOVE_ONE"
+    assert shared_relation(phases[:1]) == "REPLACE_SPECIAL"
+    assert shared_relation(phases[1:]) == "REPLACE_SPECIAL"
+    assert shared_relation([]) == "REPLACE_SPECIAL"
     clash = [
         Stage("a", dp_event.GaussianDpEvent(1.0), "once", 1, ("ADD_OR_REMOVE_ONE",)),
         Stage("b", dp_event.GaussianDpEvent(1.0), "once", 1, ("REPLACE_ONE",)),
@@ -199,7 +202,7 @@ def test_relations_of_compositions() -> None:
         (FixedBatchGaussianDpEvent(100, 10, 1.0), "ADD_OR_REMOVE_ONE"),
         (RealisedBatchSizeDpEvent(0.1, 1.0), "ADD_OR_REMOVE_ONE"),
         (RealisedBatchSizeDpEvent(0.1, 1.0), "REPLACE_ONE"),
-        (ReplaceOneGaussianDpEvent(1.0), "ADD_OR_REMOVE_ONE"),
+        (ReplaceOneGaussianDpEvent(1.0, 0.5), "ADD_OR_REMOVE_ONE"),
         (dp_event.PoissonSampledDpEvent(0.1, dp_event.GaussianDpEvent(1.0)), "REPLACE_ONE"),
         (dp_event.PoissonSampledDpEvent(0.1, dp_event.ZCDpEvent(1.0)), "REPLACE_SPECIAL"),
         (dp_event.RandomizedResponseDpEvent(0.5, 4), "ADD_OR_REMOVE_ONE"),
@@ -230,7 +233,7 @@ def test_free_stages_cost_nothing() -> None:
 
 def test_embedding_release_is_exact_under_both_relations() -> None:
     def release(relation: Any) -> list[Stage]:
-        return [Stage("a", ReplaceOneGaussianDpEvent(2.0), "once", 1, (relation,))]
+        return [Stage("a", ReplaceOneGaussianDpEvent(2.0, 0.5), "once", 1, (relation,))]
 
     assert proved_bound(release("REPLACE_ONE"), 1e-5).epsilon == pytest.approx(gdp_epsilon(0.5, 1e-5))
     assert proved_bound(release("REPLACE_SPECIAL"), 1e-5).epsilon == pytest.approx(gdp_epsilon(0.25, 1e-5))
@@ -294,3 +297,17 @@ def test_small_fixed_batch_profile_by_enumeration() -> None:
     for epsilon in (0.0, 0.1, 0.4):
         exact = float(np.sum(np.maximum(0, p - math.exp(epsilon) * q)) * (x[1] - x[0]))
         assert pmf.get_delta_for_epsilon(epsilon) == pytest.approx(exact, rel=1e-3)
+
+
+def test_plans_report_replace_special_and_replace_one_beside_it() -> None:
+    """n is public, fixed and checked, so no plan's headline is add or remove; an embedding's replace-one value is the larger one."""
+    facts = DatasetFacts(name="made", num_records=1437, shape=(1, 8, 8), classes=tuple("0123456789"))
+    merf = make_plan("dp-merf", facts, epsilon=1.0)
+    assert merf.bound.neighboring_relation == "REPLACE_SPECIAL"
+    assert merf.replace_one is not None
+    assert merf.replace_one.neighboring_relation == "REPLACE_ONE"
+    assert merf.bound.epsilon <= 1.0 < merf.replace_one.epsilon
+    promise = make_plan("dp-promise", facts, epsilon=10.0)
+    assert (promise.bound.neighboring_relation, promise.replace_one) == ("REPLACE_SPECIAL", None)
+    older = {key: value for key, value in merf.model_dump(mode="json").items() if key != "replace_one"}
+    assert Plan.model_validate(older).bound == merf.bound

@@ -72,7 +72,7 @@ def test_lines_keep_within_the_terminal(workbench: Command, three_runs: None, mo
 
 
 def test_a_total_says_why_it_may_be_less_than_one_run(workbench: Command) -> None:
-    event = ReplaceOneGaussianDpEvent(0.5)
+    event = ReplaceOneGaussianDpEvent(0.5, 0.5)
     Ledger().open_run("alone", "print", "ours", "dp-merf", [Stage("release", event, "once", relations=("REPLACE_ONE",))], 1e-5)
     Ledger().charge("alone", "release", 1)
     (row,) = json.loads(workbench("ledger", "--json"))

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from workbench.errors import WorkbenchError
 from workbench.privacy.events import (
     EVENTS,
+    Distances,
     FixedBatchGaussianDpEvent,
     RealisedBatchSizeDpEvent,
     ReplaceOneGaussianDpEvent,
     UnprovedDpEvent,
+    distances,
     event_from_json,
     event_to_json,
     zero_out,
@@ -68,7 +70,7 @@ def test_bad_json_is_refused_by_name(value: dict) -> None:
 def test_zero_out_forms() -> None:
     poisson = dp_event.PoissonSampledDpEvent(0.1, dp_event.GaussianDpEvent(2.0))
     assert zero_out(poisson) == poisson
-    assert zero_out(ReplaceOneGaussianDpEvent(3.0)) == dp_event.GaussianDpEvent(6.0)
+    assert zero_out(ReplaceOneGaussianDpEvent(3.0, 0.5)) == dp_event.GaussianDpEvent(6.0)
     assert zero_out(ReplaceOneGaussianDpEvent(3.0, zero_out_ratio=1.0)) == dp_event.GaussianDpEvent(3.0)
     fixed = FixedBatchGaussianDpEvent(100, 10, 2.0)
     assert zero_out(dp_event.SelfComposedDpEvent(fixed, 5)) == dp_event.SelfComposedDpEvent(fixed, 5)
@@ -89,3 +91,13 @@ def test_a_stage_that_is_free_or_takes_no_step_costs_nothing() -> None:
     assert paid.total() == dp_event.SelfComposedDpEvent(paid.event, 3)
     assert compose([free]) == dp_event.NoOpDpEvent()
     assert compose([free, paid]) == paid.total()
+
+
+def test_the_zero_out_ratio_has_no_default() -> None:
+    """Half the distance, as it was by default, would count a histogram (one over the root of 2) too little."""
+    with pytest.raises(TypeError, match="zero_out_ratio"):
+        ReplaceOneGaussianDpEvent(1.0)  # pyright: ignore[reportCallIssue]
+    histogram = ReplaceOneGaussianDpEvent(2.0, math.sqrt(0.5))
+    assert distances(histogram) == Distances(0.5, pytest.approx(0.5 * math.sqrt(0.5)))
+    assert distances(dp_event.PoissonSampledDpEvent(0.1, dp_event.GaussianDpEvent(4.0))) == Distances(0.5, 0.25)
+    assert distances(dp_event.NonPrivateDpEvent()) is None

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -139,7 +140,7 @@ def test_total_composes_all_runs_finished_or_not_and_any_subset(ledger: Ledger) 
 
 
 def test_a_replace_one_release_enters_the_total_by_its_zero_out_form(ledger: Ledger) -> None:
-    stage = Stage("embedding", ReplaceOneGaussianDpEvent(5.0), "once", 1, ("REPLACE_ONE",))
+    stage = Stage("embedding", ReplaceOneGaussianDpEvent(5.0, 0.5), "once", 1, ("REPLACE_ONE",))
     ledger.open_run("merf", "data", "digits", "dp-merf", [stage], DELTA)
     ledger.charge("merf", "embedding", 1)
     assert ledger.epsilon_spent("merf", DELTA).neighboring_relation == "REPLACE_ONE"
@@ -154,7 +155,7 @@ def test_both_phases_of_dp_promise_enter_the_total_as_they_are(ledger: Ledger) -
     total = ledger.total("mnist")
     assert total.epsilon == pytest.approx(1.0124, abs=5e-5)
     assert (total.neighboring_relation, total.status) == ("REPLACE_SPECIAL", "proved")
-    ledger.open_run("merf", "mnist", "mnist", "dp-merf", [Stage("embedding", ReplaceOneGaussianDpEvent(5.0), "once")], DELTA)
+    ledger.open_run("merf", "mnist", "mnist", "dp-merf", [Stage("embedding", ReplaceOneGaussianDpEvent(5.0, 0.5), "once")], DELTA)
     ledger.charge("merf", "embedding", 1)
     both = [*stages, Stage("embedding", GaussianDpEvent(10.0), "once")]
     assert ledger.total("mnist").epsilon == pytest.approx(proved_bound(both, DELTA).epsilon, rel=1e-6)
@@ -270,3 +271,15 @@ def test_a_killed_process_never_leaves_a_count_below_what_it_touched(tmp_path: P
         process.wait()
         assert touched >= stop
         assert touched <= ledger.spent("run")[0].count <= touched + 1
+
+
+def test_a_run_of_before_is_resumed_although_its_relations_stood_in_another_order(workbench_home: Path) -> None:
+    """And keeps reporting the relation that it was opened with."""
+    stage = Stage("embedding", ReplaceOneGaussianDpEvent(5.0, 0.5), "once", 1, ("REPLACE_ONE", "REPLACE_SPECIAL"))
+    ledger = Ledger()
+    for relations in (stage.relations, ("REPLACE_SPECIAL", "REPLACE_ONE")):
+        ledger.open_run("old", "data", "digits", "dp-merf", [replace(stage, relations=relations)], DELTA)
+    ledger.charge("old", "embedding", 1)
+    assert ledger.epsilon_spent("old", DELTA).neighboring_relation == "REPLACE_ONE"
+    with pytest.raises(WorkbenchError, match="stages it was opened with"):
+        ledger.open_run("old", "data", "digits", "dp-merf", [replace(stage, relations=("REPLACE_ONE",))], DELTA)

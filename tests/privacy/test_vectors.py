@@ -50,7 +50,7 @@ def visible_inclusion(inputs: dict[str, Any]) -> float:
 
 def one_shot(relation: Any) -> Callable[[dict[str, Any]], float]:
     def value(inputs: dict[str, Any]) -> float:
-        event = ReplaceOneGaussianDpEvent(1 / claims.phase_1_distance(784, TwoPhases(boundary=inputs["boundary"]).alphas_cumprod))
+        event = ReplaceOneGaussianDpEvent(1 / claims.phase_1_distance(784, TwoPhases(boundary=inputs["boundary"]).alphas_cumprod), 0.5)
         return proved_bound([Stage("a", event, "once", 1, (relation,))], inputs["delta"]).epsilon
 
     return value

@@ -68,7 +68,7 @@ class MarginalsOfTable(Method):
         """One release, replace-one distance sqrt(2 columns); a record that is made null leaves one cell a column, sqrt(columns)."""
         assert self.config.noise_multiplier
         event = ReplaceOneGaussianDpEvent(self.config.noise_multiplier, zero_out_ratio=math.sqrt(0.5))
-        return [Stage("release", event, "once", relations=("REPLACE_ONE", "REPLACE_SPECIAL"), sampling="all records, once")]
+        return [Stage("release", event, "once", relations=("REPLACE_SPECIAL", "REPLACE_ONE"), sampling="all records, once")]
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """No paper."""

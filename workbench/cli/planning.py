@@ -215,7 +215,8 @@ def warn(sentences: list[str | None]) -> None:
 def print_plan(plan: "Plan") -> None:
     """A plan for people: configuration, claim, bound, accountants."""
     facts: dict[str, Any] = {"method": plan.method, "dataset": plan.facts.name, "num_records": plan.num_records, "delta": plan.delta}
-    print_fields({**facts, "config": plan.config, "claim": describe_value(plan.claim), "bound": describe_value(plan.bound)})
+    beside = {"bound where one record is replaced": describe_value(plan.replace_one)} if plan.replace_one else {}
+    print_fields({**facts, "config": plan.config, "claim": describe_value(plan.claim), "bound": describe_value(plan.bound), **beside})
     print_fields({"accountants": jsonable(plan.accountants)})
     if plan.claim_only:
         print("CLAIM ONLY: the paper claims a finite epsilon, and no finite bound is proved.")

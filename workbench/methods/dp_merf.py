@@ -64,7 +64,7 @@ class DPMERF(Method):
 
     @classmethod
     def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
-        """The noise multiplier whose bound meets `epsilon`; claim and bound are the same exact Gaussian here."""
+        """The noise multiplier whose bound (replace special), or claim (replace one, the larger), meets `epsilon`; both are exact."""
         assert isinstance(config, DPMERFConfig)
         if epsilon > LARGEST_EPSILON:  # beyond it e^epsilon times the sampler's distance soon outgrows any delta
             raise WorkbenchError(f"Expected a target epsilon of at most {LARGEST_EPSILON:g}, got {epsilon:g}. It would protect nobody.")
@@ -72,23 +72,34 @@ class DPMERF(Method):
         def stages_of(noise_multiplier: float) -> list[Stage]:
             return cls(config.model_copy(update={"noise_multiplier": noise_multiplier})).stages(facts)
 
-        found = calibration.calibrate_real(stages_of, epsilon, delta, *NOISE_MULTIPLIERS, field="noise_multiplier")
+        def claimed(noise_multiplier: float) -> float:
+            return claims.dp_merf(noise_multiplier=noise_multiplier, delta=delta).epsilon
+
+        evaluate = claimed if target == "claim" else None
+        found = calibration.calibrate_real(stages_of, epsilon, delta, *NOISE_MULTIPLIERS, evaluate=evaluate, field="noise_multiplier")
         return cls(config.model_copy(update={"noise_multiplier": found}))
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """The release, and the generator's training that is free."""
         assert self.config.noise_multiplier is not None
+        event = ReplaceOneGaussianDpEvent(self.config.noise_multiplier, zero_out_ratio=0.5)
         return [
             Stage(
                 name=RELEASE,
-                event=ReplaceOneGaussianDpEvent(self.config.noise_multiplier),
+                event=event,
                 spent="once",
-                relations=("REPLACE_ONE", "REPLACE_SPECIAL"),
+                relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
                 sampling="all records, once",
                 sampler_distance=sampler_distance(self.config.num_features // 2 * 2 * max(facts.num_classes, 1)),
-                reason="Every record adds a vector of norm 1/num_records, so replacing one moves the mean by at most 2/num_records.",
+                reason="Every record adds a vector of norm 1/num_records, so replacing one moves the mean by at most 2/num_records "
+                "and making one null by at most 1/num_records.",
             ),
-            Stage(name=GENERATOR, event=ReplaceOneGaussianDpEvent(self.config.noise_multiplier), spent="free", steps=self.config.steps),
+            Stage(
+                name=GENERATOR,
+                event=event,
+                spent="free",
+                steps=self.config.steps,
+            ),
         ]
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import attr
@@ -36,11 +37,12 @@ class ReplaceOneGaussianDpEvent(dp_event.DpEvent):
     Attributes:
         noise_multiplier: noise standard deviation over the replace-one distance.
         zero_out_ratio: distance from a record to the null record over the replace-one distance; one half where the null
-            record maps to the centre (a zero embedding), one where it is just another record.
+            record maps to the centre (a zero embedding), one over the root of 2 for a histogram, one where it is just another
+            record. No default: half of it for a histogram would count too little.
     """
 
     noise_multiplier: float
-    zero_out_ratio: float = 0.5
+    zero_out_ratio: float
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
@@ -153,6 +155,29 @@ def zero_out(event: dp_event.DpEvent) -> dp_event.DpEvent | None:
     """
     form = ZERO_OUT_FORMS.get(type(event))
     return form(event) if form else None
+
+
+@dataclass(frozen=True)
+class Distances:
+    """How far one record moves a release, in standard deviations of its noise."""
+
+    replace_one: float
+    zero_out: float
+
+
+def distances(event: dp_event.DpEvent) -> Distances | None:
+    """Both distances of one release, whoever samples the record into it; None for an event that is no Gaussian release."""
+    if isinstance(event, ReplaceOneGaussianDpEvent):
+        return Distances(_over(1.0, event.noise_multiplier), _over(event.zero_out_ratio, event.noise_multiplier))
+    if isinstance(event, FixedBatchGaussianDpEvent):  # amplification needs the full distance under both relations
+        return Distances(_over(1.0, event.noise_multiplier), _over(1.0, event.noise_multiplier))
+    inner = event.event if isinstance(event, dp_event.PoissonSampledDpEvent | dp_event.SampledWithoutReplacementDpEvent) else event
+    sigma = event.noise_multiplier if isinstance(event, RealisedBatchSizeDpEvent) else effective_noise_multiplier(inner)
+    return None if sigma is None else Distances(_over(2.0, sigma), _over(1.0, sigma))
+
+
+def _over(distance: float, noise_multiplier: float) -> float:
+    return distance / noise_multiplier if noise_multiplier > 0 else math.inf
 
 
 def effective_noise_multiplier(event: dp_event.DpEvent) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class Ledger:
                 connection.executemany(f"INSERT INTO stages (run_id, {PLANNED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
                 return
             planned = connection.execute(f"SELECT {PLANNED} FROM stages WHERE run_id = ? ORDER BY position", (run_id,)).fetchall()
-            if row != run or planned != plan:
+            if row != run or _comparable(planned) != _comparable(plan):
                 raise WorkbenchError(f"Expected run {run_id} with the dataset, method and stages it was opened with. Start a new run.")
             connection.execute("UPDATE runs SET closed_at = NULL WHERE run_id = ?", (run_id,))
 
@@ -257,6 +257,12 @@ def _columns(stage: "Stage") -> tuple[str, str, int, str, str, str, str, float]:
     event = json.dumps(event_to_json(stage.event), sort_keys=True)
     relations = " ".join(stage.relations)
     return stage.name, stage.spent, stage.steps, event, relations, stage.sampling, stage.reason, float(stage.sampler_distance)
+
+
+def _comparable(plan: "Sequence[tuple[Any, ...]]") -> "list[tuple[Any, ...]]":
+    """Planned rows with their relations as a set: which of them is reported first changes nothing that is spent."""
+    at = PLANNED.split(", ").index("relations")
+    return [(*row[:at], frozenset(row[at].split()), *row[at + 1 :]) for row in plan]
 
 
 def _spendings(connection: sqlite3.Connection, run_id: str) -> tuple[StageSpending, ...]:

@@ -18,13 +18,20 @@ from workbench.ui.theme import STATE_COLOURS, STATUS_COLOURS, STATUS_WORDS
 MOST_NUMBERS = 4
 
 
-def three_numbers(claim: PrivacyValue, bound: PrivacyValue, audit: PrivacyValue | None = None) -> None:
-    """The paper's claim, the proved upper bound and the measured lower bound in three cards of equal weight."""
+def three_numbers(
+    claim: PrivacyValue, bound: PrivacyValue, audit: PrivacyValue | None = None, replace_one: PrivacyValue | None = None
+) -> None:
+    """The paper's claim, the proved upper bound and the measured lower bound in three cards of equal weight.
+
+    `replace_one` is the bound's value where one record is replaced by another; it is told below the headline.
+    """
     claimed, proved, measured = st.columns(3)
     with claimed:
         value_card("Paper's claim", claim, "what the paper's own formula gives; not a guarantee by itself")
     with proved:
         value_card("Upper bound", bound, "the smallest epsilon that this workbench can prove")
+        if replace_one is not None and replace_one.neighboring_relation != bound.neighboring_relation:
+            st.caption(f"Where one record is replaced by another: epsilon {epsilon_text(replace_one)}.")
     with measured:
         if audit is None:
             empty_card(
@@ -86,7 +93,7 @@ def run_marks(run: Run) -> None:
 
 def plan_summary(plan: Plan) -> None:
     """A plan's three numbers, its warnings, and what it will release, before any record is touched."""
-    three_numbers(plan.claim, plan.bound)
+    three_numbers(plan.claim, plan.bound, replace_one=plan.replace_one)
     calibrated_line(plan)
     for warning in plan.warnings:
         st.warning(markdown(warning))

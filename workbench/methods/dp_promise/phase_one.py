@@ -44,7 +44,7 @@ def stage(config: DPPromiseConfig, facts: DatasetFacts) -> Stage:
         event,
         "per_step",
         config.phase_one_steps,
-        relations=("REPLACE_ONE", "REPLACE_SPECIAL"),
+        relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
         sampling="fixed-size batches without replacement, drawn afresh at every step, unordered, without index or label",
         reason="Renoised targets: each step is post-processing of noised records (docs/proofs.md, section 4).",
     )

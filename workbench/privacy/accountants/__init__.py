@@ -3,7 +3,14 @@
 from collections.abc import Callable
 
 from workbench.privacy.accountants import gdp, pld, rdp
-from workbench.privacy.accountants.bounds import accountant_values, epsilon_poisson_gaussian, event_bound, proved_bound, shared_relation
+from workbench.privacy.accountants.bounds import (
+    accountant_values,
+    epsilon_poisson_gaussian,
+    event_bound,
+    proved_bound,
+    replace_one_bound,
+    shared_relation,
+)
 from workbench.privacy.accountants.mechanisms import Composition
 
 ACCOUNTANTS: dict[str, Callable[[Composition, float], float]] = {
@@ -12,4 +19,12 @@ ACCOUNTANTS: dict[str, Callable[[Composition, float], float]] = {
     "pld": pld.epsilon,
 }
 
-__all__ = ["ACCOUNTANTS", "accountant_values", "epsilon_poisson_gaussian", "event_bound", "proved_bound", "shared_relation"]
+__all__ = [
+    "ACCOUNTANTS",
+    "accountant_values",
+    "epsilon_poisson_gaussian",
+    "event_bound",
+    "proved_bound",
+    "replace_one_bound",
+    "shared_relation",
+]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from dp_accounting import dp_event
@@ -22,12 +23,12 @@ NOTHING = "Nothing private is released."
 def shared_relation(stages: Sequence[Stage]) -> Relation:
     """The relation a composition is stated under: the first of its first paid stage's relations that every paid stage has.
 
-    So DP-SGD alone is ADD_OR_REMOVE_ONE, an embedding release alone REPLACE_ONE, and the two phases of dp-promise together
-    REPLACE_SPECIAL, the only relation that has a proof for both. Raises RefusedError where the stages share none.
+    Methods name REPLACE_SPECIAL first, which all of them have; stages of ledgers from before keep the order they had.
+    Raises RefusedError where the stages share none.
     """
     paid = [stage for stage in stages if stage.spent != "free"]
     if not paid:
-        return "ADD_OR_REMOVE_ONE"
+        return "REPLACE_SPECIAL"
     for relation in paid[0].relations:
         if all(relation in stage.relations for stage in paid):
             return relation
@@ -68,6 +69,15 @@ def proved_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue:
     told = paid if bound.is_finite else [stage for stage in paid if not _is_finite(stage, relation)]
     reason = " ".join(filter(None, dict.fromkeys([bound.reason, *(stage.reason for stage in told)])))
     return bound.model_copy(update={"sampling": sampling, "reason": reason})
+
+
+def replace_one_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue | None:
+    """The proved bound under REPLACE_ONE, where every paid stage has one that is finite; None elsewhere."""
+    paid = [stage for stage in stages if stage.spent != "free"]
+    if not paid or not all("REPLACE_ONE" in stage.relations for stage in paid):
+        return None
+    bound = proved_bound([replace(stage, relations=("REPLACE_ONE",)) for stage in paid], delta)
+    return bound if bound.is_finite else None
 
 
 def event_bound(event: dp_event.DpEvent, delta: float, relation: Relation, distance: float = 0.0) -> PrivacyValue:
@@ -111,7 +121,7 @@ def epsilon_poisson_gaussian(noise_multiplier: float, sample_rate: float, steps:
     Values are floats, `{"refused": reason}` where an accountant has none.
     """
     step = dp_event.PoissonSampledDpEvent(sample_rate, dp_event.GaussianDpEvent(noise_multiplier))
-    stages = [Stage("DP-SGD", step, "per_step", steps, sampling="Poisson")]
+    stages = [Stage("DP-SGD", step, "per_step", steps, ("ADD_OR_REMOVE_ONE",), "Poisson")]
     return {**accountant_values(stages, delta), "bound": proved_bound(stages, delta).epsilon}
 
 

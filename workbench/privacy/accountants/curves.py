@@ -31,7 +31,7 @@ def poisson_gaussian_curve(noise_multipliers: Sequence[float], sample_rate: floa
 
     def stages_of(noise_multiplier: float) -> list[Stage]:
         step = dp_event.PoissonSampledDpEvent(sample_rate, dp_event.GaussianDpEvent(noise_multiplier))
-        return [Stage("DP-SGD", step, "per_step", steps, sampling="Poisson")]
+        return [Stage("DP-SGD", step, "per_step", steps, ("ADD_OR_REMOVE_ONE",), "Poisson")]
 
     return epsilon_curve(stages_of, noise_multipliers, delta)
 

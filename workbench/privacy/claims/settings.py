@@ -47,15 +47,15 @@ class TwoPhases:
 
         multiplier = 1 / phase_1_distance(self.num_dimensions, self.alphas_cumprod)
         event = FixedBatchGaussianDpEvent(self.num_records, self.batch_size_1, multiplier)
-        stage = Stage("phase I", event, "per_step", self.steps_1, ("REPLACE_ONE", "REPLACE_SPECIAL"), BATCHES)
+        stage = Stage("phase I", event, "per_step", self.steps_1, ("REPLACE_SPECIAL", "REPLACE_ONE"), BATCHES)
         return [stage, self.phase_2()]
 
     def one_shot_stages(self) -> list[Stage]:
         """Every record noised once and kept, and phase II."""
         from workbench.privacy.events import ReplaceOneGaussianDpEvent
 
-        event = ReplaceOneGaussianDpEvent(1 / phase_1_distance(self.num_dimensions, self.alphas_cumprod))
-        return [Stage("one-shot release", event, "once", 1, ("REPLACE_ONE", "REPLACE_SPECIAL"), "every record once"), self.phase_2()]
+        event = ReplaceOneGaussianDpEvent(1 / phase_1_distance(self.num_dimensions, self.alphas_cumprod), zero_out_ratio=0.5)
+        return [Stage("one-shot release", event, "once", 1, ("REPLACE_SPECIAL", "REPLACE_ONE"), "every record once"), self.phase_2()]
 
     def phase_2(self) -> Stage:
         """DP-SGD on the small time steps."""
@@ -81,8 +81,8 @@ def embedding_stage(noise_multiplier: float, releases: int) -> Stage:
     """Gaussian releases of mean embeddings, the multiplier over the replace-one distance 2/n."""
     from workbench.privacy.events import ReplaceOneGaussianDpEvent
 
-    event = ReplaceOneGaussianDpEvent(noise_multiplier)
-    return Stage("mean embedding", event, "per_step", releases, ("REPLACE_ONE", "REPLACE_SPECIAL"), "all records")
+    event = ReplaceOneGaussianDpEvent(noise_multiplier, zero_out_ratio=0.5)
+    return Stage("mean embedding", event, "per_step", releases, ("REPLACE_SPECIAL", "REPLACE_ONE"), "all records")
 
 
 def unproved_stage(reason: str, refuted: bool = False) -> Stage:
