@@ -49,6 +49,8 @@ def test_config_survives_json_and_forbids_unknown_fields(method: str) -> None:
     assert again == plan.build().config
     with pytest.raises(ValueError, match="no_such_field"):
         kind.Config.model_validate({"no_such_field": 1})
+    with pytest.raises(ValueError, match="frozen"):
+        setattr(again, next(iter(kind.Config.model_fields)), None)
 
 
 @every_method

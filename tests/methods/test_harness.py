@@ -195,6 +195,12 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         (DPMERF._grid, "deviation=2.0", "deviation=1.0"),
         ("release", "null record"),
     ),
+    "DP-MERF's sampler counted for one class": (
+        "dp-merf",
+        "release",
+        (DPMERF.stages, "// 2 * 2 * max(facts.num_classes, 1)", "// 2 * 2"),
+        ("release", "sampler's distance"),
+    ),
     "DP-MERF spent after its release": (
         "dp-merf",
         "release",

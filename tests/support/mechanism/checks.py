@@ -32,6 +32,7 @@ from workbench.datasets import Dataset, Records
 from workbench.errors import WorkbenchError
 from workbench.privacy import events as own
 from workbench.privacy.stages import Stage
+from workbench.training.one_shot import sampler_distance
 from workbench.training.randomness import Randomness
 
 LARGE = 1e3  # times the weights: every gradient is longer than the clipping norm
@@ -359,6 +360,11 @@ def whole_release(bench: Bench, stage: Stage) -> Iterator[Finding]:
     releases = np.stack([bench.again(at, changes=Changes(key=key)).release for key in range(1, keys + 1)])
     noise, reach = statistics.deviation(releases)
     yield p_value(stage, "noise", statistics.coordinates_p_value(releases), "of its own in every coordinate")
+    drawn = sum(d.values.size for d in bench.window(at).normals if d.kind == "floored_normal")
+    least = sampler_distance(drawn)
+    yield Finding(
+        stage.name, "sampler's distance", f"at least that of {drawn} integers", stage.sampler_distance, stage.sampler_distance >= least
+    )
     stated = distances(stage)
     moved = {"REPLACE_ONE": 0.0, "REPLACE_SPECIAL": 0.0}
     for position in (0, 1, len(bench.data) // 2, len(bench.data) - 1):
