@@ -10,13 +10,14 @@
 The command line, the pages, the notebooks and the background worker call these functions and hold no logic of their own.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
-from torch import distributed as dist
 
 from workbench import datasets, evaluation
 from workbench.datasets import Dataset, DatasetFacts, Records
@@ -29,9 +30,11 @@ from workbench.privacy.accountants import replace_one_bound
 from workbench.privacy.stages import compose
 from workbench.privacy.values import PrivacyValue
 from workbench.serialization import jsonable
-from workbench.training.distributed import shared_randomness
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step
+
+if TYPE_CHECKING:
+    from torch import distributed as dist
 
 DEFAULT_EPSILON = 10.0
 DEFAULT_NUM_SAMPLES = 1500
@@ -236,6 +239,8 @@ def new_state(
 
     The ranks of `group` share each private batch, and the first one's key (see `workbench.training.distributed`).
     """
+    from workbench.training.distributed import shared_randomness
+
     randomness = shared_randomness(Randomness.fresh() if seed is None else Randomness.from_seed(seed), group)
     state = State(plan.facts, randomness, performance or PerformanceSettings(), group=group)
     if spend is not None:

@@ -2,11 +2,15 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 from support.rehearsals import GuidedByPrivateClassifier, MarginalsOfTable, TeacherStudent, toy_table
 
@@ -34,6 +38,7 @@ PICTURES = {  # what each page has of the kinds that need a description
     "claims": {"dataframe"},
 }
 PAGES = tuple(PICTURES)
+APP = Path(__file__).parents[2] / "app.py"
 
 
 def text_of(app: AppTest) -> str:
@@ -84,6 +89,38 @@ def test_budget_shows_three_numbers_configuration_time_and_memory(open_page: Ope
     assert values["Expected memory"] == "about 1.0 GiB"
     assert float(values["Noise multiplier"]) > 0
     assert "proved upper bound" in text_of(app)
+
+
+@pytest.mark.usefixtures("workbench_home")
+def test_no_page_waits_for_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def begin() -> subprocess.Popen[bytes]:
+        begun.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]))
+        return begun[-1]
+
+    monkeypatch.setattr("workbench.ui.runs.begin_example", begin)
+    st.cache_resource.clear()
+    for page in PAGES:
+        app = AppTest.from_file(str(APP), default_timeout=60)
+        if page != "budget":
+            app.switch_page(f"workbench/pages/{page}.py")
+        app.run()
+        assert not app.exception
+        assert page == "claims" or "A small example run is being made" in text_of(app)
+    begun[0].kill()
+    begun[0].wait()
+    assert len(begun) == 1
+    assert RunStore().list() == []
+
+
+def test_pages_plans_and_claims_are_imported_without_torch() -> None:
+    modules = "workbench.experiment workbench.privacy workbench.ui.choices workbench.ui.cards workbench.ui.curves workbench.ui.runs"
+    modules += " workbench.ui.utility workbench.ui.meaning workbench.ui.live workbench.ui.comparison workbench.ui.gallery_page"
+    code = f"import sys, {', '.join(modules.split())}\nfrom workbench import experiment, datasets\n"
+    code += "experiment.make_plan('dp-merf', datasets.facts('digits'), epsilon=1.0)\nprint('torch' in sys.modules, 'opacus' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["False", "False"]
 
 
 def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,25 @@
 """Diffusion without privacy: schedules, the Gaussian process, samplers, guidance."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from workbench.diffusion.config import DiffusionConfig, SamplerConfig
-from workbench.diffusion.guidance import Model, classifier_free
+from workbench.diffusion.guidance import classifier_free
 from workbench.diffusion.process import GaussianDiffusion
-from workbench.diffusion.samplers import OnStep, Sampler, ddim, ddpm
+from workbench.diffusion.samplers import Sampler, ddim, ddpm
 from workbench.diffusion.schedules import NoiseSchedule, cosine_betas, linear_betas
 from workbench.errors import WorkbenchError, choose
+from workbench.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.diffusion.guidance import Model
+    from workbench.diffusion.samplers import OnStep
 
 SCHEDULES: dict[str, Callable[[int], np.ndarray]] = {"linear": linear_betas, "cosine": cosine_betas}
 SAMPLERS: dict[str, Sampler] = {"ddim": ddim, "ddpm": ddpm}

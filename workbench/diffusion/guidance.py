@@ -1,10 +1,15 @@
 """Guidance: steering a sampler by labels."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
-from torch import Tensor
+if TYPE_CHECKING:
+    from torch import Tensor
 
-Model = Callable[[Tensor, Tensor, Tensor | None], Tensor]  # (x_t, t, label rows or None) -> model output
+
+Model: TypeAlias = "Callable[[Tensor, Tensor, Tensor | None], Tensor]"  # (x_t, t, label rows or None) -> model output
 
 
 def classifier_free(model: Model, labels: Tensor | None, guidance_scale: float) -> Callable[[Tensor, Tensor], Tensor]:

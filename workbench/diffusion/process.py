@@ -1,12 +1,15 @@
 """The Gaussian diffusion process: noising, what a network predicts, and its loss."""
 
-from typing import Literal
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Literal
 
 from workbench.diffusion.schedules import NoiseSchedule
 from workbench.errors import WorkbenchError
+from workbench.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Prediction = Literal["epsilon", "v"]
 

@@ -1,17 +1,20 @@
 """Samplers: from noise to records. One signature, one paper's algorithm each."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Protocol
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from workbench.diffusion.process import GaussianDiffusion
 from workbench.errors import WorkbenchError
+from workbench.lazy import torch, without_gradients
 
-Denoise = Callable[[Tensor, Tensor], Tensor]  # (x_t (B, ...), t (B,)) -> predicted noise (B, ...)
-OnStep = Callable[[int, Tensor], None]  # (steps done, x at the new time)
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Denoise: TypeAlias = "Callable[[Tensor, Tensor], Tensor]"  # (x_t (B, ...), t (B,)) -> predicted noise (B, ...)
+OnStep: TypeAlias = "Callable[[int, Tensor], None]"  # (steps done, x at the new time)
 
 
 class Sampler(Protocol):
@@ -54,7 +57,7 @@ def _predicted_x_start(denoise: Denoise, x: Tensor, time: int, alphas_cumprod: f
     return x_start.clamp(-1.0, 1.0) if clip else x_start
 
 
-@torch.no_grad()
+@without_gradients
 def ddpm(
     denoise: Denoise,
     x: Tensor,
@@ -91,7 +94,7 @@ def ddpm(
     return x
 
 
-@torch.no_grad()
+@without_gradients
 def ddim(
     denoise: Denoise,
     x: Tensor,

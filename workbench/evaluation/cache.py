@@ -4,20 +4,23 @@ Ceilings, and classifiers where there are no public records, come from private o
 the user alone.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from workbench.datasets.base import Dataset
 from workbench.files import make_private_folder, write_text_atomically
 from workbench.home import home
 from workbench.serialization import dumps
 from workbench.training.state import load_saved, save_atomically
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 VERSION = 2  # raised when a measure or a classifier changes, so that old values are not found
 

@@ -1,16 +1,20 @@
 """Classifiers trained for evaluation: fixed hyper-parameters, a fixed number of steps, the last weights, one seed."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
+from workbench import networks
 from workbench.datasets.base import Records, to_unit_range
 from workbench.errors import WorkbenchError
-from workbench.networks import MLP, SmallCNN, initialized
+from workbench.lazy import torch, without_gradients
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 STEPS, BATCH_SIZE, LEARNING_RATE, CNN_WIDTH = 1_000, 64, 2e-3, 16
 _INFERENCE_BATCH = 1_000
@@ -20,14 +24,14 @@ _INFERENCE_BATCH = 1_000
 class Classifier:
     """A trained network with `features` and logits, applied to image records on the CPU."""
 
-    module: SmallCNN | MLP
+    module: networks.SmallCNN | networks.MLP
 
-    @torch.no_grad()
+    @without_gradients
     def features(self, records: Records) -> np.ndarray:
         """Penultimate layer, float32 (N, D)."""
         return np.concatenate([self.module.features(x).numpy() for x in _batches(records)])
 
-    @torch.no_grad()
+    @without_gradients
     def probabilities(self, records: Records) -> np.ndarray:
         """Class probabilities, float32 (N, num_classes)."""
         return np.concatenate([self.module(x).softmax(dim=1).numpy() for x in _batches(records)])
@@ -47,19 +51,21 @@ def labels_of(records: Records, num_classes: int) -> np.ndarray:
     return labels
 
 
-def build_cnn(shape: tuple[int, ...], num_classes: int, seed: int) -> SmallCNN:
-    """A freshly initialised SmallCNN for images of `shape` (C, H, W)."""
+def build_cnn(shape: tuple[int, ...], num_classes: int, seed: int) -> networks.SmallCNN:
+    """A freshly initialised networks.SmallCNN for images of `shape` (C, H, W)."""
     channels, height, width = shape
-    return initialized(lambda: SmallCNN((channels, height, width), num_classes, width=CNN_WIDTH), torch.Generator().manual_seed(seed))
+    return networks.initialized(
+        lambda: networks.SmallCNN((channels, height, width), num_classes, width=CNN_WIDTH), torch.Generator().manual_seed(seed)
+    )
 
 
-def build_mlp(shape: tuple[int, ...], num_classes: int, seed: int) -> MLP:
-    """A freshly initialised MLP for records of `shape`."""
-    return initialized(lambda: MLP(shape, num_classes), torch.Generator().manual_seed(seed))
+def build_mlp(shape: tuple[int, ...], num_classes: int, seed: int) -> networks.MLP:
+    """A freshly initialised networks.MLP for records of `shape`."""
+    return networks.initialized(lambda: networks.MLP(shape, num_classes), torch.Generator().manual_seed(seed))
 
 
 def train_classifier(
-    build: Callable[[tuple[int, ...], int, int], SmallCNN | MLP], records: Records, num_classes: int, seed: int
+    build: Callable[[tuple[int, ...], int, int], networks.SmallCNN | networks.MLP], records: Records, num_classes: int, seed: int
 ) -> Classifier:
     """Adam on cross-entropy for STEPS batches of 64, the learning rate falling linearly from 0.002 to 0; the last weights.
 
@@ -71,14 +77,17 @@ def train_classifier(
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=STEPS)
     for index in _shuffled(len(records), STEPS, torch.Generator().manual_seed(seed)):
         optimizer.zero_grad()
-        cross_entropy(module(images[index]), labels[index]).backward()
+        torch.nn.functional.cross_entropy(module(images[index]), labels[index]).backward()
         optimizer.step()
         schedule.step()
     return Classifier(module.eval().requires_grad_(False))
 
 
 def restore_classifier(
-    build: Callable[[tuple[int, ...], int, int], SmallCNN | MLP], shape: tuple[int, ...], num_classes: int, weights: dict[str, Tensor]
+    build: Callable[[tuple[int, ...], int, int], networks.SmallCNN | networks.MLP],
+    shape: tuple[int, ...],
+    num_classes: int,
+    weights: dict[str, Tensor],
 ) -> Classifier:
     """A classifier with the weights that one trained before had."""
     module: nn.Module = build(shape, num_classes, 0)

@@ -3,16 +3,18 @@
 Everything here looks at private records: none of it may leave the room.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from workbench.datasets.base import Dataset, Records
 from workbench.errors import WorkbenchError
 from workbench.evaluation.features import FeatureSpace
 from workbench.evaluation.intervals import normal
+from workbench.lazy import torch
 
 OUTSIDE_GUARANTEE = (
     "This shows private training and held-out records: looking at them, or passing them on, is outside the privacy guarantee, "

@@ -1,22 +1,28 @@
 """The image diffusion model that several methods train, each in its own way: network, moving average, step, sampler."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
+from workbench import networks
 from workbench.datasets.base import DatasetFacts, Records, to_uint8, to_unit_range
 from workbench.diffusion import DiffusionConfig, GaussianDiffusion, SamplerConfig, build_diffusion, generate
 from workbench.errors import WorkbenchError
+from workbench.lazy import torch
 from workbench.methods.base import SampleRequest
-from workbench.networks import UNETS, ExponentialMovingAverage, UNet, UNetConfig, default_unet, initialized
-from workbench.training.microbatch import Microbatch
-from workbench.training.row_losses import RowLosses
+from workbench.networks import UNETS, UNetConfig, default_unet
 from workbench.training.state import State
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from workbench.training.microbatch import Microbatch
+    from workbench.training.row_losses import RowLosses
 
 UNCONDITIONAL = 0  # row of the label embedding that stands for "no label"; class c is row c + 1
 SAMPLE_BATCH = {"cpu": 100, "cuda": 500}  # larger ones are slower on a CPU: memory for their tensors is mapped anew each time
@@ -41,11 +47,11 @@ class DiffusionSettings(Protocol):
     def ema_decay(self) -> float: ...
 
 
-def new_network(settings: DiffusionSettings, facts: DatasetFacts, state: State, purpose: str = "initialisation") -> UNet:
+def new_network(settings: DiffusionSettings, facts: DatasetFacts, state: State, purpose: str = "initialisation") -> networks.UNet:
     """A U-Net for the dataset's shape and classes, initialised from the state's randomness."""
     channels, height, width = facts.shape
-    network = initialized(
-        lambda: UNet(settings.network, channels, (height, width), facts.num_classes), state.randomness.torch_generator(purpose)
+    network = networks.initialized(
+        lambda: networks.UNet(settings.network, channels, (height, width), facts.num_classes), state.randomness.torch_generator(purpose)
     )
     return network.to(state.device, memory_format=state.performance.memory_format)  # pyright: ignore[reportCallIssue]
 
@@ -62,9 +68,9 @@ def default_network(facts: DatasetFacts) -> dict[str, Any]:
     return UNETS[default_unet(facts.shape)].model_dump()
 
 
-def new_ema(settings: DiffusionSettings, network: nn.Module, state: State) -> ExponentialMovingAverage:
+def new_ema(settings: DiffusionSettings, network: nn.Module, state: State) -> networks.ExponentialMovingAverage:
     """The moving average that samples are drawn from."""
-    return ExponentialMovingAverage(network, settings.ema_decay).to(state.device)
+    return networks.ExponentialMovingAverage(network, settings.ema_decay).to(state.device)
 
 
 def ordinary(network: nn.Module, state: State) -> Callable[..., Tensor]:
@@ -80,7 +86,7 @@ def _compiled(network: nn.Module) -> Callable[..., Tensor]:
 def averaged(state: State, name: str = "ema") -> nn.Module:
     """The averaged network that `state.modules[name]` keeps."""
     ema = state.modules[name]
-    assert isinstance(ema, ExponentialMovingAverage)
+    assert isinstance(ema, networks.ExponentialMovingAverage)
     return ema.module
 
 
@@ -101,7 +107,7 @@ def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) ->
         group["lr"] = learning_rate
 
 
-def minimise(network: nn.Module, ema: ExponentialMovingAverage, optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
+def minimise(network: nn.Module, ema: networks.ExponentialMovingAverage, optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
     """One ordinary optimiser step on a mean loss; returns the loss."""
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
@@ -121,6 +127,8 @@ def plain_loss(
 def row_losses(diffusion: GaussianDiffusion, network: nn.Module, batch: tuple[Tensor, Tensor], last: int) -> RowLosses:
     """The denoising losses of a batch's images and label rows for a private step, at times drawn from 1..`last`."""
     shape = tuple(batch[0].shape[1:])
+
+    from workbench.training.row_losses import RowLosses
 
     def draw(part: Microbatch) -> tuple[Tensor, Tensor]:
         return part.integers(1, last + 1), part.normal(shape)
@@ -163,7 +171,7 @@ def train_ordinarily(
     """Train `state.modules["network"]` without privacy from where `state.steps[stage]` stands; yields (step, loss)."""
     model, ema = state.modules["network"], state.modules["ema"]
     network = ordinary(model, state)
-    assert isinstance(ema, ExponentialMovingAverage)
+    assert isinstance(ema, networks.ExponentialMovingAverage)
     for step in range(state.steps.get(stage, 0) + 1, steps + 1):
         if spend:
             state.spend(stage, step)

@@ -1,24 +1,28 @@
 """DP-MERF (Harder, Adamczewski and Park 2021): one Gaussian release of a mean embedding, then a generator fitted to it."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
+from workbench import networks
 from workbench.datasets.base import DatasetFacts, Records, to_uint8, to_unit_range
 from workbench.errors import WorkbenchError
+from workbench.lazy import torch
 from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, SampleRequest, Target, Workload
-from workbench.networks import ConditionalGenerator, initialized
 from workbench.privacy import calibration, claims
 from workbench.privacy.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.stages import Stage
 from workbench.privacy.values import PrivacyValue
 from workbench.training.one_shot import Grid, sampler_distance
 from workbench.training.state import State, Step
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 RELEASE, GENERATOR = "release", "generator"
 EMBEDDING_CHUNK = 1000
@@ -109,7 +113,7 @@ class DPMERF(Method):
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """The generator, Adam, and room for the one release."""
-        generator = initialized(lambda: self._new_generator(facts), state.randomness.torch_generator("initialisation"))
+        generator = networks.initialized(lambda: self._new_generator(facts), state.randomness.torch_generator("initialisation"))
         state.modules = {"generator": generator.to(state.device)}
         state.optimizers = {GENERATOR: torch.optim.Adam(generator.parameters(), lr=self.config.learning_rate)}
         state.tensors = {"embedding": torch.zeros(self.config.num_features // 2 * 2, max(facts.num_classes, 1), device=state.device)}
@@ -141,10 +145,10 @@ class DPMERF(Method):
         images = torch.cat(chunks).numpy() if chunks else np.zeros((0, *state.facts.shape), np.float32)
         return Records(to_uint8(images), labels)
 
-    def _new_generator(self, facts: DatasetFacts) -> ConditionalGenerator:
+    def _new_generator(self, facts: DatasetFacts) -> networks.ConditionalGenerator:
         channels, height, width = facts.shape
         config = self.config
-        return ConditionalGenerator(
+        return networks.ConditionalGenerator(
             (channels, height, width), max(facts.num_classes, 1), config.latent_size, config.hidden_size, config.channels
         )
 

@@ -1,13 +1,15 @@
 """A diffusion model trained without any privacy: what the private methods are measured against."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-import torch
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts, Records
 from workbench.diffusion import DiffusionConfig, SamplerConfig, build_diffusion
+from workbench.lazy import torch
 from workbench.methods import ddpm
 from workbench.methods.base import Method, MethodConfig, SampleRequest, Workload, check_batch_size
 from workbench.networks import UNetConfig

@@ -4,36 +4,16 @@ import math
 from collections.abc import Iterator
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
 from workbench.errors import WorkbenchError
+from workbench.networks.config import UNetConfig
 
 EMBEDDING_FACTOR = 4
 MAX_PERIOD = 10_000.0
 MAX_GROUPS = 32
 MIN_CHANNELS_PER_GROUP = 4
-
-
-class UNetConfig(BaseModel):
-    """Shape of a U-Net; the image's channels, size and classes come from the dataset."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    base_channels: int = Field(default=32, ge=8, le=512, multiple_of=4, description="Channels at full resolution.")
-    channel_multipliers: tuple[int, ...] = Field(default=(1, 2, 2), min_length=1, description="Channels of each level over base_channels.")
-    num_res_blocks: int = Field(default=2, ge=1, le=8, description="Residual blocks a level going down; one more going up.")
-    attention_resolutions: tuple[int, ...] = Field(default=(7,), description="Image heights, in pixels, of the levels with self-attention.")
-    num_heads: int = Field(default=1, ge=1, le=16, description="Attention heads.")
-
-    @model_validator(mode="after")
-    def _channels_fit(self) -> "UNetConfig":
-        if min(self.channel_multipliers) < 1:
-            raise ValueError(f"Expected channel_multipliers of at least 1, got {self.channel_multipliers}.")
-        if any(self.base_channels * multiplier % self.num_heads for multiplier in self.channel_multipliers):
-            raise ValueError(f"Expected num_heads to divide the channels of every level, got {self.num_heads}.")
-        return self
 
 
 def time_embedding(t: Tensor, dimensions: int) -> Tensor:

@@ -10,14 +10,11 @@ from workbench.ui.choices import plan_choices
 from workbench.ui.curves import accountant_section
 from workbench.ui.expected import show_expectation
 from workbench.ui.meaning import meaning_section
-from workbench.ui.runs import known_runs
+from workbench.ui.runs import example_notice, known_runs
 from workbench.ui.session import go_to
-from workbench.ui.theme import title
 from workbench.ui.utility import utility_section
 
 PREFIX = "budget_"
-
-title("Budget", "What a target epsilon costs, what it buys and what it means, before any record is touched.")
 
 choices = plan_choices(PREFIX)
 
@@ -37,6 +34,7 @@ if plan is not None:
 
 st.header("Utility against epsilon", anchor=False)
 utility_section(choices.facts, choices.dataset, known_runs(), PREFIX)
+example_notice()
 
 if plan is not None:
     st.header("What this epsilon means", anchor=False)

@@ -5,11 +5,8 @@ import streamlit as st
 from workbench.ui.cards import three_numbers
 from workbench.ui.claims import claim_rows, claims_frame
 from workbench.ui.ledger import ledger_section
-from workbench.ui.theme import title
 
 PREFIX = "claims_"
-
-title("Claims", "Three numbers for every method, never one: what the paper claims, what is proved, what an audit measured.")
 
 rows = claim_rows()
 st.dataframe(claims_frame(rows), hide_index=True, alt=f"Claimed and proved epsilon of {len(rows)} methods")

@@ -12,21 +12,21 @@ from workbench.ui.cards import run_marks
 from workbench.ui.copying import copying_numbers, distance_chart, find_now
 from workbench.ui.gallery import class_name
 from workbench.ui.gallery_page import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
-from workbench.ui.runs import known_runs, run_choice
+from workbench.ui.runs import example_notice, known_runs, run_choice
 from workbench.ui.session import loaded_for
-from workbench.ui.theme import title
 
 PREFIX = "gallery_"
 
-title("Gallery", "Does the model repeat the records it was trained on? Look at its samples beside the real records that lie nearest.")
 st.warning(OUTSIDE_GUARANTEE, icon=":material/lock:")
 
 finished = [run for run in known_runs() if run.state == "done"]
 if not finished:
     st.info("No run has finished yet. Train one on the Train page, then come back.")
+    example_notice()
     st.stop()
 
 run_id = run_choice(f"{PREFIX}run", runs=finished)
+assert run_id is not None
 run = next(run for run in finished if run.id == run_id)
 facts = Plan.model_validate(run.plan).facts
 run_marks(run)

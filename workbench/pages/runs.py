@@ -8,17 +8,15 @@ from workbench.escaping import markdown
 from workbench.runs.values import STATES
 from workbench.ui.comparison import compare_curves, compare_measures, compare_samples, compare_settings, run_detail
 from workbench.ui.live import run_buttons
-from workbench.ui.runs import SORTS, filtered, known_runs, run_label, run_table, sorted_runs
-from workbench.ui.theme import title
+from workbench.ui.runs import SORTS, example_notice, filtered, known_runs, run_label, run_table, sorted_runs
 
 PREFIX = "runs_"
-
-title("Runs", "Every run on this machine. Each is a process of its own: closing the browser or the dashboard does not touch it.")
 
 everything = known_runs()
 known = {run.id: run for run in everything}
 bound: Any = {"bind": "query-params"}
 
+example_notice()
 state, method, dataset, order = st.columns(4)
 states = state.multiselect("State", STATES, key=f"{PREFIX}state", placeholder="all states", **bound)
 methods = method.multiselect(

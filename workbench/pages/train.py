@@ -10,13 +10,10 @@ from workbench.ui.cards import plan_summary
 from workbench.ui.choices import device_choice, plan_choices
 from workbench.ui.forms import config_form
 from workbench.ui.live import watch
-from workbench.ui.runs import run_choice
+from workbench.ui.runs import example_notice, run_choice
 from workbench.ui.session import launch_warnings, loaded
-from workbench.ui.theme import title
 
 PREFIX = "train_"
-
-title("Train", "Choose a configuration, see what it costs before any record is touched, and launch it as a process of its own.")
 
 choices = plan_choices(PREFIX)
 
@@ -55,4 +52,9 @@ if st.button("Launch", type="primary", key=f"{PREFIX}launch", icon=":material/pl
         st.error(markdown(error))
 
 st.header("Watch a run", anchor=False)
-watch(run_choice(f"{PREFIX}run", launched=st.session_state.pop(f"{PREFIX}launched", None)), PREFIX)
+watched = run_choice(f"{PREFIX}run", launched=st.session_state.pop(f"{PREFIX}launched", None))
+if watched:
+    watch(watched, PREFIX)
+else:
+    st.caption("No run has been started yet.")
+example_notice()

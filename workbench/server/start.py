@@ -1,8 +1,10 @@
 """Starting the pages: Streamlit's own server on this machine alone, with the guard in front of it."""
 
 import os
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from workbench.server import address
 from workbench.server.guard import Guard, new_token
 
 HOSTS = ("localhost", "127.0.0.1")  # what a browser of this machine calls it, also through a tunnel
+WARM = ("pandas", "workbench.experiment", "workbench.privacy.calibration", "plotly.graph_objects")
 guarded = False  # whether this process serves its pages behind the guard
 WITHOUT_TOKEN = (
     "WARNING: --no-token. EVERY account and every program of this machine can open these pages, look at private records and start runs."
@@ -43,7 +46,14 @@ def serve(port: int, with_token: bool = True) -> None:
     guard = Middleware(Guard, token=token, hosts=HOSTS, cookie=f"workbench-{port}")
     app = streamlit.App(script, middleware=[guard], lifespan=announced)
     guarded = True
+    threading.Thread(target=warm_up, daemon=True).start()
     app.run(config={"server.port": port, "server.address": "127.0.0.1", "logger.hideWelcomeMessage": True})
+
+
+def warm_up() -> None:
+    """Import what every page computes with while the server and the browser start, so that the first page need not."""
+    for name in WARM:
+        import_module(name)
 
 
 def app_script() -> Path:

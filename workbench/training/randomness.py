@@ -5,12 +5,14 @@ BLAKE2b derives a 256-bit key for each (purpose, step, index), and ChaCha20 unde
 the very same numbers, and no two different steps or purposes share any, or tell of each other.
 """
 
+from __future__ import annotations
+
 import hashlib
 import secrets
 
 import numpy as np
-import torch
 
+from workbench.lazy import torch
 from workbench.training.one_shot import Grid
 from workbench.training.streams import STREAM_KEY_BYTES, Stream
 
@@ -32,12 +34,12 @@ class Randomness:
         self.seed = seed
 
     @classmethod
-    def fresh(cls) -> "Randomness":
+    def fresh(cls) -> Randomness:
         """A key from the operating system's entropy: the only kind a release may use."""
         return cls(secrets.token_bytes(KEY_BYTES))
 
     @classmethod
-    def from_seed(cls, seed: int) -> "Randomness":
+    def from_seed(cls, seed: int) -> Randomness:
         """A repeatable key, known to whoever knows the seed: whatever it makes is not releasable."""
         return cls(hashlib.sha256(f"workbench seed {seed}".encode()).digest()[:KEY_BYTES], seed)
 
@@ -79,7 +81,7 @@ class Randomness:
         return {"key": self._key.hex(), "seed": self.seed}
 
     @classmethod
-    def from_checkpoint(cls, value: dict[str, object]) -> "Randomness":
+    def from_checkpoint(cls, value: dict[str, object]) -> Randomness:
         """The same streams again."""
         seed = value["seed"]
         return cls(bytes.fromhex(str(value["key"])), None if seed is None else int(str(seed)))

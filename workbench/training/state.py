@@ -1,21 +1,25 @@
 """The state of a fit: one dict of named modules, optimisers and tensors, checkpointed whole and released in part."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, Self, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, Self, cast
 
-import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from torch import distributed as dist
-from torch import nn
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError, choose, first_complaint
 from workbench.files import sync_folder
+from workbench.lazy import torch
 from workbench.training.randomness import Randomness
+
+if TYPE_CHECKING:
+    from torch import distributed as dist
+    from torch import nn
 
 SEAL = b"\nsha256 "
 SEAL_BYTES = len(SEAL) + hashlib.sha256().digest_size

@@ -1,18 +1,20 @@
 """The choices that make a plan, drawn alike on the Budget and the Train page and bound to the address bar."""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from glob import glob
 from typing import Any
 
 import streamlit as st
-import torch
 
 from workbench import experiment
 from workbench.datasets import DATASETS, DatasetFacts, account_name, is_path
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.experiment import Plan
+from workbench.lazy import torch
 from workbench.methods import METHODS
 from workbench.methods.base import Method, Target
 from workbench.runs.values import Run
@@ -22,6 +24,7 @@ from workbench.ui.session import facts_or_stop, planned
 
 TARGET_TITLES = {"bound": "Proved bound", "claim": "Paper's claim", "none": "Nothing, as configured"}
 DEFAULT_METHOD = "dp-promise"
+GPU_DEVICES = ("/dev/nvidia*", "/dev/dxg", "/dev/kfd")  # of NVIDIA, of Windows below Linux, of AMD
 
 
 @dataclass(frozen=True)
@@ -119,11 +122,18 @@ def read_parameters(run: Run) -> dict[str, str]:
 
 def device_choice(key: str) -> str:
     """auto, cpu, or one of the GPUs that are here."""
-    gpus = {f"cuda:{index}": torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())}
+    gpus = visible_gpus()
     seen = ", ".join(f"{name} is {title}" for name, title in gpus.items()) or "no GPU is visible here"
     return st.selectbox(
         "Device", ["auto", "cpu", *gpus], key=key, bind="query-params", help=f"auto takes a GPU where there is one; {seen}."
     )
+
+
+def visible_gpus() -> dict[str, str]:
+    """Titles of the GPUs here by device; torch, which takes seconds to import, is asked only where there may be one."""
+    if sys.platform == "linux" and not any(glob(pattern) for pattern in GPU_DEVICES):
+        return {}
+    return {f"cuda:{index}": torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())}
 
 
 def takes_epsilon(kind: type[Method]) -> bool:

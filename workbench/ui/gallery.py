@@ -12,7 +12,7 @@ from workbench.datasets.base import DatasetFacts, Records
 from workbench.escaping import markdown, spreadsheet_cell
 from workbench.runs.verdicts import JUDGEMENTS
 
-CARD_PIXELS = 64
+CARD_PIXELS = 56
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ def neighbour_card(heading: str, generated: Picture, training: Sequence[Picture]
     """A generated image beside its nearest training records and its nearest held-out one, with captions and descriptions."""
     st.markdown(f"**{markdown(heading)}**")
     groups = {"Generated": [generated], "Nearest training records": training, "Held-out": [held_out]}
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         for name, pictures in groups.items():
-            with st.container(width=max(88, (CARD_PIXELS + 2) * len(pictures) + 10), gap=None):
+            with st.container(width=max(76, (CARD_PIXELS + 2) * len(pictures) + 10), gap=None):
                 st.caption(name)
                 images = [picture(item.record, CARD_PIXELS) for item in pictures]
                 captions = [markdown(item.caption) for item in pictures]

@@ -32,7 +32,12 @@ def watch(run_id: str, prefix: str) -> None:
             st.rerun()
         show_run(run, prefix)
 
-    live()
+    place = st.empty()
+    if st.session_state.get(f"{prefix}watched") != run_id:
+        place.empty()  # or the badges and numbers of the run before would stand there until those of this one are drawn
+        st.session_state[f"{prefix}watched"] = run_id
+    with place.container():
+        live()
 
 
 def show_run(run: Run, prefix: str) -> None:

@@ -1,6 +1,7 @@
 """Runs as tables and choices: what is listed, compared and measured."""
 
 import math
+import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -10,27 +11,47 @@ import streamlit as st
 
 from workbench.escaping import markdown
 from workbench.marks import MARKS, mark, may_leave
-from workbench.runs.example import ensure_example
+from workbench.runs.example import begin_example, is_wanted
 from workbench.runs.results import accountants_of, evaluate_run, kept_evaluation
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.ui.formats import duration, number, words
 
+EXAMPLE_POLL_SECONDS = 2.0
 SORTS = {"newest first": "created", "bound, small first": "bound", "steps done, many first": "step", "method": "method"}
 OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label", "features")
 
 
 def known_runs() -> list[Run]:
-    """All runs, newest first; on first use a small example is made and measured, so that there is always one."""
+    """All runs, newest first. Where none has finished a small example is begun; no page waits for it."""
     runs = RunStore().list()
-    finished = [run for run in runs if run.state == "done"]
-    if any(not run.example or kept_evaluation(run.id) for run in finished):
-        return runs
-    with st.spinner("Making a small example run, once …"):
-        example = ensure_example()
-        if example.state == "done" and kept_evaluation(example.id) is None:
-            evaluate_run(example.id)
-    return RunStore().list()
+    if is_wanted(runs):
+        _example_at_work()
+    return runs
+
+
+def example_notice() -> None:
+    """A line while the example is being made, which draws the page anew once the example is there."""
+    if not is_wanted(RunStore().list()):
+        return
+    work = _example_at_work()
+
+    @st.fragment(run_every=EXAMPLE_POLL_SECONDS)
+    def waiting() -> None:
+        if not is_wanted(RunStore().list()):
+            st.rerun()
+        elif work.poll() is None:
+            st.caption("A small example run is being made, once, so that there is something to look at …")
+        else:
+            st.caption("The example run could not be made; `workbench example` says why.")
+
+    waiting()
+
+
+@st.cache_resource
+def _example_at_work() -> "subprocess.Popen[bytes]":
+    """The process that makes the example, begun once."""
+    return begin_example()
 
 
 def run_label(run: Run) -> str:
@@ -38,8 +59,8 @@ def run_label(run: Run) -> str:
     return f"{run.id} · {run.method} · {run.dataset}"
 
 
-def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None = None) -> str:
-    """A run chosen by the user (or `launched`, just now started), the newest while none is chosen; the address carries its id.
+def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None = None) -> str | None:
+    """A run chosen by the user (or `launched`, just now started), else the newest, None where there is none; the address has its id.
 
     The id is written to the address here and not by the widget, which would write its label.
     """
@@ -47,6 +68,8 @@ def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None
     widget, asked = f"{key}_choice", launched or st.query_params.get(key)
     if asked in known and (launched or widget not in st.session_state):
         st.session_state[widget] = asked
+    if not known:
+        return None
     newest = next(iter(known))
     if asked and asked not in known:
         st.warning(f"Unknown run {markdown(repr(asked))}: it may have been deleted. The newest is shown.")

@@ -1,28 +1,33 @@
 """The method: public pre-training, phase one, phase two by DP-SGD, sampling."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Set
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import torch
 from dp_accounting import dp_event
-from torch import Tensor
 
+from workbench import networks
 from workbench.datasets.base import DatasetFacts, Records
 from workbench.diffusion import build_diffusion
 from workbench.errors import WorkbenchError
+from workbench.lazy import torch
 from workbench.methods import ddpm
 from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, SampleRequest, Target, Workload
 from workbench.methods.dp_promise import phase_one, published, smaller
 from workbench.methods.dp_promise.config import LARGE, DPPromiseConfig
 from workbench.methods.dp_promise.phase_one import PHASE_ONE
-from workbench.networks import ExponentialMovingAverage, UNet
 from workbench.privacy import calibration, claims
 from workbench.privacy.stages import Stage
 from workbench.privacy.values import PrivacyValue
 from workbench.training.poisson import poisson_batch
-from workbench.training.private_step import PrivateStep
 from workbench.training.state import State, Step
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.training.private_step import PrivateStep
 
 PRETRAINING, PHASE_TWO = "public pre-training", "phase two"
 
@@ -240,8 +245,10 @@ class DPPromise(Method):
             state.steps[PHASE_TWO] = step
             yield Step(PHASE_TWO, step, self.config.phase_two_steps, loss)
 
-    def _private_step(self, network: UNet, state: State) -> PrivateStep:
+    def _private_step(self, network: networks.UNet, state: State) -> PrivateStep:
         """The clipped and noised step of phase two on the state's own optimiser."""
+        from workbench.training.private_step import PrivateStep
+
         assert self.config.noise_multiplier is not None
         return PrivateStep(
             network,
@@ -257,11 +264,11 @@ class DPPromise(Method):
             records_at_once=state.records_at_once,
         )
 
-    def _begin(self, stage: str, state: State) -> tuple[UNet, ExponentialMovingAverage]:
+    def _begin(self, stage: str, state: State) -> tuple[networks.UNet, networks.ExponentialMovingAverage]:
         """Start a stage from the moving average so far; a resumed stage goes on where it stands."""
         network, ema = state.modules["network"], state.modules["ema"]
-        assert isinstance(network, UNet)
-        assert isinstance(ema, ExponentialMovingAverage)
+        assert isinstance(network, networks.UNet)
+        assert isinstance(ema, networks.ExponentialMovingAverage)
         for parameter in network.parameters():
             parameter.requires_grad_(True)
         if self.config.uses_public_data:
@@ -271,7 +278,7 @@ class DPPromise(Method):
             network.load_state_dict(ema.module.state_dict())
         return network, ema
 
-    def _tuned_parameters(self, network: UNet) -> list[torch.nn.Parameter]:
+    def _tuned_parameters(self, network: networks.UNet) -> list[torch.nn.Parameter]:
         """All parameters, less the time embedding that public pre-training has fixed."""
         frozen = {id(parameter) for parameter in network.time_parameters()} if self.config.uses_public_data else set()
         return [parameter for parameter in network.parameters() if id(parameter) not in frozen]

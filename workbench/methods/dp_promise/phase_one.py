@@ -1,14 +1,14 @@
 """Phase one: the release of noised records, its event, and the losses that are taken of it."""
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion, build_schedule
 from workbench.errors import WorkbenchError
+from workbench.lazy import torch
 from workbench.methods import ddpm
 from workbench.methods.base import Target
 from workbench.methods.dp_promise.config import DPPromiseConfig
@@ -17,6 +17,9 @@ from workbench.privacy.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.stages import Stage
 from workbench.training.poisson import fixed_size_batch, poisson_batch
 from workbench.training.state import State
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PHASE_ONE = "phase one"
 REFUTED = (

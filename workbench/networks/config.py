@@ -1,0 +1,40 @@
+"""Shapes of networks: inert values that a method's Config embeds, without torch."""
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class UNetConfig(BaseModel):
+    """Shape of a U-Net; the image's channels, size and classes come from the dataset."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base_channels: int = Field(default=32, ge=8, le=512, multiple_of=4, description="Channels at full resolution.")
+    channel_multipliers: tuple[int, ...] = Field(default=(1, 2, 2), min_length=1, description="Channels of each level over base_channels.")
+    num_res_blocks: int = Field(default=2, ge=1, le=8, description="Residual blocks a level going down; one more going up.")
+    attention_resolutions: tuple[int, ...] = Field(default=(7,), description="Image heights, in pixels, of the levels with self-attention.")
+    num_heads: int = Field(default=1, ge=1, le=16, description="Attention heads.")
+
+    @model_validator(mode="after")
+    def _channels_fit(self) -> "UNetConfig":
+        if min(self.channel_multipliers) < 1:
+            raise ValueError(f"Expected channel_multipliers of at least 1, got {self.channel_multipliers}.")
+        if any(self.base_channels * multiplier % self.num_heads for multiplier in self.channel_multipliers):
+            raise ValueError(f"Expected num_heads to divide the channels of every level, got {self.num_heads}.")
+        return self
+
+
+UNETS: dict[str, UNetConfig] = {
+    "tiny": UNetConfig(base_channels=12, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(4,)),
+    "digits": UNetConfig(base_channels=16, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(4,)),
+    "paper-28": UNetConfig(base_channels=32, channel_multipliers=(1, 2, 2), attention_resolutions=(7,)),
+    "paper-28-wide": UNetConfig(base_channels=64, channel_multipliers=(1, 2, 2), attention_resolutions=(7,)),
+    "paper-32": UNetConfig(base_channels=128, channel_multipliers=(1, 2, 2, 2), attention_resolutions=(16,)),
+}
+
+
+def default_unet(shape: tuple[int, ...]) -> str:
+    """Name in UNETS of the network that suits images of `shape` (C, H, W)."""
+    channels, height = shape[0], shape[1]
+    if height <= 16:
+        return "digits"
+    return "paper-28" if channels == 1 else "paper-32"
