@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from workbench.datasets import DatasetFacts
 from workbench.errors import RefusedError, WorkbenchError
 from workbench.experiment import Plan, make_plan
-from workbench.privacy.accountants import accountant_values, epsilon_poisson_gaussian, event_bound, pld, proved_bound, shared_relation
-from workbench.privacy.accountants.mechanisms import ExactGaussian, FixedBatchGaussian, SampledGaussian, mechanisms
+from workbench.privacy.accountants import accountant_values, epsilon_poisson_gaussian, event_bound, pld, proved_bound, rdp, shared_relation
+from workbench.privacy.accountants.mechanisms import ExactGaussian, FixedBatchGaussian, SampledGaussian, VisibleGaussian, mechanisms
 from workbench.privacy.accountants.pld import distribution
 from workbench.privacy.accountants.prv import prv_bracket
 from workbench.privacy.claims import TwoPhases
@@ -311,3 +311,11 @@ def test_plans_report_replace_special_and_replace_one_beside_it() -> None:
     assert (promise.bound.neighboring_relation, promise.replace_one) == ("REPLACE_SPECIAL", None)
     older = {key: value for key, value in merf.model_dump(mode="json").items() if key != "replace_one"}
     assert Plan.model_validate(older).bound == merf.bound
+
+
+@pytest.mark.parametrize(("rate", "mu", "order"), [(0.1, 0.5, 2.0), (0.02, 3.0, 5.0), (0.5, 0.01, 1.5)])
+def test_the_divergence_of_a_visible_batch_is_that_of_its_mixture(rate: float, mu: float, order: float) -> None:
+    """log(1 - q + q E e^{(a - 1) loss}) / (a - 1), the moment of a mu-GDP pair being e^{a (a - 1) mu^2 / 2}."""
+    found = float(rdp.DIVERGENCES[VisibleGaussian](VisibleGaussian(rate, mu), (order,))[0])
+    exact = math.log1p(rate * math.expm1(order * (order - 1) * mu**2 / 2)) / (order - 1)
+    assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-9)
