@@ -74,6 +74,7 @@ def test_precision_layout_network_and_shape_are_told_apart() -> None:
     assert len(found) == 3
     assert all(len(digest) == 16 for digest in found)
     assert arithmetic(CPU, FACTS, [MLP((1, 8, 8), 2)]) == arithmetic(CPU, larger, []) == arithmetic(CPU, FACTS, [])
+    fresh = UNet(UNETS["tiny"].model_copy(update={"num_heads": 2}), 1, 12, 2)  # one that was not looked at before
     before = torch.get_rng_state()
-    arithmetic(CPU, larger, [UNet(UNETS["tiny"], 1, 12, 3)])
+    assert arithmetic(CPU, larger, [fresh]) not in found
     assert torch.equal(before, torch.get_rng_state())
