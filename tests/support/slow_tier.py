@@ -34,6 +34,8 @@ FLOW = (
     "workbench/methods/base.py",
     "workbench/networks/__init__.py",
     "workbench/networks/classifiers.py",
+    "workbench/networks/config.py",
+    "workbench/networks/initialization.py",
     "workbench/privacy/accountants/**",
     "workbench/privacy/calibration.py",
     "workbench/training/randomness.py",
@@ -54,7 +56,10 @@ PRIVATE_STEP = (
     "workbench/training/private_step.py",
     "workbench/training/microbatch.py",
     "workbench/training/poisson.py",
+    "workbench/training/mixing.py",
+    "workbench/training/row_losses.py",
     "workbench/training/per_record/**",
+    "workbench/networks/row_by_row.py",
 )
 FIGURES = pytest.StashKey[dict[str, Any]]()
 OUTCOMES = pytest.StashKey[dict[str, int]]()
