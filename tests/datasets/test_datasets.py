@@ -121,3 +121,14 @@ def test_more_public_records_than_there_are(write_family: WriteFamily) -> None:
     write_family(data_home() / "mnist")
     with pytest.raises(WorkbenchError, match="Expected 1 to 30 public records, got 31"):
         public_records("mnist", SHAPE, num_records=31, declared_public=True)
+
+
+def test_class_names_from_text() -> None:
+    assert datasets.reading(None, None, "cat, dog")["classes"] == ("cat", "dog")
+    assert datasets.reading(None, None, '["cat, black", "dog"]')["classes"] == ("cat, black", "dog")
+
+
+@pytest.mark.parametrize("text", ["[cat", "[1, 2]", '[["cat"], "dog"]', "[]x"])
+def test_what_is_no_list_of_class_names_is_one_sentence(text: str) -> None:
+    with pytest.raises(WorkbenchError, match="Expected class names between commas, or a JSON list"):
+        datasets.reading(None, None, text)

@@ -1,5 +1,6 @@
 """What DP-MERF releases: one mean embedding that a record moves by at most 2/n, under noise of the calibrated deviation."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from workbench import experiment
 from workbench.datasets import Records, load
-from workbench.errors import WorkbenchError
+from workbench.errors import RefusedError
 from workbench.methods.dp_merf import DPMERF, RELEASE
 from workbench.training.one_shot import Grid, sampler_distance
 from workbench.training.randomness import Randomness
@@ -113,7 +114,17 @@ def test_the_stage_states_how_far_the_noise_is_from_its_law(monkeypatch: pytest.
     assert stage.sampler_distance == sampler_distance(total.size) > 0
 
 
-def test_an_epsilon_beyond_the_samplers_reach_is_refused() -> None:
-    assert experiment.make_plan("dp-merf", DIGITS.facts, epsilon=100).bound.is_finite
-    with pytest.raises(WorkbenchError, match="at most 100"):
-        experiment.make_plan("dp-merf", DIGITS.facts, epsilon=101)
+def test_an_epsilon_whose_price_takes_all_of_delta_is_refused_at_once() -> None:
+    facts, delta = DIGITS.facts, 1e-5
+    distance = experiment.make_plan("dp-merf", facts, epsilon=1.0).build().stages(facts)[0].sampler_distance
+    limit = math.log(delta / distance)  # 144.9
+    assert experiment.make_plan("dp-merf", facts, epsilon=limit - 0.01, delta=delta).bound.is_finite
+    with pytest.raises(RefusedError, match=r"below 144\.9, got 144\.9.*takes all of delta 1e-05"):
+        experiment.make_plan("dp-merf", facts, epsilon=limit + 0.01, delta=delta)
+    with pytest.raises(RefusedError, match="got 1e\\+06"):
+        experiment.make_plan("dp-merf", facts, epsilon=1e6, delta=delta)
+
+
+def test_no_price_is_asked_of_a_target_that_is_a_claim() -> None:
+    plan = experiment.make_plan("dp-merf", DIGITS.facts, epsilon=200.0, delta=1e-5, target="claim")
+    assert plan.claim.epsilon == pytest.approx(200, rel=0.01)

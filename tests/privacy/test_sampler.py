@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
+from workbench.errors import RefusedError
 from workbench.privacy import epsilon_curve, group_bound
 from workbench.privacy.accountants import accountant_values, proved_bound
 from workbench.privacy.accountants.sampler import sampler_distance
-from workbench.privacy.calibration import calibrate_real
+from workbench.privacy.calibration import calibrate_integer, calibrate_real
 from workbench.privacy.gaussian import gdp_delta, gdp_epsilon
 from workbench.privacy.ledger import Ledger
 from workbench.privacy.stages import Stage
@@ -56,6 +57,20 @@ def test_a_distance_that_uses_up_delta_leaves_no_bound(distance: float) -> None:
     assert (bound.epsilon, bound.status) == (math.inf, "not_proved")
     assert "total variation" in bound.reason
     assert all("refused" in value for value in accountant_values([drawn(distance)], DELTA).values())  # pyright: ignore[reportOperatorIssue]
+
+
+def test_a_target_whose_price_takes_delta_is_refused_for_any_method() -> None:
+    def more_noise(sigma: float) -> list[Stage]:
+        return [drawn(1e-9, replace(EXACT, event=GaussianDpEvent(sigma)))]
+
+    def more_steps(steps: int) -> list[Stage]:
+        return [drawn(1e-9 * steps, replace(DPSGD, steps=steps))]
+
+    for refused in (lambda: calibrate_real(more_noise, 9.22, DELTA), lambda: calibrate_integer(more_steps, 9.22, DELTA, 1, 50, True)):
+        with pytest.raises(RefusedError, match=r"below 9\.21, got 9\.22"):  # log(1e-5 / 1e-9) = 9.210
+            refused()
+    assert calibrate_integer(more_steps, 9.2, DELTA, 1, 50, increasing=True) >= 1
+    assert calibrate_real(more_noise, 9.22, DELTA, evaluate=lambda sigma: 10 / sigma) == pytest.approx(10 / 9.22, rel=0.01)
 
 
 def test_calibration_curves_groups_and_tradeoffs_pay_too() -> None:

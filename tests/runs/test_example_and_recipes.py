@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from workbench.errors import WorkbenchError
@@ -67,6 +68,21 @@ def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
     assert next(recipes.reproduce(in_bfloat16, reuse=True))["run"] not in {result["run"] for result in made}
 
 
+def test_a_line_reads_a_file_of_ones_own_as_the_command_line_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images = np.zeros((12, 6, 6, 1), np.uint8)
+    np.savez(tmp_path / "scan.npz", images=images, labels=np.arange(12) % 2)  # which names no classes
+    given = {"dataset": str(tmp_path / "scan.npz"), "dataset_name": "faces", "resize": "1,8,8", "classes": "cat,dog"}
+    recipe = recipes.load_recipe(write(tmp_path / "recipe.json", **given))
+    launched: list[Any] = []
+    monkeypatch.setattr(local, "launch", lambda plan, dataset, **_: launched.append((plan, dataset)) or local.register(plan, dataset))
+    monkeypatch.setattr(local, "wait", lambda run_id, **_: RunStore().get(run_id))
+    with pytest.raises(WorkbenchError, match="is queued"):
+        next(recipes.reproduce(recipe))
+    ((plan, dataset),) = launched
+    assert dataset == given["dataset"]
+    assert (plan.facts.name, plan.facts.shape, plan.facts.classes) == ("faces", (1, 8, 8), ("cat", "dog"))
+
+
 @pytest.mark.usefixtures("in_this_process")
 def test_reuse_goes_on_with_a_run_that_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = recipes.load_recipe(write(tmp_path / "recipe.json"))
@@ -96,6 +112,9 @@ def test_a_file_that_is_no_recipe_is_one_sentence(content: str, message: str, tm
     [
         ({"method": "dp"}, "Unknown method"),
         ({"dataset": "digit"}, "Unknown dataset"),
+        ({"dataset": "none/here.npz"}, "found nothing"),
+        ({"resize": "8,8"}, "C,H,W"),
+        ({"dataset_name": "mine"}, "only files of your own"),
         ({"performance": {"precision": "half"}}, "precision: Input should be"),
         ({"performance": {"threads": 1}}, "Unknown performance setting"),
         ({"metrics": ["fid"]}, "Unknown metric"),

@@ -17,6 +17,7 @@ from workbench.privacy import calibration
 from workbench.privacy.events import ReplaceOneGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.stages import Stage
 from workbench.privacy.values import PrivacyValue
+from workbench.training.one_shot import Grid, sampler_distance
 from workbench.training.poisson import poisson_batch
 from workbench.training.state import State, Step
 
@@ -68,7 +69,16 @@ class MarginalsOfTable(Method):
         """One release, replace-one distance sqrt(2 columns); a record that is made null leaves one cell a column, sqrt(columns)."""
         assert self.config.noise_multiplier
         event = ReplaceOneGaussianDpEvent(self.config.noise_multiplier, zero_out_ratio=math.sqrt(0.5))
-        return [Stage("release", event, "once", relations=("REPLACE_SPECIAL", "REPLACE_ONE"), sampling="all records, once")]
+        return [
+            Stage(
+                "release",
+                event,
+                "once",
+                relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
+                sampling="all records, once",
+                sampler_distance=sampler_distance(facts.num_classes * sum(facts.categories)),
+            )
+        ]
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """No paper."""
@@ -80,19 +90,20 @@ class MarginalsOfTable(Method):
         return state
 
     def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
-        """Count, add noise, once."""
+        """Count, add noise, once, on a public grid."""
         if state.steps.get("release"):
             return
         state.spend("release", 1)
         assert data.labels is not None
         assert self.config.noise_multiplier
         offsets = np.cumsum([0, *state.facts.categories[:-1]])
-        counts = np.zeros(tuple(state.tensors["marginals"].shape), np.float32)
-        for column, offset in enumerate(offsets):
-            np.add.at(counts, (data.labels, data.records[:, column] + offset), 1.0)
-        deviation = self.config.noise_multiplier * (2 * len(offsets)) ** 0.5
-        noise = state.randomness.normal("release", 1, counts.shape)
-        state.tensors["marginals"] = torch.from_numpy(counts) + deviation * noise
+        cells = np.zeros((len(data), sum(state.facts.categories)))
+        cells[np.arange(len(data))[:, None], data.records + offsets] = 1.0
+        columns = len(offsets)
+        grid = Grid(self.config.noise_multiplier * math.sqrt(2 * columns), max_norm=math.sqrt(columns), num_records=len(data))
+        counts = np.zeros(tuple(state.tensors["marginals"].shape), np.int64)
+        np.add.at(counts, data.labels, grid.truncated(cells))
+        state.tensors["marginals"] = torch.from_numpy(state.randomness.release("release", 1, counts, grid)).float()
         state.steps["release"] = 1
         yield Step("release", 1, 1)
 

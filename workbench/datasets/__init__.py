@@ -143,10 +143,20 @@ def load_as(name_or_path: str | Path, known: DatasetFacts) -> Dataset:
 
 def reading(name: str | None, resize: str | None, classes: str | None) -> dict[str, Any]:
     """The arguments of `facts` and `load` from texts: a name, `C,H,W`, and class names between commas (or as a JSON list)."""
-    declared: tuple[str, ...] = ()
-    if classes:
-        declared = tuple(map(str, json.loads(classes))) if classes.startswith("[") else tuple(part.strip() for part in classes.split(","))
-    return {"name": name or None, "shape": parse_shape(resize) if resize else None, "classes": declared}
+    return {"name": name or None, "shape": parse_shape(resize) if resize else None, "classes": class_list(classes) if classes else ()}
+
+
+def class_list(text: str) -> tuple[str, ...]:
+    """Class names between commas, or as a JSON list, in which a name may have a comma of its own."""
+    if not text.startswith("["):
+        return tuple(part.strip() for part in text.split(","))
+    try:
+        names = json.loads(text)
+    except json.JSONDecodeError:
+        names = None
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise WorkbenchError(f'Expected class names between commas, or a JSON list of them as ["cat", "dog"], got {text!r}.')
+    return tuple(names)
 
 
 def as_declared(known: DatasetFacts, name: str | None, classes: Sequence[str]) -> DatasetFacts:

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts, Records, to_uint8, to_unit_range
-from workbench.errors import WorkbenchError
 from workbench.lazy import torch
 from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, SampleRequest, Target, Workload
 from workbench.privacy import calibration, claims
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 RELEASE, GENERATOR = "release", "generator"
 EMBEDDING_CHUNK = 1000
-LARGEST_EPSILON = 100.0
 
 
 class DPMERFConfig(MethodConfig):
@@ -70,8 +68,6 @@ class DPMERF(Method):
     def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
         """The noise multiplier whose bound (replace special), or claim (replace one, the larger), meets `epsilon`; both are exact."""
         assert isinstance(config, DPMERFConfig)
-        if epsilon > LARGEST_EPSILON:  # beyond it e^epsilon times the sampler's distance soon outgrows any delta
-            raise WorkbenchError(f"Expected a target epsilon of at most {LARGEST_EPSILON:g}, got {epsilon:g}. It would protect nobody.")
 
         def stages_of(noise_multiplier: float) -> list[Stage]:
             return cls(config.model_copy(update={"noise_multiplier": noise_multiplier})).stages(facts)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from workbench.errors import RefusedError, WorkbenchError, check_delta
 from workbench.privacy.accountants import pld, proved_bound, rdp, shared_relation
 from workbench.privacy.accountants.mechanisms import mechanisms, num_steps
-from workbench.privacy.accountants.sampler import priced, sampler_distance
+from workbench.privacy.accountants.sampler import check_affordable, priced, sampler_distance
 from workbench.privacy.stages import Stage, compose
 
 StagesOf = Callable[[float], list[Stage]]
@@ -35,10 +35,13 @@ def calibrate_real(
     replaces the bound (for example by a paper's formula): value -> epsilon. RDP brackets the value, the search uses a
     coarser PLD grid, an upper bound too, and the result is checked with the reported bound. Where the whole range stays
     below the target, its least private end is returned. Raises WorkbenchError when no value in the range meets the target,
-    naming the stage that alone exceeds it, and the `field` that was searched.
+    naming the stage that alone exceeds it, and the `field` that was searched; RefusedError where the noise is drawn too far
+    from its law for any bound at `epsilon`.
     """
     _check(epsilon, delta, low, high)
     private, spent = (low, high) if increasing else (high, low)
+    if evaluate is None:
+        check_affordable(epsilon, delta, sampler_distance(stages_of(private)))
     exact = evaluate or (lambda value: proved_bound(stages_of(value), delta).epsilon)
     quick = lru_cache(maxsize=None)(evaluate or (lambda value: _quick_bound(stages_of(value), epsilon, delta)))
     if quick(private) > epsilon and exact(private) > epsilon:
@@ -70,6 +73,8 @@ def calibrate_integer(
     """
     _check(epsilon, delta, low, high)
     private, spent = (int(low), int(high)) if increasing else (int(high), int(low))
+    if evaluate is None:
+        check_affordable(epsilon, delta, sampler_distance(stages_of(private)))
     exact = evaluate or (lambda value: proved_bound(stages_of(value), delta).epsilon)
     given = None if evaluate is None else lambda value: evaluate(int(value))
     if exact(private) > epsilon:

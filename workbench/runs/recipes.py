@@ -19,6 +19,9 @@ class RecipeRun(BaseModel):
     name: str = Field(description="What the line is called in the table.")
     method: str
     dataset: str
+    dataset_name: str | None = Field(default=None, description="The name of one's own files, as --name.")
+    resize: str | None = Field(default=None, description="C,H,W, as --resize.")
+    classes: str | None = Field(default=None, description="Names of the classes of one's own files, as --classes.")
     epsilon: float | None = Field(default=None, gt=0)
     delta: float | None = Field(default=None, gt=0, lt=1)
     preset: str = "default"
@@ -34,6 +37,13 @@ class RecipeRun(BaseModel):
     def all_seeds(self) -> Sequence[int | None]:
         """A seed a run; None draws the noise key from the operating system."""
         return self.seeds or (None,) * self.repeats
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the dataset is read: the arguments of `datasets.load`."""
+        from workbench.datasets import reading
+
+        return reading(self.dataset_name, self.resize, self.classes)
 
 
 class Recipe(BaseModel):
@@ -79,8 +89,8 @@ def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], N
 
 
 def check(recipe: Recipe) -> None:
-    """Refuse names that would stop the recipe only when a line before has been trained."""
-    from workbench.datasets import DATASETS, is_path
+    """Refuse names and files that would stop the recipe only when a line before has been trained."""
+    from workbench import datasets
     from workbench.evaluation import METRICS
     from workbench.methods import METHODS
     from workbench.training.state import PerformanceSettings
@@ -88,21 +98,20 @@ def check(recipe: Recipe) -> None:
     choose(recipe.measure, METRICS, "metric")
     for line in recipe.runs:
         choose(line.method, METHODS, "method")
-        if not is_path(line.dataset):
-            choose(line.dataset, DATASETS, "dataset")
+        datasets.facts(line.dataset, **line.reading)
         PerformanceSettings.parse(line.performance).torch_device()
         for name in line.metrics or ():
             choose(name, METRICS, "metric")
 
 
 def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Callable[[float], None]) -> dict[str, Any]:
-    from workbench import experiment
+    from workbench import datasets, experiment
     from workbench.runs import local, results
     from workbench.runs.folder import RunFolder
     from workbench.runs.store import RunStore
     from workbench.training.state import PerformanceSettings
 
-    dataset = experiment.load(line.dataset)
+    dataset = datasets.load(line.dataset, **line.reading)
     plan = experiment.make_plan(
         line.method,
         dataset.facts,
