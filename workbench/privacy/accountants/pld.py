@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from dp_accounting import dp_event
-from dp_accounting.pld import pld_pmf
 from dp_accounting.pld import privacy_loss_distribution as library
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from numpy.typing import NDArray
@@ -28,6 +27,7 @@ from workbench.privacy.accountants.mechanisms import (
     library_relation,
     num_steps,
 )
+from workbench.privacy.accountants.pmf import Pmf, dense
 
 Floats = NDArray[np.float64]
 REPORTED_INTERVAL = 1e-4
@@ -191,7 +191,7 @@ def _library(mechanism: LibraryEvent, interval: float) -> PrivacyLossDistributio
     build = LIBRARY_BUILDERS.get(type(mechanism.event))
     if build is None:
         raise RefusedError(f"The PLD accountant has no distribution for {type(mechanism.event).__name__}.")
-    return build(mechanism.event, mechanism, interval)
+    return dense(build(mechanism.event, mechanism, interval))
 
 
 def _randomized_response(event: Any, mechanism: LibraryEvent, interval: float) -> PrivacyLossDistribution:
@@ -217,7 +217,7 @@ def _discrete_laplace(event: Any, mechanism: LibraryEvent, interval: float) -> P
     return library.from_discrete_laplace_mechanism(event.noise_parameter, event.sensitivity, value_discretization_interval=interval)
 
 
-def _from_profile(profile: Callable[[Floats], Floats], reach: float, interval: float) -> pld_pmf.PLDPmf:
+def _from_profile(profile: Callable[[Floats], Floats], reach: float, interval: float) -> Pmf:
     """The pessimistic distribution of a privacy profile on [-reach, reach], shortened to where its mass lies."""
     coarse: Floats = np.linspace(0.0, reach, 2001, dtype=np.float64)
     above = np.flatnonzero(profile(coarse) < NEGLIGIBLE)
@@ -225,8 +225,7 @@ def _from_profile(profile: Callable[[Floats], Floats], reach: float, interval: f
     last = max(1, math.ceil((coarse[above[0]] if above.size else reach) / interval))
     first = -max(1, math.ceil((coarse[below[0]] if below.size else reach) / interval))
     deltas = np.clip(profile(np.arange(first, last + 1, dtype=np.float64) * interval), 0.0, 1.0)
-    found = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(interval, first, last, np.minimum.accumulate(deltas))
-    return found.to_dense_pmf()  # a sparse one composes by dictionaries, in seconds where this takes milliseconds
+    return Pmf.of_profile(np.minimum.accumulate(deltas), first, interval)
 
 
 BUILDERS: dict[type, Callable[[Any, float], PrivacyLossDistribution]] = {
