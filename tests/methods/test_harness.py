@@ -1,5 +1,7 @@
 """Tests of the harness: each change of the source that would break a guarantee is found, by name."""
 
+import __future__
+
 import inspect
 import textwrap
 from collections.abc import Callable
@@ -34,7 +36,8 @@ def altered(monkeypatch: pytest.MonkeyPatch, function: Any, old: str, new: str) 
     source = textwrap.dedent(inspect.getsource(function))
     assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times in {function.__qualname__}"
     names: dict[str, Any] = {}
-    exec(compile(source.replace(old, new), inspect.getfile(function), "exec"), function.__globals__, names)
+    flags = __future__.annotations.compiler_flag  # the methods' modules name torch's types in annotations alone
+    exec(compile(source.replace(old, new), inspect.getfile(function), "exec", flags), function.__globals__, names)
     changed = names[function.__name__]
     assert isinstance(changed, FunctionType)
     monkeypatch.setattr(function, "__code__", changed.__code__)

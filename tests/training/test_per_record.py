@@ -122,7 +122,8 @@ def random_network(draw: random.Random) -> tuple[nn.Module, tuple[int, ...]]:
         width = 2 * draw.randint(1, 16)
         kernel, stride, dilation = draw.choice([1, 2, 3]), draw.choice([1, 2]), draw.choice([1, 2])
         convolution = draw.choice([nn.Conv2d, nn.Conv2d, nn.ConvTranspose2d])
-        layers.append(convolution(channels, width, kernel, stride, padding=1, dilation=dilation, groups=groups, bias=draw.random() < 0.7))
+        padding = dilation * ((kernel - 1 if convolution is nn.ConvTranspose2d else kernel) // 2)  # leaves at least one pixel
+        layers.append(convolution(channels, width, kernel, stride, padding, dilation=dilation, groups=groups, bias=draw.random() < 0.7))
         layers.append(draw.choice([nn.GroupNorm(2, width), nn.InstanceNorm2d(width, affine=True), nn.Identity()]))
         layers.append(draw.choice([nn.SiLU(), nn.Tanh()]))
         channels = width

@@ -63,9 +63,12 @@ def register(
     performance.torch_device()
     experiment.check_trainable(plan)
     check_public(plan)
+    other = f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {dataset}. Plan again."
+    if dataset in datasets.DATASETS and dataset != plan.facts.name:
+        raise WorkbenchError(other)
     loaded = loaded or experiment.load(dataset, plan.facts)
     if loaded.facts != plan.facts:
-        raise WorkbenchError(f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {dataset}. Plan again.")
+        raise WorkbenchError(other)
     if message := budget_warning(plan, loaded):
         warnings.warn(message, BudgetWarning, stacklevel=2)
     if message := account_warning(plan, loaded):
