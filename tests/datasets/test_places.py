@@ -91,6 +91,11 @@ def test_names_of_one_s_own_are_declared_and_never_a_registered_dataset_s(tmp_pa
         datasets.load("digits", name="mine")
 
 
+def test_accents_however_they_are_written_are_one_name(tmp_path: Path) -> None:
+    apart = write(tmp_path / "cafe\u0301.npz", **arrays())  # as some file systems have it
+    assert datasets.facts(apart).name == datasets.facts(apart, name="cafe\u0301").name == "caf\u00e9"
+
+
 def test_links_within_the_folder_are_followed(tmp_path: Path) -> None:
     root = tmp_path / "mine"
     for number in range(6):

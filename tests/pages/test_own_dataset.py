@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from workbench.cli import main
@@ -26,8 +27,20 @@ def test_a_page_asks_for_the_classes_and_reads_as_its_fields_say(open_page: Open
     fields = {"train_dataset_classes": "a,b", "train_dataset_resize": "1,6,6", "train_dataset_name": "clinic A"}
     app = open_page("train", train_dataset=path, train_method="dp-merf", **fields)
     assert [error.value for error in app.error] == []
+    assert any("guarantee starts after this split" in caption.value and "position" in caption.value for caption in app.caption)
     refused = open_page("train", train_dataset=path, **fields | {"train_dataset_resize": "6x6"})
     assert "Expected a shape C,H,W" in refused.error[0].value
+
+
+def test_a_page_says_of_a_folder_where_the_guarantee_starts(open_page: OpenPage, tmp_path: Path) -> None:
+    for number in range(12):
+        folder = tmp_path / "faces" / "ab"[number % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.zeros((8, 8), np.uint8)).save(folder / f"{number}.png")
+    app = open_page("budget", budget_dataset=str(tmp_path / "faces"), budget_method="dp-merf")
+    (told,) = [caption.value for caption in app.caption if "guarantee starts after this split" in caption.value]
+    assert "a file's name decides" in told
+    assert "taken to be public" in told
 
 
 @pytest.mark.parametrize("page", ["runs", "train", "gallery"])

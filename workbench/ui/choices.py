@@ -95,6 +95,11 @@ def dataset_choice(key: str) -> str:
     return choice or next(iter(DATASETS))
 
 
+STARTS = "A sixth of the records is held out. The guarantee starts after this split and is about the training records: "
+FOLDER_STARTS = f"{STARTS}a file's name decides where it goes. The names and number of files, and of classes, are taken to be public."
+ARRAYS_START = f"{STARTS}a record's position decides where it goes. The number of records and the classes' names are taken to be public."
+
+
 def reading_choice(dataset: str, key: str) -> dict[str, str | None]:
     """How the dataset is read: the name its account goes by, the size of its images, its classes; None where the default stands."""
     own = is_path(dataset)
@@ -107,6 +112,7 @@ def reading_choice(dataset: str, key: str) -> dict[str, str | None]:
         help_text = "All runs under this name are on one account in the ledger, whatever version of the records they were on."
         given = name.text_input("Name", key=f"{key}name", placeholder=account_name(dataset), help=help_text, **common)
         named = classes.text_input("Classes", key=f"{key}classes", placeholder="as in the file, or cat,dog", **common)
+        st.caption(ARRAYS_START if dataset.endswith(".npz") else FOLDER_STARTS)
     return {"name": given, "resize": shape, "classes": named}
 
 
