@@ -30,7 +30,11 @@ def home() -> Path:
         folder.mkdir(exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise WorkbenchError(f"Expected a folder, or room for one, at {folder}, got a file. Set WORKBENCH_HOME to another place.") from None
-    close_to_others(folder.absolute())
+    except OSError as error:
+        raise WorkbenchError(
+            f"Expected a folder that can be read, or room for one, got: {error}. Set WORKBENCH_HOME to another place."
+        ) from None
+    close_to_others(folder.resolve())  # a link to it has rights of its own, which say nothing
     return folder
 
 

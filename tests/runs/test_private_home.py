@@ -62,6 +62,14 @@ def test_a_home_that_was_open_is_closed_on_opening_and_one_sentence_says_so(work
     ]
 
 
+def test_a_home_behind_a_link_is_closed_too(workbench_home: Path, tmp_path: Path) -> None:
+    (place := tmp_path / "place").mkdir(mode=0o755)
+    workbench_home.parent.mkdir(parents=True, exist_ok=True)
+    workbench_home.symlink_to(place)
+    home()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
 def test_a_new_home_says_nothing(workbench_home: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert stat.S_IMODE(home().stat().st_mode) == 0o700
     assert caplog.records == []

@@ -20,6 +20,19 @@ Headers = dict[str, str]
 Answer = tuple[int, Headers, str]
 HANDSHAKE = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
 PATHS = ("/", "/train", "/_stcore/host-config", "/_stcore/stream", "/media/any.png", "/component/any", "/static/index.html", "/%5f")
+MORE_PATHS = (
+    "/_stcore/metrics", "/_stcore/script-health-check", "/_stcore/bidi-components/a/b", "/_stcore/agent/interact", "/_stcore/agent/mcp",
+    "/_stcore/agent/openapi.json", "/auth/login", "/auth/logout", "/oauth2callback", "/app/static/any", "/_stcore/upload_file/a/b",
+)  # fmt: skip
+NEARLY_OPEN = (
+    "/_stcore/health%09",
+    "/_stcore%09/health",
+    "/_stcore/heal%0Ath",
+    "/_stcore/health%3Fx",
+    "/_stcore/health/",
+    "//_stcore/health",
+)
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 NOBODY = 65534
 
 
@@ -41,6 +54,14 @@ def handshake(app: Served, headers: Headers) -> int:
     with socket.create_connection((parts.hostname, parts.port), timeout=20) as raw:
         lines = [f"{name}: {value}" for name, value in ({"Host": parts.netloc} | HANDSHAKE | key | headers).items()]
         raw.sendall("\r\n".join(["GET /_stcore/stream HTTP/1.1", *lines, "", ""]).encode())
+        return int(raw.recv(4096).split()[1])
+
+
+def raw_status(app: Served, lines: str) -> int:
+    """The status of the answer to a request as it is written here."""
+    parts = urlsplit(app.base)
+    with socket.create_connection((parts.hostname, parts.port), timeout=20) as raw:
+        raw.sendall(f"{lines}Connection: close\r\n\r\n".encode())
         return int(raw.recv(4096).split()[1])
 
 
@@ -78,6 +99,37 @@ def test_nothing_is_served_without_the_token(app: Served, path: str, headers: He
     assert status == 403
     assert "workbench app --address" in text
     assert "streamlit" not in text.lower()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_route_and_no_method_answers_without_the_token(app: Served, method: str) -> None:
+    assert {path: status for path in MORE_PATHS if (status := ask(app.base, path, method=method)[0]) != 403} == {}
+
+
+@pytest.mark.parametrize("path", NEARLY_OPEN)
+def test_what_only_resembles_the_open_path_is_refused(app: Served, path: str) -> None:
+    assert ask(app.base, path)[0] == 403
+
+
+def test_a_request_without_a_host_or_with_forwarded_ones_is_refused(app: Served) -> None:
+    mine = "".join(f"{name}: {value}\r\n" for name, value in cookie(app).items())
+    here = urlsplit(app.base).netloc
+    assert raw_status(app, f"GET / HTTP/1.0\r\n{mine}") == 403
+    assert raw_status(app, f"GET / HTTP/1.1\r\nHost: {here}\r\nHost: evil.example\r\n{mine}") == 400
+    assert raw_status(app, f"GET / HTTP/1.1\r\nHost: {here}\r\nOrigin: {app.base}\r\nOrigin: http://evil.example\r\n{mine}") == 403
+    forwarded = f"X-Forwarded-Host: {here}\r\nX-Forwarded-Prefix: /_stcore/health\r\nX-Original-URL: /_stcore/health\r\n"
+    assert raw_status(app, f"GET / HTTP/1.1\r\nHost: evil.example\r\n{forwarded}{mine}") == 403
+    assert raw_status(app, f"GET / HTTP/1.1\r\nHost: {here}\r\n{forwarded}") == 403
+    assert raw_status(app, f"GET / HTTP/1.1\r\nHost: {here}\r\n{mine}") == 200
+
+
+def test_another_instance_s_cookie_opens_nothing(app: Served) -> None:
+    port = urlsplit(app.base).port or 0
+    for name in (f"workbench-{port + 1}", "workbench", "token", "_streamlit_xsrf"):
+        assert ask(app.base, "/", {"Cookie": f"{name}={app.token}"})[0] == 403
+        assert handshake(app, {"Origin": app.base, "Cookie": f"{name}={app.token}"}) == 403
+    assert handshake(app, {"Origin": app.base, "Cookie": f"workbench-{port}={app.token}x"}) == 403
+    assert handshake(app, {"Origin": app.base, "Sec-WebSocket-Protocol": f"streamlit, {app.token}"}) == 403
 
 
 def test_uploads_and_a_wrong_token_are_refused(app: Served) -> None:
@@ -183,10 +235,28 @@ def test_the_address_can_be_printed_again(app: Served, monkeypatch: pytest.Monke
     with pytest.raises(SystemExit) as ended:
         main(["app", "--address"])
     assert (ended.value.code, capsys.readouterr().out) == (0, f"{app.address}\n")
+    for number, text in enumerate(("", "[]", "{}", '{"address": "x", "process": null}', '{"address": "x", "process": {"pid": 1}}')):
+        (damaged := app.home / "app" / f"{number}.json").write_text(text)
+        with pytest.raises(SystemExit) as ended:
+            main(["app", "--address"])
+        damaged.unlink()
+        assert (ended.value.code, capsys.readouterr().out) == (0, f"{app.address}\n")
     monkeypatch.setenv("WORKBENCH_HOME", str(app.home / "runs"))
     with pytest.raises(SystemExit) as ended:
         main(["app", "--address"])
     assert (ended.value.code, capsys.readouterr().err) == (2, "Expected an open workbench, found none. Start one with `workbench app`.\n")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can act as another account")
+def test_a_home_that_cannot_be_written_is_refused_in_words(reachable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench.home import home
+    from workbench.server.address import check_place
+
+    (closed := reachable / "closed").mkdir(mode=0o500)
+    os.chown(closed, NOBODY, NOBODY)
+    for folder, action in ((closed, check_place), (reachable / "none" / "yet", home)):
+        monkeypatch.setenv("WORKBENCH_HOME", str(folder))
+        assert as_nobody(action) == "WorkbenchError"
 
 
 def test_only_a_flag_opens_it_to_all_and_a_sentence_says_so(serve: Callable[..., AbstractContextManager[Served]]) -> None:

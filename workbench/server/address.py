@@ -2,11 +2,13 @@
 
 import json
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
+from workbench.errors import WorkbenchError
 from workbench.files import make_private_folder, write_text_atomically
 from workbench.home import home
 from workbench.runs.identity import identity_of, is_alive
@@ -19,10 +21,19 @@ def address(port: int, token: str | None) -> str:
     return f"http://127.0.0.1:{port}/" + (f"?{urlencode({TOKEN: token})}" if token else "")
 
 
+def check_place() -> None:
+    """Refuse a home in which nothing can be kept, before anything is served."""
+    try:
+        make_private_folder(_folder())
+        with tempfile.TemporaryFile(dir=_folder()):
+            pass
+    except OSError as error:
+        raise WorkbenchError(f"Expected a home that can be written, got: {error}. Set WORKBENCH_HOME to another place.") from None
+
+
 @contextmanager
 def kept(port: int, opened: str) -> Iterator[None]:
     """Keep the address in the home while this process serves it."""
-    make_private_folder(_folder())
     path = _folder() / f"{port}.json"
     process = identity_of(os.getpid())
     write_text_atomically(path, json.dumps({"address": opened, "process": process.model_dump() if process else None}))
@@ -36,9 +47,9 @@ def open_addresses() -> list[str]:
     """The addresses of the servers of this home that still run."""
     found = []
     for path in sorted(_folder().glob("*.json")):
-        with suppress(FileNotFoundError):  # its server has just ended
+        with suppress(FileNotFoundError, ValueError, KeyError, TypeError):  # its server has just ended; or no file of ours
             entry = json.loads(path.read_text())
-            if entry["process"] and is_alive(ProcessIdentity.model_validate(entry["process"])):
+            if is_alive(ProcessIdentity.model_validate(entry["process"])):
                 found.append(entry["address"])
     return found
 

@@ -31,6 +31,7 @@ def serve(port: int, with_token: bool = True) -> None:
     from starlette.middleware import Middleware
 
     script = app_script()
+    address.check_place()
     os.chdir(script.parent)  # where the settings of the server lie
     token = new_token() if with_token else None
 
