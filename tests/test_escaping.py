@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from workbench.escaping import html_text, markdown, spreadsheet_cell
+from workbench.cli import main
+from workbench.cli.output import print_fields, print_table
+from workbench.cli.planning import warn
+from workbench.escaping import html_text, markdown, spreadsheet_cell, terminal
 from workbench.runs import verdicts
 
 EVIL = [
@@ -57,6 +60,29 @@ def test_what_a_spreadsheet_would_run_is_quoted(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "fine", " fine", "-1.5", "+3", "-1e-5", " -2 ", ".5", "a=b", "1-2"])
 def test_numbers_and_words_stay(text: str) -> None:
     assert spreadsheet_cell(text) == text
+
+
+TITLE = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\r\u202exedni\u2066\udcff"  # names the window, clears it, colours, turns the letters round
+
+
+def test_a_terminal_shows_what_would_steer_it() -> None:
+    assert terminal(TITLE) == r"\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\r\u202exedni\u2066\udcff"
+    assert terminal("Größe 8×8,\tcat\n漢字 🐈") == "Größe 8×8,\tcat\n漢字 🐈"
+
+
+def test_the_command_line_prints_no_control_character(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    print_table([{"dataset": TITLE, "classes": [TITLE, 1.0]}], "none")
+    print_fields({"dataset": TITLE, "versions": {TITLE: TITLE}})
+    warn([TITLE])
+    with pytest.raises(SystemExit):
+        main(["report", str(tmp_path / f"{TITLE}.json")])
+    with pytest.raises(SystemExit):
+        main(["plan", "dp-merf", "--dataset", str(tmp_path / TITLE)])
+    with pytest.raises(SystemExit):
+        main(["show", "x", TITLE])
+    for text in capsys.readouterr():
+        assert "owned" in text
+        assert not any(control in text for control in "\x1b\x07\x9b\x7f\r\u202e\u2066\udcff")
 
 
 def test_the_verdicts_file_runs_no_note() -> None:

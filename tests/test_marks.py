@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from workbench.cli import main
@@ -12,6 +13,7 @@ from workbench.evaluation import METRICS
 from workbench.evaluation.metrics import Measurement
 from workbench.marks import MARKS, may_leave, withheld
 from workbench.runs.recipe_report import markdown_table, measured_lines, summary_rows
+from workbench.ui.live import loss_table
 from workbench.ui.runs import result_table
 
 ROOT = Path(__file__).parents[1]
@@ -86,8 +88,25 @@ def test_a_report_is_made_from_the_results_alone_and_can_leave_the_private_numbe
     assert (tmp_path / "digits.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_file_that_is_no_report_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "other.json").write_text(json.dumps({"results": []}))
+def test_losses_and_distances_have_their_mark_where_they_are_exported() -> None:
+    assert loss_table(pd.DataFrame({"run": ["a"], "step": [1], "loss": [2.0]})).columns.tolist() == ["run", "step", "loss (private)"]
+
+
+RECIPE = {"title": "x", "runs": [{"name": "a", "method": "a", "dataset": "digits"}]}
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"results": []},
+        {"recipe": RECIPE, "results": [{}]},
+        {"recipe": RECIPE, "results": 1},
+        {"recipe": RECIPE, "results": [{"name": "a", "evaluation": []}]},
+        {"recipe": RECIPE | {"measure": "$\\frac{ | ![x](y)"}, "results": recipe_results(RESULT)},
+    ],
+)
+def test_a_file_that_is_no_report_is_refused_in_words(kept: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "other.json").write_text(json.dumps(kept))
     with pytest.raises(SystemExit) as ended:
         main(["report", str(tmp_path / "other.json")])
     assert ended.value.code == 2

@@ -1,4 +1,4 @@
-"""Text of the user's data (class names, datasets, notes, files) made inert for where it is shown: Markdown, HTML, a spreadsheet.
+"""Text of the user's data (class names, datasets, notes, files) made inert where it is shown: Markdown, HTML, spreadsheet, terminal.
 
 Whatever can be read from a file can be written by a stranger: unescaped, an image link in a class name would be fetched.
 """
@@ -10,6 +10,8 @@ PUNCTUATION = re.compile(r"([\\`*_\[\]<>$~|&#^{}]|:(?=\S))")
 ADDRESS = re.compile(r"(?<=http:)|(?<=https:)|(?<=www)(?=\.)|(?=@)", flags=re.IGNORECASE)  # where a bare address becomes a link
 JOINER = "\u2060"  # takes no room and breaks no line; addresses are looked for after escapes are read
 FORMULA_STARTS = ("=", "+", "-", "@")
+# C0, C1, marks of direction, and what is no text
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 BLANKS = " \t\r\n\v\f\u00a0\u3000\ufeff"
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
@@ -22,6 +24,14 @@ def markdown(text: object) -> str:
 def html_text(text: object) -> str:
     """`text` for HTML and for the labels of charts, which read some of it."""
     return html.escape(str(text))
+
+
+def terminal(text: object) -> str:
+    """`text` for a terminal: what would move its cursor, colour it, name its window or turn its reading order shows as an escape.
+
+    Line ends and tabs stay.
+    """
+    return CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), str(text))
 
 
 def spreadsheet_cell(text: str) -> str:

@@ -216,6 +216,25 @@ def test_train_launches_a_run_and_watches_it(open_page: OpenPage, monkeypatch: p
     assert app.query_params["train_run"] == run.id
 
 
+def test_what_comes_and_goes_with_a_run_s_state_moves_nothing_below_it(home_with_runs: object) -> None:
+    """The page keeps an old element until a rerun has ended: one that has moved would stand there twice meanwhile."""
+
+    def draw(state: str, error: str | None) -> None:
+        from workbench.runs.store import RunStore
+        from workbench.ui.live import show_run
+
+        show_run(RunStore().list()[0].model_copy(update={"state": state, "error": error}), "x_")
+
+    places = []
+    for state, error in (("running", None), ("cancelling", None), ("done", None), ("failed", "why")):
+        app = AppTest.from_function(draw, args=(state, error)).run(timeout=60)
+        assert not app.exception
+        assert "Preview" in text_of(app)
+        places.append([(place, node.type) for place, node in app.main.children.items()])
+    assert len(places[0]) == 7
+    assert places == places[:1] * 4
+
+
 def test_a_seed_is_said_to_forbid_release(open_page: OpenPage) -> None:
     assert "repeatable and not releasable" in text_of(open_page("train", train_method="dp-merf", train_seed="3"))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from workbench.cli import main
 from workbench.errors import WorkbenchError
 from workbench.runs import example, local, recipe_report, recipes
 from workbench.runs.store import RunStore
@@ -81,6 +82,19 @@ def test_a_line_reads_a_file_of_ones_own_as_the_command_line_does(tmp_path: Path
     ((plan, dataset),) = launched
     assert dataset == given["dataset"]
     assert (plan.facts.name, plan.facts.shape, plan.facts.classes) == ("faces", (1, 8, 8), ("cat", "dog"))
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_what_a_recipe_found_can_be_written_without_its_private_numbers(tmp_path: Path) -> None:
+    out = tmp_path / "found.json"
+    for options, private in (([], False), (["--releasable", "--reuse"], True)):
+        with pytest.raises(SystemExit) as ended:
+            main(["reproduce", write(tmp_path / "recipe.json"), "--out", str(out), *options])
+        assert ended.value.code == 0
+        (result,) = json.loads(out.read_text())["results"]
+        (entry,) = result["evaluation"]["results"]
+        assert [entry[name] is None for name in ("value", "ceiling")] == [private, private]
+        assert ("(private)" in out.with_suffix(".md").read_text()) is not private
 
 
 @pytest.mark.usefixtures("in_this_process")

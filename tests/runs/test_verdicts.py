@@ -39,6 +39,7 @@ def test_the_export_is_ordered_csv_that_no_spreadsheet_runs() -> None:
         ("1", "fine", 'said "hello", twice'),
         ("3", "similar", "'=1+1"),
     ]
+    assert {row["mark"] for row in rows} == {"private"}  # whoever gave them looked at private records
 
 
 @pytest.mark.parametrize(("run", "sample", "verdict"), [(RUN, 0, "guilty"), (RUN, -1, "fine"), ("../x", 0, "fine")])

@@ -14,6 +14,7 @@ import typer
 
 from workbench.cli import accounting, control, planning, results
 from workbench.errors import BudgetWarning, WorkbenchError
+from workbench.escaping import terminal
 from workbench.home import home
 
 app = typer.Typer(
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:
         if issubclass(category, BudgetWarning):
-            print(f"Warning: {message}", file=sys.stderr)
+            print(f"Warning: {terminal(message)}", file=sys.stderr)
         else:
             logged(message, category, *rest)
 
@@ -44,10 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = command.main(args=None if arguments is None else list(arguments), prog_name="workbench", standalone_mode=False)
     except (WorkbenchError, typer.TyperException) as error:
         message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-        print(message, file=sys.stderr)
+        print(terminal(message), file=sys.stderr)
         sys.exit(2)
     except OSError as error:
-        print(error, file=sys.stderr)
+        print(terminal(error), file=sys.stderr)
         sys.exit(1)
     except sqlite3.OperationalError as error:
         print(f"The records of runs in {home()} could not be read or written: {error}.", file=sys.stderr)

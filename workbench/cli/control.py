@@ -7,6 +7,7 @@ import typer
 from workbench.cli.options import Json, RunId, Settings, Wait, parse_settings
 from workbench.cli.output import describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
+from workbench.escaping import terminal
 
 app = typer.Typer()
 
@@ -79,7 +80,7 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     values = {name: value for name, value in shown.items() if name not in ("plan", "claim", "bound", "performance", "environments")}
     times = {name: moment(values[name]) for name in ("heartbeat", "created", "started", "finished")}
     print_fields({**values, **times, "claim": describe_value(run.claim), "bound": describe_value(run.bound)})
-    print(f"\n{folder.log_tail(8)}")
+    print(f"\n{terminal(folder.log_tail(8))}")
 
 
 @app.command()
@@ -116,7 +117,8 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", help="Do no
     from workbench.runs.store import RunStore
 
     run = RunStore().get(run_id)
-    if not yes and not typer.confirm(f"Delete run {run.id} ({run.method} on {run.dataset}, {run.state}) and all its files?", err=True):
+    what = terminal(f"run {run.id} ({run.method} on {run.dataset}, {run.state})")
+    if not yes and not typer.confirm(f"Delete {what} and all its files?", err=True):
         raise typer.Exit(1)
     local.delete(run_id)
     print_json({"run": run_id, "deleted": True}) if as_json else print(f"Deleted run {run_id}; its entry in the ledger stays.")

@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any
 
+from workbench.escaping import terminal
 from workbench.privacy.values import PrivacyValue
 from workbench.runs.values import Run
 from workbench.serialization import dumps, jsonable
@@ -48,8 +49,9 @@ def line_width() -> int:
 
 def print_fields(values: Mapping[str, Any], indent: str = "") -> None:
     """A field a line, nested ones indented, long texts wrapped under their beginning."""
-    width = max((len(name) for name in values), default=0)
-    for name, value in values.items():
+    shown = {terminal(name): value for name, value in values.items()}
+    width = max((len(name) for name in shown), default=0)
+    for name, value in shown.items():
         if isinstance(value, Mapping) and value:
             print(f"{indent}{name}")
             print_fields(value, indent + "  ")
@@ -64,7 +66,7 @@ def short(value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.4g}" if math.isfinite(value) else str(jsonable(value))
-    return ", ".join(short(item) for item in value) if isinstance(value, (list, tuple)) else str(value)
+    return ", ".join(short(item) for item in value) if isinstance(value, (list, tuple)) else terminal(value)
 
 
 def moment(seconds: float | None) -> str | None:
@@ -97,7 +99,7 @@ def progress_bar(title: str) -> Iterator[Callable[[float], None]]:
     from tqdm import tqdm
 
     shape = "{desc} {percentage:3.0f}% |{bar}| {elapsed}<{remaining}"
-    with tqdm(total=100, desc=title, file=sys.stderr, bar_format=shape, **bar_pace()) as bar:
+    with tqdm(total=100, desc=terminal(title), file=sys.stderr, bar_format=shape, **bar_pace()) as bar:
         yield lambda share: _move(bar, round(100 * share))
 
 

@@ -24,6 +24,7 @@ from workbench.cli.options import (
     parse_settings,
 )
 from workbench.cli.output import bar_pace, describe_value, print_fields, print_json, print_table
+from workbench.escaping import terminal
 from workbench.runs.values import Run
 from workbench.serialization import dumps, jsonable
 
@@ -174,7 +175,7 @@ def finish_launch(run: Run, wait: bool) -> None:
         run = watch(run)
     print(dumps({"run": run.id}), flush=True)
     if run.state in ("failed", "lost"):
-        print(f"Run {run.id} {run.state}: {run.error}", file=sys.stderr)
+        print(f"Run {run.id} {run.state}: {terminal(run.error)}", file=sys.stderr)
         raise typer.Exit(1)
 
 
@@ -209,7 +210,7 @@ def warn(sentences: list[str | None]) -> None:
     """Each sentence on stderr."""
     for sentence in sentences:
         if sentence:
-            print(f"Warning: {sentence}", file=sys.stderr)
+            print(f"Warning: {terminal(sentence)}", file=sys.stderr)
 
 
 def print_plan(plan: "Plan") -> None:
@@ -221,4 +222,4 @@ def print_plan(plan: "Plan") -> None:
     if plan.claim_only:
         print("CLAIM ONLY: the paper claims a finite epsilon, and no finite bound is proved.")
     for warning in plan.warnings:
-        print(f"Warning: {warning}")
+        print(f"Warning: {terminal(warning)}")

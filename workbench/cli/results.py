@@ -10,6 +10,7 @@ import typer
 from workbench.cli.options import Json, Releasable, RunId
 from workbench.cli.output import print_json, print_table, progress_bar, short
 from workbench.errors import WorkbenchError
+from workbench.escaping import terminal
 
 app = typer.Typer()
 
@@ -32,7 +33,7 @@ def sample(run_id: RunId, out: Out, num: Num = None, as_json: Json = False) -> N
     if not run.may_be_released:
         print(f"Warning: samples of run {run.id} are not releasable. {run.release_reason}", file=sys.stderr)
     values = {"run": run.id, "file": str(out), "num_samples": len(records), "releasable": run.may_be_released}
-    print_json(values) if as_json else print(f"Wrote {len(records)} samples to {out}.")
+    print_json(values) if as_json else print(f"Wrote {len(records)} samples to {terminal(out)}.")
 
 
 @app.command()
@@ -45,14 +46,13 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure a finished run's samples, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
-    from workbench.marks import withheld
     from workbench.runs import results
     from workbench.runs.store import RunStore
 
     with progress_bar("evaluation") as progress:
         found = results.evaluate_run(run_id, num, seed, metric, progress)
     if releasable:
-        found["results"] = [withheld(result) for result in found["results"]]
+        found = _releasable_results(found)
     if as_json:
         print_json({**found, "claim_only": RunStore().get(run_id).claim_only})
     else:
@@ -84,7 +84,8 @@ def neighbours(
     write_text_atomically(out, evaluation.neighbours_html(samples, results.dataset_of(run), found, title=title, limit=limit))
     print(f"Warning: {evaluation.OUTSIDE_GUARANTEE}", file=sys.stderr)
     values = {"run": run.id, "file": str(out), "num_samples": len(found), "features": found.features, "releasable": False}
-    print_json(values) if as_json else print(f"Wrote the {min(limit, len(found))} most suspicious of {len(found)} samples to {out}.")
+    shown = f"Wrote the {min(limit, len(found))} most suspicious of {len(found)} samples to {terminal(out)}."
+    print_json(values) if as_json else print(shown)
 
 
 @app.command()
@@ -97,9 +98,10 @@ def reproduce(
     reuse: Annotated[
         bool, typer.Option("--reuse", help="Take runs of the same plan, finished or to go on with, in the place of new ones.")
     ] = False,
+    releasable: Releasable = False,
     as_json: Json = False,
 ) -> None:
-    """Plan, train, sample and evaluate everything that a recipe names."""
+    """Plan, train, sample and evaluate everything that a recipe names; each number is marked."""
     from workbench.files import write_text_atomically
     from workbench.runs import recipe_report, recipes
     from workbench.serialization import dumps
@@ -110,7 +112,7 @@ def reproduce(
     rows = []
     with progress_bar(loaded.title) as progress:
         for result in recipes.reproduce(loaded, reuse=reuse, progress=progress):
-            rows.append(result)
+            rows.append(_releasable_part(result) if releasable else result)
             if out is not None:
                 write_text_atomically(out, dumps({"recipe": loaded, "results": rows}, indent=2))
     if out is not None:
@@ -127,15 +129,25 @@ def report(
     releasable: Releasable = False,
 ) -> None:
     """Write the table (.md) and the picture (.png) of a recipe's results beside them; each number is marked."""
-    from workbench.marks import withheld
     from workbench.runs import recipe_report
 
     recipe, rows = recipe_report.read(file)
     if releasable:
-        for row in rows:
-            row["evaluation"]["results"] = [withheld(entry) for entry in row["evaluation"]["results"]]
+        rows = [_releasable_part(row) for row in rows]
     for path in recipe_report.write(rows, recipe, file):
-        print(path)
+        print(terminal(path))
+
+
+def _releasable_part(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of a recipe's results as it may leave the room."""
+    return {**row, "evaluation": _releasable_results(row["evaluation"])}
+
+
+def _releasable_results(found: dict[str, Any]) -> dict[str, Any]:
+    """An evaluation as it may leave the room: what may not is None."""
+    from workbench.marks import withheld
+
+    return {**found, "results": [withheld(result) for result in found["results"]]}
 
 
 def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, choose
 from workbench.escaping import markdown
 from workbench.files import write_text_atomically
 from workbench.marks import MARKS_MEAN, mark, may_leave
@@ -111,12 +111,16 @@ def markdown_table(lines: Sequence[Line], measure: str) -> str:
 
 def read(path: Path) -> tuple["Recipe", list[dict[str, Any]]]:
     """The recipe and its results from a file that `workbench reproduce --out` wrote."""
+    from workbench.evaluation import METRICS
     from workbench.runs.recipes import Recipe
 
     try:
         kept = json.loads(path.read_text())
-        return Recipe.model_validate(kept["recipe"]), kept["results"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        recipe, rows = Recipe.model_validate(kept["recipe"]), kept["results"]
+        choose(recipe.measure, METRICS, "metric")
+        measured_lines(rows, recipe.measure)
+        return recipe, rows
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise WorkbenchError(
             f"Expected results of `workbench reproduce --out` in {path}, got a file that cannot be read: {error}."
         ) from None
@@ -133,6 +137,13 @@ def write(rows: Sequence[Mapping[str, Any]], recipe: "Recipe", beside: Path) -> 
 
 def draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
     """Write a picture: the measure against the proved bound, every run a point, the two references as lines."""
+    from matplotlib import rc_context
+
+    with rc_context({"text.parse_math": False}):  # a title is text: a dollar in it begins no formula
+        _draw(lines, path, title, measure)
+
+
+def _draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.2), dpi=150, layout="constrained")

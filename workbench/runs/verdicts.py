@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from workbench.errors import WorkbenchError
 from workbench.escaping import spreadsheet_cell
 from workbench.home import home
+from workbench.marks import mark
 from workbench.runs.database import transaction, use_write_ahead_log, version_of
 from workbench.runs.values import check_run_id
 
@@ -68,13 +69,16 @@ def undo(run_id: str) -> Verdict | None:
 
 
 def export_csv(run_id: str) -> str:
-    """The verdicts in force as CSV with a header, ordered by sample; text that a spreadsheet would run is quoted."""
+    """The verdicts in force as CSV with a header, ordered by sample; text that a spreadsheet would run is quoted.
+
+    Each row has its mark: whoever gave the verdict had private records before their eyes.
+    """
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(Verdict.model_fields)
+    writer.writerow([*Verdict.model_fields, "mark"])
     for _, verdict in sorted(verdicts(run_id).items()):
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(verdict.time))
-        writer.writerow([verdict.run, verdict.sample, verdict.verdict, spreadsheet_cell(verdict.note), stamp])
+        writer.writerow([verdict.run, verdict.sample, verdict.verdict, spreadsheet_cell(verdict.note), stamp, mark(releasable=False)])
     return text.getvalue()
 
 

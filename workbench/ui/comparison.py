@@ -14,7 +14,7 @@ from workbench.ui import charts
 from workbench.ui.cards import config_table, run_marks, three_numbers
 from workbench.ui.formats import number, words
 from workbench.ui.gallery import show_records
-from workbench.ui.live import loss_frame, show_loss, show_preview
+from workbench.ui.live import loss_frame, loss_table, show_loss, show_preview
 from workbench.ui.runs import marked, result_table, results_of, warning_marks
 
 MARKS_HELP = "Private: computed from private records without noise, so it stays in the room. Releasable: it may leave."
@@ -81,7 +81,7 @@ def compare_curves(runs: Sequence[Run], key: str) -> None:
     if frame.empty:
         return
     alt = f"Training loss of {', '.join(_heading(run) for run in runs)} against the step"
-    charts.show(charts.step_curves(frame, "loss", "Loss (stays in the room)", logarithmic=True), alt, frame, key)
+    charts.show(charts.step_curves(frame, "loss", "Loss (stays in the room)", logarithmic=True), alt, loss_table(frame), key)
 
 
 def compare_settings(runs: Sequence[Run]) -> None:

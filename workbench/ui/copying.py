@@ -60,7 +60,7 @@ def distance_chart(neighbours: Neighbours, key: str) -> None:
     training, held_out = neighbours.distances[:, 0], neighbours.held_out_distances
     figure = charts.distance_histogram(training.tolist(), held_out.tolist(), f"Distance to the nearest record ({neighbours.features})")
     medians = f"median {number(float(np.median(training)))} to training, {number(float(np.median(held_out)))} to held-out records"
-    table = pd.DataFrame({"sample": np.arange(len(training)), "to training": training, "to held-out": held_out})
+    table = pd.DataFrame({"sample": np.arange(len(training)), "to training (private)": training, "to held-out (private)": held_out})
     charts.show(figure, f"Histogram of the distances of {len(training)} samples to their nearest records: {medians}", table, key)
 
 

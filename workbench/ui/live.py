@@ -43,12 +43,14 @@ def watch(run_id: str, prefix: str) -> None:
 def show_run(run: Run, prefix: str) -> None:
     """Everything about a run that changes while it goes."""
     run_marks(run)
-    if run.error:
-        st.warning(markdown(run.error))
+    with st.container():  # places of their own: what comes and goes moves nothing below it, or that would stand there twice meanwhile
+        if run.error:
+            st.warning(markdown(run.error))
     done = run.step / run.steps if run.steps else float(run.state == "done")
     st.progress(min(done, 1.0), text=f"{run.stage or run.state}: step {run.step:,} of {run.steps:,}")
     _numbers(run)
-    cancel_or_resume(run, prefix)
+    with st.container():
+        cancel_or_resume(run, prefix)
     folder = RunFolder(run.id)
     left, right = st.columns([2, 3])
     with left:
@@ -126,7 +128,7 @@ def show_loss(folder: RunFolder, key: str) -> None:
         return
     last = frame.iloc[-1]
     alt = f"Loss against training step, {len(frame)} points, last {number(float(last['loss']))} at step {int(last['step'])}"
-    charts.show(charts.step_curves(frame, "loss", "Loss", logarithmic=True), alt, frame, key)
+    charts.show(charts.step_curves(frame, "loss", "Loss", logarithmic=True), alt, loss_table(frame), key)
 
 
 def loss_frame(folder: RunFolder, name: str | None = None) -> pd.DataFrame:
@@ -134,6 +136,11 @@ def loss_frame(folder: RunFolder, name: str | None = None) -> pd.DataFrame:
     rows = [row for row in folder.read_metrics() if row["loss"] is not None]
     columns = {"run": [name or row["stage"] for row in rows], "step": [row["step"] for row in rows], "loss": [row["loss"] for row in rows]}
     return pd.DataFrame(columns)
+
+
+def loss_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """`loss_frame` as it is shown and exported: with the mark of its losses."""
+    return frame.rename(columns={"loss": "loss (private)"})
 
 
 def _numbers(run: Run) -> None:
