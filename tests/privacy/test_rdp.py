@@ -61,6 +61,33 @@ def test_divergences_are_true_upper_bounds(setting: tuple[float, float, float]) 
     assert 0.0 <= looseness(*setting) < 1e-9
 
 
+def test_rounding_is_allowed_for_where_rare_touches_carry_the_moment() -> None:
+    """At a distance of 2 log(1/q) a logarithm loses digits by q and order: it was below the moment's binomial sum by 1e-9 of it."""
+    sample_rate, order = 1e-100, 50_000
+    noise_multiplier = math.sqrt(order * (order - 1) / 2 / (-9 - order * math.log(sample_rate)))
+    ours = sampled_gaussian(sample_rate, noise_multiplier, np.array([float(order)]))[0]
+    with mpmath.workdps(40):
+        q, half = mpmath.mpf(sample_rate), 1 / (2 * mpmath.mpf(noise_multiplier) ** 2)
+        chance, less_one = (1 - q) ** order, mpmath.mpf(0)
+        for k in range(order + 1):
+            less_one += chance * mpmath.expm1(k * (k - 1) * half)
+            chance *= (order - k) * q / ((k + 1) * (1 - q))
+        true = mpmath.log1p(less_one) / (order - 1)
+        assert 0.0 <= float((mpmath.mpf(float(ours)) - true) / true) < 1e-6
+
+
+@pytest.mark.parametrize(("num_records", "batch_size"), [(10, 9), (1000, 10)])
+@pytest.mark.parametrize("mu", [1e-30, 1e-9, 0.99e-4])
+def test_small_distances_of_fixed_batches_have_a_bound(num_records: int, batch_size: int, mu: float) -> None:
+    """The library takes the logarithm of 0 there; a single record in place of the others is the sampled Gaussian, hence the least."""
+    orders = (1.5, 2.0, 16.0, 256.0)
+    divergence = rdp.DIVERGENCES[FixedBatchGaussian](FixedBatchGaussian(num_records, batch_size, mu), orders)
+    least = sampled_gaussian(batch_size / num_records, 1 / mu, np.array(orders))
+    assert (divergence >= least * (1 - 1e-12)).all()
+    assert (divergence <= 2 * least * (1 + 1e-9)).all()
+    assert (divergence <= np.array(orders) * mu**2 / 2 * (1 + 1e-12)).all()
+
+
 def test_orders_of_one_block_agree_with_each_alone() -> None:
     """The grid of a block reaches as far as its largest order needs, where smaller orders' powers would overflow."""
     orders = np.array([1.5, 8.0, 200.0, 1000.0])

@@ -54,6 +54,8 @@ def _moment_less_one(q: float, sigma: float, orders: Floats, grid: Floats, step:
 
     Left of the grid -q <= x < 0, where the integrand is at most a q and at most a(a-1)/2 q^2/(1-q). Right of it the logarithm of
     integrand and density falls at a slope of at least 12, so the rest is at most a twelfth of the last value.
+    Rounding: where the integrand has weight, |log L| is at most about 1/sigma^2 + 2 log(1/q), and a log(1 + x) errs by some eps a
+    times that; near order 1 the difference (1 + x)^a - 1 - a x cancels to a share of a - 1.
     """
     loss = grid / sigma - 0.5 / sigma**2
     log_ratio = np.where(loss < 1.0, np.log1p(q * np.expm1(np.minimum(loss, 1.0))), np.logaddexp(math.log1p(-q), math.log(q) + loss))
@@ -62,7 +64,7 @@ def _moment_less_one(q: float, sigma: float, orders: Floats, grid: Floats, step:
     values = _beyond_first_order(x, orders, np.minimum(growth, LARGE_GROWTH)) * np.exp(-(grid**2) / 2)
     values = np.where(growth < LARGE_GROWTH, values, np.exp(np.maximum(growth, 0.0) - grid**2 / 2)) / math.sqrt(2 * math.pi)
     left = np.minimum(orders * q, orders * (orders - 1) / 2 * q * q / (1 - q)) * BEYOND_TAIL
-    rounding = 64 * EPS * (1 + orders) * (1 + 1 / sigma**2) + 4 * EPS * len(grid)
+    rounding = 64 * EPS * (1 + orders + 1 / (orders - 1)) * (1 + 1 / sigma**2 - math.log(q)) + 4 * EPS * len(grid)
     total = values.sum(axis=1) * step + values[:, -1] / 12 + left
     return total * (1 + rounding) + QUADRATURE * (2 + SMALL_MOMENT + 2 * orders * q)
 

@@ -29,6 +29,7 @@ Orders = tuple[float, ...]
 ROUNDING = 1e-10  # allowance for rounding, relative to a divergence
 ROUNDING_OF_MOMENTS = 1e-14  # and absolute, on the logarithm of a moment that a library took near 1
 SMALLEST_DIVERGENCE = 1e-300  # of anything private: nothing may underflow to a divergence of 0
+SMALL_DISTANCE = 1e-4  # of a fixed-size batch: below it the library's 1 - e^{-mu^2} loses its digits, and at 1e-8 becomes 0
 ORDER_BLOCKS: tuple[Orders, ...] = (
     tuple(1 + x for x in (0.001, 0.002, 0.003, 0.005, 0.007)) + tuple(1 + x / 100 for x in range(1, 100)),
     tuple(2 + x / 10 for x in range(90)),
@@ -92,11 +93,14 @@ def _fixed_batch(mechanism: FixedBatchGaussian, orders: Orders) -> NDArray[np.fl
     Only whole orders are evaluated; (a-1) R(a) is convex in a and 0 at 1, so a chord is an upper bound between them.
     The library takes the logarithm of a moment that may round to 1, for which `ROUNDING_OF_MOMENTS` is added.
     dp-accounting passes the multiplier through, which is right here: mu already is the replace-one distance.
+    At small distances: `_twice_sampled`.
     """
     alpha = np.array(orders)
     unsampled = alpha * mechanism.mu**2 / 2
     if alpha[-1] > 1024:
         return unsampled
+    if mechanism.mu < SMALL_DISTANCE:
+        return np.minimum(unsampled, _twice_sampled(mechanism, alpha))
     whole = sorted({math.floor(a) for a in orders if a >= 2} | {math.ceil(a) for a in orders})
     accountant = RdpAccountant(whole, library_relation("REPLACE_ONE"))
     inner = dp_event.GaussianDpEvent(1 / mechanism.mu)
@@ -104,6 +108,16 @@ def _fixed_batch(mechanism: FixedBatchGaussian, orders: Orders) -> NDArray[np.fl
     knots = np.array([1.0, *whole])
     values = np.concatenate([[0.0], (knots[1:] - 1) * accountant.rdp + ROUNDING_OF_MOMENTS])
     return np.minimum(unsampled, np.interp(alpha, knots, values) / (alpha - 1))
+
+
+def _twice_sampled(mechanism: FixedBatchGaussian, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log(1 + 2 (A_a - 1)) / (a - 1), with A_a the moment of the Poisson-sampled Gaussian of rate g = m/n and noise 1/mu.
+
+    A moment less one is the integral of a(a-1) (x^{a-2} E_x(P, Q) + x^{-a-1} E_x(Q, P)) over x > 1 (Sason and Verdu 2016). Both
+    hockey sticks E_x of the batch are at most that profile which the sampled Gaussian has at x > 1, and x^{-a-1} < x^{a-2}.
+    """
+    sampled = sampled_gaussian(mechanism.batch_size / mechanism.num_records, 1 / mechanism.mu, alpha)
+    return np.log1p(2 * np.expm1((alpha - 1) * sampled)) / (alpha - 1)
 
 
 def _visible(mechanism: VisibleGaussian, orders: Orders) -> NDArray[np.float64]:
