@@ -48,6 +48,7 @@ FLOW = (
     "workbench/evaluation/fitting.py",
     "workbench/evaluation/metrics.py",
     "workbench/runs/fitting.py",
+    "workbench/runs/paid.py",
     "workbench/runs/recipes.py",
     "workbench/runs/results.py",
 )

@@ -16,15 +16,15 @@ from workbench.files import open_private, write_text_atomically
 from workbench.methods.base import Method, SampleRequest
 from workbench.privacy.ledger import Ledger
 from workbench.runs.folder import RunFolder
+from workbench.runs.paid import raise_bound
 from workbench.runs.sample_files import read_records, write_records
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
-from workbench.serialization import dumps, jsonable
+from workbench.serialization import dumps
 
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
     from workbench.evaluation.neighbours import Neighbours
-    from workbench.privacy.stages import Stage
     from workbench.training.state import State
 
 SAMPLE_CHUNK = 500
@@ -183,15 +183,6 @@ def same_records(run: Run, dataset: "Dataset") -> "Dataset":
     return dataset
 
 
-def accountants_of(run: Run) -> dict[str, Any]:
-    """What each accountant says of all that a run has paid for: its plan's values, unless it has paid for more."""
-    from workbench.privacy import accountant_values
-
-    if run.bound.epsilon <= float(run.plan["bound"]["epsilon"]):
-        return run.plan["accountants"]
-    return jsonable(accountant_values(_paid_stages(run, Ledger()), run.delta))
-
-
 def public_dataset(run: Run) -> "Dataset | None":
     """The public dataset that a run's measures and neighbours take their features from; None where there is none."""
     from workbench import experiment
@@ -249,23 +240,8 @@ def _draw(run: Run, start: int, stop: int, progress: ProgressFunction | None) ->
             ledger.charge(entry, stage.name, stage.steps)
     drawn = method.sample(state, _request(method, state, start, stop, "model"))
     ledger.close_run(entry)
-    _raise_bound(run, ledger)
+    raise_bound(run, ledger)
     yield drawn
-
-
-def _raise_bound(run: Run, ledger: Ledger) -> None:
-    """Set the run's bound to that of training and all sampling together."""
-    from workbench.privacy.spending import bound_of
-
-    bound = bound_of(_paid_stages(run, ledger), run.delta)
-    RunStore().change(run.id, {"done"}, "sampled", bound=bound, epsilon_spent=bound.epsilon, releasable=run.releasable and bound.is_finite)
-
-
-def _paid_stages(run: Run, ledger: Ledger) -> "list[Stage]":
-    """What training and all sampling of a run have spent."""
-    entries = ledger.entries(run.fingerprint)
-    own = [entry for entry in entries if entry.run_id == run.id or entry.run_id.startswith(f"{run.id}-samples-")]
-    return [stage for entry in own for stage in entry.paid()]
 
 
 def _chunks(

@@ -12,7 +12,8 @@ import streamlit as st
 from workbench.escaping import markdown
 from workbench.marks import MARKS, mark, may_leave
 from workbench.runs.example import begin_example, is_wanted
-from workbench.runs.results import accountants_of, evaluate_run, kept_evaluation
+from workbench.runs.paid import accountants_of
+from workbench.runs.results import evaluate_run, kept_evaluation
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.ui.formats import duration, number, words
