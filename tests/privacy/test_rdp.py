@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent
 from dp_accounting.pld import privacy_loss_distribution
+from dp_accounting.rdp import rdp_privacy_accountant
 
 from workbench.privacy import event_bound
 from workbench.privacy.accountants import rdp
 from workbench.privacy.accountants.mechanisms import ExactGaussian, FixedBatchGaussian, SampledGaussian, VisibleGaussian
-from workbench.privacy.accountants.moments import sampled_gaussian
+from workbench.privacy.accountants.moments import _log_central_moments, fixed_batch, sampled_gaussian
 from workbench.privacy.gaussian import gdp_epsilon
 
 SETTINGS = 240
@@ -166,3 +167,38 @@ def certified_below(sample_rate: float, noise_multiplier: float, steps: int, del
         use_connect_dots=False,
     )
     return max(0.0, float(single.self_compose(steps).get_epsilon_for_delta(delta * 1.001 + 1e-12)))
+
+
+@pytest.mark.parametrize("mu", [1e-6, 1e-3, 0.05, 0.5, 2.99])
+def test_central_moments_of_the_likelihood_ratio(mu: float) -> None:
+    """By the binomial sum, whose terms cancel: in 2200 digits."""
+    ours = _log_central_moments(mu, 129)
+    with mpmath.workdps(2200):
+        growth = mpmath.exp(mpmath.mpf(mu) ** 2)
+        for k in (2, 4, 20, 130, 258):
+            total = mpmath.fsum(mpmath.binomial(k, j) * (-1) ** j * growth ** (j * (j - 1) // 2) for j in range(k + 1))
+            assert ours[k // 2 - 1] == pytest.approx(float(mpmath.log(total)), rel=1e-13, abs=1e-12)
+
+
+@pytest.mark.parametrize("mu", [3.0, 5.0])
+def test_central_moments_bound_nothing_beyond_their_limit(mu: float) -> None:
+    k = 2.0 * np.arange(1, 130)
+    assert (math.log(4) + _log_central_moments(mu, 129) > math.log(2) + k * (k - 1) * mu * mu / 2).all()
+
+
+@pytest.mark.parametrize("orders", [(2, 3, 11), (2, 40, 63), (64, 255, 256), (320, 1024)])
+@pytest.mark.parametrize(("sample_rate", "mu"), [(0.01, 0.5), (0.01, 2.9), (1e-4, 6.0), (0.5, 1.0), (5e-4, 40.0)])
+def test_moments_without_replacement_are_the_librarys(sample_rate: float, mu: float, orders: tuple[int, ...]) -> None:
+    """Where its differences do not cancel, which at small distances or high orders leaves it with rounding alone."""
+    ours = fixed_batch(sample_rate, mu, np.array(orders, dtype=np.float64))
+    theirs = [rdp_privacy_accountant._compute_rdp_sample_wor_gaussian_int(sample_rate, 1 / mu, order) for order in orders]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("mu", [1e-300, 1e-120, 1e-20, 1e90])
+def test_moments_without_replacement_at_extreme_distances(mu: float) -> None:
+    for orders in ((2.0, 63.0), (64.0, 256.0), (320.0, 1024.0)):
+        found = fixed_batch(0.1, mu, np.array(orders))
+        assert not np.isnan(found).any()
+        assert (found >= 0).all()
+        assert (found[0] > 1) == (mu > 1 or orders[0] > 256)

@@ -1,9 +1,10 @@
-"""Renyi divergence of the Poisson-sampled Gaussian by quadrature, from above: what the quadrature leaves out is added."""
+"""Moments of sampled Gaussians: under Poisson sampling by quadrature, from above; without replacement by the published series."""
 
 import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -14,6 +15,8 @@ SMALL_MOMENT = 1e-3  # logarithm of a moment below which the moment less one is 
 SERIES = 14  # terms; each is less than a tenth of the one before
 LARGE_GROWTH = 30.0  # a log(1 + x) beyond which 1 + a x is left on, upward
 MOST_POINTS = 4e6
+MOST_CENTRAL = 256  # the largest order whose terms are bounded by central moments too
+LARGEST_CENTRAL_MU = 3.0  # beyond it they bound nothing: E (L - 1)^k > E L^k / 2 for all k >= 2, by Minkowski's inequality
 
 
 def sampled_gaussian(sample_rate: float, noise_multiplier: float, orders: Floats) -> Floats:
@@ -77,3 +80,38 @@ def _beyond_first_order(x: Floats, orders: Floats, growth: Floats) -> Floats:
     for k in range(SERIES, 2, -1):
         inner = 1 + (a - k + 1) / k * near * inner
     return np.where(np.abs(x) * a < 0.1, a * (a - 1) / 2 * near**2 * inner, np.maximum(np.expm1(growth) - a * x, 0.0))
+
+
+def fixed_batch(sample_rate: float, mu: float, orders: Floats) -> Floats:
+    """log A_a at ascending whole orders a >= 2, all up to 256 or all beyond: drawn without replacement, replace-one.
+
+    Theorem 27 of Wang, Balle and Kasiviswanathan (2019), with the choices of dp-accounting, for all orders at once.
+    """
+    mu = max(mu, 1e-100)  # upward, so that its square is a number
+    i = np.arange(2.0, orders[-1] + 1)
+    unsampled = i * (i - 1) * mu * mu / 2
+    terms = math.log(2) + unsampled
+    if orders[-1] <= MOST_CENTRAL and mu < LARGEST_CENTRAL_MU:
+        central = _log_central_moments(mu, int(orders[-1]) // 2 + 1)
+        terms = np.minimum(terms, math.log(4) + 0.5 * (central[np.floor(i / 2).astype(int) - 1] + central[np.ceil(i / 2).astype(int) - 1]))
+    terms[0] = min(math.log(4) + mu * mu + math.log(-math.expm1(-mu * mu)), math.log(2) + mu * mu)
+    a = orders[:, None]
+    chosen = gammaln(a + 1) - gammaln(i + 1) - gammaln(np.maximum(a - i, 0.0) + 1) + i * math.log(sample_rate) + terms
+    return np.logaddexp.reduce(np.where(i <= a, chosen, -np.inf), axis=1, initial=0.0)
+
+
+def _log_central_moments(mu: float, count: int) -> Floats:
+    """log E (L - 1)^k for the first `count` even k, L = e^{mu u - mu^2/2}, u ~ N(0, 1): sums of positive numbers.
+
+    (L - 1)^k is a sum of powers of L, of which the trapezoid rule takes each to within e^(-2 pi^2/step^2) of it, e^-1263. On either
+    side of L = 1 the integrand is log-concave like the density itself, and its modes lie TAIL within the ends of the grid.
+    """
+    k = 2.0 * np.arange(1, count + 1)
+    root = math.sqrt(k[-1])
+    grid = np.arange(-root - TAIL, k[-1] * mu + root + mu + TAIL, 0.125)
+    loss = mu * grid - mu * mu / 2
+    with np.errstate(divide="ignore"):
+        size = np.maximum(loss, 40.0) - 40.0 + np.log(np.abs(np.expm1(np.minimum(loss, 40.0))))
+    exponent = k[:, None] * size - grid**2 / 2  # (orders, grid)
+    top = exponent.max(axis=1)
+    return top + np.log(np.exp(exponent - top[:, None]).sum(axis=1) * 0.125 / math.sqrt(2 * math.pi))

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from dp_accounting import dp_event
 from dp_accounting.privacy_accountant import UnsupportedEventError
 from dp_accounting.rdp import RdpAccountant
 from numpy.typing import NDArray
@@ -23,13 +22,13 @@ from workbench.privacy.accountants.mechanisms import (
     VisibleGaussian,
     library_relation,
 )
-from workbench.privacy.accountants.moments import sampled_gaussian
+from workbench.privacy.accountants.moments import fixed_batch, sampled_gaussian
 
 Orders = tuple[float, ...]
 ROUNDING = 1e-10  # allowance for rounding, relative to a divergence
-ROUNDING_OF_MOMENTS = 1e-14  # and absolute, on the logarithm of a moment that a library took near 1
+ROUNDING_OF_MOMENTS = 1e-14  # and absolute, on the logarithm of a moment taken near 1
 SMALLEST_DIVERGENCE = 1e-300  # of anything private: nothing may underflow to a divergence of 0
-SMALL_DISTANCE = 1e-4  # of a fixed-size batch: below it the library's 1 - e^{-mu^2} loses its digits, and at 1e-8 becomes 0
+SMALL_DISTANCE = 1e-4  # of a fixed-size batch: below it `ROUNDING_OF_MOMENTS` is not small against a moment less one
 ORDER_BLOCKS: tuple[Orders, ...] = (
     tuple(1 + x for x in (0.001, 0.002, 0.003, 0.005, 0.007)) + tuple(1 + x / 100 for x in range(1, 100)),
     tuple(2 + x / 10 for x in range(90)),
@@ -91,8 +90,7 @@ def _fixed_batch(mechanism: FixedBatchGaussian, orders: Orders) -> NDArray[np.fl
     """Replace-one without replacement (Wang, Balle and Kasiviswanathan 2019), no more than without sampling.
 
     Only whole orders are evaluated; (a-1) R(a) is convex in a and 0 at 1, so a chord is an upper bound between them.
-    The library takes the logarithm of a moment that may round to 1, for which `ROUNDING_OF_MOMENTS` is added.
-    dp-accounting passes the multiplier through, which is right here: mu already is the replace-one distance.
+    The logarithm of a moment that may round to 1 is taken, for which `ROUNDING_OF_MOMENTS` is added.
     At small distances: `_twice_sampled`.
     """
     alpha = np.array(orders)
@@ -102,11 +100,9 @@ def _fixed_batch(mechanism: FixedBatchGaussian, orders: Orders) -> NDArray[np.fl
     if mechanism.mu < SMALL_DISTANCE:
         return np.minimum(unsampled, _twice_sampled(mechanism, alpha))
     whole = sorted({math.floor(a) for a in orders if a >= 2} | {math.ceil(a) for a in orders})
-    accountant = RdpAccountant(whole, library_relation("REPLACE_ONE"))
-    inner = dp_event.GaussianDpEvent(1 / mechanism.mu)
-    accountant.compose(dp_event.SampledWithoutReplacementDpEvent(mechanism.num_records, mechanism.batch_size, inner))
+    moments = fixed_batch(mechanism.batch_size / mechanism.num_records, mechanism.mu, np.array(whole, dtype=np.float64))
     knots = np.array([1.0, *whole])
-    values = np.concatenate([[0.0], (knots[1:] - 1) * accountant.rdp + ROUNDING_OF_MOMENTS])
+    values = np.concatenate([[0.0], moments + ROUNDING_OF_MOMENTS])
     return np.minimum(unsampled, np.interp(alpha, knots, values) / (alpha - 1))
 
 
