@@ -139,7 +139,11 @@ def test_a_run_from_training_to_its_deletion(workbench: Command, tmp_path: Path)
     assert (shown["id"], shown["state"], shown["step"], shown["releasable"]) == (run, "done", shown["steps"], True)
     assert shown["epsilon_spent"] == shown["bound"]["epsilon"]
     assert shown["config"]["num_features"] == 100
-    assert "done" in workbench("show", run)
+    assert shown["replace_one"] == shown["plan"]["replace_one"]
+    assert shown["replace_one"]["epsilon"] > shown["bound"]["epsilon"]
+    words = workbench("show", run)
+    assert "done" in words
+    assert words.index("bound where one record is replaced") < words.rindex("REPLACE_ONE")
     listed = read(workbench("runs", "--json"))
     assert {entry["id"] for entry in listed} == {run, read(only)["run"]}
     assert read(workbench("runs", "--state", "failed", "--json")) == []

@@ -26,6 +26,7 @@ from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.training.state import PerformanceSettings
 from workbench.ui.choices import run_parameters
+from workbench.ui.formats import number
 from workbench.ui.runs import own_points, run_label
 
 OpenPage = Callable[..., AppTest]
@@ -263,6 +264,24 @@ def test_two_runs_are_compared(open_page: OpenPage) -> None:
     assert "Comparison" in [header.value for header in app.header]
     differing = app.dataframe[-1].value
     assert differing["Setting"].tolist() == ["noise_multiplier"]
+
+
+def test_a_run_s_replace_one_bound_stands_beside_its_own(open_page: OpenPage, home_with_runs: object) -> None:
+    """In the run's detail, in the comparison and for the run at work; not once more than the plan has been paid for."""
+    runs = RunStore().list()
+    beside = [run.replace_one for run in runs]
+    assert all(value is not None and value.epsilon > run.bound.epsilon for value, run in zip(beside, runs, strict=True))
+    assert beside[0] is not None
+    said = f"Where one record is replaced by another: epsilon {number(beside[0].epsilon, 4)}."
+    app = open_page("runs")
+    assert said in text_of(app)
+    app.multiselect(key="runs_chosen").set_value([run.id for run in runs]).run()
+    row = app.dataframe[1].value.set_index("Measure").loc["Upper bound, one record replaced"]
+    assert row.tolist() == [number(value.epsilon) for value in beside if value is not None]
+    watched = open_page("train", train_run=runs[0].id)
+    (metric,) = [metric for metric in watched.metric if metric.label == "Upper bound when done"]
+    assert "replaced" in metric.help
+    assert runs[0].model_copy(update={"epsilon_spent": runs[0].bound.epsilon * 1.01}).replace_one is None
 
 
 def test_a_run_is_deleted_only_when_confirmed_and_stays_in_the_ledger(open_page: OpenPage) -> None:

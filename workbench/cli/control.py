@@ -5,11 +5,12 @@ from typing import Annotated
 import typer
 
 from workbench.cli.options import Json, RunId, Settings, Wait, parse_settings
-from workbench.cli.output import describe_value, moment, print_fields, print_json, print_table, run_values
+from workbench.cli.output import bounds_of, describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 
 app = typer.Typer()
+APART = ("plan", "claim", "bound", "replace_one", "performance", "environments")  # told in their own way, or not
 
 
 @app.command("app")
@@ -77,9 +78,9 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     if as_json:
         print_json(shown)
         return
-    values = {name: value for name, value in shown.items() if name not in ("plan", "claim", "bound", "performance", "environments")}
+    values = {name: value for name, value in shown.items() if name not in APART}
     times = {name: moment(values[name]) for name in ("heartbeat", "created", "started", "finished")}
-    print_fields({**values, **times, "claim": describe_value(run.claim), "bound": describe_value(run.bound)})
+    print_fields({**values, **times, "claim": describe_value(run.claim), **bounds_of(run.bound, run.replace_one)})
     print(f"\n{terminal(folder.log_tail(8))}")
 
 

@@ -86,9 +86,15 @@ def describe_value(value: PrivacyValue) -> dict[str, Any]:
     return {name: field for name, field in fields.items() if field != ""}
 
 
+def bounds_of(bound: PrivacyValue, replace_one: PrivacyValue | None) -> dict[str, Any]:
+    """A bound, and beside it the one where a record is replaced by another, if there is one."""
+    beside = {"bound where one record is replaced": describe_value(replace_one)} if replace_one else {}
+    return {"bound": describe_value(bound), **beside}
+
+
 def run_values(run: Run) -> dict[str, Any]:
     """A run as the command line gives it: everything but the process behind it; `releasable` speaks of now."""
-    values = jsonable(run) | {"releasable": run.may_be_released}
+    values = jsonable(run) | {"releasable": run.may_be_released, "replace_one": jsonable(run.replace_one)}
     values.pop("process")
     return values
 

@@ -23,7 +23,7 @@ from workbench.cli.options import (
     parse_performance,
     parse_settings,
 )
-from workbench.cli.output import bar_pace, describe_value, print_fields, print_json, print_table
+from workbench.cli.output import bar_pace, bounds_of, describe_value, print_fields, print_json, print_table
 from workbench.escaping import terminal
 from workbench.runs.values import Run
 from workbench.serialization import dumps, jsonable
@@ -216,8 +216,7 @@ def warn(sentences: list[str | None]) -> None:
 def print_plan(plan: "Plan") -> None:
     """A plan for people: configuration, claim, bound, accountants."""
     facts: dict[str, Any] = {"method": plan.method, "dataset": plan.facts.name, "num_records": plan.num_records, "delta": plan.delta}
-    beside = {"bound where one record is replaced": describe_value(plan.replace_one)} if plan.replace_one else {}
-    print_fields({**facts, "config": plan.config, "claim": describe_value(plan.claim), "bound": describe_value(plan.bound), **beside})
+    print_fields({**facts, "config": plan.config, "claim": describe_value(plan.claim), **bounds_of(plan.bound, plan.replace_one)})
     print_fields({"accountants": jsonable(plan.accountants)})
     if plan.claim_only:
         print("CLAIM ONLY: the paper claims a finite epsilon, and no finite bound is proved.")

@@ -86,6 +86,14 @@ class Run(BaseModel):
         return self.releasable and self.state == "done"
 
     @property
+    def replace_one(self) -> PrivacyValue | None:
+        """The plan's bound where one record is replaced by another; None if it has none, or if more than the plan has been paid for."""
+        planned = self.plan.get("replace_one")
+        if planned is None or max(self.bound.epsilon, self.epsilon_spent) > float(self.plan["bound"]["epsilon"]):
+            return None
+        return PrivacyValue.model_validate(planned)
+
+    @property
     def release_reason(self) -> str:
         """Why samples and weights may leave the room, or may not, in one sentence."""
         if self.may_be_released:

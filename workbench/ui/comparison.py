@@ -25,7 +25,7 @@ def run_detail(run: Run, prefix: str) -> None:
     run_marks(run)
     if run.error:
         st.warning(markdown(run.error))
-    three_numbers(run.claim, run.bound)
+    three_numbers(run.claim, run.bound, replace_one=run.replace_one)
     results = results_of(run.id)
     if results:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -50,6 +50,8 @@ def compare_measures(runs: Sequence[Run]) -> None:
     for run in runs:
         column = _heading(run)
         table.setdefault("Upper bound", {})[column] = number(run.bound.epsilon)
+        if run.replace_one is not None:
+            table.setdefault("Upper bound, one record replaced", {})[column] = number(run.replace_one.epsilon)
         table.setdefault("Paper's claim", {})[column] = number(run.claim.epsilon)
         for row in results_of(run.id):
             table.setdefault(words(row["name"]), {})[column] = marked(row, "value")

@@ -146,7 +146,8 @@ def loss_table(frame: pd.DataFrame) -> pd.DataFrame:
 def _numbers(run: Run) -> None:
     spent, budget, left, elapsed, peak = st.columns(5)
     spent.metric("Epsilon spent so far", number(run.epsilon_spent), help="A proved upper bound, counted a little ahead of the step.")
-    budget.metric("Upper bound when done", number(run.bound.epsilon))
+    beside = run.replace_one and f"Where one record is replaced by another: {number(run.replace_one.epsilon)}."
+    budget.metric("Upper bound when done", number(run.bound.epsilon), help=beside)
     left.metric("Time left", duration(run.seconds_left) if run.is_active else "–")
     elapsed.metric("Time so far", duration(run.seconds_running))
     peak.metric("Memory at most", memory(RunFolder(run.id).peak_bytes()), help="Of the GPU where the run trains on one.")
