@@ -11,9 +11,11 @@ from workbench.cli import main
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.home import installation_key
 from workbench.privacy.ledger import Ledger
-from workbench.runs import verdicts
+from workbench.runs import results, verdicts
+from workbench.runs.folder import RunFolder
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
+from workbench.training.state import load_saved
 
 NOISE = bytes(range(256)) * 40
 
@@ -87,6 +89,21 @@ def test_a_lost_run_says_no_smaller_number_where_the_ledger_is_damaged(
     damage(workbench_home / "ledger.sqlite")
     with pytest.raises(DamagedFileError, match=r"ledger\.sqlite"):
         RunStore().get(run.id)
+
+
+@pytest.mark.parametrize("content", [NOISE, b"", b"PK" + NOISE, b"\x93NUMPY" + NOISE])
+def test_damaged_samples_evaluations_and_weights_are_sentences(workbench_home: Path, content: bytes) -> None:
+    folder = RunFolder("abcdefgh")
+    folder.create()
+    reads: dict[Path, Callable[[], Any]] = {
+        folder.samples / "samples.npz": lambda: results.kept_samples("abcdefgh"),
+        folder.evaluation: lambda: results.kept_evaluation("abcdefgh"),
+        folder.model: lambda: load_saved(folder.model),
+    }
+    for path, read in reads.items():
+        path.write_bytes(content)
+        with pytest.raises(WorkbenchError, match=rf"{path.name}.* damaged"):
+            read()
 
 
 def test_a_damaged_row_of_the_registry_is_a_sentence(quick_plan: Callable[..., Any], queue: Callable[..., Run]) -> None:

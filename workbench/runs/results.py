@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.datasets.base import Records
-from workbench.errors import WorkbenchError, choose
+from workbench.errors import DamagedFileError, WorkbenchError, choose
 from workbench.files import open_private, write_text_atomically
 from workbench.methods.base import Method, SampleRequest
 from workbench.privacy.ledger import Ledger
 from workbench.runs.folder import RunFolder
 from workbench.runs.paid import raise_bound
-from workbench.runs.sample_files import read_records, write_records
+from workbench.runs.sample_files import opened, read_records, write_records
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.serialization import dumps
@@ -137,7 +137,10 @@ def _covers(kept: dict[str, Any], request: dict[str, Any]) -> bool:
 def kept_evaluation(run_id: str) -> dict[str, Any] | None:
     """The evaluation made last, or None."""
     path = RunFolder(run_id).evaluation
-    return json.loads(path.read_text()) if path.exists() else None
+    try:
+        return json.loads(path.read_text()) if path.exists() else None
+    except ValueError:
+        raise DamagedFileError(f"Expected an evaluation in {path}, got a damaged file. Move it away: it is made anew.") from None
 
 
 def neighbours_run(
@@ -156,7 +159,7 @@ def neighbours_run(
     samples = sample_run(run_id, num_samples, _part(progress, 0.0, 0.4))
     path = RunFolder(run_id).samples / f"neighbours-{features}-{k}-{len(samples)}.npz"
     if path.exists():
-        with np.load(path, allow_pickle=False) as file:
+        with opened(path) as file:
             return Neighbours(str(file["features"]), *(file[name] for name in NEIGHBOUR_ARRAYS))
     space = feature_space(features, dataset, public_dataset(run))
     found = find_neighbours(samples, dataset, space, k, _part(progress, 0.4, 1.0))

@@ -2,13 +2,17 @@
 
 import json
 import os
-from collections.abc import Sequence
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workbench.datasets.base import Records
+from workbench.errors import DamagedFileError
 from workbench.files import open_private
 from workbench.serialization import dumps
 
@@ -31,9 +35,19 @@ def write_records(records: Records, path: Path, notes: dict[str, Any], classes: 
     os.replace(temporary, path)
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[np.lib.npyio.NpzFile]:
+    """An .npz of arrays; one that cannot be read is a sentence."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            yield file
+    except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, AttributeError, TypeError) as error:
+        raise DamagedFileError(f"Expected whole arrays in {path}, got a damaged file ({error}). Move it away: it is made anew.") from error
+
+
 def read_records(path: Path) -> Records:
     """Read what `write_records` wrote."""
-    with np.load(path, allow_pickle=False) as file:
+    with opened(path) as file:
         records = file["images"].transpose(0, 3, 1, 2) if "images" in file else file["rows"]
         attributes = {name.removeprefix("attribute_"): file[name] for name in file.files if name.startswith("attribute_")}
         labels = file["labels"] if "labels" in file.files else None
@@ -42,5 +56,5 @@ def read_records(path: Path) -> Records:
 
 def read_notes(path: Path) -> dict[str, Any]:
     """The notes of a file of samples: run, bound, claim, whether it may leave the room."""
-    with np.load(path, allow_pickle=False) as file:
+    with opened(path) as file:
         return json.loads(str(file["notes"]))

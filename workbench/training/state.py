@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -190,10 +191,14 @@ def save_atomically(value: dict[str, Any], path: Path) -> None:
 def load_saved(path: Path, device: torch.device | str = "cpu", sealed: bool = False) -> dict[str, Any]:
     """Read what `save_atomically` wrote; nothing is ever unpickled but tensors and plain values.
 
-    Raises WorkbenchError, before a byte is interpreted, where the seal does not fit, or with `sealed` is not there.
+    Raises WorkbenchError where it cannot be read; before a byte is interpreted where the seal does not fit, or with `sealed` is
+    not there.
     """
     check_seal(path, sealed)
-    return torch.load(path, map_location=device, weights_only=True)
+    try:
+        return torch.load(path, map_location=device, weights_only=True)
+    except (RuntimeError, UnpicklingError, EOFError, ValueError, KeyError) as error:
+        raise WorkbenchError(f"Expected tensors and plain values in {path}, got a file that cannot be read: it is damaged.") from error
 
 
 def check_seal(path: Path, required: bool) -> None:
