@@ -77,14 +77,20 @@ def calibrate_integer(
         check_affordable(epsilon, delta, sampler_distance(stages_of(private)))
     exact = evaluate or (lambda value: proved_bound(stages_of(value), delta).epsilon)
     given = None if evaluate is None else lambda value: evaluate(int(value))
-    if exact(private) > epsilon:
+    if evaluate(private) > epsilon if evaluate else not meets(stages_of(private), epsilon, delta):
         raise WorkbenchError(_cannot_meet(lambda value: stages_of(int(value)), private, epsilon, delta, given, field))
     if evaluate is not None:
         return _bisect(evaluate, private, spent, epsilon)
     private = _bisect(lambda value: _rough_bound(stages_of(value), delta, 2), private, spent, epsilon)
     quick = _remembered(lambda value: _quick_bound(stages_of(value), epsilon, delta, 2))
-    private = _bisect(quick, *_gallop(quick, private, spent, max(1, abs(private) // 10), epsilon), epsilon)
-    return _next_misses(exact, private, spent, epsilon)
+    private = _last_that_meets(quick, *_gallop(quick, private, spent, max(1, abs(private) // 30), epsilon), epsilon)
+    exact = _remembered(exact)
+    return _last_that_meets(exact, *_gallop(exact, private, spent, 1, epsilon), epsilon)
+
+
+def meets(stages: Sequence[Stage], epsilon: float, delta: float) -> bool:
+    """Whether the bound of `stages` is at most `epsilon`; RDP alone, in milliseconds, where it says so."""
+    return _rough_bound(stages, delta) <= epsilon or proved_bound(stages, delta).epsilon <= epsilon
 
 
 def _check(epsilon: float, delta: float, low: float, high: float) -> None:
@@ -162,16 +168,13 @@ def _search(evaluate: Evaluate, private: float, spent: float, target: float) -> 
     return private
 
 
-def _next_misses(exact: Callable[[int], float], private: int, spent: int, target: float) -> int:
-    """The last integer from `private`, which meets the target, towards `spent` that still meets it, by false position."""
-    exact = _remembered(exact)
-    private, limit = _gallop(exact, private, spent, 1, target)
+def _last_that_meets(evaluate: Callable[[int], float], private: int, limit: int, target: float) -> int:
+    """The last integer from `private`, which meets the target, towards `limit`, which misses it: false position on log epsilon."""
     step = 1 if limit > private else -1
     while abs(limit - private) > 1:
-        value, over, gap = exact(private), exact(limit), abs(limit - private)
-        share = (target - value) / (over - value) if math.isfinite(over) else 0.5
-        middle = private + step * min(gap - 1, max(1, int(share * gap)))
-        private, limit = (middle, limit) if exact(middle) <= target else (private, middle)
+        meets, misses, gap = _log_ratio(evaluate(private), target), _log_ratio(evaluate(limit), target), abs(limit - private)
+        middle = private + step * min(gap - 1, max(1, int(gap * meets / (meets - misses))))
+        private, limit = (middle, limit) if evaluate(middle) <= target else (private, middle)
     return private
 
 

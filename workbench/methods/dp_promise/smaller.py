@@ -31,12 +31,19 @@ class Aim:
 
     def spent(self, config: DPPromiseConfig, boundary: int) -> float:
         """Epsilon of phase one alone at `boundary`, by bound or by claim."""
-        placed = config.model_copy(update={"boundary": config.boundary or boundary})
-        return phase_one.epsilon_alone(placed, self.facts, self.delta, self.target)
+        return phase_one.epsilon_alone(placed(config, boundary), self.facts, self.delta, self.target)
 
     def fits(self, config: DPPromiseConfig, boundary: int) -> bool:
         """Whether phase one alone stays within its share of epsilon at `boundary`, or at the one that is given."""
-        return self.spent(config, boundary) <= config.phase_one_share * self.epsilon
+        allowed = config.phase_one_share * self.epsilon
+        if self.target == "claim":
+            return self.spent(config, boundary) <= allowed
+        return calibration.meets([phase_one.stage(placed(config, boundary), self.facts)], allowed, self.delta)
+
+
+def placed(config: DPPromiseConfig, boundary: int) -> DPPromiseConfig:
+    """The configuration with a boundary: its own, or this one."""
+    return config.model_copy(update={"boundary": config.boundary or boundary})
 
 
 def adapted(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> tuple[DPPromiseConfig, str]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from dp_accounting import dp_event
@@ -10,7 +11,7 @@ from dp_accounting import dp_event
 from workbench.errors import RefusedError, check_delta
 from workbench.privacy import events as own
 from workbench.privacy.accountants import gdp, pld
-from workbench.privacy.accountants.mechanisms import Composition, leaves, mechanisms
+from workbench.privacy.accountants.mechanisms import Composition, Mechanism, leaves, mechanisms
 from workbench.privacy.accountants.sampler import priced, sampler_distance
 from workbench.privacy.stages import Relation, Stage, compose
 from workbench.privacy.values import PrivacyValue, Status
@@ -51,9 +52,15 @@ def accountant_values(stages: Sequence[Stage], delta: float) -> dict[str, float 
 
 def composition_values(composition: Composition, delta: float, distance: float = 0.0) -> dict[str, float | Refusal]:
     """`accountant_values` of mechanisms already read under one relation, drawn within `distance` of their exact law."""
+    return dict(_values(tuple(composition.items()), delta, distance))
+
+
+@lru_cache(maxsize=256)
+def _values(parts: tuple[tuple[Mechanism, int], ...], delta: float, distance: float) -> dict[str, float | Refusal]:
+    """Kept, as a plan asks for the values of its last composition in calibration, for its bound and for each accountant."""
     from workbench.privacy.accountants import ACCOUNTANTS
 
-    return {name: _value_or_refusal(accountant, composition, delta, distance) for name, accountant in ACCOUNTANTS.items()}
+    return {name: _value_or_refusal(accountant, dict(parts), delta, distance) for name, accountant in ACCOUNTANTS.items()}
 
 
 def proved_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue:

@@ -1,0 +1,62 @@
+"""Whatever the server computes when the Budget page gets a new target epsilon: CPU time, at twice the limit, as in tests/privacy."""
+
+import time
+from typing import Any
+
+import pytest
+
+from workbench import datasets
+from workbench.datasets import DatasetFacts
+from workbench.experiment import make_plan
+from workbench.methods import METHODS
+from workbench.privacy import calibration
+from workbench.privacy.accountants import ACCOUNTANTS, pld
+from workbench.privacy.accountants.mechanisms import Composition
+from workbench.serialization import dumps
+from workbench.ui import curves, meaning
+
+MNIST = DatasetFacts(name="mnist", num_records=60_000, shape=(1, 28, 28), classes=tuple("0123456789"))
+CALIBRATED = [name for name in METHODS if name != "nonprivate"]
+
+
+@pytest.mark.parametrize(("facts", "limit"), [(datasets.facts("digits"), 0.6), (MNIST, 1.0)], ids=["digits", "mnist"])
+@pytest.mark.parametrize("method", CALIBRATED)
+def test_a_new_target_takes_less_than_a_second(method: str, facts: DatasetFacts, limit: float) -> None:
+    make_plan("dp-merf", facts, epsilon=3)  # imports
+    start = time.process_time()
+    plan = make_plan(method, facts, epsilon=9.7)
+    curves.curve_frame.__wrapped__(dumps(plan), "noise_multiplier")  # pyright: ignore[reportFunctionMemberAccess]
+    meaning.tradeoff_frame.__wrapped__(dumps(plan))  # pyright: ignore[reportFunctionMemberAccess]
+    assert time.process_time() - start < 2 * limit
+
+
+@pytest.mark.parametrize("epsilon", [0.97, 9.9])
+def test_a_plan_composes_nothing_twice_and_little_at_all(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each composition once at the reported grid: two boundaries, and the whole; and few on the way to them."""
+    seen: list[Any] = []
+
+    def epsilon_of(composition: Composition, delta: float, interval: float | None = None) -> float:
+        seen.append((tuple(composition.items()), interval))
+        return found(composition, delta, interval)
+
+    found = pld.epsilon
+    monkeypatch.setattr(pld, "epsilon", epsilon_of)
+    monkeypatch.setitem(ACCOUNTANTS, "pld", epsilon_of)
+    make_plan("dp-promise", datasets.facts("digits"), epsilon=epsilon)
+    assert len(seen) == len(set(seen))
+    assert sum(interval is None for _, interval in seen) <= 3
+    assert len(seen) <= 16
+
+
+def test_an_integer_is_found_by_false_position() -> None:
+    """The last that meets, towards either end, in a few evaluations of an exponential."""
+    seen: list[int] = []
+
+    def spent(value: int) -> float:
+        seen.append(value)
+        return 1.01 ** (500 - value)
+
+    assert calibration._last_that_meets(spent, 1000, 1, 1.5) == 460
+    assert len(set(seen)) <= 8
+    assert calibration._last_that_meets(lambda value: 1.01**value, 1, 1000, 1.5) == 40
+    assert calibration._last_that_meets(spent, 7, 7, 1.5) == 7
