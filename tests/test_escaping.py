@@ -51,7 +51,24 @@ def test_html_is_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["=1+1", " =1+1", "\t=1+1", "\r\n=1+1", "\u00a0=1", "\u3000@x", " +cmd", "-cmd|x", "- 1+1", "@SUM(A1)", "\tx", "=1e5", "+1-1"]
+    "text",
+    [
+        "=1+1",
+        " =1+1",
+        "\t=1+1",
+        "\r\n=1+1",
+        "\u00a0=1",
+        "\ufeff=1",
+        "\v\f=1",
+        "\u3000@x",
+        " +cmd",
+        "-cmd|x",
+        "- 1+1",
+        "@SUM(A1)",
+        "\tx",
+        "=1e5",
+        "+1-1",
+    ],
 )
 def test_what_a_spreadsheet_would_run_is_quoted(text: str) -> None:
     assert spreadsheet_cell(text) == f"'{text}"

@@ -84,6 +84,14 @@ def test_a_folder_of_other_things_is_not_closed(workbench_home: Path) -> None:
     assert stat.S_IMODE((workbench_home / "thesis.tex").stat().st_mode) == 0o666
 
 
+def test_a_folder_that_all_share_is_no_home(workbench_home: Path) -> None:
+    workbench_home.mkdir()
+    workbench_home.chmod(0o1777)  # as /tmp is
+    with pytest.raises(WorkbenchError, match=r"got one of other things\. Set WORKBENCH_HOME"):
+        home()
+    assert stat.S_IMODE(workbench_home.stat().st_mode) == 0o1777
+
+
 def test_a_link_in_the_home_is_not_followed(workbench_home: Path, tmp_path: Path) -> None:
     (elsewhere := tmp_path / "elsewhere.npz").write_text("records")
     (workbench_home / "runs").mkdir(parents=True)

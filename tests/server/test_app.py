@@ -13,8 +13,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from server.conftest import ROOT, Served
+
+from workbench.runs.identity import boot_identity
 
 Headers = dict[str, str]
 Answer = tuple[int, Headers, str]
@@ -139,6 +142,11 @@ def test_uploads_and_a_wrong_token_are_refused(app: Served) -> None:
         assert ask(app.base, "/", {"Cookie": f"workbench-{urlsplit(app.base).port}={wrong}"})[0] == 403
 
 
+def test_it_listens_on_this_machine_alone(app: Served) -> None:
+    found = [place.laddr for place in psutil.Process(app.process.pid).net_connections("inet") if place.status == psutil.CONN_LISTEN]
+    assert [(place.ip, place.port) for place in found] == [("127.0.0.1", urlsplit(app.base).port)]
+
+
 def test_only_that_it_runs_is_told_to_all(app: Served) -> None:
     status, _, text = ask(app.base, "/_stcore/health")
     assert (status, text) == (200, "ok")
@@ -235,7 +243,9 @@ def test_the_address_can_be_printed_again(app: Served, monkeypatch: pytest.Monke
     with pytest.raises(SystemExit) as ended:
         main(["app", "--address"])
     assert (ended.value.code, capsys.readouterr().out) == (0, f"{app.address}\n")
-    for number, text in enumerate(("", "[]", "{}", '{"address": "x", "process": null}', '{"address": "x", "process": {"pid": 1}}')):
+    ended_server = {"address": "x", "process": {"pid": app.process.pid, "started": "0", "boot": boot_identity()}}
+    texts = ("", "[]", "{}", '{"address": "x", "process": null}', '{"address": "x", "process": {"pid": 1}}', json.dumps(ended_server))
+    for number, text in enumerate(texts):
         (damaged := app.home / "app" / f"{number}.json").write_text(text)
         with pytest.raises(SystemExit) as ended:
             main(["app", "--address"])
@@ -266,6 +276,8 @@ def test_only_a_flag_opens_it_to_all_and_a_sentence_says_so(serve: Callable[...,
         assert handshake(opened, {"Origin": opened.base}) == 101
         assert handshake(opened, {"Origin": "http://localhost:3000"}) == 403
         assert ask(opened.base, "/", {"Host": "evil.example"})[0] == 403
+        assert (kept := opened.home / "app" / f"{urlsplit(opened.base).port}.json").exists()
+    assert not kept.exists()
 
 
 def test_make_app_prints_the_address_that_opens_it(serve: Callable[..., AbstractContextManager[Served]], app: Served) -> None:
