@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from workbench.errors import WorkbenchError
-from workbench.home import close_to_others, home
+from workbench.home import close_to_others, home, installation_key
 from workbench.privacy.ledger import Ledger
 from workbench.runs import local, results, verdicts
 from workbench.runs.database import transaction
@@ -68,6 +68,11 @@ def test_a_home_behind_a_link_is_closed_too(workbench_home: Path, tmp_path: Path
     workbench_home.symlink_to(place)
     home()
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+def test_the_key_is_private_from_its_first_moment(workbench_home: Path) -> None:
+    installation_key()
+    assert open_to_others(workbench_home) == []
 
 
 def test_a_new_home_says_nothing(workbench_home: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -17,7 +17,9 @@ import psutil
 import pytest
 from server.conftest import ROOT, Served
 
+from workbench.errors import WorkbenchError
 from workbench.runs.identity import boot_identity
+from workbench.server import start
 
 Headers = dict[str, str]
 Answer = tuple[int, Headers, str]
@@ -264,9 +266,22 @@ def test_a_home_that_cannot_be_written_is_refused_in_words(reachable: Path, monk
 
     (closed := reachable / "closed").mkdir(mode=0o500)
     os.chown(closed, NOBODY, NOBODY)
-    for folder, action in ((closed, check_place), (reachable / "none" / "yet", home)):
+    (others := reachable / "others").mkdir()
+    others.chmod(0o777)
+    for folder, action in ((closed, check_place), (reachable / "none" / "yet", home), (others, home)):
         monkeypatch.setenv("WORKBENCH_HOME", str(folder))
         assert as_nobody(action) == "WorkbenchError"
+
+
+def test_nothing_is_served_before_the_home_is_known_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise WorkbenchError("no place")
+
+    monkeypatch.setattr("workbench.server.address.check_place", refuse)
+    monkeypatch.setattr("streamlit.App.run", lambda *_, **__: None)
+    monkeypatch.setattr("workbench.server.start.guarded", False)
+    with pytest.raises(WorkbenchError, match="no place"):
+        start.serve(1)
 
 
 def test_only_a_flag_opens_it_to_all_and_a_sentence_says_so(serve: Callable[..., AbstractContextManager[Served]]) -> None:
