@@ -16,6 +16,7 @@ from workbench import experiment, methods
 from workbench.methods import ddpm, dp_merf
 from workbench.methods.dp_merf import DPMERF
 from workbench.methods.dp_promise import DPPromise, phase_one
+from workbench.privacy import events
 from workbench.training import poisson
 from workbench.training.per_record import clipping
 from workbench.training.private_step import PrivateOptimizer, PrivateStep
@@ -197,6 +198,24 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         "release",
         (DPMERF._grid, "deviation=2.0", "deviation=1.0"),
         ("release", "null record"),
+    ),
+    "a null record said to be as near again as it is": (
+        "rehearsal-teacher",
+        "teacher",
+        (events.distances, "Distances(_over(2.0, sigma), _over(1.0, sigma))", "Distances(_over(2.0, sigma), _over(0.5, sigma))"),
+        ("teacher", "null record"),
+    ),
+    "half of the replace-one distance of a fixed-size batch stated": (
+        "dp-promise",
+        PHASE_ONE,
+        (events.distances, "_over(1.0, event.noise_multiplier), _over(1", "_over(0.5, event.noise_multiplier), _over(1"),
+        (PHASE_ONE, "replaced record"),
+    ),
+    "a quarter of the distance of a fixed-size batch stated for the null record": (
+        "dp-promise",
+        PHASE_ONE,
+        (events.distances, "noise_multiplier), _over(1.0, event", "noise_multiplier), _over(0.25, event"),
+        (PHASE_ONE, "null record"),
     ),
     "DP-MERF's sampler counted for one class": (
         "dp-merf",

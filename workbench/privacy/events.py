@@ -166,10 +166,14 @@ class Distances:
 
 
 def distances(event: dp_event.DpEvent) -> Distances | None:
-    """Both distances of one release, whoever samples the record into it; None for an event that is no Gaussian release."""
+    """Both distances of one release, whoever samples the record into it; None for an event that is no Gaussian release.
+
+    Of a fixed-size batch both are the full one, although a null record in the middle of the range is half as far from any other:
+    amplification compares a batch that has the record with one that has another of the n in its place, whichever record is made null.
+    """
     if isinstance(event, ReplaceOneGaussianDpEvent):
         return Distances(_over(1.0, event.noise_multiplier), _over(event.zero_out_ratio, event.noise_multiplier))
-    if isinstance(event, FixedBatchGaussianDpEvent):  # amplification needs the full distance under both relations
+    if isinstance(event, FixedBatchGaussianDpEvent):
         return Distances(_over(1.0, event.noise_multiplier), _over(1.0, event.noise_multiplier))
     inner = event.event if isinstance(event, dp_event.PoissonSampledDpEvent | dp_event.SampledWithoutReplacementDpEvent) else event
     sigma = event.noise_multiplier if isinstance(event, RealisedBatchSizeDpEvent) else effective_noise_multiplier(inner)

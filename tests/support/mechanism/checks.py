@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -277,7 +277,7 @@ def noisy_sum(bench: Bench, stage: Stage, at: At, noise_multiplier: float) -> It
     yield Finding(stage.name, "clipping", "large gradients to one length", f"{spread:.1e} apart", spread < SINGLE)
     if at[1] == 1:
         yield from small_gradients(bench, stage, at, most)
-        yield from replaced_in_sum(bench, stage, at, most)
+        yield from replaced_in_sum(bench, stage, at, most, unit)
         yield from divisor(bench, stage, most)
 
 
@@ -315,12 +315,15 @@ def small_gradients(bench: Bench, stage: Stage, at: At, most: float) -> Iterator
     yield Finding(stage.name, "clipping", f"at most {most:.4g}", found, 0 < found <= most * (1 + SINGLE))
 
 
-def replaced_in_sum(bench: Bench, stage: Stage, at: At, most: float) -> Iterator[Finding]:
-    """A replaced record moves the release by at most twice what one adds, and not at all where it is not drawn."""
+def replaced_in_sum(bench: Bench, stage: Stage, at: At, most: float, unit: float) -> Iterator[Finding]:
+    """A record that adds nothing, or that is replaced, moves the release as far as stated; not at all where it is not drawn."""
+    stated = stage.distances
+    assert stated is not None
+    yield Finding(stage.name, "null record", stated.zero_out, most / unit, math.isclose(most / unit, stated.zero_out, rel_tol=SINGLE))
     black, white = other_records(bench)[1:]
     changes = Changes({at: np.array([1, 2, 0])}, scale=LARGE)
     moved = float(np.linalg.norm(bench.again(at, black, changes).release - bench.again(at, white, changes).release))
-    yield Finding(stage.name, "replaced record", f"at most {2 * most:.4g}", moved, 0 < moved <= 2 * most * (1 + SINGLE))
+    yield within(stage, "replaced record", moved / unit, stated.replace_one, SINGLE, least=0.0)
     moved = distance(bench, at, white, Changes({at: np.array([1, 2, 3])}))
     yield Finding(stage.name, "record not drawn", 0.0, moved, moved == 0.0)
 
@@ -365,26 +368,19 @@ def whole_release(bench: Bench, stage: Stage) -> Iterator[Finding]:
     yield Finding(
         stage.name, "sampler's distance", f"at least that of {drawn} integers", stage.sampler_distance, stage.sampler_distance >= least
     )
-    stated = distances(stage)
-    moved = {"REPLACE_ONE": 0.0, "REPLACE_SPECIAL": 0.0}
+    stated, replaced_by, nulled = stage.distances, 0.0, 0.0
+    assert stated is not None
     for position in (0, 1, len(bench.data) // 2, len(bench.data) - 1):
-        gone = distance(bench, at, without(bench.data, position), Changes())
-        moved["REPLACE_SPECIAL"] = max(moved["REPLACE_SPECIAL"], gone)
+        nulled = max(nulled, distance(bench, at, without(bench.data, position), Changes()))
         for record, label in extremes(bench, position):
-            there = distance(bench, at, replaced(bench.data, position, record, label), Changes())
-            moved["REPLACE_ONE"] = max(moved["REPLACE_ONE"], there)
-    for relation in stage.relations:
-        found, most = moved[relation] / noise, stated[relation]
-        quantity = "replaced record" if relation == "REPLACE_ONE" else "null record"
-        yield Finding(stage.name, quantity, f"at most {most:.4g} deviations", found, 0.1 * most < found <= most * (1 + reach + SINGLE))
+            replaced_by = max(replaced_by, distance(bench, at, replaced(bench.data, position, record, label), Changes()))
+    yield within(stage, "replaced record", replaced_by / noise, stated.replace_one, reach + SINGLE)
+    yield within(stage, "null record", nulled / noise, stated.zero_out, reach + SINGLE)
 
 
-def distances(stage: Stage) -> Mapping[str, float]:
-    """How far a record may move the release under each relation, in deviations of the noise, by the stage's event."""
-    event: Any = stage.event
-    if isinstance(event, own.ReplaceOneGaussianDpEvent):
-        return {"REPLACE_ONE": 1 / event.noise_multiplier, "REPLACE_SPECIAL": event.zero_out_ratio / event.noise_multiplier}
-    return {"REPLACE_ONE": 2 / event.noise_multiplier, "REPLACE_SPECIAL": 1 / event.noise_multiplier}
+def within(stage: Stage, quantity: str, found: float, most: float, reach: float, least: float = 0.1) -> Finding:
+    """A distance in deviations that must not be above the stated one, nor below a share `least` of it, as if nothing had moved."""
+    return Finding(stage.name, quantity, f"at most {most:.4g} deviations", found, least * most < found <= most * (1 + reach))
 
 
 # A fixed-size batch of noised records
@@ -395,6 +391,7 @@ def noised_records(bench: Bench, stage: Stage) -> Iterator[Finding]:
 
     Images of values in [-1, 1] are up to 2 sqrt(dimensions) apart. If noise sigma = noise_multiplier hides that distance, then moving
     the standard normals of a record by (x - x') / (sigma 2 sqrt(dimensions)) makes up for x' in place of x: the step is the same.
+    The length of that shift is the record's distance in deviations. For the null record, a grey image, it is half of the full one.
     """
     event: Any = stage.event
     size = event.batch_size
@@ -417,18 +414,24 @@ def noised_records(bench: Bench, stage: Stage) -> Iterator[Finding]:
 def made_up_for(bench: Bench, stage: Stage, at: At, batch: np.ndarray, noise: Drawn) -> Iterator[Finding]:
     """A record's replacement is made up for by the stated shift of its noise; labels and records not drawn do nothing."""
     event: Any = stage.event
+    stated = stage.distances
+    assert stated is not None
     for place in (0, len(batch) - 1) if at[1] == 1 else (1,):
         position = int(batch[place])
-        black = replaced(bench.data, position, np.zeros_like(bench.data.records[position]))
         white = replaced(bench.data, position, np.full_like(bench.data.records[position], 255))
-        shift = np.zeros((len(batch), bench.plan.facts.dimensions))
-        shift[place] = 2.0 / (event.noise_multiplier * 2.0 * math.sqrt(bench.plan.facts.dimensions))
-        before, after = (bench.again(at, data, Changes({at: batch})) for data in (white, black))
-        made_up = bench.again(at, black, Changes({at: batch}, {noise.key: shift}))
-        moved, left = (float(np.linalg.norm(window.release - before.release)) for window in (after, made_up))
-        yield Finding(stage.name, "noise multiplier", event.noise_multiplier, f"{left / moved:.1e} left of the change", left < 0.01 * moved)
-        same_loss = math.isclose(made_up.end.loss or 0.0, before.end.loss or 0.0, rel_tol=1e-3)
-        yield Finding(stage.name, "noise multiplier", "the same loss", f"{made_up.end.loss} for {before.end.loss}", same_loss)
+        before = bench.again(at, white, Changes({at: batch}))
+        for quantity, value, most in (("replaced record", 0, stated.replace_one), ("null record", 127, stated.zero_out)):
+            other = replaced(bench.data, position, np.full_like(bench.data.records[position], value))
+            shift = np.zeros((len(batch), bench.plan.facts.dimensions))
+            shift[place] = (255 - value) / 127.5 / (event.noise_multiplier * 2.0 * math.sqrt(bench.plan.facts.dimensions))
+            after, made_up = (bench.again(at, other, Changes({at: batch}, shifts)) for shifts in ({}, {noise.key: shift}))
+            moved, left = (float(np.linalg.norm(window.release - before.release)) for window in (after, made_up))
+            yield Finding(
+                stage.name, "noise multiplier", event.noise_multiplier, f"{left / moved:.1e} left of the change", left < 0.01 * moved
+            )
+            same_loss = math.isclose(made_up.end.loss or 0.0, before.end.loss or 0.0, rel_tol=1e-3)
+            yield Finding(stage.name, "noise multiplier", "the same loss", f"{made_up.end.loss} for {before.end.loss}", same_loss)
+            yield within(stage, quantity, float(np.linalg.norm(shift)), most, SINGLE)
     yield from not_used(bench, stage, at, batch)
 
 
