@@ -3,33 +3,26 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from dp_accounting import dp_event
 
 from support.mechanism import statistics
+from support.mechanism.finding import Finding, p_value
+from support.mechanism.flow import apart, ends, freshness, spending, times, untouched
 from support.mechanism.recording import (
-    QUICK,
     SAMPLERS,
     At,
     Bench,
     Changes,
     Drawn,
     Floats,
-    Opened,
     Sampled,
-    Timed,
-    Updated,
     Window,
     replaced,
     without,
 )
-from support.mechanism.statistics import FALSE_ALARM
-from workbench import experiment
-from workbench.datasets import Dataset, Records
-from workbench.errors import WorkbenchError
 from workbench.privacy import events as own
 from workbench.privacy.stages import Stage
 from workbench.training.one_shot import sampler_distance
@@ -37,23 +30,6 @@ from workbench.training.randomness import Randomness
 
 LARGE = 1e3  # times the weights: every gradient is longer than the clipping norm
 SINGLE = 2e-3  # relative, of differences of releases in single precision
-TIMES: dict[str, Callable[[Any], dict[str, tuple[int, int]]]] = {  # diffusion time steps a stage may use, where privacy is split by them
-    "dp-promise": lambda config: {
-        "phase one": (config.last_private_timestep + 1, config.diffusion.timesteps),
-        "phase two": (1, config.last_private_timestep),
-    }
-}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One statement of a stage and what was found: numbers where there are, else words."""
-
-    stage: str
-    quantity: str
-    stated: float | str
-    found: float | str
-    holds: bool
 
 
 def findings(bench: Bench, only: str | None = None) -> list[Finding]:
@@ -80,143 +56,6 @@ def of_event(bench: Bench, stage: Stage) -> list[Finding]:
         return list(check(bench, stage))
     infinite = not bench.plan.bound.is_finite
     return [Finding(stage.name, "mechanism", "one that the harness knows, or no finite bound", type(stage.event).__name__, infinite)]
-
-
-def p_value(stage: Stage, quantity: str, value: float, stated: float | str) -> Finding:
-    """A finding of an exact test."""
-    return Finding(stage.name, quantity, stated, f"p = {value:.3g}", value >= FALSE_ALARM)
-
-
-# What is spent, when
-
-
-def spending(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
-    """Every paid step is spent once, in the order planned, before anything of it is drawn, summed or read."""
-    planned = [(stage.name, step) for stage in stages if stage.spent != "free" for step in range(1, stage.steps + 1)]
-    spent = [window.spent.at for window in bench.whole if window.spent is not None]
-    taken = [window.at for window in bench.whole if window.at in planned]
-    yield Finding("all", "spending", f"{len(planned)} steps", f"{len(spent)} spent, {len(taken)} taken", planned == spent == taken)
-    for window in bench.whole:
-        early = [event for event in window.before if isinstance(event, Sampled | Updated | Drawn)]
-        if window.spent is not None:
-            yield Finding(window.at[0], "spending comes first", "nothing before", f"{len(early)} events", not early)
-    first = next((stage for stage in stages if stage.spent != "free"), None)
-    if first is not None:
-        yield from begins_with_spending(bench, first)
-
-
-def begins_with_spending(bench: Bench, first: Stage) -> Iterator[Finding]:
-    """When the first paid stage is spent, the state holds nothing of the records; a release in one go has not even read them."""
-    at = (first.name, 1)
-    here, there = (bench.again(at, data) for data in (bench.data, other_data(bench)))
-    assert here.spent is not None
-    assert there.spent is not None
-    same = np.array_equal(here.spent.weights, there.spent.weights)
-    yield Finding(first.name, "spending comes first", "no record in the state", f"{'none' if same else 'some'}", same)
-    if first.spent == "once":
-        read = sum(not isinstance(event, Opened) for event in here.before)
-        yield Finding(first.name, "spending comes first", "no record read", f"{read} reads", read == 0)
-
-
-def untouched(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
-    """Free stages go the same way whatever the private records are."""
-    free = {stage.name for stage in stages if stage.spent == "free"}
-    for name in sorted(free & {window.at[0] for window in bench.whole}):
-        for at in ends(bench, name):
-            same = np.array_equal(bench.again(at).end.weights, bench.again(at, other_data(bench)).end.weights)
-            yield Finding(name, "free", "no private record", "none" if same else "private records", same)
-
-
-def apart(bench: Bench) -> Iterator[Finding]:
-    """A private record among the public ones is refused by the flow before anything is spent."""
-    if bench.public is None:
-        return
-    records = bench.data.records.copy()
-    records[-1] = bench.public.records[0]
-    dataset = Dataset(bench.plan.facts, Records(records, bench.data.labels), bench.data.take(slice(1)))
-    spent: list[At] = []
-    steps = experiment.fit(
-        bench.plan, dataset, experiment.new_state(bench.plan, QUICK, seed=0, spend=lambda stage, step: spent.append((stage, step)))
-    )
-    try:
-        next(steps)
-        found = "one that is private was trained on"
-    except WorkbenchError as error:
-        found = str(error)
-    yield Finding("all", "public records", "refused if private", found, "no private training records" in found and not spent)
-
-
-def other_data(bench: Bench) -> Any:
-    """Other records altogether: the same ones backwards, and inside out."""
-    highest = bench.data.records.max(axis=0, keepdims=True)
-    labels = None if bench.data.labels is None else bench.data.labels[::-1].copy()
-    return type(bench.data)((highest - bench.data.records)[::-1].copy(), labels)
-
-
-def ends(bench: Bench, stage: str) -> list[At]:
-    """The first and the last step of a stage."""
-    taken = [window.at for window in bench.whole if window.at[0] == stage]
-    return list(dict.fromkeys([taken[0], taken[-1]]))
-
-
-# Freshness
-
-
-def freshness(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
-    """No stream, no run of values and no batch serves two steps, two stages or two purposes."""
-    paid = {stage.name for stage in stages if stage.spent != "free"}
-    streams: dict[tuple[str, int, int], set[At]] = {}
-    contents: dict[bytes, set[tuple[str, int, int]]] = {}
-    setup = [(("initial state", 0), event) for event in bench.setup]
-    for at, event in [*setup, *((window.at, event) for window in bench.whole for event in (*window.before, *window.after))]:
-        if isinstance(event, Opened):
-            streams.setdefault(event.key, set()).add(at)
-        if isinstance(event, Drawn) and event.values.size:
-            contents.setdefault(beginning(event), set()).add(event.key)
-    shared = [key for key, windows in streams.items() if len(windows) > 1 and {stage for stage, _ in windows} & paid]
-    yield Finding("all", "freshness", "a stream a step", f"{len(shared)} shared: {shared[:2]}", not shared)
-    again = [keys for keys in contents.values() if len(keys) > 1]
-    yield Finding("all", "freshness", "values of one stream", f"{len(again)} in several: {again[:2]}", not again)
-    yield from noise_taken_once(bench, paid)
-
-
-def beginning(drawn: Drawn) -> bytes:
-    """What tells one stream's values from another's: 64 bytes of them, or their kind and all of them where they are fewer.
-
-    Two streams agree in so much by chance with probability below 1e-9 (a boundary's uniform draws have 24 bits, hence eight of them).
-    """
-    values = np.ascontiguousarray(drawn.values).tobytes()
-    few = repr(drawn.key).encode() if len(values) < 8 else b""  # a single small number says nothing
-    return drawn.kind.encode() + values[:64] + few
-
-
-def noise_taken_once(bench: Bench, paid: set[str]) -> Iterator[Finding]:
-    """Within a step, the stream of its noise and that of its batch are each asked for once."""
-    for window in bench.whole:
-        if window.at[0] in paid:
-            opened = [event.key for event in window.after if isinstance(event, Opened)]
-            once = {drawn.key for drawn in window.normals if drawn.values.ndim > 0 and drawn.key[2] == 0 and sum_noise(window, drawn)}
-            twice = [key for key in once if opened.count(key) > 1]
-            yield Finding(window.at[0], "freshness", "noise drawn once", f"{len(twice)} streams again", not twice)
-
-
-def sum_noise(window: Window, drawn: Drawn) -> bool:
-    """Whether a draw is of a stream that is not a record's own (those are asked again for trial passes, with the same values)."""
-    purposes = {event.key[0] for event in window.after if isinstance(event, Opened) and event.key[2] > 0}
-    return drawn.key[0] not in purposes
-
-
-def times(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
-    """The time steps at which each stage asks the network."""
-    limits = TIMES.get(bench.plan.method, lambda _config: {})(bench.method.config)
-    for name in {stage.name for stage in stages} & limits.keys():
-        low, high = limits[name]
-        asked = [event.times for window in bench.whole if window.at[0] == name for event in window.of(Timed)]
-        if asked:
-            least, most = int(min(t.min() for t in asked if len(t))), int(max(t.max() for t in asked if len(t)))
-            yield Finding(name, "boundary", f"time steps {low} to {high}", f"{least} to {most}", low <= least and most <= high)
-        else:
-            yield Finding(name, "boundary", f"time steps {low} to {high}", "none seen", False)
 
 
 # How batches are drawn
