@@ -69,12 +69,16 @@ def start_app(home: Path) -> Callable[[], AbstractContextManager[tuple[str, subp
 
 
 @contextmanager
-def app_on(home: Path) -> Iterator[tuple[str, subprocess.Popen]]:
-    """The app as a process of its own with the runs under `home`: the address it printed and its process."""
+def app_on(home: Path, script: str | None = None) -> Iterator[tuple[str, subprocess.Popen]]:
+    """The app as a process of its own with the runs under `home`: the address it printed and its process.
+
+    `script` serves in place of `workbench app`; it is given the port as its last argument.
+    """
     port = free_port()
     environment = {**os.environ, "WORKBENCH_HOME": str(home / "home"), "OMP_NUM_THREADS": "1"}
     environment.pop("WORKBENCH_DATA", None)
-    command = [sys.executable, "-m", "workbench.cli", "app", "--port", str(port)]
+    serving = ["-m", "workbench.cli", "app", "--port"] if script is None else ["-c", script]
+    command = [sys.executable, *serving, str(port)]
     with (home / f"server-{port}.log").open("w") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
     try:

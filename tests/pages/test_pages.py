@@ -1,5 +1,6 @@
 """Every page: opens, says what it must, and carries its choices in the address."""
 
+import itertools
 import json
 import sqlite3
 import subprocess
@@ -109,6 +110,10 @@ def test_no_page_waits_for_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
         app.run()
         assert not app.exception
         assert page == "claims" or "A small example run is being made" in text_of(app)
+    assert begun == [], "the page settles first"
+    monkeypatch.setattr("workbench.ui.runs.count", lambda: itertools.count(1))  # as when it looks again
+    for _ in range(2):
+        AppTest.from_file(str(APP), default_timeout=60).run()
     begun[0].kill()
     begun[0].wait()
     assert len(begun) == 1
@@ -135,6 +140,9 @@ def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkey
             begun.append(plan.bound.epsilon)
 
     monkeypatch.setattr("workbench.ui.expected.Rehearsal", AtWork)
+    assert "is being measured" in text_of(open_page("budget", budget_method="dp-merf", budget_epsilon="2.0"))
+    assert begun == [], "the page settles first"
+    monkeypatch.setattr("workbench.ui.expected.count", lambda: itertools.count(1))  # as when it looks again
     app = open_page("budget", budget_method="dp-merf", budget_epsilon="2.0")
     assert "is being measured" in text_of(app)
     app.number_input(key="budget_epsilon").set_value(3.0).run()

@@ -5,7 +5,7 @@ import streamlit as st
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.training.state import PerformanceSettings
-from workbench.ui.cards import plan_summary
+from workbench.ui.cards import plan_details, plan_numbers
 from workbench.ui.choices import plan_choices
 from workbench.ui.curves import accountant_section
 from workbench.ui.expected import show_expectation
@@ -21,16 +21,17 @@ choices = plan_choices(PREFIX)
 plan = None
 try:
     plan = choices.plan()
-    plan_summary(plan)
-    show_expectation(plan, PerformanceSettings())
-    if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
-        go_to("train", choices.parameters("train_"))
+    plan_numbers(plan)
 except WorkbenchError as error:
     st.error(markdown(error))
 
 if plan is not None:
-    st.header("Epsilon against the noise, the steps and the sampling rate", anchor=False)
     accountant_section(plan, PREFIX)
+    st.header("What this plan sets and takes", anchor=False)
+    plan_details(plan)
+    show_expectation(plan, PerformanceSettings())
+    if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
+        go_to("train", choices.parameters("train_"))
 
 st.header("Utility against epsilon", anchor=False)
 utility_section(choices.facts, choices.dataset, known_runs(), PREFIX)

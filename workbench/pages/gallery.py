@@ -25,13 +25,14 @@ if not finished:
     example_notice()
     st.stop()
 
-run_id = run_choice(f"{PREFIX}run", runs=finished)
+chosen, feature, order, klass, verdict, size = st.columns([1.7, 1, 1.4, 1, 1, 0.7])
+with chosen:
+    run_id = run_choice(f"{PREFIX}run", runs=finished)
 assert run_id is not None
 run = next(run for run in finished if run.id == run_id)
 facts = Plan.model_validate(run.plan).facts
 run_marks(run)
 
-feature, order, klass, verdict, size = st.columns(5)
 spaces = [name for name, entry in FEATURES.items() if facts.kind in entry.kinds]
 about = "\n".join(f"- **{name}**: {FEATURES[name].description}" for name in spaces)
 space = feature.selectbox("Feature space", spaces, key=f"{PREFIX}features", bind="query-params", help=about)
@@ -49,9 +50,6 @@ except WorkbenchError as error:
     st.stop()
 
 copying_numbers(run_id, space, len(samples))
-with st.expander("Distances of all samples"):
-    distance_chart(neighbours, f"{PREFIX}distances")
-
 given = verdicts.verdicts(run_id)
 review_bar(run_id, given, len(samples), PREFIX)
 wanted = chosen_samples(samples, neighbours, facts, ORDERS[ordering], classes, judged, given)
@@ -62,3 +60,5 @@ pages = -(-len(wanted) // page_size)
 page = st.pagination(pages, key=f"{PREFIX}page", bind="query-params") if pages > 1 else 1
 shown = wanted[(page - 1) * page_size : page * page_size]
 show_page(run_id, shown, samples, dataset, neighbours, given)
+with st.expander("Distances of all samples"):
+    distance_chart(neighbours, f"{PREFIX}distances")

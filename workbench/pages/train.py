@@ -6,15 +6,16 @@ from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.runs import local
 from workbench.training.state import PerformanceSettings
-from workbench.ui.cards import plan_summary
+from workbench.ui.cards import plan_details, plan_numbers
 from workbench.ui.choices import device_choice, plan_choices
 from workbench.ui.forms import config_form
 from workbench.ui.live import watch
-from workbench.ui.runs import example_notice, run_choice
+from workbench.ui.runs import example_notice, is_asked_for, run_choice
 from workbench.ui.session import launch_warnings, loaded
 
 PREFIX = "train_"
 
+above = st.container()
 choices = plan_choices(PREFIX)
 
 with st.expander("Method settings", expanded=False):
@@ -35,7 +36,8 @@ with st.expander("Device and speed", expanded=False):
 plan = None
 try:
     plan = choices.plan(overrides)
-    plan_summary(plan)
+    plan_numbers(plan)
+    plan_details(plan)
     for warning in launch_warnings(plan, choices.dataset):
         st.warning(markdown(warning))
 except WorkbenchError as error:
@@ -51,10 +53,12 @@ if st.button("Launch", type="primary", key=f"{PREFIX}launch", icon=":material/pl
     except WorkbenchError as error:
         st.error(markdown(error))
 
-st.header("Watch a run", anchor=False)
-watched = run_choice(f"{PREFIX}run", launched=st.session_state.pop(f"{PREFIX}launched", None))
-if watched:
-    watch(watched, PREFIX)
-else:
-    st.caption("No run has been started yet.")
+launched = st.session_state.pop(f"{PREFIX}launched", None)
+with above if is_asked_for(f"{PREFIX}run", launched) else st.container():  # who asked for a run need not scroll to it
+    st.header("Watch a run", anchor=False)
+    watched = run_choice(f"{PREFIX}run", launched=launched)
+    if watched:
+        watch(watched, PREFIX)
+    else:
+        st.caption("No run has been started yet.")
 example_notice()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from workbench.files import open_private
 from workbench.home import home
+from workbench.runs.rehearsal import NICENESS, in_turn
 from workbench.runs.values import Run
 
 EXAMPLE_METHOD, EXAMPLE_DATASET, EXAMPLE_EPSILON = "dp-merf", "digits", 10.0
@@ -18,17 +19,20 @@ EXAMPLE_SECONDS = 300.0
 def begin_example() -> "subprocess.Popen[bytes]":
     """Start a process that makes the example run and measures it; returns at once."""
     nothing = subprocess.DEVNULL
-    command = [sys.executable, "-m", "workbench.runs.example"]
-    return subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+    command, one_thread = [sys.executable, "-m", "workbench.runs.example"], {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, env={**os.environ, **one_thread}
+    )
 
 
 def make_and_measure() -> None:
     """The example run, finished and evaluated, whether or not there is one already."""
     from workbench.runs.results import evaluate_run, kept_evaluation
 
-    run = ensure_example()
-    if run.state == "done" and kept_evaluation(run.id) is None:
-        evaluate_run(run.id)
+    with in_turn():
+        run = ensure_example()
+        if run.state == "done" and kept_evaluation(run.id) is None:
+            evaluate_run(run.id)
 
 
 def is_wanted(runs: Sequence[Run]) -> bool:
@@ -72,5 +76,5 @@ def _launch() -> Run:
 
 
 if __name__ == "__main__":
-    os.nice(5)
+    os.nice(NICENESS)
     make_and_measure()

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from workbench.training.state import PerformanceSettings
 
 FORMAT = 1  # raised when what is measured changes
-UNCERTAINTY = 0.5  # share by which a run may take longer or shorter; tests/slow/test_pace.py holds runs against it
 ROWS_AT_ONCE = {"cpu": 128, "cuda": 1024}  # of a large batch, as microbatches take them
 
 

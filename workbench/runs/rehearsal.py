@@ -10,7 +10,8 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any
 
@@ -18,13 +19,15 @@ import numpy as np
 import psutil
 from pydantic import BaseModel
 
-from workbench.files import make_private_folder, open_private
+from workbench.files import open_private
+from workbench.home import home
 from workbench.runs.pace import Line, Pace, keep, known_pace, place_of, rows_of
 from workbench.serialization import dumps
 
 MEASURED_STEPS, STAGE_SECONDS = 4, 4.0  # steps after the first, and seconds after which fewer do
 ROWS = {"cpu": (12, 48), "cuda": (64, 512)}  # sizes of a step, from which a line is drawn
 SECONDS_OF_NOTHING = 1e-6
+NICENESS = 10
 
 
 class Rehearsal:
@@ -60,22 +63,30 @@ class Rehearsal:
 
 def main() -> None:
     """Measure what the plan given on standard input needs, unless it is known; one process at a time, behind other work."""
-    from workbench import experiment
-    from workbench.training.state import PerformanceSettings
+    request, before = json.load(sys.stdin), time.time() - psutil.Process().create_time()
+    with in_turn():
+        began = time.perf_counter()
+        from workbench import experiment
+        from workbench.training.state import PerformanceSettings
 
-    request = json.load(sys.stdin)
-    plan = experiment.Plan.model_validate(request["plan"])
-    performance = PerformanceSettings.model_validate(request["performance"])
-    path = place_of(plan, performance)
-    make_private_folder(path.parent)
-    with open_private(path.parent / "lock") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        plan = experiment.Plan.model_validate(request["plan"])
+        performance = PerformanceSettings.model_validate(request["performance"])
         if known_pace(plan, performance) is None:
-            keep(measure(plan, performance), path)
+            performance.torch_device()  # imports what the first step of a run waits for
+            starting = before + time.perf_counter() - began  # without the wait for its turn
+            keep(measure(plan, performance, starting), place_of(plan, performance))
 
 
-def measure(plan: Any, performance: Any) -> Pace:
-    """The pace of `plan`'s stages at two sizes, drawn out as lines."""
+@contextmanager
+def in_turn() -> Iterator[None]:
+    """Hold the home's lock of work that the pages begin by themselves: one at a time, so that the pages keep a processor."""
+    with open_private(home() / "background.lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def measure(plan: Any, performance: Any, starting: float) -> Pace:
+    """The pace of `plan`'s stages at two sizes, drawn out as lines; `starting` is how long a process takes to get here."""
     from workbench.training.cost import peak_memory
 
     device = performance.torch_device()
@@ -83,7 +94,6 @@ def measure(plan: Any, performance: Any) -> Pace:
         import torch
 
         torch.set_num_threads(performance.num_threads)
-    starting = time.time() - psutil.Process().create_time()
     small, large = (_at_size(plan, rows) for rows in ROWS[device.type])
     times, peaks = [], []
     for sized in (small, large):
@@ -167,5 +177,5 @@ def random_records(facts: Any, count: int) -> Any:
 
 
 if __name__ == "__main__":
-    os.nice(5)
+    os.nice(NICENESS)
     main()

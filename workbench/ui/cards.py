@@ -16,6 +16,7 @@ from workbench.ui.forms import show_value
 from workbench.ui.theme import STATE_COLOURS, STATUS_COLOURS, STATUS_WORDS
 
 MOST_NUMBERS = 4
+GUARANTEES = ("proved", "approximation")  # statuses that need no reason in sight: the first is one, the second says what it is
 
 
 def three_numbers(
@@ -29,9 +30,11 @@ def three_numbers(
     with claimed:
         value_card("Paper's claim", claim, "what the paper's own formula gives; not a guarantee by itself")
     with proved:
-        value_card("Upper bound", bound, "the smallest epsilon that this workbench can prove")
-        if replace_one is not None and replace_one.neighboring_relation != bound.neighboring_relation:
-            st.caption(f"Where one record is replaced by another: epsilon {epsilon_text(replace_one)}.")
+        beside = replace_one is not None and replace_one.neighboring_relation != bound.neighboring_relation
+        other = (
+            f"Where one record is replaced by another: epsilon {epsilon_text(replace_one)}." if replace_one is not None and beside else ""
+        )
+        value_card("Upper bound", bound, "the smallest epsilon that this workbench can prove", other)
     with measured:
         if audit is None:
             empty_card(
@@ -41,24 +44,38 @@ def three_numbers(
             value_card("Audit", audit, "a lower bound measured by an attack")
 
 
-def value_card(heading: str, value: PrivacyValue, meaning: str) -> None:
-    """One epsilon with its status in words, delta, accountant, neighboring relation, sampling assumption and reason."""
-    with st.container(border=True, height="stretch"):
-        st.markdown(f"**{heading}**")
-        st.metric("Epsilon", epsilon_text(value), help=meaning)
-        st.badge(STATUS_WORDS[value.status], color=STATUS_COLOURS[value.status])
-        facts = [f"delta {number(value.delta)}", value.accountant, _plain(value.neighboring_relation), value.sampling]
-        facts = [fact for fact in facts if fact != "none"]
-        st.caption(" · ".join(fact for fact in facts if fact))
-        if value.reason:
+def value_card(heading: str, value: PrivacyValue, meaning: str, other_relation: str = "") -> None:
+    """One epsilon with its status in words, delta, accountant and neighboring relation; behind a button, sampling, reason and source.
+
+    A value that is no guarantee says why on the card itself. `other_relation` is what holds under another relation.
+    """
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{heading}**", width="content")
+            st.badge(STATUS_WORDS[value.status], color=STATUS_COLOURS[value.status])
+        with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+            st.metric("Epsilon", epsilon_text(value), help=meaning, width="content")
+            _grounds(value)
+        facts = [f"delta {number(value.delta)}", value.accountant, _plain(value.neighboring_relation)]
+        st.caption(" · ".join(fact for fact in facts if fact and fact != "none"))
+        if other_relation:
+            st.caption(other_relation)
+        if value.reason and value.status not in GUARANTEES:
             st.caption(markdown(value.reason))
-        if value.source:
-            st.caption(f"Source: {markdown(value.source)}")
+
+
+def _grounds(value: PrivacyValue) -> None:
+    """Sampling assumption, reason and source behind a button."""
+    grounds = {"Sampling": value.sampling, "Reason": value.reason, "Source": value.source}
+    given = [f"**{name}**: {markdown(text)}" for name, text in grounds.items() if text and text != "none"]
+    if given:
+        with st.popover("Why"):
+            st.markdown("\n\n".join(given))
 
 
 def empty_card(heading: str, text: str) -> None:
     """A card of the same shape that says why there is no number."""
-    with st.container(border=True, height="stretch"):
+    with st.container(border=True, height="stretch", gap="xsmall"):
         st.markdown(f"**{heading}**")
         st.metric("Epsilon", "–")
         st.caption(text)
@@ -91,14 +108,18 @@ def run_marks(run: Run) -> None:
         releasable_mark(run.may_be_released, run.release_reason)
 
 
-def plan_summary(plan: Plan) -> None:
-    """A plan's three numbers, its warnings, and what it will release, before any record is touched."""
+def plan_numbers(plan: Plan) -> None:
+    """A plan's three numbers and its warnings."""
     three_numbers(plan.claim, plan.bound, replace_one=plan.replace_one)
-    calibrated_line(plan)
     for warning in plan.warnings:
         st.warning(markdown(warning))
     if plan.claim_only:
         st.warning("Claim only: a finite claim without a finite bound. Nothing made with this configuration is releasable.")
+
+
+def plan_details(plan: Plan) -> None:
+    """What a plan sets and what it will release, before any record is touched."""
+    calibrated_line(plan)
     with st.expander("What will be released, and what each accountant says"):
         st.dataframe(stage_table(plan), hide_index=True, alt="Releases of the plan in order")
         st.dataframe(accountant_table(plan.accountants), hide_index=True, alt="Epsilon of the plan by accountant")

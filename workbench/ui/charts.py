@@ -101,7 +101,7 @@ def step_curves(frame: pd.DataFrame, y: str, y_title: str, logarithmic: bool = F
         figure.add_scatter(
             x=rows["step"].tolist(), y=rows[y].tolist(), name=html_text(run), mode="lines", line=line, hovertemplate="%{y:.4g}"
         )
-    figure.update_yaxes(type="log" if logarithmic else "linear", rangemode="normal" if logarithmic else "tozero")
+    figure.update_yaxes(type="log", tickformat=".3~g", dtick="D2") if logarithmic else figure.update_yaxes(rangemode="tozero")
     figure.update_layout(showlegend=frame["run"].nunique() > 1, height=280, hovermode="x unified")
     return figure
 

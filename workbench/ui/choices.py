@@ -66,11 +66,14 @@ class Choices:
 
 
 def plan_choices(prefix: str) -> Choices:
-    """Dataset, method, preset, what is calibrated, epsilon and delta: two rows of widgets keyed `{prefix}{choice}`."""
-    first, between, second = st.columns(3), st.container(), st.columns(3)
-    with first[0]:
+    """Dataset, how it is read, method, preset, what is calibrated, epsilon and delta: a row of widgets keyed `{prefix}{choice}`.
+
+    How files of one's own are read has a row of its own.
+    """
+    row, below = st.columns([1, 0.6, 1, 1, 1, 1, 1], vertical_alignment="bottom"), st.container()
+    with row[0]:
         dataset = dataset_choice(f"{prefix}dataset")
-    with between:
+    with below if is_path(dataset) else row[1]:
         reading = reading_choice(dataset, f"{prefix}dataset_")
     facts = facts_or_stop(dataset, **reading)
     fitting = [name for name, kind in METHODS.items() if facts.kind in kind.kinds]
@@ -78,13 +81,13 @@ def plan_choices(prefix: str) -> Choices:
         st.error(f"No method here takes {facts.kind} data, which {markdown(facts.name)} is.")
         st.stop()
     index = fitting.index(DEFAULT_METHOD) if DEFAULT_METHOD in fitting else 0
-    method = first[1].selectbox("Method", fitting, index, key=f"{prefix}method", bind="query-params", help="What to train.")
+    method = row[2].selectbox("Method", fitting, index, key=f"{prefix}method", bind="query-params", help="What to train.")
     kind = METHODS[method]
     presets = list(kind.presets)
-    preset = first[2].selectbox("Preset", presets, key=f"{prefix}preset", bind="query-params", help=preset_help(kind), filter_mode=None)
+    preset = row[3].selectbox("Preset", presets, key=f"{prefix}preset", bind="query-params", help=preset_help(kind), filter_mode=None)
     if preset not in kind.presets:
         preset = presets[0]
-    target, epsilon, delta = _privacy_choices(prefix, second, kind, facts, preset)
+    target, epsilon, delta = _privacy_choices(prefix, row[4:], kind, facts, preset)
     return Choices(dataset, reading, facts, method, preset, target, epsilon, delta)
 
 
@@ -104,11 +107,13 @@ def reading_choice(dataset: str, key: str) -> dict[str, str | None]:
     """How the dataset is read: the name its account goes by, the size of its images, its classes; None where the default stands."""
     own = is_path(dataset)
     common: dict[str, Any] = {"value": None, "bind": "query-params"}
-    with st.expander("Name, size and classes of your own files" if own else "Size of its images", expanded=own):
+    resizing: dict[str, Any] = {"key": f"{key}resize", "placeholder": "C,H,W, as 1,28,28", **common}
+    if not own:
+        with st.popover("Size", help="The size its images are read at."):
+            return {"name": None, "resize": st.text_input("Resize to", **resizing), "classes": None}
+    with st.expander("Name, size and classes of your own files", expanded=True):
         name, resize, classes = st.columns(3)
-        shape = resize.text_input("Resize to", key=f"{key}resize", placeholder="C,H,W, as 1,28,28", **common)
-        if not own:
-            return {"name": None, "resize": shape, "classes": None}
+        shape = resize.text_input("Resize to", **resizing)
         help_text = "All runs under this name are on one account in the ledger, whatever version of the records they were on."
         given = name.text_input("Name", key=f"{key}name", placeholder=account_name(dataset), help=help_text, **common)
         named = classes.text_input("Classes", key=f"{key}classes", placeholder="as in the file, or cat,dog", **common)

@@ -21,10 +21,16 @@ MARKS_HELP = "Private: computed from private records without noise, so it stays 
 
 
 def run_detail(run: Run, prefix: str) -> None:
-    """A run's marks, its three numbers, measures, samples, loss and settings."""
+    """A run's marks, samples, loss, three numbers, measures and settings."""
     run_marks(run)
     if run.error:
         st.warning(markdown(run.error))
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**Samples**")
+        show_samples(run)
+    with right:
+        show_loss(RunFolder(run.id), f"{prefix}loss_chart")
     three_numbers(run.claim, run.bound, replace_one=run.replace_one)
     results = results_of(run.id)
     if results:
@@ -34,12 +40,6 @@ def run_detail(run: Run, prefix: str) -> None:
         st.dataframe(result_table(results), hide_index=True, alt=f"Measures of run {run.id} with intervals")
     elif run.state == "done":
         st.caption("Not evaluated yet: press Evaluate to draw samples and take every measure.")
-    left, right = st.columns(2)
-    with left:
-        st.markdown("**Samples**")
-        show_samples(run)
-    with right:
-        show_loss(RunFolder(run.id), f"{prefix}loss_chart")
     with st.expander("Configuration"):
         st.dataframe(config_table(run.config), hide_index=True, alt=f"Every value of the configuration of run {run.id}")
 

@@ -22,15 +22,19 @@ POINTS = 30
 
 
 def accountant_section(plan: Plan, prefix: str) -> None:
-    """The chart of epsilon against the chosen quantity, with the target and the plan's own setting marked."""
+    """A heading and the chart of epsilon against the chosen quantity, with the target and the plan's own setting marked."""
     stages = plan.build().stages(plan.facts)
     axes = [axis for axis in AXES if setting_of(stages, axis) is not None]
     if not axes:
+        st.header("Epsilon by accountant", anchor=False)
         st.caption("Nothing to vary: no stage of this plan adds Gaussian noise, so every accountant says the same as the bound above.")
         return
-    axis = st.segmented_control(
-        "Against", axes, default=axes[0], required=True, key=f"{prefix}against", bind="query-params", format_func=AXES.__getitem__
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header("Epsilon by accountant, against the", anchor=False, width="content")
+        axis = st.segmented_control(
+            "Against", axes, default=axes[0], required=True, key=f"{prefix}against", bind="query-params", format_func=AXES.__getitem__,
+            label_visibility="collapsed",
+        )  # fmt: skip
     axis = axis if axis in axes else axes[0]
     chosen = setting_of(stages, axis)
     assert chosen is not None

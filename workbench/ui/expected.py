@@ -1,10 +1,12 @@
 """Expected time and memory on a page: from what is known of this machine, or measured meanwhile by a process of its own."""
 
+from itertools import count
+
 import streamlit as st
 
 from workbench.escaping import markdown
 from workbench.experiment import Plan
-from workbench.runs.pace import UNCERTAINTY, Expectation, expected, known_pace, place_of
+from workbench.runs.pace import Expectation, expected, known_pace, place_of
 from workbench.runs.rehearsal import Rehearsal
 from workbench.training.state import PerformanceSettings
 from workbench.ui.formats import duration, memory
@@ -23,17 +25,21 @@ def show_expectation(plan: Plan, performance: PerformanceSettings) -> None:
 
 
 def _measure(plan: Plan, performance: PerformanceSettings) -> None:
-    """Begin a measurement unless one is at work, and look now and then whether it has ended."""
-    key = str(place_of(plan, performance))
-    if key not in _at_work():
-        _at_work()[key] = Rehearsal(plan, performance)
-    rehearsal = _at_work()[key]
+    """Begin a measurement, unless one is at work, once the page has settled; look now and then whether it has ended.
 
-    @st.fragment(run_every=None if rehearsal.ended else POLL_SECONDS)
+    The first pass belongs to the page itself, which shares the processor with whatever it starts.
+    """
+    key, passes = str(place_of(plan, performance)), count()
+    failed = key in _at_work() and _at_work()[key].ended
+
+    @st.fragment(run_every=None if failed else POLL_SECONDS)
     def waiting() -> None:
         if known_pace(plan, performance) is not None:
             st.rerun()
-        elif rehearsal.ended:
+        if next(passes) > 0 and key not in _at_work():
+            _at_work()[key] = Rehearsal(plan, performance)
+        rehearsal = _at_work().get(key)
+        if rehearsal is not None and rehearsal.ended:
             st.caption(f"Expected time and memory could not be measured: {markdown(rehearsal.failure)}")
         else:
             st.caption(MEASURING)
@@ -43,7 +49,7 @@ def _measure(plan: Plan, performance: PerformanceSettings) -> None:
 
 def _show(found: Expectation) -> None:
     whole, peak, stages = st.columns([1, 1, 2])
-    about = f"On this machine, as busy as it was when its pace was measured. A run may take up to {UNCERTAINTY:.0%} more or less."
+    about = "Drawn out from a few small steps on this machine, as busy as it was then. An estimate: its error is not validated."
     whole.metric("Expected time", f"about {duration(found.seconds)}", help=about)
     peak.metric(
         "Expected memory", f"about {memory(found.peak_bytes)}", help="Peak of the process: on the GPU where there is one, else resident."

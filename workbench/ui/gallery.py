@@ -64,13 +64,13 @@ def neighbour_card(heading: str, generated: Picture, training: Sequence[Picture]
     """A generated image beside its nearest training records and its nearest held-out one, with captions and descriptions."""
     st.markdown(f"**{markdown(heading)}**")
     groups = {"Generated": [generated], "Nearest training records": training, "Held-out": [held_out]}
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="xsmall"):
         for name, pictures in groups.items():
-            with st.container(width=max(76, (CARD_PIXELS + 2) * len(pictures) + 10), gap=None):
+            images = [picture(item.record, CARD_PIXELS) for item in pictures]
+            with st.container(width=max(76, (images[0].width + 2) * len(pictures) + 10), gap=None):
                 st.caption(name)
-                images = [picture(item.record, CARD_PIXELS) for item in pictures]
                 captions = [markdown(item.caption) for item in pictures]
-                st.image(images, caption=captions, alt=[item.description for item in pictures], width=CARD_PIXELS)
+                st.image(images, caption=captions, alt=[item.description for item in pictures], width=images[0].width)
 
 
 def verdict_controls(key: str, what: str, verdict: str | None, note: str, save: Callable[[str, str], object]) -> None:

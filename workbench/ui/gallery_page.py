@@ -42,8 +42,8 @@ def review_bar(run_id: str, given: dict[int, Verdict], total: int, prefix: str) 
     """How many samples have a verdict, of which kind; take back the last, and export all."""
     counts = Counter(verdict.verdict for verdict in given.values())
     summary = ", ".join(f"{counts[judgement]} {judgement}" for judgement in verdicts.JUDGEMENTS)
-    st.progress(len(given) / total if total else 0.0, text=f"{len(given)} of {total:,} samples looked at: {summary}")
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(len(given) / total if total else 0.0, text=f"{len(given)} of {total:,} samples looked at: {summary}")
         st.button(
             "Undo the last verdict", key=f"{prefix}undo", icon=":material/undo:", disabled=not given, on_click=take_back, args=(run_id,)
         )

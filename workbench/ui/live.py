@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
@@ -32,12 +33,22 @@ def watch(run_id: str, prefix: str) -> None:
             st.rerun()
         show_run(run, prefix)
 
-    place = st.empty()
-    if st.session_state.get(f"{prefix}watched") != run_id:
-        place.empty()  # or the badges and numbers of the run before would stand there until those of this one are drawn
-        st.session_state[f"{prefix}watched"] = run_id
-    with place.container():
+    with _fresh_place(run_id, f"{prefix}watched"):
         live()
+
+
+def _fresh_place(run_id: str, key: str) -> DeltaGenerator:
+    """A container where the run watched before was not drawn; its own place is emptied.
+
+    A container drawn where another stood keeps what was in it until each element is drawn anew, and emptying it first changes
+    nothing: both reach the browser as one message. So the badges and numbers of one run would stand under the next one's name.
+    """
+    watched, turn = st.session_state.get(key, ("", 0))
+    if watched != run_id:
+        turn = 1 - turn
+        st.session_state[key] = (run_id, turn)
+    places = st.empty(), st.empty()
+    return places[turn].container()
 
 
 def show_run(run: Run, prefix: str) -> None:

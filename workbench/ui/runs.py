@@ -4,6 +4,7 @@ import math
 import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import count
 from typing import Any
 
 import pandas as pd
@@ -18,30 +19,30 @@ from workbench.runs.store import RunStore
 from workbench.runs.values import Run
 from workbench.ui.formats import duration, number, words
 
-EXAMPLE_POLL_SECONDS = 2.0
+EXAMPLE_POLL_SECONDS = 4.0  # later than a measurement of the pace, which a reader of the Budget page waits for
 SORTS = {"newest first": "created", "bound, small first": "bound", "steps done, many first": "step", "method": "method"}
 OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label", "features")
 
 
 def known_runs() -> list[Run]:
-    """All runs, newest first. Where none has finished a small example is begun; no page waits for it."""
-    runs = RunStore().list()
-    if is_wanted(runs):
-        _example_at_work()
-    return runs
+    """All runs, newest first."""
+    return RunStore().list()
 
 
 def example_notice() -> None:
-    """A line while the example is being made, which draws the page anew once the example is there."""
+    """Where no run has finished, a small example: begun once the page has settled; its end draws the page anew.
+
+    The first pass belongs to the page itself, which shares the processor with whatever it starts.
+    """
     if not is_wanted(RunStore().list()):
         return
-    work = _example_at_work()
+    passes = count()
 
     @st.fragment(run_every=EXAMPLE_POLL_SECONDS)
     def waiting() -> None:
         if not is_wanted(RunStore().list()):
             st.rerun()
-        elif work.poll() is None:
+        elif next(passes) == 0 or _example_at_work().poll() is None:
             st.caption("A small example run is being made, once, so that there is something to look at …")
         else:
             st.caption("The example run could not be made; `workbench example` says why.")
@@ -58,6 +59,11 @@ def _example_at_work() -> "subprocess.Popen[bytes]":
 def run_label(run: Run) -> str:
     """What never changes about a run, so that an address that carries it stays good."""
     return f"{run.id} · {run.method} · {run.dataset}"
+
+
+def is_asked_for(key: str, launched: str | None) -> bool:
+    """Whether `run_choice` with this key will show a run that was launched just now, picked, or named in the address."""
+    return bool(launched or st.session_state.get(f"{key}_choice", st.query_params.get(key)))
 
 
 def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None = None) -> str | None:

@@ -61,6 +61,8 @@ _STYLE = """
   [data-testid="stImageCaption"] { color: #46545c; opacity: 1; }
   .stMarkdownBadge { white-space: normal !important; }
   [data-testid="stImage"] img { image-rendering: pixelated; border: 1px solid #ffffff; border-radius: 0 !important; }
+  [data-testid="stMainBlockContainer"] { padding-top: 4.25rem; }
+  [data-testid="stHeading"] h1, [data-testid="stHeading"] h2 { padding: 0; }
   [data-testid="stNumberInput"]:has(input:placeholder-shown, input[step="0.01"]) button { display: none; }
 </style>
 """
@@ -68,6 +70,8 @@ _STYLE = """
 
 def apply_style() -> None:
     """Contrast of muted text at 4.5 to 1 or better, whole badges, hard edges of small images, and no button that does nothing.
+
+    Headings take no more room than their line, so that a page's first plot shows without scrolling on a projector.
 
     A number field that is empty has no value to step from, and a field of fractions no step that suits all of them.
     """
@@ -82,6 +86,7 @@ def icon() -> Image.Image:
 
 
 def title(text: str, lead: str) -> None:
-    """The page's one first-level heading and the sentence under it."""
-    st.title(text, anchor=False)
-    st.caption(lead)
+    """The page's one first-level heading and the sentence beside it."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.title(text, anchor=False, width="content")
+        st.caption(lead, width="content")

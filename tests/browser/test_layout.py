@@ -1,0 +1,108 @@
+"""What a person sees on a small projector: plots above the fold, gallery cards in one line, and no run under another one's name."""
+
+import os
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from browser.conftest import ROOT, app_on, let_in
+from playwright.sync_api import Locator, Page, ViewportSize, expect
+
+PROJECTOR: ViewportSize = {"width": 1280, "height": 720}
+TINY = {"num_features": "50", "steps": "30", "batch_size": "8"}
+SLOW_SECONDS = 2.0
+SLOW_DRAWING = f"""
+import sys, time
+from workbench.server.start import serve
+from workbench.ui import live
+draw = live.show_run
+live.show_run = lambda run, prefix: (time.sleep({SLOW_SECONDS}), draw(run, prefix))
+serve(int(sys.argv[-1]))
+"""  # the app on a machine so busy that it takes its time to draw a run
+SEEN = """() => {
+  window.seen = [];
+  const look = () => {
+    const name = document.querySelector('input[aria-label$="Run"], [role="combobox"][aria-label$="Run"]')?.value ?? '';
+    const text = document.querySelector('[data-testid="stMain"]').innerText;
+    const last = window.seen.at(-1);
+    if (!last || last[1] !== name || last[2] !== text) window.seen.push([performance.now(), name, text]);
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+@pytest.fixture(scope="module")
+def finished_run(home: Path) -> str:
+    """The id of a finished DP-MERF run of seconds on digits, made by the command line."""
+    settings = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
+    command = [sys.executable, "-m", "workbench.cli", "train", "dp-merf", "--dataset", "digits", "--epsilon", "10", *settings, "--wait"]
+    environment = {**os.environ, "WORKBENCH_HOME": str(home / "home"), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    found = re.search(r'\{"run": "([a-z0-9]{8})"\}', done.stdout)
+    assert found is not None, done.stdout + done.stderr
+    return found.group(1)
+
+
+def box(locator: Locator) -> dict[str, float]:
+    """Where an element is drawn, in pixels."""
+    found = locator.bounding_box()
+    assert found is not None
+    return {name: float(found[name]) for name in ("x", "y", "width", "height")}
+
+
+@pytest.mark.parametrize("address", ["", "runs?runs_chosen={run}", "train?train_run={run}"])
+def test_the_first_plot_shows_without_scrolling(page: Page, server: str, finished_run: str, address: str) -> None:
+    page.set_viewport_size(PROJECTOR)
+    page.goto(f"{server}/{address.format(run=finished_run)}")
+    plot = page.locator(".js-plotly-plot").first
+    expect(plot).to_be_visible(timeout=90_000)
+    expect(page.locator('[data-testid="stSkeleton"]')).to_have_count(0, timeout=90_000)
+    drawn = box(plot)
+    assert drawn["y"] + drawn["height"] / 2 <= PROJECTOR["height"], drawn
+    assert drawn["y"] > box(page.locator("h1"))["y"] >= 0, "nothing has been scrolled"
+
+
+def test_a_gallery_card_is_one_line_of_square_pixels(page: Page, server: str, finished_run: str) -> None:
+    page.set_viewport_size(PROJECTOR)
+    page.goto(f"{server}/gallery?gallery_run={finished_run}")
+    held_out = page.get_by_role("img", name=re.compile("Nearest held-out record")).first
+    expect(held_out).to_be_visible(timeout=90_000)
+    training = page.get_by_role("img", name=re.compile("Nearest training record"))
+    pictures = [page.get_by_role("img", name=re.compile("Generated sample")).first, *(training.nth(rank) for rank in range(5)), held_out]
+    boxes = [box(picture) for picture in pictures]
+    assert len({round(place["y"]) for place in boxes}) == 1, boxes
+    assert all(left["x"] + left["width"] <= right["x"] for left, right in pairwise(boxes)), boxes
+    for picture in pictures:
+        corner, rendering = picture.evaluate("image => [getComputedStyle(image).borderRadius, getComputedStyle(image).imageRendering]")
+        assert (corner, rendering) == ("0px", "pixelated")
+        shown, stored = picture.evaluate("image => [image.getBoundingClientRect().width, image.naturalWidth]")
+        assert shown == stored, "each pixel of the record is a whole number of the screen's"
+        assert stored % 8 == 0
+
+
+def test_a_launched_run_does_not_show_what_belongs_to_the_one_before(page: Page, home: Path, finished_run: str) -> None:
+    choices = {"method": "dp-merf", "device": "cpu", "speed.num_threads": "1"} | TINY | {"steps": "60000"}
+    link = "&".join(f"train_{name}={value}" for name, value in choices.items())
+    with app_on(home, SLOW_DRAWING) as (address, _):
+        page.goto(f"{let_in(page, address)}/train?{link}&train_run={finished_run}")
+        expect(page.get_by_text("samples and weights may be released").first).to_be_visible(timeout=90_000)
+        expect(page.get_by_role("button", name="Launch")).to_be_enabled(timeout=90_000)
+        page.evaluate(SEEN)
+        page.get_by_role("button", name="Launch").click()
+        expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=90_000)
+        launched = re.search(r"train_run=([a-z0-9]{8})", page.url)
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_text("cancelled", exact=True).first).to_be_visible(timeout=90_000)
+        seen = page.evaluate("window.seen")
+        page.goto("about:blank")  # or it would look for the app after its end
+    assert launched is not None
+    under_its_name = [
+        (after - before, text) for (before, name, text), (after, _, _) in pairwise(seen) if name.startswith(launched.group(1))
+    ]
+    assert under_its_name
+    mixed = sum(milliseconds for milliseconds, text in under_its_name if "may be released" in text)
+    assert mixed < 1000 * SLOW_SECONDS / 4, f"the badge of the run before stood there for {mixed:.0f} ms"
