@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from workbench.datasets import DatasetFacts
 from workbench.errors import RefusedError, WorkbenchError
 from workbench.experiment import Plan, make_plan
-from workbench.privacy.accountants import accountant_values, epsilon_poisson_gaussian, event_bound, pld, proved_bound, rdp, shared_relation
+from workbench.privacy.accountants import (
+    accountant_values,
+    epsilon_poisson_gaussian,
+    event_bound,
+    pld,
+    proved_bound,
+    rdp,
+    replace_one_bound,
+    shared_relation,
+)
 from workbench.privacy.accountants.mechanisms import ExactGaussian, FixedBatchGaussian, SampledGaussian, VisibleGaussian, mechanisms
 from workbench.privacy.accountants.pld import distribution
 from workbench.privacy.accountants.prv import prv_bracket
@@ -319,3 +328,15 @@ def test_the_divergence_of_a_visible_batch_is_that_of_its_mixture(rate: float, m
     found = float(rdp.DIVERGENCES[VisibleGaussian](VisibleGaussian(rate, mu), (order,))[0])
     exact = math.log1p(rate * math.expm1(order * (order - 1) * mu**2 / 2)) / (order - 1)
     assert exact * (1 - 1e-15) <= found <= exact * (1 + 1e-8), "never short by more than the formula's own rounding here"
+
+
+def test_a_realised_batch_of_every_record_is_one_gaussian() -> None:
+    event = RealisedBatchSizeDpEvent(1.0, 2.0)
+    assert mechanisms(event, "REPLACE_SPECIAL") == {ExactGaussian(0.5): 1}
+
+
+def test_no_replace_one_bound_where_one_stage_does_not_hold_under_it() -> None:
+    both = Stage("a", dp_event.GaussianDpEvent(2.0), "once", 1, ("REPLACE_SPECIAL", "REPLACE_ONE"))
+    null = Stage("b", dp_event.GaussianDpEvent(2.0), "once", 1, ("REPLACE_SPECIAL",))
+    assert replace_one_bound([both], 1e-5) is not None
+    assert replace_one_bound([both, null], 1e-5) is None

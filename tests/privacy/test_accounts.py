@@ -1,6 +1,8 @@
 """Accounts go by the dataset's name: versions of its records add up, ledgers of before keep theirs, look-alikes are told."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +96,14 @@ def test_a_ledger_of_before_keeps_its_budgets_the_strictest_under_a_name(old: Le
     assert old.budgets() == {"digits": (8.0, 1e-4), "faces": (2.0, 1e-5), "9" * 16: (1.5, 1e-6)}
     assert old.warning_before("fresh", RELEASE, DELTA) is None
     assert old.budget("fresh", "9" * 16) == Budget(1.5, 1e-6)
+
+
+def test_of_two_budgets_of_before_the_smaller_delta_holds(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    shutil.copy(OLD, path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE budgets SET delta = 1e-7 WHERE epsilon = 2.0")
+    assert Ledger(path).budgets()["faces"] == (2.0, 1e-7)
 
 
 def test_a_run_of_before_goes_on_and_a_new_one_joins_its_account(old: Ledger) -> None:
