@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from workbench.cli.output import run_values
 from workbench.errors import WorkbenchError
 from workbench.experiment import new_state
 from workbench.privacy.ledger import Ledger
@@ -20,6 +21,7 @@ from workbench.runs.store import SCHEMA, RunStore
 from workbench.runs.values import Run
 from workbench.training.checkpoints import load_checkpoint, save_checkpoint
 from workbench.training.state import PerformanceSettings, load_saved, save_atomically
+from workbench.ui.runs import run_table
 
 Make = Callable[..., Run]
 PlanMaker = Callable[..., Any]
@@ -200,6 +202,8 @@ def test_a_resumed_run_remembers_the_time_of_its_earlier_attempts(
     assert again.started is not None
     running = again.model_copy(update={"state": "running", "started": 200.0, "heartbeat": 210.0, "step": 3, "resumed_at": 1, "steps": 5})
     assert (running.seconds_running, running.seconds_of_attempt, running.seconds_left) == (70.0, 10.0, 10.0)
+    assert run_table([running])["Took"].tolist() == ["1 min 10 s"], "as the Runs page shows it"
+    assert run_values(running)["seconds_running"] == 70.0, "as `workbench show` tells it"
 
 
 def test_a_registry_of_version_1_is_brought_up_to_date(quick_plan: PlanMaker, queue: Make) -> None:

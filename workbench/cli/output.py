@@ -93,8 +93,9 @@ def bounds_of(bound: PrivacyValue, replace_one: PrivacyValue | None) -> dict[str
 
 
 def run_values(run: Run) -> dict[str, Any]:
-    """A run as the command line gives it: everything but the process behind it; `releasable` speaks of now."""
-    values = jsonable(run) | {"releasable": run.may_be_released, "replace_one": jsonable(run.replace_one)}
+    """A run as the command line gives it, without its process; `releasable` is of now, `seconds_running` of all attempts."""
+    told = {"releasable": run.may_be_released, "replace_one": jsonable(run.replace_one), "seconds_running": run.seconds_running}
+    values = jsonable(run) | told
     values.pop("process")
     return values
 
