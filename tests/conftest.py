@@ -1,5 +1,6 @@
 """Every test has a workbench home of its own and no access to the user's."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,3 +15,9 @@ def workbench_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("WORKBENCH_HOME", str(folder))
     monkeypatch.delenv("WORKBENCH_DATA", raising=False)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def own_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that a test runs takes the place of `__main__`; processes started by later tests would run that page again."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])

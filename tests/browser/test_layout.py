@@ -72,7 +72,9 @@ def test_a_gallery_card_is_one_line_of_square_pixels(page: Page, server: str, fi
     held_out = page.get_by_role("img", name=re.compile("Nearest held-out record")).first
     expect(held_out).to_be_visible(timeout=90_000)
     training = page.get_by_role("img", name=re.compile("Nearest training record"))
-    pictures = [page.get_by_role("img", name=re.compile("Generated sample")).first, *(training.nth(rank) for rank in range(5)), held_out]
+    generated = page.get_by_role("img", name=re.compile("Generated sample"))
+    expect(generated).to_have_count(page.get_by_role("img", name=re.compile("Nearest held-out record")).count())  # all cards are drawn
+    pictures = [generated.first, *(training.nth(rank) for rank in range(5)), held_out]
     boxes = [box(picture) for picture in pictures]
     assert len({round(place["y"]) for place in boxes}) == 1, boxes
     assert all(left["x"] + left["width"] <= right["x"] for left, right in pairwise(boxes)), boxes
