@@ -1,7 +1,6 @@
 """Starting the pages: Streamlit's own server on this machine alone, with the guard in front of it."""
 
 import os
-import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -13,7 +12,13 @@ from workbench.server import address
 from workbench.server.guard import Guard, new_token
 
 HOSTS = ("localhost", "127.0.0.1")  # what a browser of this machine calls it, also through a tunnel
-WARM = ("pandas", "workbench.experiment", "workbench.privacy.calibration", "plotly.graph_objects")
+WARM = (
+    "pandas",
+    "plotly.graph_objects",
+    "workbench.experiment",
+    "workbench.privacy.calibration",
+    *(f"workbench.ui.{name}" for name in ("cards", "choices", "curves", "expected", "meaning", "runs", "utility")),
+)
 guarded = False  # whether this process serves its pages behind the guard
 WITHOUT_TOKEN = (
     "WARNING: --no-token. EVERY account and every program of this machine can open these pages, look at private records and start runs."
@@ -47,12 +52,12 @@ def serve(port: int, with_token: bool = True) -> None:
     guard = Middleware(Guard, token=token, hosts=HOSTS, cookie=f"workbench-{port}")
     app = streamlit.App(script, middleware=[guard], lifespan=announced)
     guarded = True
-    threading.Thread(target=warm_up, daemon=True).start()
+    warm_up()
     app.run(config={"server.port": port, "server.address": "127.0.0.1", "logger.hideWelcomeMessage": True})
 
 
 def warm_up() -> None:
-    """Import what every page computes with while the server and the browser start, so that the first page need not."""
+    """Import what pages are made of before the address is printed: imports beside the first page would slow it down."""
     for name in WARM:
         import_module(name)
 
