@@ -28,7 +28,7 @@ from workbench.privacy.accountants.pld import distribution
 from workbench.privacy.accountants.prv import prv_bracket
 from workbench.privacy.claims import TwoPhases
 from workbench.privacy.events import FixedBatchGaussianDpEvent, RealisedBatchSizeDpEvent, ReplaceOneGaussianDpEvent, UnprovedDpEvent
-from workbench.privacy.gaussian import gdp_delta, gdp_epsilon
+from workbench.privacy.gaussian import gdp_delta, gdp_epsilon, sampled_delta
 from workbench.privacy.stages import Stage
 
 # sigma: (Opacus RDP, Opacus GDP, dp-accounting PLD 1e-4, Opacus PRV upper) at q = .01, 10 000 steps, delta 1e-5
@@ -297,6 +297,11 @@ def test_laplace_events_have_a_bound() -> None:
     assert 0 < proved_bound([sampled], 1e-5).epsilon < proved_bound([plain], 1e-5).epsilon
 
 
+@pytest.mark.parametrize("event", [dp_event.LaplaceDpEvent(0.0), dp_event.DiscreteLaplaceDpEvent(0.0, 1)])
+def test_laplace_noise_of_zero_bounds_nothing(event: dp_event.DpEvent) -> None:
+    assert math.isinf(event_bound(event, 1e-5, "REPLACE_SPECIAL").epsilon)
+
+
 def test_small_fixed_batch_profile_by_enumeration() -> None:
     """Phase I for two records and a batch of one, on the line: the worst pair, integrated numerically."""
     mu, x = 1.2, np.linspace(-12, 14, 400_001)
@@ -306,6 +311,13 @@ def test_small_fixed_batch_profile_by_enumeration() -> None:
     for epsilon in (0.0, 0.1, 0.4):
         exact = float(np.sum(np.maximum(0, p - math.exp(epsilon) * q)) * (x[1] - x[0]))
         assert pmf.get_delta_for_epsilon(epsilon) == pytest.approx(exact, rel=1e-3)
+
+
+@pytest.mark.parametrize("epsilon", [29.0, 31.0, 45.0])
+def test_the_profile_of_a_sampled_pair_at_large_epsilon(epsilon: float) -> None:
+    """By its formula, on both sides of where e^epsilon is left on."""
+    inner = math.log1p(math.expm1(epsilon) / 0.3)
+    assert sampled_delta(0.3, 9.0, epsilon) == pytest.approx(0.3 * gdp_delta(9.0, inner), rel=1e-10, abs=0)
 
 
 def test_plans_report_replace_special_and_replace_one_beside_it() -> None:

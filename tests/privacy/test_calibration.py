@@ -59,6 +59,11 @@ def test_formula_in_place_of_the_bound() -> None:
     assert 1 / sigma == pytest.approx(gdp_mu(1.0, 1e-5), rel=5e-3)
 
 
+def test_a_formula_that_is_infinite_below_its_range_and_zero_above() -> None:
+    """Neither value tells how far off the search is, only on which side: what is returned meets the target."""
+    assert 2.0 <= calibrate_real(lambda s: [], 1.0, 1e-5, evaluate=lambda s: 0.0 if s >= 2 else math.inf) < 2.01
+
+
 def test_rising_field() -> None:
     """A sampling rate: the bound rises in it."""
 

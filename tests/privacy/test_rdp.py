@@ -66,6 +66,17 @@ def test_rounding_is_allowed_for_where_rare_touches_carry_the_moment() -> None:
     """At a distance of 2 log(1/q) a logarithm loses digits by q and order: it was below the moment's binomial sum by 1e-9 of it."""
     sample_rate, order = 1e-100, 50_000
     noise_multiplier = math.sqrt(order * (order - 1) / 2 / (-9 - order * math.log(sample_rate)))
+    assert 0.0 <= looseness_by_sum(sample_rate, noise_multiplier, order) < 1e-6
+
+
+@pytest.mark.parametrize("setting", [(3e-200, 1.0, 930), (3e-200, 4.0, 14920), (1e-100, 4.0, 7478)])
+def test_rounding_is_allowed_for_where_large_terms_cancel(setting: tuple[float, float, int]) -> None:
+    """The terms of the exponent are some 10^4 times its value there: an allowance that does not grow with the order is below the sum."""
+    assert 0.0 <= looseness_by_sum(*setting) < 1e-8
+
+
+def looseness_by_sum(sample_rate: float, noise_multiplier: float, order: int) -> float:
+    """As `looseness`, against the moment's binomial sum to 40 digits."""
     ours = sampled_gaussian(sample_rate, noise_multiplier, np.array([float(order)]))[0]
     with mpmath.workdps(40):
         q, half = mpmath.mpf(sample_rate), 1 / (2 * mpmath.mpf(noise_multiplier) ** 2)
@@ -74,7 +85,7 @@ def test_rounding_is_allowed_for_where_rare_touches_carry_the_moment() -> None:
             less_one += chance * mpmath.expm1(k * (k - 1) * half)
             chance *= (order - k) * q / ((k + 1) * (1 - q))
         true = mpmath.log1p(less_one) / (order - 1)
-        assert 0.0 <= float((mpmath.mpf(float(ours)) - true) / true) < 1e-6
+        return float((mpmath.mpf(float(ours)) - true) / true)
 
 
 @pytest.mark.parametrize(("num_records", "batch_size"), [(10, 9), (1000, 10)])

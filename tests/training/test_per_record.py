@@ -16,7 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.networks import UNet, UNetConfig
 from workbench.training.per_record import PerRecordGradients
 from workbench.training.per_record.contributions import DeferredGradient
-from workbench.training.per_record.layers import RULES
+from workbench.training.per_record.layers import RULES, has_rule
 from workbench.training.per_record.rules import Pass
 
 TOLERANCES = {torch.float32: 1e-5, torch.float64: 1e-10}
@@ -213,6 +213,14 @@ def test_unknown_layers_are_logged_once(caplog: pytest.LogCaptureFixture) -> Non
 def test_layers_that_mix_records_are_refused_by_name(module: nn.Module, named: str) -> None:
     with pytest.raises(WorkbenchError, match=re.escape(named)):
         PerRecordGradients(module)
+
+
+def test_no_rule_is_trusted_with_what_was_added_to_a_layer() -> None:
+    """Neither a parameter nor a module of its own is known to the rule of a linear layer, and what they do may mix records."""
+    plain, parameter, module = nn.Linear(5, 5), nn.Linear(5, 5), nn.Linear(5, 5)
+    parameter.register_parameter("scale", nn.Parameter(torch.ones(5)))
+    module.add_module("inner", nn.Linear(5, 5))
+    assert [has_rule(layer) for layer in (plain, parameter, module)] == [True, False, False]
 
 
 def test_frozen_batch_norm_is_a_fixed_map() -> None:
