@@ -94,6 +94,12 @@ def test_paper_targets_have_no_bound_and_say_why() -> None:
     check_trainable(claimed)
 
 
+def test_phase_one_is_measured_by_what_the_target_names() -> None:
+    """Its targets have a claim and no bound: for a claim it fits its share as it is, and nothing is left out."""
+    plan = make_plan("dp-promise", MNIST, overrides={"targets": "paper"}, epsilon=10, target="claim")
+    assert plan.config["phase_one_steps"] == make_plan("dp-promise", MNIST).config["phase_one_steps"] > 0
+
+
 @pytest.mark.parametrize(("noise_multiplier", "bound"), [(1.13, 10.416), (7.0, 1.0124)])
 def test_renoised_bound_is_the_composition_of_both_phases(noise_multiplier: float, bound: float) -> None:
     overrides = {"targets": "renoised", "noise_multiplier": noise_multiplier}
