@@ -146,11 +146,12 @@ def test_noise_takes_under_a_fiftieth_of_a_private_step(figures: dict[str, Any])
     step()  # which tries how records share passes, and warms up
     rounds = np.array([[seconds(part) for part in (step, draws, philox)] for _ in range(5)])
     shares = rounds[:, 1] / rounds[:, 0]
-    figures["parameters, records"] = [[sum(p.numel() for p in optimizer.params), ours.records]]
-    figures["seconds: step, all its draws, its noise by numpy's Philox"] = [
-        [round(value, 4) for value in np.median(rounds, axis=0).tolist()]
-    ]
-    figures["draws over step, %: each round"] = [[round(100 * share, 2) for share in shares.tolist()]]
+    figures["parameters"], figures["records"] = sum(p.numel() for p in optimizer.params), ours.records
+    medians = np.median(rounds, axis=0).tolist()
+    figures |= dict(
+        zip(("step (s)", "all its draws (s)", "its noise by numpy's Philox (s)"), (round(value, 4) for value in medians), strict=True)
+    )
+    figures["draws over step, % of each round"] = ", ".join(f"{100 * share:.2f}" for share in shares)
     assert np.median(shares) < 0.02
 
 
