@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np  # noqa: F401 - before pytester, which forgets what a run of its own imports: numpy refuses a second time
 import pytest
 from support import slow_tier
 
