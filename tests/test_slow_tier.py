@@ -3,9 +3,10 @@
 import json
 from pathlib import Path
 
-import numpy as np  # noqa: F401 - before pytester, which forgets what a run of its own imports: numpy refuses a second time
 import pytest
 from support import slow_tier
+
+from workbench.training import checkpoints  # noqa: F401 - pytester forgets what its own runs import, and numpy is imported only once
 
 pytest_plugins = ["pytester"]
 
