@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from workbench import experiment
 from workbench.datasets import Dataset
 from workbench.runs import local, worker
-from workbench.runs.pace import Line, Pace
+from workbench.runs.pace import Line, Pace, Steps
 from workbench.runs.results import evaluate_run, sample_run
 from workbench.runs.store import RunStore
 from workbench.runs.values import Run
@@ -69,7 +69,7 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pace as if it had been measured; tests/runs holds the measurement itself."""
-    flat = Line(fixed=2.0, per_row=0.0)
+    flat = Steps(points=((1.0, 2.0),))
     monkeypatch.setattr(
         "workbench.ui.expected.known_pace",
         lambda plan, _: Pace(

@@ -5,8 +5,8 @@ import pytest
 from workbench import datasets, experiment
 from workbench.methods import METHODS
 from workbench.privacy.ledger import Ledger
-from workbench.runs.pace import Line, Pace, expected, keep, known_pace, place_of
-from workbench.runs.rehearsal import Rehearsal, line
+from workbench.runs.pace import Line, Pace, Steps, expected, keep, known_pace, line, place_of
+from workbench.runs.rehearsal import Rehearsal
 from workbench.training.state import PerformanceSettings
 
 CPU = PerformanceSettings(device="cpu", num_threads=1)
@@ -19,7 +19,7 @@ def plan_of(epsilon: float = 10.0, **overrides: object) -> experiment.Plan:
 
 
 def test_a_stage_takes_its_steps_times_the_pace_of_its_rows() -> None:
-    stages = {"release": Line(fixed=1.0, per_row=0.001), "generator": Line(fixed=0.5, per_row=0.25)}
+    stages = {"release": Steps(points=((1000, 2.0), (2000, 3.0))), "generator": Steps(points=((2, 1.0), (4, 1.5)))}
     pace = Pace(stages=stages, memory=Line(fixed=1e6, per_row=10.0), starting=3.0, device="cpu")
     found = expected(plan_of(steps=10), pace)
     assert [(stage.stage, stage.seconds) for stage in found.stages] == [("release", 1 + 1.5), ("generator", 10 * (0.5 + 0.25 * 8))]
@@ -47,6 +47,12 @@ def test_sizes_are_fields_of_the_configuration(kind: type) -> None:
     assert {name for names in kind.workload.rows.values() for name in names} <= fields
     assert set(kind.workload.shapes or ()) <= fields
     assert kind.workload.rows
+
+
+def test_a_step_is_read_between_the_sizes_measured_and_drawn_out_beyond() -> None:
+    steps = Steps(points=((10, 1.0), (30, 2.0), (130, 3.0)))
+    assert [steps.at(rows) for rows in (2, 10, 20, 30, 80, 130, 230)] == pytest.approx([0.6, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0])
+    assert Steps(points=((1, 0.5),)).at(40) == 0.5
 
 
 def test_a_line_is_never_below_nothing() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from workbench.methods.base import Method
     from workbench.training.state import PerformanceSettings
 
-FORMAT = 1  # raised when what is measured changes
+FORMAT = 2  # raised when what is measured changes
 ROWS_AT_ONCE = {"cpu": 128, "cuda": 1024}  # of a large batch, as microbatches take them
 
 
@@ -41,12 +41,39 @@ class Line(BaseModel):
         return self.fixed + self.per_row * rows
 
 
+class Steps(BaseModel):
+    """Seconds of a step by its number of rows, as measured at growing sizes: lines between them, the last one drawn out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    points: tuple[tuple[float, float], ...]  # (rows, seconds), rows growing
+
+    def at(self, rows: float) -> float:
+        """The seconds of a step of so many rows."""
+        if len(self.points) == 1:
+            return self.points[0][1]
+        after = next((i for i, (measured, _) in enumerate(self.points) if rows <= measured), len(self.points) - 1)
+        return line(*self.points[max(1, after) - 1 : max(1, after) + 1]).at(rows)
+
+
+def line(one: tuple[float, float], two: tuple[float, float]) -> Line:
+    """The line through two points (rows, seconds), in which no rows take no time or more; a level one through equal rows.
+
+    Where more rows took no longer, the time is taken to be in proportion to them: rather too long than too short.
+    """
+    (few, low), (many, high) = one, two
+    if many <= few:
+        return Line(fixed=max(low, high), per_row=0.0)
+    per_row = (high - low) / (many - few) if 0 < (high - low) / (many - few) < high / many else high / many
+    return Line(fixed=high - per_row * many, per_row=per_row)
+
+
 class Pace(BaseModel):
     """What was measured: seconds a step by stage, bytes by rows at once, seconds until the first step."""
 
     model_config = ConfigDict(frozen=True)
 
-    stages: dict[str, Line]
+    stages: dict[str, Steps]
     memory: Line
     starting: float
     device: str

@@ -21,11 +21,12 @@ from pydantic import BaseModel
 
 from workbench.files import open_private
 from workbench.home import home
-from workbench.runs.pace import Line, Pace, keep, known_pace, place_of, rows_of
+from workbench.runs.pace import Line, Pace, Steps, keep, known_pace, place_of, rows_of
 from workbench.serialization import dumps
 
-MEASURED_STEPS, STAGE_SECONDS = 4, 4.0  # steps after the first, and seconds after which fewer do
-ROWS = {"cpu": (12, 48), "cuda": (64, 512)}  # sizes of a step, from which a line is drawn
+STEPS, SECONDS = 100, 0.3  # a stage is measured for so many steps or so long; two steps at least
+ROWS = {"cpu": (12, 48, 192, 768, 3072), "cuda": (64, 512, 4096, 32768)}  # sizes of a step, each measured while the one before was quick
+LONG_STEP = 0.25  # seconds of a step after which no larger one is measured
 SECONDS_OF_NOTHING = 1e-6
 NICENESS = 10
 
@@ -94,38 +95,41 @@ def measure(plan: Any, performance: Any, starting: float) -> Pace:
         import torch
 
         torch.set_num_threads(performance.num_threads)
-    small, large = (_at_size(plan, rows) for rows in ROWS[device.type])
-    times, peaks = [], []
-    for sized in (small, large):
-        times.append(stage_seconds(sized, performance))
-        peaks.append(peak_memory(device))
-    rows = [{name: rows_of(sized.build(), sized, name) for name in times[0]} for sized in (small, large)]
-    lines = {name: line((rows[0][name], times[0][name]), (rows[1][name], times[1][name])) for name in times[0]}
-    few, many = (max(counts.values()) for counts in rows)
-    each = (peaks[1] - peaks[0]) / (many - few) if many > few else 0.0
-    return Pace(stages=lines, memory=Line(fixed=peaks[1] - each * many, per_row=each), starting=starting, device=device.type)
+    points: dict[str, list[tuple[float, float]]] = {}
+    peaks: list[tuple[float, float]] = []
+    for least, size in enumerate(ROWS[device.type], 1):
+        sized = _at_size(plan, size, least)
+        times = stage_seconds(sized, performance)
+        rows = {name: rows_of(sized.build(), sized, name) for name in times}
+        for name, seconds in times.items():
+            points.setdefault(name, []).append((rows[name], seconds))
+        peaks.append((max(rows.values()), peak_memory(device)))
+        if len(peaks) > 1 and (peaks[-1][0] == peaks[-2][0] or max(times.values()) > LONG_STEP):
+            break
+    (few, low), (many, high) = peaks[:2]
+    each = (high - low) / (many - few) if many > few else 0.0
+    memory = Line(fixed=high - each * many, per_row=each)
+    return Pace(
+        stages={name: Steps(points=_growing(found)) for name, found in points.items()}, memory=memory, starting=starting, device=device.type
+    )
 
 
-def line(one: tuple[float, float], two: tuple[float, float]) -> Line:
-    """The line through two points (rows, seconds), in which no rows take no time or more; a level one through equal rows.
-
-    Where more rows took no longer, the time is taken to be in proportion to them: rather too long than too short.
-    """
-    (few, low), (many, high) = one, two
-    if many <= few:
-        return Line(fixed=max(low, high), per_row=0.0)
-    per_row = (high - low) / (many - few) if 0 < (high - low) / (many - few) < high / many else high / many
-    return Line(fixed=high - per_row * many, per_row=per_row)
+def _growing(points: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """The points in order of rows, the slowest of equal ones."""
+    slowest: dict[float, float] = {}
+    for rows, seconds in points:
+        slowest[rows] = max(seconds, slowest.get(rows, 0.0))
+    return tuple(sorted(slowest.items()))
 
 
-def _at_size(plan: Any, rows: int) -> Any:
-    """The plan with about `rows` rows in every step, on as many records as a batch has: then every batch has that size."""
+def _at_size(plan: Any, rows: int, least: int) -> Any:
+    """The plan with about `rows` rows in every step, on the `least` or more records that a batch has: then every batch has that size."""
     method = plan.build()
     named = [names for names in method.workload.rows.values() if names]
     if not named:
         return plan
     others = max(_product(method, names[1:]) for names in named)
-    count = max(2 if rows == max(ROWS["cpu"]) else 1, round(rows / others))
+    count = max(least, round(rows / others))
     sizes = {names[0]: count for names in named if names[0] != "num_records"}
     facts = plan.facts.model_copy(update={"num_records": count})
     return plan.model_copy(update={"config": plan.config | sizes, "facts": facts, "num_records": count})
@@ -152,11 +156,11 @@ def stage_seconds(plan: Any, performance: Any) -> dict[str, float]:
     for position, stage in enumerate(stages):
         state.steps = {earlier.name: earlier.steps for earlier in stages[:position]}
         began, times = time.perf_counter(), []
-        for step in islice(method.fit(data, public, state), MEASURED_STEPS + 1):
+        for step in islice(method.fit(data, public, state), STEPS + 1):
             if step.stage != stage.name:
                 break
             times.append(time.perf_counter() - began)
-            if len(times) > 1 and sum(times) > STAGE_SECONDS:
+            if len(times) > 1 and sum(times) > SECONDS:
                 break
             began = time.perf_counter()
         found[stage.name] = min(times[1:] or times or [SECONDS_OF_NOTHING])

@@ -49,7 +49,7 @@ def _measure(plan: Plan, performance: PerformanceSettings) -> None:
 
 def _show(found: Expectation) -> None:
     whole, peak, stages = st.columns([1, 1, 2])
-    about = "Drawn out from a few small steps on this machine, as busy as it was then. An estimate: its error is not validated."
+    about = "From small steps of growing size on this machine, as busy as it was then. The slow tier holds it to half of what runs take."
     whole.metric("Expected time", f"about {duration(found.seconds)}", help=about)
     peak.metric(
         "Expected memory", f"about {memory(found.peak_bytes)}", help="Peak of the process: on the GPU where there is one, else resident."
