@@ -42,6 +42,10 @@ def test_audits_to_the_printed_digits(m: int, r: int, v: int, one_run: float, mu
     assert (round(result.mu, 5), round(result.epsilon, 5)) == (mu, f_dp)
 
 
+def test_a_curve_at_the_limit_is_kept() -> None:
+    assert not audit.f_dp_rejects(lambda x: x, 8, 4, 0, 1.0)
+
+
 @pytest.mark.parametrize(("m", "printed"), [(100, 3.49), (500, 5.10), (1000, 5.78), (5000, 7.28)])
 def test_ceiling(m: int, printed: float) -> None:
     result = audit.one_run(m, m, m // 2, DELTA)

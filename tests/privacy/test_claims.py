@@ -138,6 +138,8 @@ def test_ddm_theorem_falls_with_records() -> None:
         )  # fmt: skip
 
     assert delta(10_000) < delta(1000) < delta(10) == 1.0
+    steps = (4 / 1000 * 5 / 1000**0.5 + 5 * (1 - 1 / 3) / 1000**2) + (4 / 1000 * 5 / 1000 + 5 * (1 - 1 / 2) / 1000**2)
+    assert delta(1000) == pytest.approx(steps / (1 - math.exp(-1)), rel=1e-12)
 
 
 def test_wrong_terms_are_refused() -> None:

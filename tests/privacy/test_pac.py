@@ -75,6 +75,21 @@ def test_the_anisotropic_form_adds_ten_c_v_over_beta(outputs: np.ndarray) -> Non
     assert noise.mutual_information == 0.75
 
 
+def test_directions_without_outputs_get_the_rest_of_the_noise() -> None:
+    outputs = np.random.default_rng(0).standard_normal((50, 2)) * [3.0, 1.0] @ np.eye(2, 5)
+    c, v, beta, radius = 1e-6, 0.5, 0.25, 12.0
+    noise = pac.deterministic_noise(outputs, v=v, beta=beta, c=c, radius=radius, form="anisotropic")
+    root = math.sqrt(10 * c * v / beta)
+    total = np.sqrt(noise.signal_variances / radius**2 + root**2).sum() + 3 * root
+    assert noise.rest_variance == pytest.approx(radius**2 * root * total / (2 * v), rel=1e-12)
+    np.testing.assert_allclose(noise.variances[2:], noise.rest_variance)
+
+
+def test_an_eigenvalue_equal_to_c_needs_no_gap() -> None:
+    assert pac.has_gap(np.array([10.0, 1.0]), 3, 1.0)
+    assert not pac.has_gap(np.array([10.0, 1.001]), 3, 1.0)
+
+
 def test_printed_variants_are_marked(outputs: np.ndarray) -> None:
     printed = pac.deterministic_noise(outputs, c=1e-9, radius=40.0, variant="printed", form="anisotropic")
     correct = pac.deterministic_noise(outputs, c=1e-9, radius=40.0)
@@ -128,7 +143,9 @@ def test_mean_norm_of_the_standard_gaussian(dimensions: int) -> None:
 
 def test_the_figure_says_which_lines_are_no_bound(outputs: np.ndarray) -> None:
     noises = {"corrected": pac.deterministic_noise(outputs, c=0.0), "P3DM": pac.deterministic_noise(outputs, variant="printed")}
-    names = [trace.name for trace in pac.noise_spectrum_figure(noises).data]  # type: ignore[union-attr]
+    figure = pac.noise_spectrum_figure(noises)
+    names = [trace.name for trace in figure.data]  # type: ignore[union-attr]
+    assert all(trace.x.tolist() == [1, 2, 3, 4] for trace in figure.data)  # type: ignore[union-attr]
     assert names[1] == "corrected: noise, MI <= 1"
     assert names[3] == "P3DM (no bound): noise, MI <= 1"
 

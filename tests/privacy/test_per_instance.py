@@ -133,7 +133,9 @@ def test_conversions_and_their_vacuity() -> None:
     np.testing.assert_allclose(small, np.minimum(1, per_instance.kappa_j(1.0) * leakage.total))
     assert (large == 1).all()
     assert (leakage.paper_style(1.0, 2) > leakage.delta(1.0, 2)).all()
-    assert (leakage.delta_standard_error(1.0) > 0).all()
+    np.testing.assert_allclose(leakage.delta_standard_error(1.0, 7), per_instance.kappa_j(1.0) * 7 * leakage.standard_error)
+    with pytest.raises(WorkbenchError, match="above 0"):
+        per_instance.kappa_j(0.0)
 
 
 def test_the_exact_joint_reversal_shows_a_unique_record() -> None:

@@ -15,10 +15,14 @@ COUNT, SEED = 160, 9
 ARGUMENTS = Path(__file__).with_name("equivalent_mutants.json")  # by the key of a mutant: why its change changes no guarantee
 DECIDE = (  # where a bound is computed, or what it is a bound of is carried out
     "workbench/privacy/accountants/*",
+    "workbench/privacy/audit.py",
     "workbench/privacy/calibration.py",
+    "workbench/privacy/discrete_chain.py",
     "workbench/privacy/events.py",
     "workbench/privacy/gaussian.py",
     "workbench/privacy/ledger.py",
+    "workbench/privacy/pac.py",
+    "workbench/privacy/per_instance*.py",
     "workbench/privacy/spending.py",
     "workbench/privacy/stages.py",
     "workbench/training/checkpoints.py",
