@@ -57,7 +57,7 @@ def curves() -> tuple[list[float], list[float]]:
     """Seconds of a curve of epsilon against the noise multiplier, computed and from the cache; a steps setting each repeat."""
     import numpy as np
 
-    from workbench.privacy.accountants.curves import poisson_gaussian_curve
+    from workbench.privacy.accounting.accountants.curves import poisson_gaussian_curve
 
     sigmas = list(np.geomspace(0.6, 10, 50))
     poisson_gaussian_curve(sigmas[:1], 0.01, 10, 1e-5)  # imports
@@ -73,7 +73,7 @@ def calibration() -> None:
     from dp_accounting import dp_event
 
     from workbench.privacy import Stage, calibrate_real
-    from workbench.privacy.events import FixedBatchGaussianDpEvent
+    from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent
 
     one = Stage("one", FixedBatchGaussianDpEvent(60_000, 32, 1 / 0.929), "per_step", 5625, relations=("REPLACE_ONE", "REPLACE_SPECIAL"))
 
@@ -106,7 +106,7 @@ def leakage() -> float:
     """Seconds of per-instance leakage: 1 000 records, 10 columns, 5 categories, T = 100, 200 draws a step."""
     import numpy as np
 
-    from workbench.privacy import per_instance
+    from workbench.privacy.not_dp import per_instance
 
     records = (np.random.default_rng(0).random((1000, 10)) ** 2 * 5).astype(np.int64)
     alphas_cumprod = np.concatenate([[1.0], np.cumprod(1.0 - np.linspace(1e-3, 0.2, 100))])  # DDPM's linear schedule in 100 steps

@@ -99,7 +99,7 @@ def short_runs(methods: Sequence[str] = tuple(METHODS)) -> dict[str, Any]:
 
 def recipe_plans(name: str = "digits") -> list[dict[str, Any]]:
     """The plans of a recipe's lines."""
-    from workbench.runs.recipes import load_recipe
+    from workbench.recipes.lines import load_recipe
 
     return [
         of_plan(experiment.make_plan(line.method, facts(line.dataset), epsilon=line.epsilon, preset=line.preset, overrides=line.settings))

@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 
 from workbench.cli import main
-from workbench.privacy.gaussian import gdp_epsilon
-from workbench.runs import local, worker
-from workbench.runs.store import RunStore
-from workbench.runs.values import Run
+from workbench.jobs import local, worker
+from workbench.jobs.run import Run
+from workbench.jobs.store import RunStore
+from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.training.state import PerformanceSettings
 
 QUICK = ["--set", "num_features=100", "--set", "steps=4", "--set", "batch_size=20"]

@@ -11,7 +11,7 @@ from workbench.cli import main
 from workbench.cli.output import print_fields, print_table
 from workbench.cli.planning import warn
 from workbench.escaping import html_text, markdown, spreadsheet_cell, terminal
-from workbench.runs import verdicts
+from workbench.jobs import verdicts
 
 EVIL = [
     "![x](http://127.0.0.1:9/x.png)",

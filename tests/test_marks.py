@@ -12,7 +12,7 @@ from workbench.cli.results import result_rows
 from workbench.evaluation import METRICS
 from workbench.evaluation.metrics import Measurement
 from workbench.marks import MARKS, may_leave, withheld
-from workbench.runs.recipe_report import markdown_table, measured_lines, summary_rows
+from workbench.recipes.report import markdown_table, measured_lines, summary_rows
 from workbench.ui.live import loss_table
 from workbench.ui.runs import result_table
 

@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from benchmarks import report
 from workbench.privacy.claims import CLAIMS
-from workbench.runs import recipe_report
+from workbench.recipes import report as recipe_report
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -112,7 +112,7 @@ def test_every_folder_of_the_package_is_a_package() -> None:
 
 
 def test_every_recipe_can_be_read() -> None:
-    from workbench.runs.recipes import load_recipe, recipe_names
+    from workbench.recipes.lines import load_recipe, recipe_names
 
     assert {"digits", "mnist"} <= set(recipe_names())
     for name in recipe_names():

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from workbench.errors import WorkbenchError
     from workbench.evaluation import METRICS
     from workbench.experiment import Plan, evaluate, fit, load, make_plan, new_state, sample
+    from workbench.jobs.local import launch
     from workbench.methods import METHODS
-    from workbench.runs.local import launch
 
 _HOME_OF = {
     "DATASETS": "datasets",

@@ -26,9 +26,9 @@ from workbench.evaluation import MetricResult
 from workbench.methods import METHODS
 from workbench.methods.base import Method, MethodConfig, SampleRequest, Target
 from workbench.privacy import accountant_values, event_to_json, proved_bound
-from workbench.privacy.accountants import replace_one_bound
-from workbench.privacy.stages import compose
-from workbench.privacy.values import PrivacyValue
+from workbench.privacy.accounting.accountants import replace_one_bound
+from workbench.privacy.accounting.stages import compose
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.serialization import jsonable
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step

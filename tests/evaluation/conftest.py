@@ -5,7 +5,7 @@ import pytest
 
 from workbench.datasets.base import Dataset, DatasetFacts, Records
 from workbench.datasets.digits import load
-from workbench.evaluation import fitting
+from workbench.evaluation import learners as fitting
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from support.rehearsals import REHEARSALS
 from workbench import methods
 from workbench.experiment import Plan, fit, new_state, sample
 from workbench.privacy import event_from_json, event_to_json
-from workbench.privacy.stages import compose
+from workbench.privacy.accounting.stages import compose
 from workbench.serialization import dumps
 from workbench.training.state import State
 

@@ -72,8 +72,8 @@ def test_defaults_plan(cell: Cell) -> None:
 
 @pytest.mark.slow(
     depends=[
-        "workbench/experiment.py", "workbench/methods/**", "workbench/privacy/calibration.py", "workbench/privacy/claims/**",
-        "workbench/privacy/accountants/**", "workbench/privacy/stages.py", "workbench/diffusion/schedules.py",
+        "workbench/experiment.py", "workbench/methods/**", "workbench/privacy/accounting/calibration.py", "workbench/privacy/claims/**",
+        "workbench/privacy/accounting/accountants/**", "workbench/privacy/accounting/stages.py", "workbench/diffusion/schedules.py",
     ]
 )  # fmt: skip
 def test_defaults_plan_over_the_whole_grid(figures: dict[str, Any]) -> None:

@@ -13,10 +13,11 @@ from support.mechanism import Bench, bench_of, findings, violations
 from support.rehearsals import MarginalsOfTable, TeacherStudent
 
 from workbench import experiment, methods
-from workbench.methods import ddpm, dp_merf
+from workbench.methods import dp_merf
 from workbench.methods.dp_merf import DPMERF
 from workbench.methods.dp_promise import DPPromise, phase_one
-from workbench.privacy import events
+from workbench.models import image_diffusion
+from workbench.privacy.accounting import events
 from workbench.training import poisson
 from workbench.training.per_record import clipping
 from workbench.training.private_step import PrivateOptimizer, PrivateStep
@@ -154,7 +155,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "phase two trained beyond S": (
         "dp-promise",
         PHASE_TWO,
-        (ddpm.row_losses, "part.integers(1, last + 1)", "part.integers(last + 1, last + 9)"),
+        (image_diffusion.row_losses, "part.integers(1, last + 1)", "part.integers(last + 1, last + 9)"),
         (PHASE_TWO, "boundary"),
     ),
     "the same zeta at every step": (

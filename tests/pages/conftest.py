@@ -12,11 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 from workbench import experiment
 from workbench.datasets import Dataset
-from workbench.runs import local, worker
-from workbench.runs.pace import Line, Pace, Steps
-from workbench.runs.results import evaluate_run, sample_run
-from workbench.runs.store import RunStore
-from workbench.runs.values import Run
+from workbench.jobs import local, worker
+from workbench.jobs.finished import evaluate_run, sample_run
+from workbench.jobs.pace import Line, Pace, Steps
+from workbench.jobs.run import Run
+from workbench.jobs.store import RunStore
 from workbench.training.state import PerformanceSettings
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -68,7 +68,7 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pace as if it had been measured; tests/runs holds the measurement itself."""
+    """A pace as if it had been measured; tests/jobs holds the measurement itself."""
     flat = Steps(points=((1.0, 2.0),))
     monkeypatch.setattr(
         "workbench.ui.expected.known_pace",

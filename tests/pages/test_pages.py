@@ -18,13 +18,13 @@ from support.rehearsals import GuidedByPrivateClassifier, MarginalsOfTable, Teac
 from workbench.datasets import DATASETS, DatasetEntry, load
 from workbench.evaluation import OUTSIDE_GUARANTEE
 from workbench.experiment import Plan, make_plan
+from workbench.jobs import local, verdicts
+from workbench.jobs.folder import RunFolder
+from workbench.jobs.run import Run
+from workbench.jobs.store import RunStore
 from workbench.methods import METHODS
 from workbench.methods.base import Method
-from workbench.privacy.ledger import Ledger
-from workbench.runs import local, verdicts
-from workbench.runs.folder import RunFolder
-from workbench.runs.store import RunStore
-from workbench.runs.values import Run
+from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
 from workbench.ui.choices import run_parameters
 from workbench.ui.formats import number
@@ -205,7 +205,7 @@ def test_the_axis_of_own_runs_is_a_choice_the_address_keeps(open_page: OpenPage)
 
 
 def test_train_launches_a_run_and_watches_it(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.runs.local.start", lambda run_id: RunStore().get(run_id))
+    monkeypatch.setattr("workbench.jobs.local.start", lambda run_id: RunStore().get(run_id))
     parameters = {
         "train_method": "dp-merf",
         "train_epsilon": "1.0",
@@ -229,7 +229,7 @@ def test_what_comes_and_goes_with_a_run_s_state_moves_nothing_below_it(home_with
     """The page keeps an old element until a rerun has ended: one that has moved would stand there twice meanwhile."""
 
     def draw(state: str, error: str | None) -> None:
-        from workbench.runs.store import RunStore
+        from workbench.jobs.store import RunStore
         from workbench.ui.live import show_run
 
         show_run(RunStore().list()[0].model_copy(update={"state": state, "error": error}), "x_")
@@ -327,7 +327,7 @@ def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: Ope
     assert (app.text_input(key="train_public_dataset").value, app.selectbox(key="train_device").value) == ("none", "cpu")
     before = {kept.id for kept in RunStore().list()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("workbench.runs.local.start", lambda run_id: RunStore().get(run_id))
+        patch.setattr("workbench.jobs.local.start", lambda run_id: RunStore().get(run_id))
         app.button(key="train_launch").click().run()
     assert not app.exception
     clone = next(kept for kept in RunStore().list() if kept.id not in before)

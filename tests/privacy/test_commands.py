@@ -10,10 +10,10 @@ from dp_accounting import GaussianDpEvent
 
 from workbench.cli import main
 from workbench.errors import WorkbenchError
-from workbench.privacy.events import ReplaceOneGaussianDpEvent
-from workbench.privacy.gaussian import gdp_epsilon
-from workbench.privacy.ledger import Ledger
-from workbench.privacy.stages import Stage
+from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
+from workbench.privacy.accounting.gaussian import gdp_epsilon
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.spending.ledger import Ledger
 
 Command = Callable[..., str]
 

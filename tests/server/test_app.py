@@ -18,7 +18,7 @@ import pytest
 from server.conftest import ROOT, Served
 
 from workbench.errors import WorkbenchError
-from workbench.runs.identity import boot_identity
+from workbench.jobs.identity import boot_identity
 from workbench.server import start
 
 Headers = dict[str, str]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.slow_tier import DDPM, FLOW, PRIVATE_STEP, trained_by
 
-from workbench.runs import recipes
+from workbench.recipes import lines as recipes
 
 ACCURACY = "accuracy_logistic_regression"
 MINUTES = 4

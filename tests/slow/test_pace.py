@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from workbench import datasets, experiment
+from workbench.jobs import local
+from workbench.jobs.pace import Pace, expected, known_pace
+from workbench.jobs.rehearsal import Rehearsal
 from workbench.methods import METHODS
-from workbench.runs import local
-from workbench.runs.pace import Pace, expected, known_pace
-from workbench.runs.rehearsal import Rehearsal
 from workbench.training.state import PerformanceSettings
 
 STAGE_SECONDS = 10.0  # long enough that the pace of steps decides and not the start, short enough for three minutes in all
@@ -37,7 +37,7 @@ def steps_for(method: str, plan: experiment.Plan, pace: Pace) -> dict[str, int]:
     return {field: max(2, min(MOST_STEPS, round(STAGE_SECONDS * stage.steps / stage.seconds))) for field, stage in paced}
 
 
-DEPENDS = ["workbench/runs/pace.py", "workbench/runs/rehearsal.py", "workbench/runs/fitting.py"]
+DEPENDS = ["workbench/jobs/pace.py", "workbench/jobs/rehearsal.py", "workbench/jobs/fitting.py"]
 
 
 @pytest.mark.slow(depends=[*DEPENDS, "workbench/methods/**", "workbench/training/**"])

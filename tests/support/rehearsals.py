@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from workbench.datasets.base import Dataset, DatasetFacts, Records, to_uint8, to_unit_range
 from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, SampleRequest, Target
 from workbench.networks import MLP, initialized
-from workbench.privacy import calibration
-from workbench.privacy.events import ReplaceOneGaussianDpEvent, UnprovedDpEvent
-from workbench.privacy.stages import Stage
-from workbench.privacy.values import PrivacyValue
+from workbench.privacy.accounting import calibration
+from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent, UnprovedDpEvent
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.one_shot import Grid, sampler_distance
 from workbench.training.poisson import poisson_batch
 from workbench.training.state import State, Step

@@ -36,8 +36,8 @@ FLOW = (
     "workbench/networks/classifiers.py",
     "workbench/networks/config.py",
     "workbench/networks/initialization.py",
-    "workbench/privacy/accountants/**",
-    "workbench/privacy/calibration.py",
+    "workbench/privacy/accounting/accountants/**",
+    "workbench/privacy/accounting/calibration.py",
     "workbench/training/randomness.py",
     "workbench/training/streams.py",
     "workbench/training/one_shot.py",
@@ -45,14 +45,14 @@ FLOW = (
     "workbench/evaluation/downstream.py",
     "workbench/evaluation/distances.py",
     "workbench/evaluation/features.py",
-    "workbench/evaluation/fitting.py",
+    "workbench/evaluation/learners.py",
     "workbench/evaluation/metrics.py",
-    "workbench/runs/fitting.py",
-    "workbench/runs/paid.py",
-    "workbench/runs/recipes.py",
-    "workbench/runs/results.py",
+    "workbench/jobs/fitting.py",
+    "workbench/jobs/paid.py",
+    "workbench/recipes/lines.py",
+    "workbench/jobs/finished.py",
 )
-DDPM = ("workbench/methods/ddpm.py", "workbench/networks/unet.py", "workbench/networks/ema.py", "workbench/diffusion/**")
+DDPM = ("workbench/models/image_diffusion.py", "workbench/networks/unet.py", "workbench/networks/ema.py", "workbench/diffusion/**")
 PRIVATE_STEP = (
     "workbench/training/private_step.py",
     "workbench/training/microbatch.py",

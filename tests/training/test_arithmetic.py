@@ -22,7 +22,7 @@ STEP = """
 import hashlib, json, sys, torch
 torch.set_num_threads(1)
 from tests.training.test_arithmetic import FACTS, CPU
-from workbench.methods import ddpm
+from workbench.models import image_diffusion
 from workbench.diffusion import DiffusionConfig, build_diffusion
 from workbench.networks import UNETS, UNet, initialized
 from workbench.training.arithmetic import arithmetic
@@ -34,7 +34,7 @@ optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
 step = PrivateStep(network, optimizer, noise_multiplier=1.0, max_grad_norm=0.1, expected_batch_size=6.0, randomness=Randomness.from_seed(0))
 images = torch.linspace(-1, 1, 6 * 64).view(6, 1, 8, 8)
 for number in (1, 2):
-    step.step(number, 6, ddpm.row_losses(build_diffusion(DiffusionConfig()), network, (images, torch.arange(6) % 3), 900))
+    step.step(number, 6, image_diffusion.row_losses(build_diffusion(DiffusionConfig()), network, (images, torch.arange(6) % 3), 900))
 weights = hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in network.parameters())).hexdigest()
 print(json.dumps([arithmetic(CPU, FACTS, [network]), weights]))
 """

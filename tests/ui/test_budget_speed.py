@@ -9,9 +9,9 @@ from workbench import datasets
 from workbench.datasets import DatasetFacts
 from workbench.experiment import make_plan
 from workbench.methods import METHODS
-from workbench.privacy import calibration
-from workbench.privacy.accountants import ACCOUNTANTS, pld
-from workbench.privacy.accountants.mechanisms import Composition
+from workbench.privacy.accounting import calibration
+from workbench.privacy.accounting.accountants import ACCOUNTANTS, pld
+from workbench.privacy.accounting.accountants.mechanisms import Composition
 from workbench.serialization import dumps
 from workbench.ui import curves, meaning
 

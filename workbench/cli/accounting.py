@@ -8,7 +8,7 @@ import typer
 from workbench.cli.options import Json
 from workbench.cli.output import print_fields, print_json, print_table, short
 from workbench.errors import WorkbenchError, choose
-from workbench.privacy.values import PrivacyValue
+from workbench.privacy.accounting.values import PrivacyValue
 
 if TYPE_CHECKING:
     from workbench.privacy.claims import ClaimRow
@@ -67,7 +67,7 @@ def ledger(
 
     Every run counts, those that only served to choose settings too.
     """
-    from workbench.privacy.ledger import Ledger
+    from workbench.privacy.spending.ledger import Ledger
 
     book = Ledger()
     accounts = [name] if name is not None else _accounts(book, dataset)
@@ -140,7 +140,7 @@ def _account(book: Any, account: str, delta: float | None, only: list[str] | Non
 
 
 def _print_accounts(accounts: list[dict[str, Any]]) -> None:
-    from workbench.privacy.spending import why_unlike
+    from workbench.privacy.spending.totals import why_unlike
 
     if not accounts:
         print("Nothing has been spent yet.")

@@ -39,8 +39,8 @@ def runs(
 ) -> None:
     """List all runs, newest first."""
     from workbench.errors import choose
-    from workbench.runs.store import RunStore
-    from workbench.runs.values import STATES
+    from workbench.jobs.run import STATES
+    from workbench.jobs.store import RunStore
 
     wanted = None if state is None else choose(state, dict(zip(map(str, STATES), STATES, strict=True)), "state")
     found = RunStore().list(state=wanted, method=method)
@@ -69,8 +69,8 @@ def runs(
 @app.command()
 def show(run_id: RunId, as_json: Json = False) -> None:
     """Show one run: state, progress, what it spent, claim, bound, configuration, the end of its log."""
-    from workbench.runs.folder import RunFolder
-    from workbench.runs.store import RunStore
+    from workbench.jobs.folder import RunFolder
+    from workbench.jobs.store import RunStore
 
     run = RunStore().get(run_id)
     folder = RunFolder(run_id)
@@ -87,7 +87,7 @@ def show(run_id: RunId, as_json: Json = False) -> None:
 @app.command()
 def cancel(run_id: RunId, as_json: Json = False) -> None:
     """Stop a run after the step at work, with a checkpoint to resume from."""
-    from workbench.runs import local
+    from workbench.jobs import local
 
     run = local.cancel(run_id)
     print_json({"run": run.id, "state": run.state}) if as_json else print(f"Run {run.id} is {run.state} at step {run.step}/{run.steps}.")
@@ -97,7 +97,7 @@ def cancel(run_id: RunId, as_json: Json = False) -> None:
 def resume(run_id: RunId, wait: Wait = False) -> None:
     """Go on with a cancelled, failed or lost run from its last checkpoint; the last line is {"run": ID}."""
     from workbench.cli.planning import finish_launch
-    from workbench.runs import local
+    from workbench.jobs import local
 
     finish_launch(local.resume(run_id), wait)
 
@@ -106,7 +106,7 @@ def resume(run_id: RunId, wait: Wait = False) -> None:
 def clone(run_id: RunId, settings: Settings = None, wait: Wait = False) -> None:
     """Start a new run with another's plan, --set replacing fields; the last line is {"run": ID}."""
     from workbench.cli.planning import finish_launch
-    from workbench.runs import local
+    from workbench.jobs import local
 
     finish_launch(local.clone(run_id, parse_settings(settings)), wait)
 
@@ -114,8 +114,8 @@ def clone(run_id: RunId, settings: Settings = None, wait: Wait = False) -> None:
 @app.command()
 def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, as_json: Json = False) -> None:
     """Delete a run that has ended, with its folder; what it spent stays in the ledger."""
-    from workbench.runs import local
-    from workbench.runs.store import RunStore
+    from workbench.jobs import local
+    from workbench.jobs.store import RunStore
 
     run = RunStore().get(run_id)
     what = terminal(f"run {run.id} ({run.method} on {run.dataset}, {run.state})")
@@ -128,7 +128,7 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", help="Do no
 @app.command()
 def example(as_json: Json = False) -> None:
     """Make the small finished example run, if there is none."""
-    from workbench.runs.example import ensure_example
+    from workbench.jobs.example import ensure_example
 
     run = ensure_example()
     print_json({"run": run.id, "state": run.state}) if as_json else print(f"Example run {run.id} is {run.state}.")

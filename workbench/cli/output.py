@@ -11,8 +11,8 @@ from itertools import zip_longest
 from typing import Any
 
 from workbench.escaping import terminal
-from workbench.privacy.values import PrivacyValue
-from workbench.runs.values import Run
+from workbench.jobs.run import Run
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.serialization import dumps, jsonable
 
 

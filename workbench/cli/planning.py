@@ -25,7 +25,7 @@ from workbench.cli.options import (
 )
 from workbench.cli.output import bar_pace, bounds_of, describe_value, print_fields, print_json, print_table
 from workbench.escaping import terminal
-from workbench.runs.values import Run
+from workbench.jobs.run import Run
 from workbench.serialization import dumps, jsonable
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def epsilon(
     as_json: Json = False,
 ) -> None:
     """Epsilon of the Poisson-sampled Gaussian mechanism by every accountant, and the proved bound."""
-    from workbench.privacy.accountants import epsilon_poisson_gaussian
+    from workbench.privacy.accounting.accountants import epsilon_poisson_gaussian
 
     meaning = {
         "delta": delta,
@@ -144,7 +144,7 @@ def train(
 ) -> None:
     """Start a run in the background; the last line is {"run": ID}."""
     from workbench import datasets, experiment
-    from workbench.runs import local
+    from workbench.jobs import local
 
     speed = parse_performance(device, performance)
     speed.torch_device()
@@ -183,7 +183,7 @@ def watch(run: Run) -> Run:
     """Follow a run with a bar on stderr until it has ended; leaving does not end it."""
     from tqdm import tqdm
 
-    from workbench.runs import local
+    from workbench.jobs import local
 
     with tqdm(total=run.steps, file=sys.stderr, unit="step", **{"mininterval": 1.0, **bar_pace()}) as bar:
 

@@ -21,9 +21,9 @@ Num = Annotated[int | None, typer.Option("--num", help="Number of samples; as ma
 @app.command()
 def sample(run_id: RunId, out: Out, num: Num = None, as_json: Json = False) -> None:
     """Write samples of a finished run to an .npz: images, labels, and what may be done with them."""
-    from workbench.runs import results
-    from workbench.runs.sample_files import write_records
-    from workbench.runs.store import RunStore
+    from workbench.jobs import finished as results
+    from workbench.jobs.sample_files import write_records
+    from workbench.jobs.store import RunStore
 
     check_target(out, ".npz")
     with progress_bar("samples") as progress:
@@ -46,8 +46,8 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure a finished run's samples, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
-    from workbench.runs import results
-    from workbench.runs.store import RunStore
+    from workbench.jobs import finished as results
+    from workbench.jobs.store import RunStore
 
     with progress_bar("evaluation") as progress:
         found = results.evaluate_run(run_id, num, seed, metric, progress)
@@ -72,8 +72,8 @@ def neighbours(
     """Write a page that shows samples beside their nearest records. Those are private: the page is outside the guarantee."""
     from workbench import evaluation
     from workbench.files import write_text_atomically
-    from workbench.runs import results
-    from workbench.runs.store import RunStore
+    from workbench.jobs import finished as results
+    from workbench.jobs.store import RunStore
 
     check_target(out, ".html")
     with progress_bar("neighbours") as progress:
@@ -103,7 +103,8 @@ def reproduce(
 ) -> None:
     """Plan, train, sample and evaluate everything that a recipe names; each number is marked."""
     from workbench.files import write_text_atomically
-    from workbench.runs import recipe_report, recipes
+    from workbench.recipes import lines as recipes
+    from workbench.recipes import report as recipe_report
     from workbench.serialization import dumps
 
     loaded = recipes.load_recipe(recipe)
@@ -129,7 +130,7 @@ def report(
     releasable: Releasable = False,
 ) -> None:
     """Write the table (.md) and the picture (.png) of a recipe's results beside them; each number is marked."""
-    from workbench.runs import recipe_report
+    from workbench.recipes import report as recipe_report
 
     recipe, rows = recipe_report.read(file)
     if releasable:

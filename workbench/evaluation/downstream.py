@@ -10,7 +10,7 @@ import numpy as np
 from workbench.datasets.base import Dataset, Records
 from workbench.errors import WorkbenchError
 from workbench.evaluation.features import flattened
-from workbench.evaluation.fitting import build_cnn, build_mlp, labels_of, train_classifier
+from workbench.evaluation.learners import build_cnn, build_mlp, labels_of, train_classifier
 
 Learner = Callable[[Records, Records, Dataset, int], np.ndarray]  # (train, test, dataset, seed) -> classes (N,) of test
 

@@ -8,7 +8,7 @@ import numpy as np
 from workbench.datasets.base import Dataset, Kind, Records
 from workbench.errors import WorkbenchError
 from workbench.evaluation import cache
-from workbench.evaluation.fitting import Classifier, build_cnn, restore_classifier, train_classifier
+from workbench.evaluation.learners import Classifier, build_cnn, restore_classifier, train_classifier
 
 
 @dataclass(frozen=True)

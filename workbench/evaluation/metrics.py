@@ -18,8 +18,8 @@ from workbench.evaluation.distances import (
 )
 from workbench.evaluation.downstream import Learner, accuracy
 from workbench.evaluation.features import FeatureSpace, pixels, remembered_classifier
-from workbench.evaluation.fitting import Classifier
 from workbench.evaluation.intervals import normal, wilson
+from workbench.evaluation.learners import Classifier
 from workbench.evaluation.neighbours import PRIVACY_SCORE_CAVEAT, nearer_to_training, privacy_score
 
 Split = Literal["train", "held_out"]

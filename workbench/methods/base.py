@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.datasets.base import DatasetFacts, Kind, Records
 from workbench.errors import WorkbenchError
-from workbench.privacy.stages import Stage
-from workbench.privacy.values import PrivacyValue
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.state import State, Step
 
 Target = Literal["bound", "claim"]

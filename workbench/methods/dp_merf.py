@@ -13,10 +13,11 @@ from workbench import networks
 from workbench.datasets.base import DatasetFacts, Records, to_uint8, to_unit_range
 from workbench.lazy import torch
 from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, SampleRequest, Target, Workload
-from workbench.privacy import calibration, claims
-from workbench.privacy.events import ReplaceOneGaussianDpEvent
-from workbench.privacy.stages import Stage
-from workbench.privacy.values import PrivacyValue
+from workbench.privacy import claims
+from workbench.privacy.accounting import calibration
+from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.one_shot import Grid, sampler_distance
 from workbench.training.state import State, Step
 

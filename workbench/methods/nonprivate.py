@@ -10,11 +10,11 @@ from pydantic import Field
 from workbench.datasets.base import DatasetFacts, Records
 from workbench.diffusion import DiffusionConfig, SamplerConfig, build_diffusion
 from workbench.lazy import torch
-from workbench.methods import ddpm
 from workbench.methods.base import Method, MethodConfig, SampleRequest, Workload, check_batch_size
+from workbench.models import image_diffusion
 from workbench.networks import UNetConfig
-from workbench.privacy.stages import Stage
-from workbench.privacy.values import PrivacyValue
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.state import State, Step
 
 STAGE = "training"
@@ -26,7 +26,7 @@ class NonPrivateConfig(MethodConfig):
     steps: int = Field(default=1500, ge=1, description="Optimiser steps.")
     batch_size: int = Field(default=128, ge=1, description="Records in a step.")
     learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate.")
-    schedule: ddpm.LearningRateSchedule = Field(default="cosine", description="How the learning rate falls over the steps.")
+    schedule: image_diffusion.LearningRateSchedule = Field(default="cosine", description="How the learning rate falls over the steps.")
     label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of records trained without their label, for guidance.")
     ema_decay: float = Field(default=0.99, ge=0, lt=1, description="Decay of the moving average that samples come from.")
     network: UNetConfig = UNetConfig()
@@ -50,11 +50,11 @@ class NonPrivate(Method):
         """The U-Net of the image size, a smaller learning rate from 18x18 pixels on, no batch above the records."""
         large = facts.dimensions > 300
         sizes = {"learning_rate": 2e-4 if large else 1e-3, "batch_size": min(128, facts.num_records)}
-        return {"network": ddpm.default_network(facts), **sizes}
+        return {"network": image_diffusion.default_network(facts), **sizes}
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """One stage whose every step shows the gradient of private records."""
-        ddpm.check_sampler(self.config)
+        image_diffusion.check_sampler(self.config)
         check_batch_size("batch_size", self.config.batch_size, facts)
         from dp_accounting import dp_event
 
@@ -81,16 +81,16 @@ class NonPrivate(Method):
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """A network, its moving average and Adam."""
-        network = ddpm.new_network(self.config, facts, state)
-        state.modules = {"network": network, "ema": ddpm.new_ema(self.config, network, state)}
+        network = image_diffusion.new_network(self.config, facts, state)
+        state.modules = {"network": network, "ema": image_diffusion.new_ema(self.config, network, state)}
         state.optimizers = {STAGE: torch.optim.Adam(network.parameters(), lr=self.config.learning_rate)}
         return state
 
     def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
         """Minimise the denoising loss on the private records themselves."""
         diffusion = build_diffusion(self.config.diffusion)
-        tensors = ddpm.as_tensors(data, state.device)
-        batches = ddpm.train_ordinarily(
+        tensors = image_diffusion.as_tensors(data, state.device)
+        batches = image_diffusion.train_ordinarily(
             tensors,
             diffusion,
             state,
@@ -107,4 +107,4 @@ class NonPrivate(Method):
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Images from the moving average of the weights."""
-        return ddpm.draw_samples(self.config, ddpm.averaged(state), state, request)
+        return image_diffusion.draw_samples(self.config, image_diffusion.averaged(state), state, request)

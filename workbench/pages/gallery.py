@@ -6,8 +6,8 @@ from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE
 from workbench.experiment import Plan
-from workbench.runs import verdicts
-from workbench.runs.results import same_records
+from workbench.jobs import verdicts
+from workbench.jobs.finished import same_records
 from workbench.ui.cards import run_marks
 from workbench.ui.copying import copying_numbers, distance_chart, find_now
 from workbench.ui.gallery import class_name

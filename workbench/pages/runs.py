@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from workbench.escaping import markdown
-from workbench.runs.values import STATES
+from workbench.jobs.run import STATES
 from workbench.ui.comparison import compare_curves, compare_measures, compare_samples, compare_settings, run_detail
 from workbench.ui.live import run_buttons
 from workbench.ui.runs import SORTS, example_notice, filtered, known_runs, run_label, run_table, sorted_runs

@@ -4,7 +4,7 @@ import streamlit as st
 
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
-from workbench.runs import local
+from workbench.jobs import local
 from workbench.training.state import PerformanceSettings
 from workbench.ui.cards import plan_details, plan_numbers
 from workbench.ui.choices import device_choice, plan_choices

@@ -7,41 +7,52 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.privacy import audit, claims, events, pac, per_instance, tradeoff
-    from workbench.privacy.accountants import ACCOUNTANTS, accountant_values, epsilon_poisson_gaussian, event_bound, proved_bound
-    from workbench.privacy.accountants.curves import epsilon_curve, poisson_gaussian_curve
-    from workbench.privacy.accountants.groups import group_bound
-    from workbench.privacy.accountants.prv import prv_bracket
-    from workbench.privacy.calibration import calibrate_integer, calibrate_real
+    from workbench.privacy import claims
+    from workbench.privacy.accounting import events
+    from workbench.privacy.accounting.accountants import ACCOUNTANTS, accountant_values, epsilon_poisson_gaussian, event_bound, proved_bound
+    from workbench.privacy.accounting.accountants.curves import epsilon_curve, poisson_gaussian_curve
+    from workbench.privacy.accounting.accountants.groups import group_bound
+    from workbench.privacy.accounting.accountants.prv import prv_bracket
+    from workbench.privacy.accounting.calibration import calibrate_integer, calibrate_real
+    from workbench.privacy.accounting.events import event_from_json, event_to_json, zero_out
+    from workbench.privacy.accounting.stages import Stage, compose
+    from workbench.privacy.accounting.values import PrivacyValue
+    from workbench.privacy.attacks import audit, tradeoff
     from workbench.privacy.claims import CLAIMS, claims_markdown, claims_table
-    from workbench.privacy.events import event_from_json, event_to_json, zero_out
-    from workbench.privacy.ledger import Ledger
-    from workbench.privacy.stages import Stage, compose
-    from workbench.privacy.values import PrivacyValue
+    from workbench.privacy.not_dp import pac, per_instance
+    from workbench.privacy.spending.ledger import Ledger
 
-_MODULES = ("audit", "claims", "events", "ledger", "pac", "per_instance", "tradeoff")
+_MODULES = {
+    "audit": "attacks.audit",
+    "claims": "claims",
+    "events": "accounting.events",
+    "ledger": "spending.ledger",
+    "pac": "not_dp.pac",
+    "per_instance": "not_dp.per_instance",
+    "tradeoff": "attacks.tradeoff",
+}
 _NAMES = {
-    "Stage": "stages",
-    "compose": "stages",
-    "PrivacyValue": "values",
-    "ACCOUNTANTS": "accountants",
-    "accountant_values": "accountants",
-    "epsilon_poisson_gaussian": "accountants",
-    "event_bound": "accountants",
-    "proved_bound": "accountants",
-    "epsilon_curve": "accountants.curves",
-    "poisson_gaussian_curve": "accountants.curves",
-    "group_bound": "accountants.groups",
-    "prv_bracket": "accountants.prv",
-    "calibrate_integer": "calibration",
-    "calibrate_real": "calibration",
+    "Stage": "accounting.stages",
+    "compose": "accounting.stages",
+    "PrivacyValue": "accounting.values",
+    "ACCOUNTANTS": "accounting.accountants",
+    "accountant_values": "accounting.accountants",
+    "epsilon_poisson_gaussian": "accounting.accountants",
+    "event_bound": "accounting.accountants",
+    "proved_bound": "accounting.accountants",
+    "epsilon_curve": "accounting.accountants.curves",
+    "poisson_gaussian_curve": "accounting.accountants.curves",
+    "group_bound": "accounting.accountants.groups",
+    "prv_bracket": "accounting.accountants.prv",
+    "calibrate_integer": "accounting.calibration",
+    "calibrate_real": "accounting.calibration",
     "CLAIMS": "claims",
     "claims_markdown": "claims",
     "claims_table": "claims",
-    "event_from_json": "events",
-    "event_to_json": "events",
-    "zero_out": "events",
-    "Ledger": "ledger",
+    "event_from_json": "accounting.events",
+    "event_to_json": "accounting.events",
+    "zero_out": "accounting.events",
+    "Ledger": "spending.ledger",
 }
 
 __all__ = [
@@ -78,7 +89,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Load the module that defines a public name on first use."""
     if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
+        return import_module(f"{__name__}.{_MODULES[name]}")
     if name not in _NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)

@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 from workbench.errors import WorkbenchError
 from workbench.files import make_private_folder, write_text_atomically
 from workbench.home import home
-from workbench.runs.identity import identity_of, is_alive
-from workbench.runs.values import ProcessIdentity
+from workbench.jobs.identity import identity_of, is_alive
+from workbench.jobs.run import ProcessIdentity
 from workbench.server.guard import TOKEN
 
 

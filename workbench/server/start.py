@@ -16,7 +16,7 @@ WARM = (
     "pandas",
     "plotly.graph_objects",
     "workbench.experiment",
-    "workbench.privacy.calibration",
+    "workbench.privacy.accounting.calibration",
     *(f"workbench.ui.{name}" for name in ("cards", "choices", "curves", "expected", "meaning", "runs", "utility")),
 )
 guarded = False  # whether this process serves its pages behind the guard

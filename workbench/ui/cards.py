@@ -7,9 +7,9 @@ import streamlit as st
 
 from workbench.escaping import markdown
 from workbench.experiment import Plan
+from workbench.jobs.run import Run
 from workbench.methods import METHODS
-from workbench.privacy.values import PrivacyValue
-from workbench.runs.values import Run
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.ui.choices import default_config
 from workbench.ui.formats import number, words
 from workbench.ui.forms import show_value

@@ -14,10 +14,10 @@ from workbench.datasets import DATASETS, DatasetFacts, account_name, is_path
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.experiment import Plan
+from workbench.jobs.run import Run
 from workbench.lazy import torch
 from workbench.methods import METHODS
 from workbench.methods.base import Method, Target
-from workbench.runs.values import Run
 from workbench.training.state import PerformanceSettings
 from workbench.ui.forms import form_parameters
 from workbench.ui.session import facts_or_stop, planned

@@ -10,8 +10,8 @@ from workbench import evaluation
 from workbench.datasets import Records
 from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
-from workbench.runs.results import kept_samples, neighbours_run, public_dataset, sample_run
-from workbench.runs.store import RunStore
+from workbench.jobs.finished import kept_samples, neighbours_run, public_dataset, sample_run
+from workbench.jobs.store import RunStore
 from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.ui.session import loaded_for

@@ -11,8 +11,8 @@ from dp_accounting import dp_event
 
 from workbench.experiment import Plan
 from workbench.privacy import epsilon_curve
-from workbench.privacy.events import ReplaceOneGaussianDpEvent
-from workbench.privacy.stages import Stage
+from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
+from workbench.privacy.accounting.stages import Stage
 from workbench.serialization import dumps
 from workbench.ui import charts
 from workbench.ui.formats import number

@@ -6,8 +6,8 @@ import streamlit as st
 
 from workbench.escaping import markdown
 from workbench.experiment import Plan
-from workbench.runs.pace import Expectation, expected, known_pace, place_of
-from workbench.runs.rehearsal import Rehearsal
+from workbench.jobs.pace import Expectation, expected, known_pace, place_of
+from workbench.jobs.rehearsal import Rehearsal
 from workbench.training.state import PerformanceSettings
 from workbench.ui.formats import duration, memory
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from workbench.datasets.base import DatasetFacts, Records
 from workbench.escaping import markdown, spreadsheet_cell
-from workbench.runs.verdicts import JUDGEMENTS
+from workbench.jobs.verdicts import JUDGEMENTS
 
 CARD_PIXELS = 56
 

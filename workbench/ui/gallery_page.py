@@ -10,8 +10,8 @@ import streamlit as st
 from workbench.datasets import Dataset, DatasetFacts, Records
 from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
-from workbench.runs import verdicts
-from workbench.runs.verdicts import Verdict
+from workbench.jobs import verdicts
+from workbench.jobs.verdicts import Verdict
 from workbench.ui.formats import number
 from workbench.ui.gallery import Picture, class_name, neighbour_card, verdict_controls
 

@@ -8,10 +8,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
-from workbench.runs import local
-from workbench.runs.folder import RunFolder
-from workbench.runs.store import RunStore
-from workbench.runs.values import RESUMABLE, Run
+from workbench.jobs import local
+from workbench.jobs.folder import RunFolder
+from workbench.jobs.run import RESUMABLE, Run
+from workbench.jobs.store import RunStore
 from workbench.ui import charts
 from workbench.ui.cards import releasable_mark, run_marks
 from workbench.ui.choices import run_parameters

@@ -8,7 +8,8 @@ import streamlit as st
 
 from workbench.errors import RefusedError
 from workbench.experiment import Plan
-from workbench.privacy import group_bound, tradeoff
+from workbench.privacy import group_bound
+from workbench.privacy.attacks import tradeoff
 from workbench.serialization import dumps
 from workbench.ui import charts
 from workbench.ui.formats import number

@@ -11,12 +11,12 @@ import pandas as pd
 import streamlit as st
 
 from workbench.escaping import markdown
+from workbench.jobs.example import begin_example, is_wanted
+from workbench.jobs.finished import evaluate_run, kept_evaluation
+from workbench.jobs.paid import accountants_of
+from workbench.jobs.run import Run
+from workbench.jobs.store import RunStore
 from workbench.marks import MARKS, mark, may_leave
-from workbench.runs.example import begin_example, is_wanted
-from workbench.runs.paid import accountants_of
-from workbench.runs.results import evaluate_run, kept_evaluation
-from workbench.runs.store import RunStore
-from workbench.runs.values import Run
 from workbench.ui.formats import duration, number, words
 
 EXAMPLE_POLL_SECONDS = 4.0  # later than a measurement of the pace, which a reader of the Budget page waits for

@@ -11,9 +11,9 @@ from workbench import datasets
 from workbench.datasets import DATASETS, DatasetFacts
 from workbench.escaping import markdown
 from workbench.evaluation import METRICS, Metric
+from workbench.jobs.run import Run
 from workbench.marks import mark, may_leave
 from workbench.published import load_published
-from workbench.runs.values import Run
 from workbench.ui import charts
 from workbench.ui.charts import ReferenceLine
 from workbench.ui.formats import number

@@ -23,8 +23,8 @@ from support.mechanism.recording import (
     replaced,
     without,
 )
-from workbench.privacy import events as own
-from workbench.privacy.stages import Stage
+from workbench.privacy.accounting import events as own
+from workbench.privacy.accounting.stages import Stage
 from workbench.training.one_shot import sampler_distance
 from workbench.training.randomness import Randomness
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from support.mechanism.statistics import FALSE_ALARM
-from workbench.privacy.stages import Stage
+from workbench.privacy.accounting.stages import Stage
 
 
 @dataclass(frozen=True)

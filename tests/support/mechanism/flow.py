@@ -20,7 +20,7 @@ from support.mechanism.recording import (
 from workbench import experiment
 from workbench.datasets import Dataset, Records
 from workbench.errors import WorkbenchError
-from workbench.privacy.stages import Stage
+from workbench.privacy.accounting.stages import Stage
 
 TIMES: dict[str, Callable[[Any], dict[str, tuple[int, int]]]] = {  # diffusion time steps a stage may use, where privacy is split by them
     "dp-promise": lambda config: {

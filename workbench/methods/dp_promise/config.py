@@ -7,8 +7,8 @@ from pydantic import Field
 from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.errors import WorkbenchError
-from workbench.methods import ddpm
 from workbench.methods.base import MethodConfig, check_batch_size
+from workbench.models import image_diffusion
 from workbench.networks import UNetConfig
 
 
@@ -39,7 +39,9 @@ class DPPromiseConfig(MethodConfig):
     pretraining_steps: int = Field(default=800, ge=0, description="Steps on public images, which cost no privacy.")
     pretraining_batch_size: int = Field(default=128, ge=1, description="Public images in a step.")
     pretraining_learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate on public images.")
-    pretraining_schedule: ddpm.LearningRateSchedule = Field(default="cosine", description="How that learning rate falls over the steps.")
+    pretraining_schedule: image_diffusion.LearningRateSchedule = Field(
+        default="cosine", description="How that learning rate falls over the steps."
+    )
     label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of public images trained without their label, for guidance.")
     ema_decay: float = Field(default=0.9, ge=0, lt=1, description="Decay of the moving average that samples come from.")
     network: UNetConfig = UNetConfig()

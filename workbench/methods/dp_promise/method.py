@@ -13,14 +13,15 @@ from workbench.datasets.base import DatasetFacts, Records
 from workbench.diffusion import build_diffusion
 from workbench.errors import WorkbenchError
 from workbench.lazy import torch
-from workbench.methods import ddpm
 from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, SampleRequest, Target, Workload
 from workbench.methods.dp_promise import phase_one, published, smaller
 from workbench.methods.dp_promise.config import LARGE, DPPromiseConfig
 from workbench.methods.dp_promise.phase_one import PHASE_ONE
-from workbench.privacy import calibration, claims
-from workbench.privacy.stages import Stage
-from workbench.privacy.values import PrivacyValue
+from workbench.models import image_diffusion
+from workbench.privacy import claims
+from workbench.privacy.accounting import calibration
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.poisson import poisson_batch
 from workbench.training.state import State, Step
 
@@ -76,7 +77,7 @@ class DPPromise(Method):
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
         """The U-Net of the image size, and sizes that a laptop trains in minutes (8x8) or about two hours (28x28)."""
-        values: dict[str, Any] = {"network": ddpm.default_network(facts)}
+        values: dict[str, Any] = {"network": image_diffusion.default_network(facts)}
         if facts.dimensions <= 300:
             sizes = {"phase_one_batch_size": 16, "phase_two_batch_size": 450}
         else:
@@ -127,7 +128,7 @@ class DPPromise(Method):
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Pre-training (free), phase one, phase two."""
-        ddpm.check_sampler(self.config)
+        image_diffusion.check_sampler(self.config)
         stages = []
         if self.config.uses_public_data:
             stages.append(Stage(PRETRAINING, dp_event.NoOpDpEvent(), "free", self.config.pretraining_steps))
@@ -161,11 +162,11 @@ class DPPromise(Method):
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
-        network = ddpm.new_network(self.config, facts, state)
+        network = image_diffusion.new_network(self.config, facts, state)
         state.modules = {
             "network": network,
-            "ema": ddpm.new_ema(self.config, network, state),
-            "public_ema": ddpm.new_ema(self.config, network, state),
+            "ema": image_diffusion.new_ema(self.config, network, state),
+            "public_ema": image_diffusion.new_ema(self.config, network, state),
         }
         tuned = self._tuned_parameters(network)
         state.optimizers = {
@@ -181,7 +182,7 @@ class DPPromise(Method):
             if public is None:
                 raise WorkbenchError(f"Expected public records of {self.config.public_dataset!r} for pre-training, got none.")
             yield from self._pretrain(public, state)
-        tensors = ddpm.as_tensors(data, state.device)
+        tensors = image_diffusion.as_tensors(data, state.device)
         if self.config.phase_one_steps:
             yield from self._train_phase_one(tensors[0], state)
         yield from self._train_phase_two(tensors, state)
@@ -191,7 +192,7 @@ class DPPromise(Method):
         if request.source == "public" and not self.config.uses_public_data:
             raise WorkbenchError("This run had no public pre-training, so it has no model of public data alone.")
         name = "public_ema" if request.source == "public" else "ema"
-        return ddpm.draw_samples(self.config, ddpm.averaged(state, name), state, request)
+        return image_diffusion.draw_samples(self.config, image_diffusion.averaged(state, name), state, request)
 
     # training
 
@@ -199,8 +200,8 @@ class DPPromise(Method):
         """Ordinary conditional training on public images; its moving average is kept for the epsilon-0 row."""
         diffusion = build_diffusion(self.config.diffusion)
         steps = self.config.pretraining_steps
-        batches = ddpm.train_ordinarily(
-            ddpm.as_tensors(public, state.device),
+        batches = image_diffusion.train_ordinarily(
+            image_diffusion.as_tensors(public, state.device),
             diffusion,
             state,
             PRETRAINING,
@@ -223,8 +224,8 @@ class DPPromise(Method):
         for step in range(state.steps.get(PHASE_ONE, 0) + 1, self.config.phase_one_steps + 1):
             state.spend(PHASE_ONE, step)
             with state.performance.autocast(state.device):
-                loss = loss_of(self.config, ddpm.ordinary(network, state), images, state, step)
-            value = ddpm.minimise(network, ema, state.optimizers[PHASE_ONE], loss)
+                loss = loss_of(self.config, image_diffusion.ordinary(network, state), images, state, step)
+            value = image_diffusion.minimise(network, ema, state.optimizers[PHASE_ONE], loss)
             state.steps[PHASE_ONE] = step
             yield Step(PHASE_ONE, step, self.config.phase_one_steps, value)
 
@@ -239,7 +240,7 @@ class DPPromise(Method):
             state.spend(PHASE_TWO, step)
             chosen = poisson_batch(state.randomness, "phase two batch", step, len(images), self.config.sample_rate(state.facts))
             index = torch.from_numpy(chosen).to(images.device)
-            losses = ddpm.row_losses(diffusion, network, (images[index], rows[index]), last)
+            losses = image_diffusion.row_losses(diffusion, network, (images[index], rows[index]), last)
             loss = private.step(step, len(chosen), losses)
             ema.update(network)
             state.steps[PHASE_TWO] = step

@@ -9,12 +9,13 @@ from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion, build_schedule
 from workbench.errors import WorkbenchError
 from workbench.lazy import torch
-from workbench.methods import ddpm
 from workbench.methods.base import Target
 from workbench.methods.dp_promise.config import DPPromiseConfig
-from workbench.privacy import calibration, claims, proved_bound
-from workbench.privacy.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
-from workbench.privacy.stages import Stage
+from workbench.models import image_diffusion
+from workbench.privacy import claims, proved_bound
+from workbench.privacy.accounting import calibration
+from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
+from workbench.privacy.accounting.stages import Stage
 from workbench.training.poisson import fixed_size_batch, poisson_batch
 from workbench.training.state import State
 
@@ -88,7 +89,7 @@ def paper_loss(config: DPPromiseConfig, network: Callable[..., Tensor], images: 
     times = torch.randint(config.last_private_timestep, diffusion.timesteps + 1, (len(batch),), generator=draw).to(images.device)
     noise = torch.randn(batch.shape, generator=draw).to(images.device)
     rows = torch.zeros_like(times)
-    return ddpm.plain_loss(diffusion, network, batch, rows, times, noise).sum() / max(len(batch), 1)
+    return image_diffusion.plain_loss(diffusion, network, batch, rows, times, noise).sum() / max(len(batch), 1)
 
 
 def terms(config: DPPromiseConfig, facts: DatasetFacts) -> dict[str, Any]:

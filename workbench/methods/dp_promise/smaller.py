@@ -11,7 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.methods.base import Target
 from workbench.methods.dp_promise import phase_one
 from workbench.methods.dp_promise.config import DPPromiseConfig
-from workbench.privacy import calibration
+from workbench.privacy.accounting import calibration
 
 LATEST_BOUNDARY = 0.95  # of the time steps: behind a later one phase one has next to nothing to train
 ADAPTED = ("phase_one_batch_size", "phase_one_steps", "phase_one_share")

@@ -3,7 +3,7 @@
 import math
 
 from workbench.errors import WorkbenchError, check_delta
-from workbench.privacy.values import PrivacyValue
+from workbench.privacy.accounting.values import PrivacyValue
 
 SAD_LEAVES_OUT = "The teacher trained on all private records enters every gradient. The clipped part is not the whole gradient."
 SAD_CHARGES = "The formula charges 4 s B times what a step costs, for every coordinate and every record of the batch. True and useless."
@@ -27,7 +27,7 @@ def dp_promise(
     N1 = steps_1; sample_rate_2 = m2/n (or the realised rate), N2 = steps_2. mu = sqrt(mu_1^2 + mu_2^2) with
     mu_1 = (m1/n) sqrt(N1 (exp(4 d abar/(1-abar)) - 1)) and mu_2 = (m2/n) sqrt(N2 (exp(1/sigma^2) - 1)).
     """
-    from workbench.privacy.gaussian import gdp_epsilon
+    from workbench.privacy.accounting.gaussian import gdp_epsilon
 
     mu_1 = dp_promise_mu_1(num_dimensions, num_records, alphas_cumprod, batch_size_1, steps_1)
     mu_2 = sample_rate_2 * math.sqrt(steps_2 * _expm1(_inverse_square(noise_multiplier))) if steps_2 * sample_rate_2 else 0.0
@@ -47,7 +47,7 @@ def dp_promise_phase_one(
     *, num_dimensions: int, num_records: int, alphas_cumprod: float, batch_size_1: int, steps_1: int, delta: float
 ) -> float:
     """Epsilon of the printed mu of phase I alone (dp-promise, Lemma 4)."""
-    from workbench.privacy.gaussian import gdp_epsilon
+    from workbench.privacy.accounting.gaussian import gdp_epsilon
 
     return gdp_epsilon(dp_promise_mu_1(num_dimensions, num_records, alphas_cumprod, batch_size_1, steps_1), delta)
 
@@ -161,8 +161,8 @@ def dp_sgd(*, noise_multiplier: float, sample_rate: float, steps: int, delta: fl
     """DPDM, DP-SGD DM, DP-Diffusion, DP-LDM: the RDP of Poisson-sampled Gaussian steps, an upper bound."""
     from dp_accounting import dp_event
 
-    from workbench.privacy.accountants import rdp
-    from workbench.privacy.accountants.mechanisms import mechanisms
+    from workbench.privacy.accounting.accountants import rdp
+    from workbench.privacy.accounting.accountants.mechanisms import mechanisms
 
     check_delta(delta)
     step = dp_event.PoissonSampledDpEvent(sample_rate, dp_event.GaussianDpEvent(noise_multiplier))
@@ -202,7 +202,7 @@ def ddm_theorem_1(
 
 
 def _gaussian_releases(noise_multiplier: float, releases: int, delta: float, source: str) -> PrivacyValue:
-    from workbench.privacy.gaussian import gdp_epsilon
+    from workbench.privacy.accounting.gaussian import gdp_epsilon
 
     return PrivacyValue(
         epsilon=gdp_epsilon(math.sqrt(releases * _inverse_square(noise_multiplier)), delta),

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.claims.formulas import phase_1_distance
-from workbench.privacy.stages import Stage
 
 BATCHES = "batches of fixed size without replacement, drawn afresh"
 POISSON = "Poisson batches, constant divisor"
@@ -36,14 +36,14 @@ class TwoPhases:
 
     def paper_stages(self) -> list[Stage]:
         """Phase I as printed, whose regression targets are not covered by the proof, and phase II."""
-        from workbench.privacy.events import UnprovedDpEvent
+        from workbench.privacy.accounting.events import UnprovedDpEvent
 
         event = UnprovedDpEvent(PAPER_TARGETS, "refuted")
         return [Stage("phase I", event, "per_step", self.steps_1, sampling="Poisson batches"), self.phase_2()]
 
     def renoised_stages(self) -> list[Stage]:
         """Phase I on renoised targets and phase II."""
-        from workbench.privacy.events import FixedBatchGaussianDpEvent
+        from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent
 
         multiplier = 1 / phase_1_distance(self.num_dimensions, self.alphas_cumprod)
         event = FixedBatchGaussianDpEvent(self.num_records, self.batch_size_1, multiplier)
@@ -52,7 +52,7 @@ class TwoPhases:
 
     def one_shot_stages(self) -> list[Stage]:
         """Every record noised once and kept, and phase II."""
-        from workbench.privacy.events import ReplaceOneGaussianDpEvent
+        from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
 
         event = ReplaceOneGaussianDpEvent(1 / phase_1_distance(self.num_dimensions, self.alphas_cumprod), zero_out_ratio=0.5)
         return [Stage("one-shot release", event, "once", 1, ("REPLACE_SPECIAL", "REPLACE_ONE"), "every record once"), self.phase_2()]
@@ -79,7 +79,7 @@ def gaussian_stage(noise_multiplier: float, steps: int) -> Stage:
 
 def embedding_stage(noise_multiplier: float, releases: int) -> Stage:
     """Gaussian releases of mean embeddings, the multiplier over the replace-one distance 2/n."""
-    from workbench.privacy.events import ReplaceOneGaussianDpEvent
+    from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
 
     event = ReplaceOneGaussianDpEvent(noise_multiplier, zero_out_ratio=0.5)
     return Stage("mean embedding", event, "per_step", releases, ("REPLACE_SPECIAL", "REPLACE_ONE"), "all records")
@@ -87,7 +87,7 @@ def embedding_stage(noise_multiplier: float, releases: int) -> Stage:
 
 def unproved_stage(reason: str, refuted: bool = False) -> Stage:
     """A release without a finite epsilon."""
-    from workbench.privacy.events import UnprovedDpEvent
+    from workbench.privacy.accounting.events import UnprovedDpEvent
 
     return Stage("training", UnprovedDpEvent(reason, "refuted" if refuted else "not_proved"), "once")
 
@@ -116,7 +116,7 @@ TEACHER = (
 )
 PER_INSTANCE = (
     "The guarantee is per instance: its delta depends on the other records of the table. "
-    "There is no epsilon that holds for all tables; the values per record are in `workbench.privacy.per_instance`."
+    "There is no epsilon that holds for all tables; the values per record are in `workbench.privacy.not_dp.per_instance`."
 )
 NO_FORMULA = "Our notes hold no formula of this paper. Nothing is claimed or proved here in its place."
 DATA_DEPENDENT = (

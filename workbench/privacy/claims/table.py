@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.claims import formulas
 from workbench.privacy.claims.settings import (
     NO_FORMULA,
@@ -19,8 +21,6 @@ from workbench.privacy.claims.settings import (
     gaussian_stage,
     unproved_stage,
 )
-from workbench.privacy.stages import Stage
-from workbench.privacy.values import PrivacyValue
 
 DELTA = 1e-5
 MNIST = TwoPhases()
@@ -95,7 +95,7 @@ def not_evaluated(entry: Claim) -> PrivacyValue:
 
 
 def _bound(entry: Claim) -> PrivacyValue:
-    from workbench.privacy.accountants import proved_bound
+    from workbench.privacy.accounting.accountants import proved_bound
 
     if entry.stages is None:
         return not_evaluated(entry)

@@ -1,0 +1,73 @@
+"""Every method through a whole run: train, cancel, resume, sample, evaluate, neighbours, on configurations of seconds."""
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from support.quick import ALL_METHODS, quick_dataset, quick_plan
+from support.rehearsals import REHEARSALS, toy_table
+
+from workbench import experiment, methods
+from workbench.datasets import DATASETS, DatasetEntry
+from workbench.evaluation import METRICS
+from workbench.jobs import finished as results
+from workbench.jobs import local, worker
+from workbench.jobs.store import RunStore
+from workbench.privacy.spending.ledger import Ledger
+from workbench.training.state import PerformanceSettings
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rehearsal methods and a small table, by registry alone."""
+    for name, kind in REHEARSALS.items():
+        monkeypatch.setitem(methods.METHODS, name, kind)
+    entry = DatasetEntry("A small table.", lambda: toy_table().facts, toy_table)
+    monkeypatch.setitem(DATASETS, "toy-table", entry)
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
+def test_a_whole_run(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, dataset = quick_plan(method), quick_dataset(method)
+    run = local.register(plan, dataset.facts.name, performance=PerformanceSettings(device="cpu", num_threads=1), seed=0)
+    RunStore().change(run.id, {"queued"}, "started", state="starting", attempt=1)
+
+    # cancel after the first step, with a checkpoint
+    whole = experiment.fit
+
+    def cancelled_after_one(*arguments: Any) -> Iterator[Any]:
+        for step in whole(*arguments):
+            signal.raise_signal(signal.SIGTERM)
+            yield step
+
+    steps = sum(stage.steps for stage in plan.build().stages(plan.facts))
+    if steps > 1:
+        monkeypatch.setattr(experiment, "fit", cancelled_after_one)
+        worker.main(run.id)
+        assert RunStore().get(run.id).state == "cancelled"
+        monkeypatch.setattr(experiment, "fit", whole)
+        RunStore().change(run.id, {"cancelled"}, "started", state="starting", attempt=2, process=None)
+
+    # resume to the end: everything planned was spent, once
+    worker.main(run.id)
+    done = RunStore().get(run.id)
+    assert (done.state, done.step, done.error) == ("done", done.steps, None)
+    spent = {stage.stage: (stage.charged, stage.charged_again) for stage in Ledger().spent(run.id) if stage.spent != "free"}
+    assert spent == {stage.name: (stage.steps, 0) for stage in plan.build().stages(plan.facts) if stage.spent != "free"}
+    assert not done.releasable, "a seeded run is repeatable and not releasable"
+
+    # sample, evaluate with the metrics of its kind of data, look at neighbours
+    samples = results.sample_run(run.id, 40)
+    assert samples.records.shape == (40, *plan.facts.shape)
+    cheap = [name for name, metric in METRICS.items() if plan.facts.kind in metric.kinds and name in CHEAP]
+    evaluation = results.evaluate_run(run.id, 40, metrics=cheap)
+    assert [result["name"] for result in evaluation["results"]] == cheap
+    assert all(np.isfinite(float(result["value"])) for result in evaluation["results"])
+    found = results.neighbours_run(run.id, "pixels", k=3, num_samples=40)
+    assert found.indices.shape == (40, 3)
+    assert (np.diff(found.distances, axis=1) >= 0).all()
+
+
+CHEAP = ("accuracy_logistic_regression", "nearer_to_training")

@@ -1,0 +1,149 @@
+"""The example run, once for however many ask; and recipes, from file to table."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workbench.cli import main
+from workbench.errors import WorkbenchError
+from workbench.jobs import example, local
+from workbench.jobs.run import Run
+from workbench.jobs.store import RunStore
+from workbench.recipes import lines as recipes
+from workbench.recipes import report as recipe_report
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any], train_here: Callable[..., Run]) -> None:
+    """Launches train a plan of seconds here, so that no process is started."""
+    monkeypatch.setattr(
+        local, "launch", lambda _plan, _dataset, seed=None, example=False, **_: train_here(_plan, seed=seed, example=example)
+    )
+    monkeypatch.setattr(local, "wait", lambda run_id, **_: RunStore().get(run_id))
+
+
+def test_all_who_ask_for_the_example_get_the_same_one(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
+    plan = quick_plan()
+    monkeypatch.setattr(example, "_launch", lambda: local.register(plan, "digits", example=True))
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: example.ensure_example(wait_seconds=0), range(4)))
+    assert len({run.id for run in found}) == 1
+    assert found[0].example
+    assert len(RunStore().list()) == 1
+
+
+def test_a_failed_example_is_made_anew(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
+    plan = quick_plan()
+    monkeypatch.setattr(example, "_launch", lambda: local.register(plan, "digits", example=True))
+    first = example.ensure_example(wait_seconds=0)
+    RunStore().change(first.id, {"queued"}, "failed", state="failed")
+    assert example.ensure_example(wait_seconds=0).id != first.id
+
+
+def write(path: Path, **values: Any) -> str:
+    run: dict[str, Any] = {"name": "tiny", "method": "dp-merf", "dataset": "digits", "epsilon": 10, "num_samples": 30}
+    run |= {"performance": {"device": "cpu", "num_threads": 1}}  # as `train_here` has it
+    run |= {"metrics": ["accuracy_logistic_regression"], "settings": {"num_features": 100, "steps": 4, "batch_size": 20}}
+    path.write_text(json.dumps({"title": "Two runs", "runs": [run | values]}))
+    return str(path)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
+    recipe = recipes.load_recipe(write(tmp_path / "recipe.json", repeats=2))
+    shares: list[float] = []
+    made = list(recipes.reproduce(recipe, progress=shares.append))
+    assert len({result["run"] for result in made}) == 2
+    rows = recipe_report.summary_rows(made)
+    assert [(row["line"], row["measure"], row["runs"]) for row in rows] == [("tiny", "accuracy_logistic_regression", 2)]
+    values = [result["evaluation"]["results"][0]["value"] for result in made]
+    assert rows[0]["mean"] == pytest.approx(sum(values) / 2)
+    assert shares == sorted(shares)
+    assert all(result["drawing_seconds"] > 0 and result["peak_bytes"] > 2**20 for result in made)
+    reused = list(recipes.reproduce(recipe, reuse=True))
+    assert {result["run"] for result in reused} == {result["run"] for result in made}
+    in_bfloat16 = recipes.load_recipe(write(tmp_path / "other.json", performance={"precision": "bfloat16"}))
+    assert next(recipes.reproduce(in_bfloat16, reuse=True))["run"] not in {result["run"] for result in made}
+
+
+def test_a_line_reads_a_file_of_ones_own_as_the_command_line_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images = np.zeros((12, 6, 6, 1), np.uint8)
+    np.savez(tmp_path / "scan.npz", images=images, labels=np.arange(12) % 2)  # which names no classes
+    given = {"dataset": str(tmp_path / "scan.npz"), "dataset_name": "faces", "resize": "1,8,8", "classes": "cat,dog"}
+    recipe = recipes.load_recipe(write(tmp_path / "recipe.json", **given))
+    launched: list[Any] = []
+    monkeypatch.setattr(local, "launch", lambda plan, dataset, **_: launched.append((plan, dataset)) or local.register(plan, dataset))
+    monkeypatch.setattr(local, "wait", lambda run_id, **_: RunStore().get(run_id))
+    with pytest.raises(WorkbenchError, match="is queued"):
+        next(recipes.reproduce(recipe))
+    ((plan, dataset),) = launched
+    assert dataset == given["dataset"]
+    assert (plan.facts.name, plan.facts.shape, plan.facts.classes) == ("faces", (1, 8, 8), ("cat", "dog"))
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_what_a_recipe_found_can_be_written_without_its_private_numbers(tmp_path: Path) -> None:
+    out = tmp_path / "found.json"
+    for options, private in (([], False), (["--releasable", "--reuse"], True)):
+        with pytest.raises(SystemExit) as ended:
+            main(["reproduce", write(tmp_path / "recipe.json"), "--out", str(out), *options])
+        assert ended.value.code == 0
+        (result,) = json.loads(out.read_text())["results"]
+        (entry,) = result["evaluation"]["results"]
+        assert [entry[name] is None for name in ("value", "ceiling")] == [private, private]
+        assert ("(private)" in out.with_suffix(".md").read_text()) is not private
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_reuse_goes_on_with_a_run_that_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = recipes.load_recipe(write(tmp_path / "recipe.json"))
+    (first,) = recipes.reproduce(recipe)
+    resumed = []
+    monkeypatch.setattr(
+        local, "resume", lambda run_id: resumed.append(run_id) or RunStore().change(run_id, {"lost"}, "ended", state="done")
+    )
+    RunStore().change(first["run"], {"done"}, "lost", state="lost")
+    (again,) = recipes.reproduce(recipe, reuse=True)
+    assert resumed == [again["run"]] == [first["run"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("{", "is not a recipe"), ('{"title": "x", "runs": []}', "runs"), ('{"title": "x", "runs": [{"nme": 1}]}', "is not a recipe")],
+)
+def test_a_file_that_is_no_recipe_is_one_sentence(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "recipe.json"
+    path.write_text(content)
+    with pytest.raises(WorkbenchError, match=message):
+        recipes.load_recipe(str(path))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"method": "dp"}, "Unknown method"),
+        ({"dataset": "digit"}, "Unknown dataset"),
+        ({"dataset": "none/here.npz"}, "found nothing"),
+        ({"resize": "8,8"}, "C,H,W"),
+        ({"dataset_name": "mine"}, "only files of your own"),
+        ({"performance": {"precision": "half"}}, "precision: Input should be"),
+        ({"performance": {"threads": 1}}, "Unknown performance setting"),
+        ({"metrics": ["fid"]}, "Unknown metric"),
+    ],
+)
+def test_a_wrong_name_is_refused_before_anything_is_trained(values: dict[str, Any], message: str) -> None:
+    good = {"name": "first", "method": "dp-merf", "dataset": "digits"}
+    recipe = recipes.Recipe.model_validate({"title": "x", "runs": [good, good | {"name": "second"} | values]})
+    with pytest.raises(WorkbenchError, match=message):
+        next(recipes.reproduce(recipe))
+    assert RunStore().list() == []
+
+
+def test_an_unknown_recipe_lists_the_known_ones() -> None:
+    with pytest.raises(WorkbenchError, match="Unknown recipe 'nothing'"):
+        recipes.load_recipe("nothing")

@@ -1,0 +1,80 @@
+"""Expected time and memory: sizes times a pace, one measurement for all epsilons, and the measurement itself."""
+
+import pytest
+
+from workbench import datasets, experiment
+from workbench.jobs.pace import Line, Pace, Steps, expected, keep, known_pace, line, place_of
+from workbench.jobs.rehearsal import Rehearsal
+from workbench.methods import METHODS
+from workbench.privacy.spending.ledger import Ledger
+from workbench.training.state import PerformanceSettings
+
+CPU = PerformanceSettings(device="cpu", num_threads=1)
+DIGITS = datasets.facts("digits")
+
+
+def plan_of(epsilon: float = 10.0, **overrides: object) -> experiment.Plan:
+    """A DP-MERF plan whose steps take milliseconds."""
+    return experiment.make_plan("dp-merf", DIGITS, epsilon=epsilon, overrides={"num_features": 50, "batch_size": 8} | overrides)
+
+
+def test_a_stage_takes_its_steps_times_the_pace_of_its_rows() -> None:
+    stages = {"release": Steps(points=((1000, 2.0), (2000, 3.0))), "generator": Steps(points=((2, 1.0), (4, 1.5)))}
+    pace = Pace(stages=stages, memory=Line(fixed=1e6, per_row=10.0), starting=3.0, device="cpu")
+    found = expected(plan_of(steps=10), pace)
+    assert [(stage.stage, stage.seconds) for stage in found.stages] == [("release", 1 + 1.5), ("generator", 10 * (0.5 + 0.25 * 8))]
+    assert found.seconds == pytest.approx(3.0 + 2.5 + 25.0)
+    assert found.peak_bytes == 1e6 + 128 * 10 + 1500 * 64 * 5
+
+
+def test_one_measurement_serves_every_epsilon_and_every_size() -> None:
+    keep(Pace(stages={}, memory=Line(fixed=0, per_row=0), starting=0, device="cpu"), place_of(plan_of(10.0), CPU))
+    assert known_pace(plan_of(0.7, steps=9, batch_size=77), CPU) is not None
+    assert known_pace(plan_of(num_features=60), CPU) is None
+    assert known_pace(plan_of(), PerformanceSettings(device="cpu", num_threads=2)) is None
+
+
+def test_a_promise_with_another_epsilon_needs_no_other_measurement() -> None:
+    def place(epsilon: float) -> object:
+        return place_of(experiment.make_plan("dp-promise", DIGITS, epsilon=epsilon, target="claim"), CPU)
+
+    assert place(10.0) == place(3.0)
+
+
+@pytest.mark.parametrize("kind", METHODS.values(), ids=list(METHODS))
+def test_sizes_are_fields_of_the_configuration(kind: type) -> None:
+    fields = {*kind.Config.model_fields, "num_records"}
+    assert {name for names in kind.workload.rows.values() for name in names} <= fields
+    assert set(kind.workload.shapes or ()) <= fields
+    assert kind.workload.rows
+
+
+def test_a_step_is_read_between_the_sizes_measured_and_drawn_out_beyond() -> None:
+    steps = Steps(points=((10, 1.0), (30, 2.0), (130, 3.0)))
+    assert [steps.at(rows) for rows in (2, 10, 20, 30, 80, 130, 230)] == pytest.approx([0.6, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0])
+    assert Steps(points=((1, 0.5),)).at(40) == 0.5
+
+
+def test_a_line_is_never_below_nothing() -> None:
+    assert line((10, 1.0), (30, 2.0)) == Line(fixed=0.5, per_row=0.05)
+    assert line((10, 2.0), (30, 1.5)) == Line(fixed=0.0, per_row=0.05)
+    assert line((10, 0.1), (30, 3.0)) == Line(fixed=0.0, per_row=0.1)
+    assert line((1, 0.1), (1, 0.3)) == Line(fixed=0.3, per_row=0.0)
+
+
+def test_a_rehearsal_process_measures_every_stage_and_spends_nothing() -> None:
+    rehearsal = Rehearsal(plan_of(), CPU)
+    rehearsal.wait(300)
+    assert rehearsal.failure == ""
+    pace = known_pace(plan_of(0.5), CPU)
+    assert pace is not None
+    assert set(pace.stages) == {"release", "generator"}
+    assert expected(plan_of(), pace).seconds > 0
+    assert expected(plan_of(), pace).peak_bytes > 2**20
+    assert Ledger().entries() == []
+
+
+def test_a_rehearsal_that_fails_says_why() -> None:
+    rehearsal = Rehearsal(plan_of(), CPU.model_copy(update={"device": "abacus"}))
+    rehearsal.wait(300)
+    assert "abacus" in rehearsal.failure

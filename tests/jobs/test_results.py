@@ -1,0 +1,169 @@
+"""Samples, evaluation and neighbours of a finished run: made once, kept, and marked with what may be done with them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workbench.datasets.base import DatasetFacts, Records
+from workbench.errors import WorkbenchError
+from workbench.experiment import Plan
+from workbench.jobs import finished as results
+from workbench.jobs.folder import RunFolder
+from workbench.jobs.run import Run
+from workbench.jobs.sample_files import read_notes, read_records, write_records
+from workbench.jobs.store import RunStore
+from workbench.methods.base import SampleRequest
+from workbench.methods.dp_merf import DPMERF
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.spending.ledger import Ledger
+
+Make = Callable[..., Run]
+PlanMaker = Callable[..., Plan]
+
+
+def test_samples_are_kept_and_only_ever_added_to(quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = train_here(quick_plan())
+    monkeypatch.setattr(results, "SAMPLE_CHUNK", 8)
+    shares: list[float] = []
+    first = results.sample_run(run.id, 12, shares.append)
+    assert shares == [8 / 12, 1.0]
+    assert first.records.shape == (12, 1, 8, 8)
+    assert first.records.dtype == np.uint8
+    assert first.labels is not None
+    assert first.labels.tolist() == [*range(10), 0, 1]
+    more = results.sample_run(run.id, 20)
+    assert np.array_equal(more.records[:12], first.records)
+    assert more.labels is not None
+    assert more.labels.tolist() == [*range(10)] * 2
+    assert len(np.unique(more.records.reshape(20, -1), axis=0)) == 20
+    assert np.array_equal(results.sample_run(run.id, 5).records, first.records[:5])
+    kept = results.kept_samples(run.id)
+    assert kept is not None
+    assert len(kept) == 20
+
+
+def test_the_samples_of_a_seeded_run_repeat(quick_plan: PlanMaker, train_here: Make) -> None:
+    one, other = (train_here(quick_plan(), seed=4) for _ in range(2))
+    assert np.array_equal(results.sample_run(one.id, 6).records, results.sample_run(other.id, 6).records)
+
+
+def test_a_file_of_samples_says_what_may_be_done_with_them(quick_plan: PlanMaker, train_here: Make) -> None:
+    run = train_here(quick_plan())
+    results.sample_run(run.id, 10)
+    path = RunFolder(run.id).samples / "samples.npz"
+    notes = read_notes(path)
+    assert (notes["run"], notes["releasable"], notes["claim_only"]) == (run.id, True, False)
+    assert notes["bound"]["epsilon"] == run.bound.epsilon
+    with np.load(path, allow_pickle=False) as file:
+        assert file["images"].shape == (10, 8, 8, 1)
+
+
+def test_only_a_finished_run_gives_samples(quick_plan: PlanMaker, queue: Make) -> None:
+    run = queue(quick_plan())
+    for make in (results.sample_run, results.evaluate_run, results.neighbours_run):
+        with pytest.raises(WorkbenchError, match="is starting; samples are drawn from a finished run"):
+            make(run.id)
+
+
+def test_the_default_number_is_that_of_the_training_records_at_most_10_000(quick_plan: PlanMaker, queue: Make) -> None:
+    run = queue(quick_plan())
+    assert results.default_num_samples(run) == 1500
+    assert results.default_num_samples(run.model_copy(update={"plan": {"num_records": 60_000}})) == 10_000
+
+
+def test_an_evaluation_is_kept_until_another_is_asked_for(quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench import evaluation
+
+    run = train_here(quick_plan("dp-promise"))
+    shares: list[float] = []
+    found = results.evaluate_run(run.id, 40, metrics=["accuracy_logistic_regression"], progress=shares.append)
+    assert [result["name"] for result in found["results"]] == ["accuracy_logistic_regression"]
+    result = found["results"][0]
+    assert 0 <= result["value"] <= 1
+    assert result["num_samples"] == 40
+    assert result["releasable"] is False
+    assert result["epsilon_zero"] is not None
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert json.loads(RunFolder(run.id).evaluation.read_text()) == found
+
+    def unexpected(*_arguments: Any, **_options: Any) -> Any:
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(evaluation, "evaluate", unexpected)
+    assert results.evaluate_run(run.id, 40, metrics=["accuracy_logistic_regression"]) == found
+    assert results.kept_evaluation(run.id) == found
+    with pytest.raises(AssertionError, match="measured again"):
+        results.evaluate_run(run.id, 40, seed=1, metrics=["accuracy_logistic_regression"])
+
+
+def test_a_complete_evaluation_answers_for_its_parts_and_gives_way_to_none(
+    quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from workbench import evaluation
+
+    run = train_here(quick_plan())
+    measured = [{"name": "privacy_score", "value": 0.5}, {"name": "accuracy_mlp", "value": 0.7}]
+    complete = {"run": run.id, "num_samples": 40, "seed": 0, "metrics": None, "results": measured}
+    RunFolder(run.id).evaluation.write_text(json.dumps(complete))
+    monkeypatch.setattr(evaluation, "evaluate", lambda *_arguments, **_options: [])
+    assert results.evaluate_run(run.id, 40, metrics=["accuracy_mlp"])["results"] == measured[1:]
+    assert results.evaluate_run(run.id, 40, seed=1, metrics=["accuracy_mlp"])["results"] == []
+    assert results.kept_evaluation(run.id) == complete
+
+
+def test_a_method_without_a_public_model_has_no_epsilon_zero(quick_plan: PlanMaker, train_here: Make) -> None:
+    assert results.public_samples(train_here(quick_plan()).id, 5) is None
+
+
+def test_neighbours_are_found_once(quick_plan: PlanMaker, train_here: Make) -> None:
+    run = train_here(quick_plan())
+    found = results.neighbours_run(run.id, "pixels", 3, 10)
+    assert found.indices.shape == (10, 3)
+    assert np.all(np.diff(found.distances, axis=1) >= 0)
+    again = results.neighbours_run(run.id, "pixels", 3, 10)
+    assert again.features == found.features
+    assert np.array_equal(again.held_out_indices, found.held_out_indices)
+    with pytest.raises(WorkbenchError, match="Unknown feature space 'telepathy'"):
+        results.neighbours_run(run.id, "telepathy")
+
+
+def test_a_sampler_that_touches_records_pays_first_and_raises_the_bound(
+    quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sampling_stages(method: DPMERF, facts: DatasetFacts, _request: SampleRequest) -> list[Stage]:
+        return [Stage("guidance", method.stages(facts)[0].event, "once", relations=("REPLACE_ONE", "REPLACE_SPECIAL"))]
+
+    monkeypatch.setattr(DPMERF, "sampling_stages", sampling_stages)
+    run = train_here(quick_plan())
+    assert RunFolder(run.id).preview() is None
+    paid: list[int] = []
+    real = DPMERF.sample
+
+    def sample(method: DPMERF, state: Any, request: SampleRequest) -> Records:
+        paid.append(sum(entry.purpose == "sampling" for entry in Ledger().entries()))
+        return real(method, state, request)
+
+    monkeypatch.setattr(DPMERF, "sample", sample)
+    results.sample_run(run.id, 4)
+    once = RunStore().get(run.id)
+    results.sample_run(run.id, 4)
+    results.sample_run(run.id, 6)
+    twice = RunStore().get(run.id)
+    assert paid == [1, 2]
+    assert run.bound.epsilon < once.bound.epsilon < twice.bound.epsilon
+    assert twice.epsilon_spent == twice.bound.epsilon
+    assert read_notes(RunFolder(run.id).samples / "samples.npz")["bound"]["epsilon"] == twice.bound.epsilon
+
+
+def test_table_rows_go_through_a_file(tmp_path: Path) -> None:
+    rows = Records(np.arange(6).reshape(3, 2), None, {"age": np.array([1, 0, 1])})
+    write_records(rows, tmp_path / "rows.npz", {"releasable": False})
+    again = read_records(tmp_path / "rows.npz")
+    assert np.array_equal(again.records, rows.records)
+    assert again.labels is None
+    assert np.array_equal(again.attributes["age"], rows.attributes["age"])

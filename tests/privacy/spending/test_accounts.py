@@ -1,0 +1,160 @@
+"""Accounts go by the dataset's name: versions of its records add up, ledgers of before keep theirs, look-alikes are told."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
+
+from workbench.datasets.base import Dataset, DatasetFacts, Records
+from workbench.home import home
+from workbench.privacy.accounting.accountants import proved_bound
+from workbench.privacy.accounting.gaussian import gdp_epsilon
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.spending.accounts import MOST_HASHES, resembling, shared_fraction
+from workbench.privacy.spending.ledger import Ledger
+from workbench.privacy.spending.totals import Budget
+
+RELEASE = [Stage("release", GaussianDpEvent(4.0), "once")]
+OLD = Path(__file__).parents[1] / "fixtures" / "ledger-v1.sqlite"  # written by the code of schema version 1, with its public calls
+DELTA = 1e-5
+
+
+def spend(ledger: Ledger, run_id: str, fingerprint: str, dataset: str, account: str | None = None) -> None:
+    ledger.open_run(run_id, fingerprint, dataset, "dp-merf", RELEASE, DELTA, account=account)
+    ledger.charge(run_id, "release", 1)
+
+
+def gaussians(number: int) -> float:
+    """Epsilon of that many releases of mu = 1/4."""
+    return gdp_epsilon(0.25 * number**0.5, DELTA)
+
+
+def dataset_of(images: np.ndarray, labels: np.ndarray | None = None) -> Dataset:
+    facts = DatasetFacts(name="mine", num_records=len(images), shape=images.shape[1:])
+    return Dataset(facts, Records(images, labels), Records(images[:0]))
+
+
+def images(number: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(256, size=(number, 1, 4, 4), dtype=np.uint8)
+
+
+def test_every_version_of_the_records_counts_under_the_name() -> None:
+    ledger = Ledger()
+    spend(ledger, "first", "a" * 16, "/data/faces.npz")
+    spend(ledger, "one bit later", "b" * 16, "/data/faces.npz")
+    spend(ledger, "named", "c" * 16, "/elsewhere/x.npz", account="faces")
+    spend(ledger, "another", "d" * 16, "/data/birds.npz")
+    for key in ("faces", "a" * 16, "c" * 16):
+        assert ledger.total(key).epsilon == pytest.approx(gaussians(3))
+    ledger.set_budget("faces", gaussians(3) + 0.01, DELTA)
+    assert "its budget" in str(ledger.warning_before("faces", RELEASE, DELTA))
+    assert ledger.warning_before("birds", RELEASE, DELTA) is None
+
+
+def test_equal_records_stay_on_one_account_under_any_name() -> None:
+    ledger = Ledger()
+    spend(ledger, "first", "a" * 16, "/data/faces.npz")
+    ledger.set_budget("faces", 9.0, DELTA)
+    spend(ledger, "second", "a" * 16, "/data/renamed.npz")
+    spend(ledger, "third", "b" * 16, "/data/renamed.npz")
+    assert ledger.total("faces").epsilon == ledger.total("renamed").epsilon == pytest.approx(gaussians(3))
+    assert ledger.budget("renamed") == Budget(9.0, DELTA)
+    ledger.set_budget("renamed", float("inf"), DELTA)
+    assert ledger.budget("faces") == Budget(float("inf"), DELTA)
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Ledger:
+    """A ledger that the code of before wrote."""
+    path = tmp_path / "old.sqlite"
+    shutil.copy(OLD, path)
+    return Ledger(path)
+
+
+def test_a_ledger_of_before_keeps_its_runs_under_their_names(old: Ledger) -> None:
+    for ledger in (old, Ledger(old.path)):  # brought up to date once
+        found = {entry.run_id: (entry.account, entry.fingerprint) for entry in ledger.entries()}
+        assert found == {
+            "aaaaaaa1": ("digits", "1" * 16),
+            "aaaaaaa2": ("faces", "2" * 16),
+            "aaaaaaa3": ("faces", "3" * 16),
+            "aaaaaaa4": ("faces", "4" * 16),
+            "aaaaaaa5": ("own-digits", "5" * 16),
+        }
+        assert ledger.total("digits", delta=DELTA).epsilon == ledger.total("5" * 16, delta=DELTA).epsilon == pytest.approx(gaussians(1))
+        special = ("REPLACE_SPECIAL",)
+        steps = Stage("train", PoissonSampledDpEvent(0.01, GaussianDpEvent(1.0)), "per_step", 320, special)
+        both = [Stage("release", GaussianDpEvent(4.0), "per_step", 2, special), steps]
+        assert ledger.total("faces").epsilon == pytest.approx(proved_bound(both, DELTA).epsilon, rel=1e-9)
+
+
+def test_a_ledger_of_before_keeps_its_budgets_the_strictest_under_a_name(old: Ledger) -> None:
+    assert old.budgets() == {"digits": (8.0, 1e-4), "faces": (2.0, 1e-5), "9" * 16: (1.5, 1e-6)}
+    assert old.warning_before("fresh", RELEASE, DELTA) is None
+    assert old.budget("fresh", "9" * 16) == Budget(1.5, 1e-6)
+
+
+def test_of_two_budgets_of_before_the_smaller_delta_holds(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    shutil.copy(OLD, path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE budgets SET delta = 1e-7 WHERE epsilon = 2.0")
+    assert Ledger(path).budgets()["faces"] == (2.0, 1e-7)
+
+
+def test_a_run_of_before_goes_on_and_a_new_one_joins_its_account(old: Ledger) -> None:
+    steps = Stage("train", PoissonSampledDpEvent(0.01, GaussianDpEvent(1.0)), "per_step", 1000)
+    old.open_run("aaaaaaa4", "4" * 16, "/data/two/faces", "dp-merf", [steps], DELTA)
+    old.charge("aaaaaaa4", "train", 301)
+    assert old.spent("aaaaaaa4")[0].count == 321
+    before = old.total("faces").epsilon
+    spend(old, "bbbbbbbb", "8" * 16, "/data/one/faces.npz")
+    assert old.total("faces").epsilon > before
+
+
+def test_records_are_known_again_in_another_order_with_other_labels_or_one_changed() -> None:
+    records = images(50)
+    known = dataset_of(records, np.zeros(50, dtype=np.int64)).record_hashes
+    shuffled = dataset_of(records[::-1], np.ones(50, dtype=np.int64)).record_hashes
+    np.testing.assert_array_equal(known, shuffled)
+    changed = records.copy()
+    changed[7, 0, 0, 0] ^= 1
+    assert shared_fraction(known, dataset_of(changed).record_hashes) == pytest.approx(49 / 50)
+    assert shared_fraction(known, dataset_of(records[:5]).record_hashes) == 1.0
+    assert shared_fraction(known, dataset_of(images(50, seed=1)).record_hashes) == 0.0
+
+
+def test_much_the_same_records_under_another_name_are_told() -> None:
+    ledger, records = Ledger(), images(50)
+    spend(ledger, "first", "a" * 16, "/data/faces.npz")
+    ledger.note_records("a" * 16, dataset_of(records).record_hashes)
+    for kept, told in ((5, True), (4, False)):
+        mixed = np.concatenate([records[:kept], images(50 - kept, seed=1)])
+        sentence = ledger.resemblance("others", "b" * 16, dataset_of(mixed).record_hashes)
+        assert (sentence is not None and "'faces' (10%)" in sentence) is told
+    assert ledger.resemblance("faces", "b" * 16, dataset_of(records).record_hashes) is None
+    assert not ledger.has_other_records("faces")
+    assert ledger.has_other_records("others")
+
+
+def test_a_part_of_the_hashes_estimates_the_share() -> None:
+    draws = np.random.default_rng(0).integers(2**64, size=400_000, dtype=np.uint64)
+    first, second = np.unique(draws[:300_000])[:MOST_HASHES], np.unique(draws[200_000:])[:MOST_HASHES]
+    assert shared_fraction(first, second) == pytest.approx(0.5, abs=0.02)
+    assert resembling(np.unique(draws[:300_000]), {"second": second, "none": np.array([1, 2, 3], dtype=np.uint64)}).keys() == {"second"}
+
+
+def test_the_ledger_holds_no_record_and_its_hashes_say_nothing_without_the_key() -> None:
+    records = images(50)
+    ledger = Ledger()
+    spend(ledger, "first", "a" * 16, "/data/faces.npz")
+    ledger.note_records("a" * 16, dataset_of(records).record_hashes)
+    content = b"".join(path.read_bytes() for path in home().glob("ledger.sqlite*"))
+    assert not any(record.tobytes() in content for record in records)
+    before = dataset_of(records).record_hashes
+    (home() / "installation.key").unlink()
+    assert not np.isin(before, dataset_of(records).record_hashes).any()

@@ -1,0 +1,63 @@
+"""The table and the picture of a recipe."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.recipes.report import draw, markdown_table, measured_lines, summary_rows
+
+MEASURE = "accuracy_logistic_regression"
+
+
+def result(name: str, bound: float | str, value: float, epsilon_zero: float | None, seconds: float) -> dict[str, Any]:
+    entry = {"name": MEASURE, "value": value, "epsilon_zero": epsilon_zero, "ceiling": 0.95}
+    values = {"name": name, "method": name.split(",")[0], "claim": {"epsilon": "inf"}, "bound": {"epsilon": bound}, "seconds": seconds}
+    values |= {"seed": round(100 * (epsilon_zero or 0)), "run": "abcd2345"}
+    return values | {"evaluation": {"results": [entry]}}
+
+
+RESULTS = [
+    result("nonprivate", "inf", 0.9, None, 60),
+    result("a, bound 1", 0.999, 0.7, 0.6, 10),
+    result("a, bound 1", 0.999, 0.8, 0.62, 14),
+]
+
+
+def test_the_table_gives_mean_spread_and_both_references() -> None:
+    rows = markdown_table(measured_lines(RESULTS, MEASURE), MEASURE).splitlines()
+    assert rows[2].startswith("| real training data (ceiling) | - | - | 0.950 (private) |")
+    assert "| 0.610 ± 0.014 (private) |" in rows[3]
+    assert rows[4] == "| nonprivate | none | none | 0.900 (private) | 60 |"
+    assert rows[5] == "| a, bound 1 | none | 0.999 | 0.750 ± 0.071 (private) | 10 to 14 |"
+
+
+def test_lines_of_one_seed_share_their_public_model() -> None:
+    other = [{**entry, "name": "a, bound 9"} for entry in RESULTS[1:]]
+    rows = markdown_table(measured_lines(RESULTS + other, MEASURE), MEASURE).splitlines()
+    assert "| 0.610 ± 0.014 (private) |" in rows[3]
+    unseeded = [{**entry, "seed": None, "run": f"run{number}"} for number, entry in enumerate(RESULTS[1:] + other)]
+    rows = markdown_table(measured_lines(unseeded, MEASURE), MEASURE).splitlines()
+    assert "| 0.610 ± 0.012 (private) |" in rows[3]  # four models: sqrt(4 * .01^2 / 3)
+
+
+def test_rows_for_the_terminal_have_the_means_of_both_references() -> None:
+    rows = summary_rows(RESULTS)
+    assert [(row["line"], row["runs"], row["spread"] is None) for row in rows] == [("nonprivate", 1, True), ("a, bound 1", 2, False)]
+    assert [row["epsilon 0"] for row in rows] == [None, pytest.approx(0.61)]
+    assert rows[1]["ceiling"] == pytest.approx(0.95)
+
+
+def test_a_measure_that_was_not_taken_has_no_line() -> None:
+    assert measured_lines(RESULTS, "frechet_distance") == []
+
+
+def test_the_picture_is_a_png(tmp_path: Path) -> None:
+    draw(measured_lines(RESULTS, MEASURE), tmp_path / "picture.png", "Title", MEASURE)
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_title_is_text_and_no_formula(tmp_path: Path) -> None:
+    lines = [line.model_copy(update={"method": "$x_{$"}) for line in measured_lines(RESULTS, MEASURE)]
+    draw(lines, tmp_path / "picture.png", r"costs $5 and $\frac{", MEASURE)
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,31 @@
+"""The short-lived process between the app and a worker: it starts the worker, records it, and ends.
+
+The worker is then a child of init, in a session of its own: it survives whatever happens to the app, and leaves no zombie.
+"""
+
+import os
+import subprocess
+import sys
+
+from workbench.files import open_private
+from workbench.jobs.folder import RunFolder
+from workbench.jobs.identity import identity_of
+from workbench.jobs.store import RunStore
+
+
+def start_worker(run_id: str, attempt: int) -> None:
+    """Start the worker of `attempt` detached from everything, with the run's log as its only output, and record it."""
+    with open_private(RunFolder(run_id).log, "ab") as log:
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "workbench.jobs.worker", run_id, str(attempt)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"},
+        )
+    RunStore().beat(run_id, attempt, process=identity_of(worker.pid))
+
+
+if __name__ == "__main__":
+    start_worker(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,209 @@
+"""Runs on this machine: launch, wait, cancel, resume, clone, delete. Pages, notebooks and the command line call these."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import AccountWarning, BudgetWarning, WorkbenchError
+from workbench.jobs import verdicts
+from workbench.jobs.identity import send_signal
+from workbench.jobs.run import RESUMABLE, STARTABLE, Run
+from workbench.jobs.store import RunStore
+from workbench.privacy.spending.ledger import Ledger
+
+if TYPE_CHECKING:
+    from workbench.datasets.base import Dataset
+    from workbench.experiment import Plan
+    from workbench.training.state import PerformanceSettings
+
+GRACE_SECONDS = 120.0  # time for the step at work to end and a checkpoint to be written, before a cancelled worker is killed
+POLL_SECONDS = 0.2
+
+
+def launch(
+    plan: "Plan",
+    dataset: str,
+    *,
+    performance: "PerformanceSettings | None" = None,
+    seed: int | None = None,
+    parent: str | None = None,
+    example: bool = False,
+    loaded: "Dataset | None" = None,
+) -> Run:
+    """Start training `plan` on `dataset` (a name or a path) in a process of its own, and return at once.
+
+    `seed` makes the run repeatable and not releasable. `loaded` saves reading the dataset again.
+    Raises WorkbenchError, before anything is written, for a plan without a bound that does not ask for the claim, a device
+    that is not there, and records that are not the plan's.
+    """
+    return start(register(plan, dataset, performance=performance, seed=seed, parent=parent, example=example, loaded=loaded).id)
+
+
+def register(
+    plan: "Plan",
+    dataset: str,
+    *,
+    performance: "PerformanceSettings | None" = None,
+    seed: int | None = None,
+    parent: str | None = None,
+    example: bool = False,
+    loaded: "Dataset | None" = None,
+) -> Run:
+    """The checks of `launch` and the queued run, without its process; a BudgetWarning where it may exceed its dataset's budget."""
+    from workbench import datasets, experiment
+    from workbench.training.state import PerformanceSettings
+
+    performance = performance or PerformanceSettings()
+    performance.torch_device()
+    experiment.check_trainable(plan)
+    check_public(plan)
+    other = f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {dataset}. Plan again."
+    if dataset in datasets.DATASETS and dataset != plan.facts.name:
+        raise WorkbenchError(other)
+    loaded = loaded or experiment.load(dataset, plan.facts)
+    if loaded.facts != plan.facts:
+        raise WorkbenchError(other)
+    if message := budget_warning(plan, loaded):
+        warnings.warn(message, BudgetWarning, stacklevel=2)
+    if message := account_warning(plan, loaded):
+        warnings.warn(message, AccountWarning, stacklevel=2)
+    steps = sum(stage.steps for stage in plan.build().stages(plan.facts))
+    place = str(Path(dataset).resolve()) if datasets.is_path(dataset) else dataset
+    return RunStore().create(plan, place, loaded.fingerprint, performance, seed=seed, steps=steps, example=example, parent=parent)
+
+
+def check_public(plan: "Plan") -> None:
+    """Refuse a public dataset that is not there at this shape and number, or is the private one itself, before anything is written."""
+    from workbench import datasets
+
+    method = plan.build()
+    name = method.public_dataset
+    if name is None:
+        return
+    if name == plan.facts.name:
+        raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
+    try:
+        datasets.check_public(name, plan.facts.shape, method.public_records)
+    except WorkbenchError as error:
+        raise WorkbenchError(f"{error} Choose another public_dataset, or none for training without pre-training.") from None
+
+
+def budget_warning(plan: "Plan", loaded: "Dataset") -> str | None:
+    """Why launching `plan` would exceed the dataset's budget; None if it would not, or none is set."""
+    return Ledger().warning_before(plan.facts.name, plan.build().stages(plan.facts), plan.delta, loaded.fingerprint)
+
+
+def account_warning(plan: "Plan", loaded: "Dataset") -> str | None:
+    """Why these records belong to another account of the ledger too; None where no other holds much the same."""
+    ledger = Ledger()
+    if not ledger.has_other_records(plan.facts.name):
+        return None
+    return ledger.resemblance(plan.facts.name, loaded.fingerprint, loaded.record_hashes)
+
+
+def start(run_id: str) -> Run:
+    """Start the process of a queued, cancelled, failed or lost run."""
+    store = RunStore()
+    now = time.time()
+    run = store.get(run_id)
+    run = store.change(
+        run_id,
+        STARTABLE,
+        "started",
+        state="starting",
+        attempt=run.attempt + 1,
+        process=None,
+        heartbeat=now,
+        started=now,
+        finished=None,
+        seconds_before=run.seconds_running or 0.0,
+        error=None,
+    )
+    launcher = [sys.executable, "-m", "workbench.jobs.launcher", run_id, str(run.attempt)]
+    ended = subprocess.run(launcher, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=dict(os.environ), check=False)
+    if ended.returncode:
+        reason = (ended.stderr.strip().splitlines() or ["no reason given"])[-1]
+        error = f"The worker could not be started: {reason}"
+        store.change(run_id, {"starting"}, "started", state="failed", error=error, finished=time.time())
+    return store.get(run_id)
+
+
+def resume(run_id: str) -> Run:
+    """Go on with a cancelled, failed or lost run from its last checkpoint; returns at once."""
+    run = RunStore().get(run_id)
+    if run.state not in RESUMABLE:
+        raise WorkbenchError(f"Run {run_id} is {run.state}. Only a cancelled, failed or lost run can be resumed.")
+    return start(run_id)
+
+
+def request_cancel(run_id: str) -> Run:
+    """Ask a run to write a checkpoint and stop; returns at once. A queued run is cancelled directly."""
+    store = RunStore()
+    run = store.get(run_id)
+    if not run.is_active:
+        raise WorkbenchError(f"Run {run_id} is {run.state}. Only a run that has not ended can be cancelled.")
+    if run.state in ("queued", "paused"):
+        return store.change(run_id, {"queued", "paused"}, "cancelled", state="cancelled", finished=time.time())
+    run = store.change(run_id, {"starting", "running", "cancelling"}, "cancelled", state="cancelling")
+    if run.process is not None:
+        send_signal(run.process, signal.SIGTERM)
+    return run
+
+
+def cancel(run_id: str, grace_seconds: float = GRACE_SECONDS) -> Run:
+    """Cancel a run and wait until it has stopped; after `grace_seconds` its process group is killed."""
+    request_cancel(run_id)
+    run = wait(run_id, timeout_seconds=grace_seconds)
+    if run.is_active and run.process is not None:
+        send_signal(run.process, signal.SIGKILL, group=True)
+        run = wait(run_id, timeout_seconds=10.0)
+    return run
+
+
+def wait(run_id: str, timeout_seconds: float | None = None, progress: Callable[[Run], None] | None = None) -> Run:
+    """The run once it has ended, or as it is after `timeout_seconds`; `progress` sees it at every poll."""
+    store = RunStore()
+    deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+    while True:
+        run = store.get(run_id)
+        if progress is not None:
+            progress(run)
+        if not run.is_active or (deadline is not None and time.monotonic() >= deadline):
+            return run
+        time.sleep(POLL_SECONDS)
+
+
+def clone(run_id: str, overrides: Mapping[str, Any] | None = None) -> Run:
+    """Launch a new run with the plan, dataset and device of another, `overrides` (dotted field names) over those it was given.
+
+    Changed values keep the target epsilon: the bound is calibrated anew. A seed is not copied.
+    """
+    from workbench import experiment
+    from workbench.training.state import PerformanceSettings
+
+    run = RunStore().get(run_id)
+    plan = experiment.Plan.model_validate(run.plan)
+    if overrides:
+        plan = experiment.make_plan(
+            plan.method,
+            plan.facts,
+            epsilon=plan.target_epsilon,
+            delta=plan.delta,
+            preset=plan.preset,
+            overrides=plan.overrides | dict(overrides),
+            target=plan.target,
+        )
+    return launch(plan, run.dataset, performance=PerformanceSettings.model_validate(run.performance), parent=run_id)
+
+
+def delete(run_id: str) -> None:
+    """Delete a run that has ended: folder, verdicts, row. What it spent stays in the ledger."""
+    RunStore().delete(run_id)
+    Ledger().close_run(run_id)
+    verdicts.forget(run_id)

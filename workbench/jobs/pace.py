@@ -1,0 +1,155 @@
+"""Expected time and memory of a plan: its sizes times what this machine takes for a row of its network.
+
+The pace is measured once a machine, network and performance settings (`workbench.jobs.rehearsal`) and kept in the home.
+What calibration finds changes no size, so another target epsilon needs no other measurement.
+"""
+
+import hashlib
+import json
+import math
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from workbench.files import make_private_folder, write_text_atomically
+from workbench.home import home
+from workbench.serialization import dumps
+
+if TYPE_CHECKING:
+    from workbench.experiment import Plan
+    from workbench.methods.base import Method
+    from workbench.training.state import PerformanceSettings
+
+FORMAT = 2  # raised when what is measured changes
+ROWS_AT_ONCE = {"cpu": 128, "cuda": 1024}  # of a large batch, as microbatches take them
+
+
+class Line(BaseModel):
+    """A quantity that grows with the number of rows: `fixed + per_row * rows`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    fixed: float
+    per_row: float
+
+    def at(self, rows: float) -> float:
+        """The quantity at so many rows."""
+        return self.fixed + self.per_row * rows
+
+
+class Steps(BaseModel):
+    """Seconds of a step by its number of rows, as measured at growing sizes: lines between them, the last one drawn out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    points: tuple[tuple[float, float], ...]  # (rows, seconds), rows growing
+
+    def at(self, rows: float) -> float:
+        """The seconds of a step of so many rows."""
+        if len(self.points) == 1:
+            return self.points[0][1]
+        after = next((i for i, (measured, _) in enumerate(self.points) if rows <= measured), len(self.points) - 1)
+        return line(*self.points[max(1, after) - 1 : max(1, after) + 1]).at(rows)
+
+
+def line(one: tuple[float, float], two: tuple[float, float]) -> Line:
+    """The line through two points (rows, seconds), in which no rows take no time or more; a level one through equal rows.
+
+    Where more rows took no longer, the time is taken to be in proportion to them: rather too long than too short.
+    """
+    (few, low), (many, high) = one, two
+    if many <= few:
+        return Line(fixed=max(low, high), per_row=0.0)
+    per_row = (high - low) / (many - few) if 0 < (high - low) / (many - few) < high / many else high / many
+    return Line(fixed=high - per_row * many, per_row=per_row)
+
+
+class Pace(BaseModel):
+    """What was measured: seconds a step by stage, bytes by rows at once, seconds until the first step."""
+
+    model_config = ConfigDict(frozen=True)
+
+    stages: dict[str, Steps]
+    memory: Line
+    starting: float
+    device: str
+
+
+class StageTime(BaseModel):
+    """How long a stage is expected to take."""
+
+    model_config = ConfigDict(frozen=True)
+
+    stage: str
+    steps: int
+    seconds: float
+
+
+class Expectation(BaseModel):
+    """Expected time and memory of a run on this machine, as busy as it was when its pace was measured."""
+
+    model_config = ConfigDict(frozen=True)
+
+    stages: tuple[StageTime, ...]
+    starting: float
+    peak_bytes: int
+
+    @property
+    def seconds(self) -> float:
+        """Expected seconds from the start of the process to its last step."""
+        return self.starting + sum(stage.seconds for stage in self.stages)
+
+
+def expected(plan: "Plan", pace: Pace) -> Expectation:
+    """The time and memory of `plan` at a measured pace."""
+    method = plan.build()
+    rows = {stage.name: rows_of(method, plan, stage.name) for stage in method.stages(plan.facts)}
+    times = [
+        StageTime(stage=stage.name, steps=stage.steps, seconds=stage.steps * pace.stages[stage.name].at(rows[stage.name]))
+        for stage in method.stages(plan.facts)
+    ]
+    at_once = min(max(rows.values(), default=1.0), ROWS_AT_ONCE[pace.device])
+    records = plan.num_records * plan.facts.dimensions * 5  # bytes as they are, and as float32
+    return Expectation(stages=tuple(times), starting=pace.starting, peak_bytes=int(pace.memory.at(at_once)) + records)
+
+
+def rows_of(method: "Method", plan: "Plan", stage: str) -> float:
+    """Rows that a step of `stage` passes through its network; 1 where the method names no sizes for it."""
+    return math.prod(_size(method, plan, name) for name in method.workload.rows.get(stage, ()))
+
+
+def _size(method: "Method", plan: "Plan", name: str) -> float:
+    return plan.num_records if name == "num_records" else getattr(method.config, name)
+
+
+def known_pace(plan: "Plan", performance: "PerformanceSettings") -> Pace | None:
+    """The pace that has been measured for `plan`'s network on this machine, or None."""
+    path = place_of(plan, performance)
+    return Pace.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def keep(pace: Pace, path: Path) -> None:
+    """Keep a measured pace."""
+    make_private_folder(path.parent)
+    write_text_atomically(path, dumps(pace))
+
+
+def place_of(plan: "Plan", performance: "PerformanceSettings") -> Path:
+    """The file of the pace that `plan` needs: one a machine, network and performance settings."""
+    machine = (platform.node(), platform.machine(), os.cpu_count(), version("torch"))
+    facts = plan.facts
+    what = [FORMAT, machine, plan.method, facts.kind, facts.shape, facts.categories, facts.num_classes, _shapes(plan), performance]
+    return home() / "cache" / "pace" / f"{hashlib.sha256(dumps(what).encode()).hexdigest()[:32]}.json"
+
+
+def _shapes(plan: "Plan") -> dict[str, Any]:
+    """The values of the configuration that change the time of a row, or of a step where a method names no sizes."""
+    method = plan.build()
+    given = json.loads(dumps(plan.config))
+    if method.workload.shapes is not None:
+        return {name: given[name] for name in method.workload.shapes}
+    return {name: value for name, value in given.items() if type(method.config).model_fields[name].default is not None}

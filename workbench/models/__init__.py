@@ -1,0 +1,1 @@
+"""What several methods share and no paper owns: the image diffusion model."""

@@ -1,0 +1,1 @@
+"""Events, accountants and calibration: what a composition of releases costs."""

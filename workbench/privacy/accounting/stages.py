@@ -1,0 +1,66 @@
+"""A method's releases in order, each an inert event that accountants interpret before any data is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from dp_accounting import dp_event
+
+    from workbench.privacy.accounting.events import Distances
+
+Relation = Literal["ADD_OR_REMOVE_ONE", "REPLACE_ONE", "REPLACE_SPECIAL"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One release: what one step costs, how often it is spent, and under which assumptions.
+
+    `event` is the event of ONE step; a `per_step` stage spends it `steps` times, a `once` stage spends it at once before
+    its first touch of the data, a `free` stage touches public data or released values only.
+    `relations` names the neighboring relations (members of `dp_accounting.NeighboringRelation`) under which the event
+    holds as written; where several hold for a whole composition, the first that its first stage names is reported. With n public, fixed and
+    checked, what a run satisfies is REPLACE_SPECIAL, so that comes first: with one record less a run would refuse to start.
+    `sampler_distance` is the total variation distance between the noise that is really drawn and the exact law of `event`, for
+    whatever data, summed over all `steps` (which share it evenly); accountants add its price to delta.
+    """
+
+    name: str
+    event: dp_event.DpEvent
+    spent: Literal["once", "per_step", "free"]
+    steps: int = 1
+    relations: tuple[Relation, ...] = ("REPLACE_SPECIAL", "ADD_OR_REMOVE_ONE")
+    sampling: str = ""
+    reason: str = ""
+    sampler_distance: float = 0.0
+
+    @property
+    def distances(self) -> Distances | None:
+        """How far one step's output moves, in deviations of its noise, when one record is replaced or made null; None if unknown.
+
+        Read off the event, which states both; the harness of mechanisms measures the same two by changing single records.
+        """
+        from workbench.privacy.accounting.events import distances
+
+        return distances(self.event)
+
+    def total(self, steps: int | None = None) -> dp_event.DpEvent:
+        """The event of the first `steps` steps (all of them by default)."""
+        from dp_accounting import dp_event
+
+        count = self.steps if steps is None else steps
+        if self.spent == "free" or count == 0:
+            return dp_event.NoOpDpEvent()
+        return self.event if count == 1 else dp_event.SelfComposedDpEvent(self.event, count)
+
+
+def compose(stages: Sequence[Stage]) -> dp_event.DpEvent:
+    """The event of all stages together, each at its full number of steps; free stages are left out."""
+    from dp_accounting import dp_event
+
+    paid = [stage.total() for stage in stages if stage.spent != "free"]
+    if not paid:
+        return dp_event.NoOpDpEvent()
+    return paid[0] if len(paid) == 1 else dp_event.ComposedDpEvent(paid)

@@ -1,0 +1,1 @@
+"""What an attacker can do: trade-offs, lower bounds from attacks."""

@@ -1,0 +1,1 @@
+"""What runs have spent: the ledger, its accounts and their totals."""

@@ -1,0 +1,285 @@
+"""The ledger: what every run on a dataset may spend and has spent, on the disk before a record is touched, kept for good."""
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from workbench.errors import WorkbenchError, check_delta
+from workbench.home import home
+from workbench.privacy.accounting.values import PrivacyValue
+from workbench.privacy.spending.accounts import kept_hashes, on_account, resembling
+from workbench.privacy.spending.ledger_file import set_up, transaction
+from workbench.privacy.spending.totals import Budget, LedgerEntry, StageSpending, bound_of, zero_out_total
+
+if TYPE_CHECKING:
+    from dp_accounting import dp_event
+
+    from workbench.privacy.accounting.stages import Stage
+
+Purpose = Literal["training", "tuning", "sampling"]
+RUNS = "run_id, fingerprint, dataset, method, purpose, delta, opened_at, closed_at, account"
+PLANNED = "position, name, spent, steps, event, relations, sampling, reason, sampler_distance"
+
+
+class Ledger:
+    """An SQLite file that only ever grows, safe for concurrent threads and processes.
+
+    An account goes by its dataset's name and holds every run under it, whatever version of the records it was on, and every run
+    on exactly equal records under another name. Methods that take an account take a fingerprint of its records as well.
+
+    Nothing is removed when a run is deleted. A charge is on the disk before `charge` returns, so whatever then happens to
+    the process, the count is at least the number of steps that touched the data.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = Path(path) if path is not None else home() / "ledger.sqlite"
+        set_up(self.path)
+
+    def open_run(
+        self,
+        run_id: str,
+        fingerprint: str,
+        dataset: str,
+        method: str,
+        stages: "Sequence[Stage]",
+        delta: float,
+        purpose: Purpose = "training",
+        account: str | None = None,
+    ) -> None:
+        """Record what a run may spend, before anything is touched; opening the same run again (a resume) keeps its counts.
+
+        `purpose` only tells runs apart in lists: every run counts alike. The workbench itself opens "training" and "sampling";
+        "tuning" is for scripts that mark the runs by which they choose settings. `account` is the dataset's name, by default the
+        one that `dataset` (a registered name or a path) has by itself.
+
+        Errors: a known `run_id` with another dataset, method or other stages; two stages of one name; delta outside (0, 1).
+        """
+        if purpose not in get_args(Purpose):
+            raise WorkbenchError(f"Expected a purpose among {', '.join(get_args(Purpose))}, got {purpose!r}.")
+        if len({stage.name for stage in stages}) < len(stages):
+            raise WorkbenchError(f"Expected different names for the stages of run {run_id}, got {', '.join(s.name for s in stages)}.")
+        run = (run_id, fingerprint, dataset, method, purpose, check_delta(delta))
+        plan = [(position, *_columns(stage)) for position, stage in enumerate(stages)]
+        with self._transaction() as connection:
+            known = connection.execute("SELECT run_id, fingerprint, dataset, method, purpose, delta FROM runs WHERE run_id = ?", (run_id,))
+            if (row := known.fetchone()) is None:
+                connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)", (*run, _now(), account or _own_name(dataset)))
+                rows = [(run_id, *columns) for columns in plan]
+                connection.executemany(f"INSERT INTO stages (run_id, {PLANNED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+                return
+            planned = connection.execute(f"SELECT {PLANNED} FROM stages WHERE run_id = ? ORDER BY position", (run_id,)).fetchall()
+            if row != run or _comparable(planned) != _comparable(plan):
+                raise WorkbenchError(f"Expected run {run_id} with the dataset, method and stages it was opened with. Start a new run.")
+            connection.execute("UPDATE runs SET closed_at = NULL WHERE run_id = ?", (run_id,))
+
+    def charge(self, run_id: str, stage: str, step: int) -> None:
+        """Record that steps 1 to `step` of a stage are spent: durable on return, no effect for a step charged before.
+
+        A replayed step may be charged so only if it repeats its own noise over the same result; otherwise `charge_again`.
+        """
+        with self._transaction() as connection:
+            planned = _planned_steps(connection, run_id, stage)
+            if not 1 <= step <= planned:
+                raise WorkbenchError(f"Expected a step in 1..{planned} for stage {stage!r} of run {run_id}, got {step}. Nothing was spent.")
+            connection.execute("UPDATE stages SET charged = max(charged, ?) WHERE run_id = ? AND name = ?", (step, run_id, stage))
+
+    def charge_again(self, run_id: str, stage: str, steps: int) -> None:
+        """Count `steps` more steps of a stage: those about to be recomputed that cannot be repeated exactly. Durable on return.
+
+        Their noise must be fresh: the same noise over a slightly different result would cancel in the difference.
+        """
+        if steps < 0:
+            raise WorkbenchError(f"Expected at least 0 steps to count again, got {steps}.")
+        with self._transaction() as connection:
+            _planned_steps(connection, run_id, stage)
+            connection.execute("UPDATE stages SET charged_again = charged_again + ? WHERE run_id = ? AND name = ?", (steps, run_id, stage))
+
+    def close_run(self, run_id: str) -> None:
+        """Note that a run will spend no more, so that warnings count what it spent and not what it might have."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE runs SET closed_at = coalesce(closed_at, ?) WHERE run_id = ?", (_now(), run_id))
+
+    def spent(self, run_id: str) -> list[StageSpending]:
+        """What a run has spent, stage by stage in order, free stages included."""
+        return list(self._entry(run_id).stages)
+
+    def spent_event(self, run_id: str) -> "dp_event.DpEvent":
+        """The event of what a run has spent so far."""
+        from workbench.privacy.accounting.stages import compose
+
+        return compose(self._entry(run_id).paid())
+
+    def epsilon_spent(self, run_id: str, delta: float) -> PrivacyValue:
+        """The bound of what a run has spent so far, under the relation that its own stages allow."""
+        return bound_of(self._entry(run_id).paid(), check_delta(delta))
+
+    def entries(self, *accounts: str) -> list[LedgerEntry]:
+        """All runs, or those on the account of a name or fingerprint, oldest first; those of deleted runs are still here."""
+        with self._transaction("DEFERRED") as connection:
+            rows = connection.execute(f"SELECT {RUNS} FROM runs ORDER BY opened_at, rowid").fetchall()
+            everything = [LedgerEntry(*row, stages=_spendings(connection, row[0])) for row in rows]
+        return on_account(everything, accounts)[0] if accounts else everything
+
+    def note_records(self, fingerprint: str, hashes: np.ndarray) -> None:
+        """Keep the keyed hashes (distinct, sorted, uint64) of the records behind a fingerprint, so that they are known again."""
+        with self._transaction() as connection:
+            kept = kept_hashes(hashes).astype("<u8").tobytes()
+            connection.execute("INSERT OR IGNORE INTO record_hashes VALUES (?, ?)", (fingerprint, kept))
+
+    def has_other_records(self, account: str) -> bool:
+        """Whether records are known that are not on this account."""
+        return bool(self._other_records({account}))
+
+    def resemblance(self, account: str, fingerprint: str, hashes: np.ndarray) -> str | None:
+        """Why runs on records with these hashes belong to another account too; None if no other has a tenth of them."""
+        found = resembling(hashes, self._other_records({account, fingerprint}))
+        if not found:
+            return None
+        names = ", ".join(f"{name!r} ({share:.0%})" for name, share in sorted(found.items()))
+        return (
+            f"Expected records of {account!r} under no other name, got much the same under {names}: who is in both is protected by "
+            "neither account's total alone. Use the same name, or add up the totals."
+        )
+
+    def _other_records(self, accounts: set[str]) -> dict[str, np.ndarray]:
+        """Record hashes by the name and fingerprint of other accounts."""
+        entries = self.entries()
+        mine = on_account(entries, accounts)[1]
+        names = {entry.fingerprint: entry.account for entry in entries if entry.fingerprint not in mine}
+        with self._transaction("DEFERRED") as connection:
+            rows = connection.execute("SELECT fingerprint, hashes FROM record_hashes").fetchall()
+        found: dict[str, np.ndarray] = {}
+        for fingerprint, hashes in rows:
+            if fingerprint in names:
+                found[f"{names[fingerprint]}"] = np.union1d(
+                    found.get(names[fingerprint], np.array([], "<u8")), np.frombuffer(hashes, "<u8")
+                )
+        return found
+
+    def total(self, account: str, runs: Iterable[str] | None = None, delta: float | None = None) -> PrivacyValue:
+        """The composed bound of all runs on an account, finished or not, or of `runs` alone, under REPLACE_SPECIAL.
+
+        Every stage enters in its zero-out form; one that has none makes the total infinite and is named in the reason.
+        `delta` defaults to the budget's, else to the smallest among the runs. The settings of the runs are taken as fixed in
+        advance; settings chosen after looking at the results of earlier runs are not covered.
+        """
+        entries = self._chosen(account, runs)
+        budget = self.budget(account)
+        if delta is None and budget is None and not entries:
+            raise WorkbenchError(f"Expected a delta: dataset {account} has no runs and no budget to take one from.")
+        if delta is None:
+            delta = budget.delta if budget is not None else min(entry.delta for entry in entries)
+        return zero_out_total([(f"run {entry.run_id}", entry.paid()) for entry in entries], check_delta(delta))
+
+    def set_budget(self, account: str, epsilon: float, delta: float) -> None:
+        """Set what all runs on an account together may spend (zero-out relation); infinity lifts the limit."""
+        if not epsilon > 0:
+            raise WorkbenchError(f"Expected a budget epsilon above 0, got {epsilon}.")
+        values = (account, float(epsilon), check_delta(delta), _now())
+        keys = on_account(self.entries(), {account})[1]
+        with self._transaction() as connection:
+            connection.executemany("DELETE FROM budgets WHERE account = ?", [(key,) for key in keys])
+            connection.execute("INSERT INTO budgets VALUES (?, ?, ?, ?)", values)
+
+    def budget(self, *accounts: str) -> Budget | None:
+        """The budget of an account given by names or fingerprints, the strictest where several hold, or None."""
+        keys = on_account(self.entries(), accounts)[1]
+        found = [Budget(epsilon, delta) for key, (epsilon, delta) in self.budgets().items() if key in keys]
+        return min(found, key=lambda budget: (budget.epsilon, budget.delta), default=None)
+
+    def budgets(self) -> dict[str, tuple[float, float]]:
+        """Epsilon and delta of every budget, by the name (or, from before there were names, the fingerprint) it was set for."""
+        with self._transaction("DEFERRED") as connection:
+            return {row[0]: (row[1], row[2]) for row in connection.execute("SELECT account, epsilon, delta FROM budgets")}
+
+    def has_budgets(self) -> bool:
+        """Whether any dataset has a budget."""
+        return bool(self.budgets())
+
+    def warning_before(self, account: str, stages: "Sequence[Stage]", delta: float, *fingerprints: str) -> str | None:
+        """Why launching a run of `stages` could exceed the budget of the account or of its `fingerprints`; None if it cannot.
+
+        Runs that are not closed count with all they may still spend. Everything is taken at the smaller of the budget's delta
+        and `delta`.
+        """
+        budget = self.budget(account, *fingerprints)
+        if budget is None or math.isinf(budget.epsilon):
+            return None
+        delta = min(check_delta(delta), budget.delta)
+        before = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in self.entries(account, *fingerprints)]
+        after = zero_out_total([*before, ("this run", [stage for stage in stages if stage.spent != "free"])], delta)
+        if after.epsilon <= budget.epsilon:
+            return None
+        so_far = zero_out_total(before, delta).epsilon
+        why = "" if after.is_finite else f" {after.reason}"
+        return (
+            f"Expected at most epsilon {budget.epsilon:.4g} on this dataset (its budget, at delta {delta:g}, zero-out): "
+            f"its {len(before)} runs so far come to {so_far:.4g}, with this run to {after.epsilon:.4g}.{why} "
+            "Spend less in this run, or raise the budget knowingly."
+        )
+
+    def _transaction(self, mode: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> AbstractContextManager[sqlite3.Connection]:
+        return transaction(self.path, mode)
+
+    def _entry(self, run_id: str) -> LedgerEntry:
+        with self._transaction("DEFERRED") as connection:
+            row = connection.execute(f"SELECT {RUNS} FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+            if row is None:
+                raise WorkbenchError(f"Expected a run the ledger knows, got {run_id!r}. Open it before it touches data.")
+            return LedgerEntry(*row, stages=_spendings(connection, run_id))
+
+    def _chosen(self, account: str, runs: Iterable[str] | None) -> list[LedgerEntry]:
+        entries = self.entries(account)
+        if runs is None:
+            return entries
+        wanted = set(runs)
+        if unknown := wanted - {entry.run_id for entry in entries}:
+            raise WorkbenchError(f"Expected runs on dataset {account}, got {', '.join(sorted(unknown))}.")
+        return [entry for entry in entries if entry.run_id in wanted]
+
+
+def _own_name(dataset: str) -> str:
+    from workbench.datasets import account_name
+
+    return account_name(dataset)
+
+
+def _columns(stage: "Stage") -> tuple[str, str, int, str, str, str, str, float]:
+    from workbench.privacy.accounting.events import event_to_json
+
+    event = json.dumps(event_to_json(stage.event), sort_keys=True)
+    relations = " ".join(stage.relations)
+    return stage.name, stage.spent, stage.steps, event, relations, stage.sampling, stage.reason, float(stage.sampler_distance)
+
+
+def _comparable(plan: "Sequence[tuple[Any, ...]]") -> "list[tuple[Any, ...]]":
+    """Planned rows with their relations as a set: which of them is reported first changes nothing that is spent."""
+    at = PLANNED.split(", ").index("relations")
+    return [(*row[:at], frozenset(row[at].split()), *row[at + 1 :]) for row in plan]
+
+
+def _spendings(connection: sqlite3.Connection, run_id: str) -> tuple[StageSpending, ...]:
+    columns = "name, spent, steps, charged, charged_again, event, relations, sampling, reason, sampler_distance"
+    rows = connection.execute(f"SELECT {columns} FROM stages WHERE run_id = ? ORDER BY position", (run_id,))
+    return tuple(
+        StageSpending(name, spent, steps, charged, again, json.loads(event), tuple(relations.split()), sampling, reason, distance)
+        for name, spent, steps, charged, again, event, relations, sampling, reason, distance in rows
+    )
+
+
+def _planned_steps(connection: sqlite3.Connection, run_id: str, stage: str) -> int:
+    row = connection.execute("SELECT steps FROM stages WHERE run_id = ? AND name = ?", (run_id, stage)).fetchone()
+    if row is None:
+        raise WorkbenchError(f"Expected a stage the ledger knows, got {stage!r} of run {run_id!r}. Open the run before it touches data.")
+    return row[0]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,188 @@
+"""Recipes: the exact configuration behind every number that the README shows, as JSON files that one command runs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workbench.errors import WorkbenchError, choose, first_complaint
+from workbench.jobs.run import RESUMABLE
+from workbench.serialization import jsonable
+
+
+class RecipeRun(BaseModel):
+    """One line of a recipe: what to train, how often, and with how many samples to measure it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(description="What the line is called in the table.")
+    method: str
+    dataset: str
+    dataset_name: str | None = Field(default=None, description="The name of one's own files, as --name.")
+    resize: str | None = Field(default=None, description="C,H,W, as --resize.")
+    classes: str | None = Field(default=None, description="Names of the classes of one's own files, as --classes.")
+    epsilon: float | None = Field(default=None, gt=0)
+    delta: float | None = Field(default=None, gt=0, lt=1)
+    preset: str = "default"
+    target: Literal["bound", "claim"] = "bound"
+    settings: dict[str, Any] = Field(default_factory=dict, description="Fields of the configuration, by dotted name.")
+    performance: dict[str, Any] = Field(default_factory=dict)
+    repeats: int = Field(default=1, ge=1, description="Independent runs; each draws its own noise.")
+    seeds: tuple[int, ...] = Field(default=(), description="In the place of repeats: one seeded, not releasable run each.")
+    num_samples: int | None = Field(default=None, ge=2)
+    metrics: tuple[str, ...] | None = None
+
+    @property
+    def all_seeds(self) -> Sequence[int | None]:
+        """A seed a run; None draws the noise key from the operating system."""
+        return self.seeds or (None,) * self.repeats
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the dataset is read: the arguments of `datasets.load`."""
+        from workbench.datasets import reading
+
+        return reading(self.dataset_name, self.resize, self.classes)
+
+
+class Recipe(BaseModel):
+    """A title, a sentence, and the runs to make."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    description: str = ""
+    measure: str = Field(default="accuracy_logistic_regression", description="What its table and picture show.")
+    runs: tuple[RecipeRun, ...] = Field(min_length=1)
+
+
+def load_recipe(name_or_path: str) -> Recipe:
+    """A recipe from a file, or from recipes/NAME.json of the checkout."""
+    path = _find(name_or_path)
+    try:
+        return Recipe.model_validate_json(path.read_text())
+    except ValidationError as error:
+        raise WorkbenchError(f"{path} is not a recipe: {first_complaint(error)}") from None
+
+
+def recipe_names() -> list[str]:
+    """The names of the recipes in recipes/ of the checkout."""
+    return sorted(path.stem for path in _folder().glob("*.json"))
+
+
+def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], None] | None = None) -> Iterator[dict[str, Any]]:
+    """Plan, train, sample and evaluate every run of a recipe in order; one plain dict a run as soon as it is measured.
+
+    Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `drawing_seconds` (of
+    the samples, None if not noted), `environments` (of its attempts), `evaluation`. `reuse` takes runs with the same plan,
+    dataset, seed and performance settings, each once, in the place of new ones: finished ones, else those at work, else ones
+    to go on with. A run that fails ends the recipe with its error.
+    """
+    check(recipe)
+    lines = [(line, seed) for line in recipe.runs for seed in line.all_seeds]
+    used: set[str] = set()
+    for number, (line, seed) in enumerate(lines):
+        result = _make(line, seed, used if reuse else None, _part(progress, number, len(lines)))
+        used.add(result["run"])
+        yield result
+
+
+def check(recipe: Recipe) -> None:
+    """Refuse names and files that would stop the recipe only when a line before has been trained."""
+    from workbench import datasets
+    from workbench.evaluation import METRICS
+    from workbench.methods import METHODS
+    from workbench.training.state import PerformanceSettings
+
+    choose(recipe.measure, METRICS, "metric")
+    for line in recipe.runs:
+        choose(line.method, METHODS, "method")
+        datasets.facts(line.dataset, **line.reading)
+        PerformanceSettings.parse(line.performance).torch_device()
+        for name in line.metrics or ():
+            choose(name, METRICS, "metric")
+
+
+def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Callable[[float], None]) -> dict[str, Any]:
+    from workbench import datasets, experiment
+    from workbench.jobs import finished as results
+    from workbench.jobs import local
+    from workbench.jobs.folder import RunFolder
+    from workbench.jobs.store import RunStore
+    from workbench.training.state import PerformanceSettings
+
+    dataset = datasets.load(line.dataset, **line.reading)
+    plan = experiment.make_plan(
+        line.method,
+        dataset.facts,
+        epsilon=line.epsilon,
+        delta=line.delta,
+        preset=line.preset,
+        overrides=line.settings,
+        target=line.target,
+    )
+    performance = PerformanceSettings.parse(line.performance)
+    run = None if used is None else _made_before(plan, dataset.fingerprint, seed, performance, used)
+    if run is None:
+        run = local.launch(plan, line.dataset, performance=performance, seed=seed, loaded=dataset)
+    elif run.state in RESUMABLE:
+        run = local.resume(run.id)
+    run = local.wait(run.id, progress=lambda now: progress(0.8 * now.step / max(1, now.steps)))
+    if run.state != "done":
+        raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
+    evaluation = results.evaluate_run(run.id, line.num_samples, metrics=line.metrics, progress=lambda share: progress(0.8 + 0.2 * share))
+    run = RunStore().get(run.id)
+    values = {
+        "name": line.name,
+        "method": line.method,
+        "run": run.id,
+        "seed": seed,
+        "claim": run.claim,
+        "bound": run.bound,
+        "seconds": run.seconds_running,
+        "drawing_seconds": RunFolder(run.id).drawing_seconds(),
+        "peak_bytes": RunFolder(run.id).peak_bytes(),
+        "environments": RunFolder(run.id).environments(),
+    }
+    return {**jsonable(values), "evaluation": evaluation}
+
+
+def _made_before(plan: Any, fingerprint: str, seed: int | None, performance: Any, used: set[str]) -> Any:
+    """A run of the same plan, records, seed and performance: a finished one, else one at work, else one to go on with, else None."""
+    from workbench.jobs.store import RunStore
+
+    wanted = (_what_is_run(plan), performance)
+    found = [run for run in RunStore().list(method=plan.method) if (run.fingerprint, run.seed) == (fingerprint, seed)]
+    made = [(run, _what_is_run(type(plan).model_validate(run.plan)), type(performance).model_validate(run.performance)) for run in found]
+    same = [run for run, *what in made if run.id not in used and tuple(what) == wanted]
+    at_work = ("running", "starting", "queued")
+    for states in (("done",), at_work, RESUMABLE):
+        usable = [run for run in same if run.state in states]
+        if usable:
+            return usable[-1]
+    return None
+
+
+def _what_is_run(plan: Any) -> Any:
+    """A plan without what only says how it was asked for."""
+    return plan.model_copy(update={"overrides": {}, "warnings": ()})
+
+
+def _part(progress: Callable[[float], None] | None, number: int, count: int) -> Callable[[float], None]:
+    return lambda share: None if progress is None else progress((number + share) / count)
+
+
+def _folder() -> Path:
+    import workbench
+
+    return Path(workbench.__file__).parent.parent / "recipes"
+
+
+def _find(name_or_path: str) -> Path:
+    path = Path(name_or_path)
+    if path.is_file():
+        return path
+    if name_or_path in recipe_names():
+        return _folder() / f"{name_or_path}.json"
+    raise WorkbenchError(f"Unknown recipe {name_or_path!r}. Give a file, or one of: {', '.join(recipe_names()) or 'none'}.")

@@ -1,0 +1,233 @@
+"""What a recipe found: every measure in rows, and of one measure a table and a picture for a README, with epsilon 0 and the ceiling."""
+
+import json
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from workbench.errors import WorkbenchError, choose
+from workbench.escaping import markdown
+from workbench.files import write_text_atomically
+from workbench.marks import MARKS_MEAN, mark, may_leave
+
+if TYPE_CHECKING:
+    from workbench.recipes.lines import Recipe
+
+
+class Line(BaseModel):
+    """One measure of one line of a recipe over its runs; tuples have one value a run.
+
+    `epsilon_zero` has the value of each public model by its run's seed, or by the run where none was given: lines that share
+    seed and pre-training share the public model, and its value counts once. The marks say of each kind of value whether all of
+    them may leave the room.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    method: str
+    claim: float
+    bound: float
+    values: tuple[float, ...]
+    epsilon_zero: tuple[tuple[str, float], ...]
+    ceiling: tuple[float, ...]
+    releasable: bool
+    epsilon_zero_releasable: bool
+    ceiling_releasable: bool
+    seconds: tuple[float, ...]
+
+
+def measured_lines(results: Sequence[Mapping[str, Any]], measure: str) -> list[Line]:
+    """The lines of a recipe's results in order, for `measure`; lines that did not take it are left out."""
+    names = list(dict.fromkeys(result["name"] for result in results))
+    lines = [_line(name, [result for result in results if result["name"] == name], measure) for name in names]
+    return [line for line in lines if line is not None]
+
+
+def summary_rows(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row a measure and line: mean and spread (standard deviation) over the runs, with the means of epsilon 0 and ceiling."""
+    measures = dict.fromkeys(entry["name"] for result in results for entry in result["evaluation"]["results"])
+    return [
+        {
+            "line": line.name,
+            "bound": line.bound,
+            "measure": measure,
+            "mean": _mean(line.values),
+            "spread": statistics.stdev(line.values) if len(line.values) > 1 else None,
+            "runs": len(line.values),
+            "mark": mark(line.releasable),
+            "epsilon 0": _mean(_public_values([line])),
+            "epsilon 0 mark": _mark_of(line.epsilon_zero, line.epsilon_zero_releasable),
+            "ceiling": _mean(line.ceiling),
+            "ceiling mark": _mark_of(line.ceiling, line.ceiling_releasable),
+        }
+        for measure in measures
+        for line in measured_lines(results, measure)
+    ]
+
+
+def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line | None:
+    taken = [(result, entry) for result in results for entry in result["evaluation"]["results"] if entry["name"] == measure]
+    found = [entry for _, entry in taken]
+    if not found:
+        return None
+    return Line(
+        name=name,
+        method=results[0]["method"],
+        claim=float(results[0]["claim"]["epsilon"]),
+        bound=float(results[0]["bound"]["epsilon"]),
+        values=tuple(float(entry["value"]) for entry in found if entry["value"] is not None),
+        epsilon_zero=tuple((_source(result), float(entry["epsilon_zero"])) for result, entry in taken if entry["epsilon_zero"] is not None),
+        ceiling=tuple(float(entry["ceiling"]) for entry in found if entry["ceiling"] is not None),
+        releasable=all(may_leave(entry, "value") for entry in found),
+        epsilon_zero_releasable=all(may_leave(entry, "epsilon_zero") for entry in found if entry["epsilon_zero"] is not None),
+        ceiling_releasable=all(may_leave(entry, "ceiling") for entry in found if entry["ceiling"] is not None),
+        seconds=tuple(float(result["seconds"]) for result in results),
+    )
+
+
+def markdown_table(lines: Sequence[Line], measure: str) -> str:
+    """The lines as a Markdown table: mean and standard deviation over the runs, the two references as rows of their own.
+
+    Every number of a measure carries its mark, and a sentence says what the marks mean.
+    """
+    public = all(line.epsilon_zero_releasable for line in lines if line.epsilon_zero)
+    ceiling = all(line.ceiling_releasable for line in lines if line.ceiling)
+    rows = [
+        f"| line | claim | proved bound | {measure} | seconds to train |",
+        "|---|---|---|---|---|",
+        f"| real training data (ceiling) | - | - | {_spread(_ceilings(lines), ceiling)} | - |",
+        f"| epsilon 0: public pre-training only | 0 | 0 | {_spread(_public_values(lines), public)} | - |",
+    ]
+    for line in lines:
+        value, seconds = _spread(line.values, line.releasable), _range(line.seconds)
+        rows.append(f"| {markdown(line.name)} | {_epsilon(line.claim)} | {_epsilon(line.bound)} | {value} | {seconds} |")
+    return "\n".join([*rows, "", MARKS_MEAN]) + "\n"
+
+
+def read(path: Path) -> tuple["Recipe", list[dict[str, Any]]]:
+    """The recipe and its results from a file that `workbench reproduce --out` wrote."""
+    from workbench.evaluation import METRICS
+    from workbench.recipes.lines import Recipe
+
+    try:
+        kept = json.loads(path.read_text())
+        recipe, rows = Recipe.model_validate(kept["recipe"]), kept["results"]
+        choose(recipe.measure, METRICS, "metric")
+        measured_lines(rows, recipe.measure)
+        return recipe, rows
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise WorkbenchError(
+            f"Expected results of `workbench reproduce --out` in {path}, got a file that cannot be read: {error}."
+        ) from None
+
+
+def write(rows: Sequence[Mapping[str, Any]], recipe: "Recipe", beside: Path) -> tuple[Path, Path]:
+    """Write the table (.md) and the picture (.png) of a recipe's results beside its file; returns both paths."""
+    lines = measured_lines(rows, recipe.measure)
+    table, picture = beside.with_suffix(".md"), beside.with_suffix(".png")
+    write_text_atomically(table, markdown_table(lines, recipe.measure))
+    draw(lines, picture, recipe.title, recipe.measure)
+    return table, picture
+
+
+def draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
+    """Write a picture: the measure against the proved bound, every run a point, the two references as lines."""
+    from matplotlib import rc_context
+
+    with rc_context({"text.parse_math": False}):  # a title is text: a dollar in it begins no formula
+        _draw(lines, path, title, measure)
+
+
+def _draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.2), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    ceiling = all(line.ceiling_releasable for line in lines if line.ceiling)
+    public = all(line.epsilon_zero_releasable for line in lines if line.epsilon_zero)
+    references = (
+        (_ceilings(lines), "real training data", "-", ceiling),
+        (_public_values(lines), "epsilon 0: public data only", "--", public),
+    )
+    for values, label, style, releasable in references:
+        mean = _mean(values)
+        if mean is not None:
+            axes.axhline(mean, color="#555555", linestyle=style, linewidth=1, label=f"{label} ({mean:.3f}, {mark(releasable)})")
+    finite = [line.bound for line in lines if math.isfinite(line.bound)]
+    right = 3.0 * max(finite, default=10.0)  # where lines without a bound stand
+    for number, (method, marker) in enumerate(_markers(lines).items()):
+        aside = 1.0 + 0.06 * (number - 1)  # so that methods at one bound stand side by side
+        at = [(aside * (line.bound if math.isfinite(line.bound) else right), line) for line in lines if line.method == method]
+        points = [(place, value) for place, line in at for value in line.values]
+        if points:
+            axes.scatter(*zip(*points, strict=True), marker=marker, s=36, color=COLOURS[number % len(COLOURS)], alpha=0.8, label=method)
+    ticks = {bound: f"{bound:g}" for bound in sorted({round(bound, 2) for bound in finite})}
+    if len(finite) < len(lines):
+        ticks[right] = "no bound"
+    axes.set_xscale("log")
+    axes.set_xticks(list(ticks), list(ticks.values()), minor=False)
+    axes.xaxis.set_minor_locator(_no_ticks())
+    axes.set_xlim(0.6 * min(finite, default=right), 1.8 * max(ticks))
+    axes.set_xlabel("proved bound on epsilon")
+    axes.set_ylabel(f"{measure.replace('_', ' ')} ({mark(all(line.releasable for line in lines))})")
+    axes.set_title(title)
+    axes.grid(axis="y", alpha=0.3)
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(fontsize=8, loc="outside lower center", ncols=3)
+    figure.savefig(path)
+
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")  # distinct to colour-blind eyes (Okabe and Ito)
+MARKERS = "o^sDvP"
+
+
+def _markers(lines: Sequence[Line]) -> dict[str, str]:
+    methods = list(dict.fromkeys(line.method for line in lines))
+    return {method: MARKERS[number % len(MARKERS)] for number, method in enumerate(methods)}
+
+
+def _no_ticks() -> Any:
+    from matplotlib.ticker import NullLocator
+
+    return NullLocator()
+
+
+def _ceilings(lines: Sequence[Line]) -> list[float]:
+    return [value for line in lines for value in line.ceiling]
+
+
+def _public_values(lines: Sequence[Line]) -> list[float]:
+    return [value for _, value in dict.fromkeys(pair for line in lines for pair in line.epsilon_zero)]
+
+
+def _source(result: Mapping[str, Any]) -> str:
+    return f"run {result['run']}" if result["seed"] is None else f"seed {result['seed']}"
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return statistics.fmean(values) if values else None
+
+
+def _epsilon(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "none"
+
+
+def _mark_of(values: Sequence[Any], releasable: bool) -> str | None:
+    return mark(releasable) if values else None
+
+
+def _spread(values: Sequence[float], releasable: bool) -> str:
+    if not values:
+        return "not given"
+    deviation = f" ± {statistics.stdev(values):.3f}" if len(set(values)) > 1 else ""  # a value that no seed enters has no spread
+    return f"{statistics.fmean(values):.3f}{deviation} ({mark(releasable)})"
+
+
+def _range(seconds: Sequence[float]) -> str:
+    low, high = round(min(seconds)), round(max(seconds))
+    return f"{low}" if low == high else f"{low} to {high}"
