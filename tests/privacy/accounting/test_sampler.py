@@ -105,7 +105,7 @@ def test_the_ledger_keeps_the_distance_and_its_total_pays_it(workbench_home: Pat
 
 def test_a_ledger_of_before_opens_with_exact_samplers(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
-    shutil.copy(Path(__file__).parents[1] / "fixtures" / "ledger-v1.sqlite", path)
+    shutil.copy(Path(__file__).parents[2] / "fixtures" / "ledger-v1.sqlite", path)
     opened = Ledger(path)
     assert [stage.sampler_distance for stage in opened.spent("aaaaaaa1")] == [0.0]
     exact = [Stage("release", GaussianDpEvent(4.0), "once")]

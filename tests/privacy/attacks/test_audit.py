@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from workbench.errors import WorkbenchError
 from workbench.privacy.attacks import audit
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors_audit.json").read_text())
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors_audit.json").read_text())
 DELTA = 1e-5
 PRINTED = [
     (1000, 1000, 600, 0.297227, 0.16385, 0.58354),

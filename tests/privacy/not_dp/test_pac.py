@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from workbench.errors import WorkbenchError
 from workbench.privacy.not_dp import pac
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors_audit.json").read_text())
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors_audit.json").read_text())
 PRINTED_TABLE = {
     0.5: [0.5882, 0.6749, 0.8379, 0.9518, 1, 1],
     0.1: [0.1569, 0.2207, 0.3643, 0.4951, 0.5775, 0.6892],

@@ -15,7 +15,7 @@ from workbench.privacy.not_dp import per_instance
 from workbench.privacy.not_dp.discrete_chain import DiscreteChain, ReverseStep, kl_columns, reverse_columns, softmax
 from workbench.privacy.not_dp.per_instance_exact import exact_leakage, state_table
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors_audit.json").read_text())
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors_audit.json").read_text())
 SMALL = VECTORS["small_chain"]
 RECORDS = np.array(SMALL["records"])
 ARGUMENTS = (RECORDS, SMALL["categories"], np.array(SMALL["alphas_cumprod"]))

@@ -19,7 +19,7 @@ from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import Budget
 
 RELEASE = [Stage("release", GaussianDpEvent(4.0), "once")]
-OLD = Path(__file__).parents[1] / "fixtures" / "ledger-v1.sqlite"  # written by the code of schema version 1, with its public calls
+OLD = Path(__file__).parents[2] / "fixtures" / "ledger-v1.sqlite"  # written by the code of schema version 1, with its public calls
 DELTA = 1e-5
 
 
