@@ -86,7 +86,7 @@ def test_a_dependency_that_does_not_exist_is_an_error(checkout: pytest.Pytester)
 
 def test_a_slow_test_without_dependencies_depends_on_the_part_it_mirrors(tmp_path: Path) -> None:
     write(tmp_path / "workbench/privacy/not_dp/pac.py", MODULE)
-    assert slow_tier.mirrored(tmp_path, tmp_path / "tests/privacy/not_dp/test_pac.py") == ["workbench/privacy/**"]
+    assert slow_tier.mirrored(tmp_path, tmp_path / "tests/privacy/test_pac.py") == ["workbench/privacy/**"]
     assert slow_tier.mirrored(tmp_path, tmp_path / "tests/test_pac.py") == ["workbench/**"]
     assert slow_tier.mirrored(tmp_path, tmp_path / "tests/slow/test_pac.py") == ["workbench/**"]
     before = slow_tier.digest(tmp_path, ["workbench/privacy/**"])

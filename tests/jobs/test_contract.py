@@ -12,8 +12,7 @@ from support.rehearsals import REHEARSALS, toy_table
 from workbench import experiment, methods
 from workbench.datasets import DATASETS, DatasetEntry
 from workbench.evaluation import METRICS
-from workbench.jobs import finished as results
-from workbench.jobs import local, worker
+from workbench.jobs import finished, local, worker
 from workbench.jobs.store import RunStore
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
@@ -59,13 +58,13 @@ def test_a_whole_run(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not done.releasable, "a seeded run is repeatable and not releasable"
 
     # sample, evaluate with the metrics of its kind of data, look at neighbours
-    samples = results.sample_run(run.id, 40)
+    samples = finished.sample_run(run.id, 40)
     assert samples.records.shape == (40, *plan.facts.shape)
     cheap = [name for name, metric in METRICS.items() if plan.facts.kind in metric.kinds and name in CHEAP]
-    evaluation = results.evaluate_run(run.id, 40, metrics=cheap)
+    evaluation = finished.evaluate_run(run.id, 40, metrics=cheap)
     assert [result["name"] for result in evaluation["results"]] == cheap
     assert all(np.isfinite(float(result["value"])) for result in evaluation["results"])
-    found = results.neighbours_run(run.id, "pixels", k=3, num_samples=40)
+    found = finished.neighbours_run(run.id, "pixels", k=3, num_samples=40)
     assert found.indices.shape == (40, 3)
     assert (np.diff(found.distances, axis=1) >= 0).all()
 

@@ -10,8 +10,7 @@ import pytest
 from workbench.cli import main
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.home import installation_key
-from workbench.jobs import finished as results
-from workbench.jobs import verdicts
+from workbench.jobs import finished, verdicts
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
@@ -97,8 +96,8 @@ def test_damaged_samples_evaluations_and_weights_are_sentences(workbench_home: P
     folder = RunFolder("abcdefgh")
     folder.create()
     reads: dict[Path, Callable[[], Any]] = {
-        folder.samples / "samples.npz": lambda: results.kept_samples("abcdefgh"),
-        folder.evaluation: lambda: results.kept_evaluation("abcdefgh"),
+        folder.samples / "samples.npz": lambda: finished.kept_samples("abcdefgh"),
+        folder.evaluation: lambda: finished.kept_evaluation("abcdefgh"),
         folder.model: lambda: load_saved(folder.model),
     }
     for path, read in reads.items():

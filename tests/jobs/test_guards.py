@@ -10,8 +10,7 @@ import pytest
 
 from workbench.datasets import load
 from workbench.errors import BudgetWarning, WorkbenchError
-from workbench.jobs import finished as results
-from workbench.jobs import local, worker
+from workbench.jobs import finished, local, worker
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
@@ -62,7 +61,7 @@ def test_a_second_worker_and_a_late_one_touch_nothing(quick_plan: Callable[..., 
 def test_measures_of_a_run_that_may_not_leave_may_not_leave(quick_plan: Callable[..., Any], train_here: Make) -> None:
     for method, seed, releasable in (("nonprivate", None, False), ("dp-merf", 0, False), ("dp-merf", None, True)):
         run = train_here(quick_plan(method), seed=seed)
-        (measured,) = results.evaluate_run(run.id, 20, metrics=["inception_score"])["results"]
+        (measured,) = finished.evaluate_run(run.id, 20, metrics=["inception_score"])["results"]
         assert measured["releasable"] is releasable
 
 
@@ -110,7 +109,7 @@ def test_measures_refuse_records_that_are_not_the_run_s(
 ) -> None:
     run, digits = train_here(quick_plan("dp-merf")), load("digits")
     monkeypatch.setattr("workbench.experiment.load", lambda _name, _known=None: replace(digits, train=digits.train.take(slice(1, None))))
-    for refused in (lambda: results.evaluate_run(run.id, 20), lambda: results.neighbours_run(run.id, num_samples=20)):
+    for refused in (lambda: finished.evaluate_run(run.id, 20), lambda: finished.neighbours_run(run.id, num_samples=20)):
         with pytest.raises(WorkbenchError, match="no longer those that run"):
             refused()
 

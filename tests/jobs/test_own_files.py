@@ -10,8 +10,7 @@ from support.quick import QUICK
 
 from workbench import datasets, experiment
 from workbench.errors import AccountWarning
-from workbench.jobs import finished as results
-from workbench.jobs import local, worker
+from workbench.jobs import finished, local, worker
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.privacy.spending.ledger import Ledger
@@ -67,7 +66,7 @@ def test_a_run_and_its_clone_see_the_records_as_they_were_planned(
 ) -> None:
     run = train(write(tmp_path / "faces.npz", images), name="clinic A", shape=(1, 6, 6))
     assert run.state == "done", run.error
-    again = results.dataset_of(run)
+    again = finished.dataset_of(run)
     assert (again.facts.name, again.facts.shape, again.facts.classes) == ("clinic A", (1, 6, 6), ("a", "b"))
     assert again.fingerprint == run.fingerprint
     monkeypatch.setattr(local, "start", lambda run_id: RunStore().get(run_id))

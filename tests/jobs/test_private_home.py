@@ -11,8 +11,7 @@ import pytest
 
 from workbench.errors import WorkbenchError
 from workbench.home import close_to_others, home, installation_key
-from workbench.jobs import finished as results
-from workbench.jobs import local, verdicts
+from workbench.jobs import finished, local, verdicts
 from workbench.jobs.database import transaction
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
@@ -36,8 +35,8 @@ def no_umask() -> Iterator[None]:
 def test_everything_in_the_home_is_private_whatever_the_umask(quick_plan: Callable[..., Any], workbench_home: Path) -> None:
     run = local.wait(local.launch(quick_plan(), "digits", performance=PerformanceSettings(device="cpu", num_threads=1)).id)
     assert run.state == "done", run.error
-    results.evaluate_run(run.id, 40, metrics=METRICS)
-    results.neighbours_run(run.id, num_samples=40)
+    finished.evaluate_run(run.id, 40, metrics=METRICS)
+    finished.neighbours_run(run.id, num_samples=40)
     verdicts.judge(run.id, 0, "fine")
     with transaction(workbench_home / "runs.sqlite"):  # so that SQLite's logs are there
         names = {path.name for path in workbench_home.rglob("*")}

@@ -21,15 +21,15 @@ Num = Annotated[int | None, typer.Option("--num", help="Number of samples; as ma
 @app.command()
 def sample(run_id: RunId, out: Out, num: Num = None, as_json: Json = False) -> None:
     """Write samples of a finished run to an .npz: images, labels, and what may be done with them."""
-    from workbench.jobs import finished as results
+    from workbench.jobs import finished
     from workbench.jobs.sample_files import write_records
     from workbench.jobs.store import RunStore
 
     check_target(out, ".npz")
     with progress_bar("samples") as progress:
-        records = results.sample_run(run_id, num, progress)
+        records = finished.sample_run(run_id, num, progress)
     run = RunStore().get(run_id)
-    write_records(records, out, results.sample_notes(run), results.class_names(run))
+    write_records(records, out, finished.sample_notes(run), finished.class_names(run))
     if not run.may_be_released:
         print(f"Warning: samples of run {run.id} are not releasable. {run.release_reason}", file=sys.stderr)
     values = {"run": run.id, "file": str(out), "num_samples": len(records), "releasable": run.may_be_released}
@@ -46,11 +46,11 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure a finished run's samples, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
-    from workbench.jobs import finished as results
+    from workbench.jobs import finished
     from workbench.jobs.store import RunStore
 
     with progress_bar("evaluation") as progress:
-        found = results.evaluate_run(run_id, num, seed, metric, progress)
+        found = finished.evaluate_run(run_id, num, seed, metric, progress)
     if releasable:
         found = _releasable_results(found)
     if as_json:
@@ -72,16 +72,16 @@ def neighbours(
     """Write a page that shows samples beside their nearest records. Those are private: the page is outside the guarantee."""
     from workbench import evaluation
     from workbench.files import write_text_atomically
-    from workbench.jobs import finished as results
+    from workbench.jobs import finished
     from workbench.jobs.store import RunStore
 
     check_target(out, ".html")
     with progress_bar("neighbours") as progress:
-        found = results.neighbours_run(run_id, features, k, num, progress)
+        found = finished.neighbours_run(run_id, features, k, num, progress)
     run = RunStore().get(run_id)
-    samples = results.sample_run(run_id, len(found))
+    samples = finished.sample_run(run_id, len(found))
     title = f"Run {run.id}: {run.method} on {run.dataset}" + (", claim only" if run.claim_only else "")
-    write_text_atomically(out, evaluation.neighbours_html(samples, results.dataset_of(run), found, title=title, limit=limit))
+    write_text_atomically(out, evaluation.neighbours_html(samples, finished.dataset_of(run), found, title=title, limit=limit))
     print(f"Warning: {evaluation.OUTSIDE_GUARANTEE}", file=sys.stderr)
     values = {"run": run.id, "file": str(out), "num_samples": len(found), "features": found.features, "releasable": False}
     shown = f"Wrote the {min(limit, len(found))} most suspicious of {len(found)} samples to {terminal(out)}."

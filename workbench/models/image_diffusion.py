@@ -14,13 +14,13 @@ from workbench.datasets.base import DatasetFacts, Records, to_uint8, to_unit_ran
 from workbench.diffusion import DiffusionConfig, GaussianDiffusion, SamplerConfig, build_diffusion, generate
 from workbench.errors import WorkbenchError
 from workbench.lazy import torch
-from workbench.methods.base import SampleRequest
 from workbench.networks import UNETS, UNetConfig, default_unet
 from workbench.training.state import State
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from workbench.methods.base import SampleRequest
     from workbench.training.microbatch import Microbatch
     from workbench.training.row_losses import RowLosses
 

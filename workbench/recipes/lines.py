@@ -106,8 +106,7 @@ def check(recipe: Recipe) -> None:
 
 def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Callable[[float], None]) -> dict[str, Any]:
     from workbench import datasets, experiment
-    from workbench.jobs import finished as results
-    from workbench.jobs import local
+    from workbench.jobs import finished, local
     from workbench.jobs.folder import RunFolder
     from workbench.jobs.store import RunStore
     from workbench.training.state import PerformanceSettings
@@ -131,7 +130,7 @@ def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Ca
     run = local.wait(run.id, progress=lambda now: progress(0.8 * now.step / max(1, now.steps)))
     if run.state != "done":
         raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
-    evaluation = results.evaluate_run(run.id, line.num_samples, metrics=line.metrics, progress=lambda share: progress(0.8 + 0.2 * share))
+    evaluation = finished.evaluate_run(run.id, line.num_samples, metrics=line.metrics, progress=lambda share: progress(0.8 + 0.2 * share))
     run = RunStore().get(run.id)
     values = {
         "name": line.name,
