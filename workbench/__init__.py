@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench import privacy
-    from workbench.datasets import DATASETS, Dataset, DatasetFacts, Records
+    from workbench.datasets import DATASETS, Dataset, DatasetFacts
     from workbench.errors import WorkbenchError
     from workbench.evaluation import METRICS
     from workbench.experiment import Plan, evaluate, fit, load, make_plan, new_state, sample
     from workbench.jobs.local import launch
     from workbench.methods import METHODS
+    from workbench.records import Records
 
 _HOME_OF = {
     "DATASETS": "datasets",
@@ -29,11 +30,11 @@ _HOME_OF = {
     "METHODS": "methods",
     "METRICS": "evaluation",
     "Plan": "experiment",
-    "Records": "datasets",
+    "Records": "records",
     "WorkbenchError": "errors",
     "evaluate": "experiment",
     "fit": "experiment",
-    "launch": "runs.local",
+    "launch": "jobs.local",
     "load": "experiment",
     "make_plan": "experiment",
     "new_state": "experiment",

@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench import datasets, evaluation
-from workbench.datasets import Dataset, DatasetFacts, Records
+from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError, check_delta, choose, first_complaint
 from workbench.evaluation import MetricResult
 from workbench.methods import METHODS
@@ -29,6 +29,7 @@ from workbench.privacy import accountant_values, event_to_json, proved_bound
 from workbench.privacy.accounting.accountants import replace_one_bound
 from workbench.privacy.accounting.stages import compose
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records
 from workbench.serialization import jsonable
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from workbench.datasets.base import Dataset, DatasetFacts, Records
+from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.datasets.digits import load
 from workbench.evaluation import learners as fitting
+from workbench.records import Records
 
 
 @pytest.fixture

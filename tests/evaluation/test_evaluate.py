@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.datasets.base import Dataset, Records
+from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.evaluation import FEATURES, METRICS, MetricResult, evaluate, feature_space
+from workbench.records import Records
 from workbench.serialization import dumps
 
 NAMES = [

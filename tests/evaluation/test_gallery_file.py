@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from workbench.datasets.base import Dataset, Records
+from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.evaluation import OUTSIDE_GUARANTEE, feature_space, find_neighbours, neighbours_html
 from workbench.evaluation.gallery_file import png_data_uri
+from workbench.records import Records
 
 
 def decoded(uri: str) -> np.ndarray:

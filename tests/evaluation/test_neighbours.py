@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from workbench.datasets.base import Dataset, Records
+from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.evaluation import feature_space, find_neighbours
 from workbench.evaluation.neighbours import Neighbours, nearer_to_training, nearest, privacy_score
+from workbench.records import Records
 
 
 def brute_force(queries: np.ndarray, base: np.ndarray) -> np.ndarray:

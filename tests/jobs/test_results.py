@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.datasets.base import DatasetFacts, Records
+from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.experiment import Plan
 from workbench.jobs import finished
@@ -20,6 +20,7 @@ from workbench.methods.base import SampleRequest
 from workbench.methods.dp_merf import DPMERF
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.ledger import Ledger
+from workbench.records import Records
 
 Make = Callable[..., Run]
 PlanMaker = Callable[..., Plan]

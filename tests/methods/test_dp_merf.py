@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from workbench import experiment
-from workbench.datasets import Records, load
+from workbench.datasets import load
 from workbench.errors import RefusedError
 from workbench.methods.dp_merf import DPMERF, RELEASE
+from workbench.records import Records
 from workbench.training.one_shot import Grid, sampler_distance
 from workbench.training.randomness import Randomness
 from workbench.training.state import State

@@ -7,10 +7,10 @@ import pytest
 from support.slow_tier import DDPM, FLOW, PRIVATE_STEP, trained_by
 
 from workbench import datasets, evaluation, experiment
-from workbench.datasets.base import Records
 from workbench.jobs.finished import neighbours_run, public_dataset, sample_run
 from workbench.jobs.store import Run, RunStore
 from workbench.recipes import lines as recipes
+from workbench.records import Records
 from workbench.training.state import PerformanceSettings
 
 NUM_SAMPLES = 10_000

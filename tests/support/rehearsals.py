@@ -10,13 +10,14 @@ from dp_accounting import dp_event
 from pydantic import Field
 from torch import Tensor, nn
 
-from workbench.datasets.base import Dataset, DatasetFacts, Records, to_uint8, to_unit_range
+from workbench.datasets.base import Dataset, DatasetFacts, to_uint8, to_unit_range
 from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, SampleRequest, Target
 from workbench.networks import MLP, initialized
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records
 from workbench.training.one_shot import Grid, sampler_distance
 from workbench.training.poisson import poisson_batch
 from workbench.training.state import State, Step

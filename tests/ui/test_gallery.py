@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from workbench.datasets import DatasetFacts, Records
+from workbench.datasets import DatasetFacts
+from workbench.records import Records
 from workbench.ui.gallery import picture, record_table, sheet
 
 

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from workbench.datasets import digits, folder, glyphs, idx
-from workbench.datasets.base import Dataset, DatasetFacts, Records, to_uint8, to_unit_range
+from workbench.datasets.base import Dataset, DatasetFacts, to_uint8, to_unit_range
 from workbench.datasets.naming import default_name, own_name
 from workbench.datasets.resize import at_shape, check_shape, parse_shape
 from workbench.errors import WorkbenchError, choose
+from workbench.records import Records
 
 __all__ = [
     "DATASETS",
     "Dataset",
     "DatasetEntry",
     "DatasetFacts",
-    "Records",
     "account_name",
     "check_public",
     "facts",

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.datasets.base import Dataset, DatasetFacts, Records
+from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.datasets.naming import check_words
 from workbench.datasets.splits import check_splittable, held_out_count, position_split
 from workbench.datasets.unpacking import check_unpacked
 from workbench.errors import WorkbenchError
+from workbench.records import Records
 
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 READ = ("images", "labels", "held_out_images", "held_out_labels", "classes")

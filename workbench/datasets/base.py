@@ -2,13 +2,14 @@
 
 import hashlib
 import hmac
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.home import installation_key
+from workbench.records import Records
 
 Kind = Literal["image", "table"]
 
@@ -36,27 +37,6 @@ class DatasetFacts(BaseModel):
     def dimensions(self) -> int:
         """Number of values in one record: C H W of an image, columns of a table."""
         return int(np.prod(self.shape))
-
-
-@dataclass(frozen=True)
-class Records:
-    """Records in the dataset's own schema, with labels and attributes by position.
-
-    `records` is uint8 (N, C, H, W) for images, int64 (N, columns) for tables; `labels` int64 (N,) or None;
-    each attribute int64 (N,).
-    """
-
-    records: np.ndarray
-    labels: np.ndarray | None = None
-    attributes: dict[str, np.ndarray] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.records)
-
-    def take(self, index: np.ndarray | slice) -> "Records":
-        """The records at `index`, labels and attributes alike."""
-        labels = None if self.labels is None else self.labels[index]
-        return Records(self.records[index], labels, {name: values[index] for name, values in self.attributes.items()})
 
 
 @dataclass(frozen=True)

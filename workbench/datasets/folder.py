@@ -16,12 +16,13 @@ import numpy as np
 from PIL import Image
 
 from workbench.datasets import arrays
-from workbench.datasets.base import Dataset, DatasetFacts, Records
+from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.datasets.naming import check_words
 from workbench.datasets.resize import Shape, at_shape, check_shape, resize
 from workbench.datasets.splits import check_splittable, position_split
 from workbench.datasets.unpacking import check_unpacked
 from workbench.errors import WorkbenchError
+from workbench.records import Records
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".webp"})
 CHANNELS = {"L": 1, "RGB": 3}

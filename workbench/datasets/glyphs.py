@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.datasets.base import Dataset, DatasetFacts, Records
+from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.datasets.glyph_canvas import Layout, draw_batch
 from workbench.datasets.resize import Shape, check_shape
 from workbench.errors import WorkbenchError
 from workbench.files import make_private_folder
 from workbench.home import home
+from workbench.records import Records
 
 VERSION = 1  # of the drawings: in the name of a cached file
 DEFAULT_SHAPE: Shape = (1, 28, 28)

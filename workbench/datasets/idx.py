@@ -10,11 +10,12 @@ from typing import IO
 
 import numpy as np
 
-from workbench.datasets.base import Dataset, DatasetFacts, Records
+from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.datasets.download import fetch
 from workbench.datasets.unpacking import check_unpacked
 from workbench.errors import WorkbenchError
 from workbench.home import data_home
+from workbench.records import Records
 
 IMAGES, LABELS = "{}-images-idx3-ubyte", "{}-labels-idx1-ubyte"
 IMAGES_MAGIC, LABELS_MAGIC = 2051, 2049

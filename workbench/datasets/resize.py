@@ -1,11 +1,13 @@
 """Images at another size and number of channels, by fixed public rules."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
-from workbench.datasets.base import Dataset, Records
+from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
+from workbench.records import Records
 
 Shape = tuple[int, int, int]
 LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # ITU-R BT.601
@@ -75,6 +77,6 @@ def at_shape(dataset: Dataset, shape: tuple[int, ...] | None) -> Dataset:
     target = check_shape(shape)
 
     def converted(records: Records) -> Records:
-        return Records(resize(records.records, target), records.labels, records.attributes)
+        return replace(records, records=resize(records.records, target))
 
     return Dataset(dataset.facts.model_copy(update={"shape": target}), converted(dataset.train), converted(dataset.held_out))

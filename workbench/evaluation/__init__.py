@@ -7,7 +7,7 @@ neighbours = find_neighbours(samples, dataset, space, k=5)
 
 from collections.abc import Callable, Sequence
 
-from workbench.datasets.base import Dataset, Kind, Records
+from workbench.datasets.base import Dataset, Kind
 from workbench.errors import WorkbenchError, choose
 from workbench.evaluation import downstream, metrics
 from workbench.evaluation.features import Feature, FeatureSpace, classifier, pixels
@@ -15,6 +15,7 @@ from workbench.evaluation.gallery_file import neighbours_html
 from workbench.evaluation.metrics import Context, Metric, Split
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, PRIVACY_SCORE_CAVEAT, Neighbours, find_neighbours
 from workbench.evaluation.results import MetricResult, measure
+from workbench.records import Records
 
 __all__ = [
     "FEATURES",

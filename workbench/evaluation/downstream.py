@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workbench.datasets.base import Dataset, Records
+from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.evaluation.features import flattened
 from workbench.evaluation.learners import build_cnn, build_mlp, labels_of, train_classifier
+from workbench.records import Records
 
 Learner = Callable[[Records, Records, Dataset, int], np.ndarray]  # (train, test, dataset, seed) -> classes (N,) of test
 

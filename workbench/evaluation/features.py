@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.datasets.base import Dataset, Kind, Records
+from workbench.datasets.base import Dataset, Kind
 from workbench.errors import WorkbenchError
 from workbench.evaluation import cache
 from workbench.evaluation.learners import Classifier, build_cnn, restore_classifier, train_classifier
+from workbench.records import Records
 
 
 @dataclass(frozen=True)

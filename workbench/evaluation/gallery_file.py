@@ -6,10 +6,11 @@ import io
 import numpy as np
 from PIL import Image
 
-from workbench.datasets.base import Dataset, Records
+from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.escaping import html_text
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, Neighbours
+from workbench.records import Records
 
 _STYLE = """
 body { font-family: sans-serif; margin: 2rem; color: #1a1a1a; background: #fff; }

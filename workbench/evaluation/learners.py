@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench import networks
-from workbench.datasets.base import Records, to_unit_range
+from workbench.datasets.base import to_unit_range
 from workbench.errors import WorkbenchError
 from workbench.lazy import torch, without_gradients
+from workbench.records import Records
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.datasets.base import Dataset, DatasetFacts, Kind, Records
+from workbench.datasets.base import Dataset, DatasetFacts, Kind
 from workbench.evaluation.distances import (
     ENOUGH_FOR_FRECHET,
     FrechetReference,
@@ -21,6 +21,7 @@ from workbench.evaluation.features import FeatureSpace, pixels, remembered_class
 from workbench.evaluation.intervals import normal, wilson
 from workbench.evaluation.learners import Classifier
 from workbench.evaluation.neighbours import PRIVACY_SCORE_CAVEAT, nearer_to_training, privacy_score
+from workbench.records import Records
 
 Split = Literal["train", "held_out"]
 

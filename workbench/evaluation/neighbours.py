@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.datasets.base import Dataset, Records
+from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.evaluation.features import FeatureSpace
 from workbench.evaluation.intervals import normal
 from workbench.lazy import torch
+from workbench.records import Records
 
 OUTSIDE_GUARANTEE = (
     "This shows private training and held-out records: looking at them, or passing them on, is outside the privacy guarantee, "

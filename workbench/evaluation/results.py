@@ -5,9 +5,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from workbench.datasets.base import Dataset, Records
+from workbench.datasets.base import Dataset
 from workbench.evaluation import cache
 from workbench.evaluation.metrics import Context, Measurement, Metric
+from workbench.records import Records
 
 
 class MetricResult(BaseModel):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.datasets.base import Records
 from workbench.errors import DamagedFileError, WorkbenchError, choose
 from workbench.files import open_private, write_text_atomically
 from workbench.jobs.folder import RunFolder
@@ -20,6 +19,7 @@ from workbench.jobs.sample_files import opened, read_records, write_records
 from workbench.jobs.store import RunStore
 from workbench.methods.base import Method, SampleRequest
 from workbench.privacy.spending.ledger import Ledger
+from workbench.records import Records
 from workbench.serialization import dumps
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def sample_run(run_id: str, num_samples: int | None = None, progress: ProgressFu
         kept = kept_samples(run_id)
         if kept is None or len(kept) < wanted:
             for drawn in _draw(run, 0 if kept is None else len(kept), wanted, progress):
-                kept = _joined(kept, drawn)
+                kept = drawn if kept is None else kept.followed_by(drawn)
                 write_records(kept, folder.samples / "samples.npz", sample_notes(RunStore().get(run_id)), class_names(run))
     assert kept is not None
     return kept.take(slice(0, wanted))
@@ -80,7 +80,7 @@ def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | N
         if kept is None or len(kept) < num_samples:
             method, state = load_model(run)
             for drawn in _chunks(run_id, method, state, 0 if kept is None else len(kept), num_samples, "public", progress):
-                kept = _joined(kept, drawn)
+                kept = drawn if kept is None else kept.followed_by(drawn)
                 write_records(
                     kept, path, {"run": run_id, "source": "public records only", "epsilon": 0.0, "releasable": True}, class_names(run)
                 )
@@ -254,7 +254,8 @@ def _chunks(
     drawn, first, began = None, start, time.monotonic()
     for begin in range(start, stop, SAMPLE_CHUNK):
         end = min(stop, begin + SAMPLE_CHUNK)
-        drawn = _joined(drawn, method.sample(state, _request(method, state, begin, end, source)))
+        part = method.sample(state, _request(method, state, begin, end, source))
+        drawn = part if drawn is None else drawn.followed_by(part)
         if progress is not None:
             progress((end - start) / (stop - start))
         seconds = time.monotonic() - began
@@ -269,14 +270,6 @@ def _request(method: Method, state: "State", start: int, stop: int, source: Any)
     classes = state.facts.num_classes
     labels = np.arange(start, stop, dtype=np.int64) % classes if classes else None
     return SampleRequest(stop - start, labels, f"{source} samples from {start}", source)
-
-
-def _joined(first: Records | None, second: Records) -> Records:
-    if first is None:
-        return second
-    labels = None if first.labels is None or second.labels is None else np.concatenate([first.labels, second.labels])
-    attributes = {name: np.concatenate([values, second.attributes[name]]) for name, values in first.attributes.items()}
-    return Records(np.concatenate([first.records, second.records]), labels, attributes)
 
 
 def _finished(run_id: str) -> Run:

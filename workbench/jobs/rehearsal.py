@@ -169,7 +169,7 @@ def stage_seconds(plan: Any, performance: Any) -> dict[str, float]:
 
 def random_records(facts: Any, count: int) -> Any:
     """Records of the dataset's schema drawn evenly at random, with labels in turn."""
-    from workbench.datasets import Records
+    from workbench.records import Records
 
     draw = np.random.default_rng(0)
     if facts.kind == "image":

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.datasets.base import Records
 from workbench.errors import DamagedFileError
 from workbench.files import open_private
+from workbench.records import Records
 from workbench.serialization import dumps
 
 

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from workbench.datasets.base import DatasetFacts, Kind, Records
+from workbench.datasets.base import DatasetFacts, Kind
 from workbench.errors import WorkbenchError
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records
 from workbench.training.state import State, Step
 
 Target = Literal["bound", "claim"]

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from workbench import networks
-from workbench.datasets.base import DatasetFacts, Records, to_uint8, to_unit_range
+from workbench.datasets.base import DatasetFacts, to_uint8, to_unit_range
 from workbench.lazy import torch
 from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, SampleRequest, Target, Workload
 from workbench.privacy import claims
@@ -18,6 +18,7 @@ from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records
 from workbench.training.one_shot import Grid, sampler_distance
 from workbench.training.state import State, Step
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from workbench.datasets.base import DatasetFacts, Records
+from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import DiffusionConfig, SamplerConfig, build_diffusion
 from workbench.lazy import torch
 from workbench.methods.base import Method, MethodConfig, SampleRequest, Workload, check_batch_size
@@ -15,6 +15,7 @@ from workbench.models import image_diffusion
 from workbench.networks import UNetConfig
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records
 from workbench.training.state import State, Step
 
 STAGE = "training"

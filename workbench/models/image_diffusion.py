@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from workbench import networks
-from workbench.datasets.base import DatasetFacts, Records, to_uint8, to_unit_range
+from workbench.datasets.base import DatasetFacts, to_uint8, to_unit_range
 from workbench.diffusion import DiffusionConfig, GaussianDiffusion, SamplerConfig, build_diffusion, generate
 from workbench.errors import WorkbenchError
 from workbench.lazy import torch
 from workbench.networks import UNETS, UNetConfig, default_unet
+from workbench.records import Records
 from workbench.training.state import State
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from workbench import evaluation
-from workbench.datasets import Records
 from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
 from workbench.jobs.finished import kept_samples, neighbours_run, public_dataset, sample_run
 from workbench.jobs.store import RunStore
+from workbench.records import Records
 from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.ui.session import loaded_for

@@ -8,9 +8,10 @@ import pandas as pd
 import streamlit as st
 from PIL import Image
 
-from workbench.datasets.base import DatasetFacts, Records
+from workbench.datasets.base import DatasetFacts
 from workbench.escaping import markdown, spreadsheet_cell
 from workbench.jobs.verdicts import JUDGEMENTS
+from workbench.records import Records
 
 CARD_PIXELS = 56
 

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from workbench.datasets import Dataset, DatasetFacts, Records
+from workbench.datasets import Dataset, DatasetFacts
 from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
 from workbench.jobs import verdicts
 from workbench.jobs.verdicts import Verdict
+from workbench.records import Records
 from workbench.ui.formats import number
 from workbench.ui.gallery import Picture, class_name, neighbour_card, verdict_controls
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
-from workbench.datasets.base import Dataset, DatasetFacts, Records
+from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.home import home
 from workbench.privacy.accounting.accountants import proved_bound
 from workbench.privacy.accounting.gaussian import gdp_epsilon
@@ -17,6 +17,7 @@ from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.accounts import MOST_HASHES, resembling, shared_fraction
 from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import Budget
+from workbench.records import Records
 
 RELEASE = [Stage("release", GaussianDpEvent(4.0), "once")]
 OLD = Path(__file__).parents[2] / "fixtures" / "ledger-v1.sqlite"  # written by the code of schema version 1, with its public calls

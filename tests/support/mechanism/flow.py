@@ -18,9 +18,10 @@ from support.mechanism.recording import (
     Window,
 )
 from workbench import experiment
-from workbench.datasets import Dataset, Records
+from workbench.datasets import Dataset
 from workbench.errors import WorkbenchError
 from workbench.privacy.accounting.stages import Stage
+from workbench.records import Records
 
 TIMES: dict[str, Callable[[Any], dict[str, tuple[int, int]]]] = {  # diffusion time steps a stage may use, where privacy is split by them
     "dp-promise": lambda config: {

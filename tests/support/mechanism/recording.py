@@ -29,9 +29,10 @@ from support.mechanism.events import (
     Window,
     Yielded,
 )
-from workbench.datasets import Dataset, Records
+from workbench.datasets import Dataset
 from workbench.experiment import Plan, public_records
 from workbench.methods.base import Method
+from workbench.records import Records
 from workbench.training import poisson
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step

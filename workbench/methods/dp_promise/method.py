@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from dp_accounting import dp_event
 
 from workbench import networks
-from workbench.datasets.base import DatasetFacts, Records
+from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion
 from workbench.errors import WorkbenchError
 from workbench.lazy import torch
@@ -22,6 +22,7 @@ from workbench.privacy import claims
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records
 from workbench.training.poisson import poisson_batch
 from workbench.training.state import State, Step
 
