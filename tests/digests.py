@@ -8,7 +8,8 @@ recipe. Two states of the code that print the same on one machine give the same 
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,24 @@ import torch
 from support.quick import quick_dataset, quick_plan
 
 from workbench import experiment
-from workbench.datasets import facts
+from workbench.datasets import Dataset, facts
 from workbench.experiment import Plan
 from workbench.methods import METHODS
 from workbench.serialization import jsonable
 from workbench.training.state import PerformanceSettings
 
 SPEED = PerformanceSettings(device="cpu", num_threads=1)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """torch on one thread, as sums depend on how many share them."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def sha(*parts: bytes) -> str:
@@ -71,8 +83,12 @@ def of_plan(plan: Plan) -> dict[str, Any]:
 
 def of_fit(plan: Plan, seed: int = 0) -> dict[str, Any]:
     """Weights and samples of a seeded fit, to the bit, the losses on the way, and what evaluation says of the samples."""
-    torch.set_num_threads(1)
     dataset = quick_dataset(plan.method)
+    with one_thread():
+        return _of_fit(plan, dataset, seed)
+
+
+def _of_fit(plan: Plan, dataset: Dataset, seed: int) -> dict[str, Any]:
     state = experiment.new_state(plan, SPEED, seed=seed)
     steps = [(step.stage, step.step) for step in experiment.fit(plan, dataset, state)]
     method = plan.build()

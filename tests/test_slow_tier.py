@@ -92,3 +92,46 @@ def test_a_slow_test_without_dependencies_depends_on_the_part_it_mirrors(tmp_pat
     before = slow_tier.digest(tmp_path, ["workbench/privacy/**"])
     write(tmp_path / "workbench/privacy/deep/table.csv", "1,2\n")
     assert slow_tier.digest(tmp_path, ["workbench/privacy/**"]) != before
+
+
+def test_figures_of_long_runs_stand_while_plans_and_short_run_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    from support import long_runs
+
+    kept = json.loads(json.dumps(long_runs.described("digits", "dp-merf")))
+    assert len(kept["plans"]) == 2
+    assert long_runs.are_the_same(kept, "digits", "dp-merf")
+    assert not long_runs.are_the_same(kept | {"short_run": kept["short_run"] | {"weights": "0" * 16}}, "digits", "dp-merf")
+    assert not long_runs.are_the_same(kept | {"arithmetic": "of another machine"}, "digits", "dp-merf")
+    assert not long_runs.are_the_same(kept | {"plans": kept["plans"][:1]}, "digits", "dp-merf")
+    other = [plan | {"config": plan["config"] | {"learning_rate": 0.02}} for plan in kept["plans"]]
+    assert not long_runs.are_the_same(kept | {"plans": other}, "digits", "dp-merf")
+    reworded = [plan | {"warnings": ["In other words."]} for plan in kept["plans"]]
+    assert long_runs.are_the_same(kept | {"plans": reworded}, "digits", "dp-merf")
+
+
+def test_the_short_run_notices_other_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    from digests import of_fit
+    from support.quick import quick_plan
+
+    from workbench.methods import dp_merf
+
+    before = of_fit(quick_plan("dp-merf"))
+    usual = dp_merf.fourier_features
+    monkeypatch.setattr(dp_merf, "fourier_features", lambda images, frequencies: usual(images, frequencies) * (1 + 1e-6))
+    after = of_fit(quick_plan("dp-merf"))
+    assert before["weights"] != after["weights"]
+    assert before["steps"] == after["steps"]
+
+
+def test_a_record_stands_by_its_long_runs_where_the_files_have_changed(checkout: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    from support import long_runs
+
+    same = [True]
+    monkeypatch.setattr(long_runs, "described", lambda recipe, method: {"of": [recipe, method]})
+    monkeypatch.setattr(long_runs, "are_the_same", lambda kept, recipe, method: kept == {"of": [recipe, method]} and same[0])
+    write(checkout.path / "tests/test_thing.py", TEST.replace('thing.py"]', 'thing.py"], trains=("digits", "dp-merf")'))
+    assert outcomes(checkout) == {"passed": 1}
+    write(checkout.path / "workbench/thing.py", MODULE.replace("2 * x", "x + x"))
+    assert outcomes(checkout) == {"skipped": 1}
+    same[0] = False
+    assert outcomes(checkout) == {"passed": 1}

@@ -19,14 +19,14 @@ DP_PROMISE = [*FLOW, *DDPM, *PRIVATE_STEP, "workbench/methods/dp_promise/**", "r
 DP_MERF = [*FLOW, "workbench/methods/dp_merf.py", "workbench/networks/generator.py", "recipes/digits.json"]
 
 
-@pytest.mark.slow(depends=NONPRIVATE)
+@pytest.mark.slow(depends=NONPRIVATE, trains=("digits", "nonprivate"))
 def test_nonprivate_comes_within_five_points_of_real_data(slow_home: Path, figures: dict[str, Any]) -> None:
     results = reproduce_line("nonprivate", None, figures)
     assert figures["mean"] >= figures["ceiling"] - 0.05
     assert all(result["bound"]["epsilon"] == "inf" for result in results)
 
 
-@pytest.mark.slow(depends=DP_PROMISE)
+@pytest.mark.slow(depends=DP_PROMISE, trains=("digits", "dp-promise"))
 @pytest.mark.parametrize(("epsilon", "bar"), [(10.0, 0.82), (1.0, 0.60)])
 def test_dp_promise_beats_its_bar_and_public_data_alone(slow_home: Path, figures: dict[str, Any], epsilon: float, bar: float) -> None:
     results = reproduce_line("dp-promise", epsilon, figures)
@@ -35,7 +35,7 @@ def test_dp_promise_beats_its_bar_and_public_data_alone(slow_home: Path, figures
     assert figures["mean"] - figures["epsilon 0, mean"] > max(figures["spread"], figures["epsilon 0, spread"])
 
 
-@pytest.mark.slow(depends=DP_MERF)
+@pytest.mark.slow(depends=DP_MERF, trains=("digits", "dp-merf"))
 @pytest.mark.parametrize("epsilon", [10.0, 1.0])
 def test_dp_merf_learns_more_than_chance(slow_home: Path, figures: dict[str, Any], epsilon: float) -> None:
     results = reproduce_line("dp-merf", epsilon, figures)

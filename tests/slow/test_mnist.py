@@ -27,7 +27,7 @@ def mnist(slow_home: Path) -> datasets.Dataset:
     return datasets.load("mnist")
 
 
-@pytest.mark.slow(depends=DP_MERF)
+@pytest.mark.slow(depends=DP_MERF, trains=("mnist", "dp-merf"))
 def test_dp_merf_reaches_its_accuracy_in_three_minutes(mnist: datasets.Dataset, figures: dict[str, Any]) -> None:
     result = reproduce_line("dp-merf", figures)
     figures["accuracy_cnn"] = metric(result, "accuracy_cnn")["value"]
@@ -36,7 +36,7 @@ def test_dp_merf_reaches_its_accuracy_in_three_minutes(mnist: datasets.Dataset, 
     assert result["seconds"] < 180
 
 
-@pytest.mark.slow(depends=DP_PROMISE)
+@pytest.mark.slow(depends=DP_PROMISE, trains=("mnist", "dp-promise"))
 def test_dp_promise_improves_on_the_untrained_and_the_pretrained_network(mnist: datasets.Dataset, figures: dict[str, Any]) -> None:
     result = reproduce_line("dp-promise", figures)
     check_bound(result, 10.0)

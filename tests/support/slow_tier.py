@@ -4,6 +4,10 @@ A slow test says what it depends on: `@pytest.mark.slow(depends=["workbench/meth
 patterns from the root of the checkout; without them it depends on the package that its folder mirrors. When it passes, a record
 goes to docs/slow-tests.json (and, to be read, docs/slow-tests.md). As long as nothing it depends on changes, the record stands
 and the test is skipped, so an interrupted tier goes on where it stopped; `--rerun` runs it all the same.
+
+A test of long runs says which: `@pytest.mark.slow(depends=[...], trains=("digits", "dp-merf"))`, a recipe and a method. Its record
+stands too while the plans of these lines are equal and the method's seeded short run gives the same weights, samples and measures to
+the bit (`support/long_runs.py`): so that a rename costs no night.
 """
 
 import ast
@@ -102,8 +106,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("slow") is None or item.config.getoption("rerun"):
         return
     record = read_records(item.config.rootpath).get(item.nodeid)
-    if record is not None and record["digest"] == digest_of(item):
-        pytest.skip(f"stands: passed at {record['commit']} in {record['seconds']:g} s, and nothing it depends on has changed")
+    if record is not None and (why := stands(item, record)):
+        pytest.skip(f"stands: passed at {record['commit']} in {record['seconds']:g} s, and {why}")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -125,6 +129,24 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         write_all(session.config.rootpath, read_records(session.config.rootpath), outcomes)
 
 
+def stands(item: pytest.Item, record: Mapping[str, Any]) -> str:
+    """Why the record of a test stands, empty where it does not."""
+    if record["digest"] == digest_of(item):
+        return "nothing it depends on has changed"
+    if (lines := trains(item)) and "long_runs" in record:
+        from support import long_runs
+
+        if long_runs.are_the_same(record["long_runs"], *lines):
+            return "its plans and the short run of its method are the same"
+    return ""
+
+
+def trains(item: pytest.Item) -> tuple[str, str] | None:
+    """The recipe and the method whose lines a test trains, or None."""
+    marker = item.get_closest_marker("slow")
+    return marker.kwargs.get("trains") if marker is not None else None
+
+
 def write_record(item: pytest.Item, seconds: float) -> None:
     """Keep what a test that passed has found."""
     root = item.config.rootpath
@@ -135,6 +157,10 @@ def write_record(item: pytest.Item, seconds: float) -> None:
         "figures": item.stash.get(FIGURES, {}),
         "digest": digest_of(item),
     }
+    if lines := trains(item):
+        from support import long_runs
+
+        record["long_runs"] = long_runs.described(*lines)
     write_all(root, read_records(root) | {item.nodeid: record}, item.config.stash[OUTCOMES])
 
 
