@@ -57,7 +57,7 @@ def curves() -> tuple[list[float], list[float]]:
     """Seconds of a curve of epsilon against the noise multiplier, computed and from the cache; a steps setting each repeat."""
     import numpy as np
 
-    from workbench.privacy.accounting.accountants.curves import poisson_gaussian_curve
+    from workbench.privacy.accounting.curves import poisson_gaussian_curve
 
     sigmas = list(np.geomspace(0.6, 10, 50))
     poisson_gaussian_curve(sigmas[:1], 0.01, 10, 1e-5)  # imports

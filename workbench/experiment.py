@@ -26,7 +26,7 @@ from workbench.evaluation import MetricResult
 from workbench.methods import METHODS
 from workbench.methods.base import Method, MethodConfig, SampleRequest, Target
 from workbench.privacy import accountant_values, event_to_json, proved_bound
-from workbench.privacy.accounting.accountants import replace_one_bound
+from workbench.privacy.accounting.bounds import replace_one_bound
 from workbench.privacy.accounting.stages import compose
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from workbench.errors import WorkbenchError
 from workbench.privacy import claims
-from workbench.privacy.accounting.accountants import accountant_values, proved_bound
+from workbench.privacy.accounting.bounds import accountant_values, proved_bound
 from workbench.privacy.claims import CLAIMS, ClaimRow, TwoPhases, claims_markdown, claims_table
 from workbench.serialization import dumps
 

@@ -13,9 +13,9 @@ import pytest
 from dp_accounting import dp_event
 
 from workbench.privacy import claims
-from workbench.privacy.accounting.accountants import accountant_values, epsilon_poisson_gaussian, proved_bound
 from workbench.privacy.accounting.accountants.gdp import total_mu
 from workbench.privacy.accounting.accountants.mechanisms import mechanisms
+from workbench.privacy.accounting.bounds import accountant_values, epsilon_poisson_gaussian, proved_bound
 from workbench.privacy.accounting.events import RealisedBatchSizeDpEvent, ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.privacy.accounting.stages import Stage

@@ -6,10 +6,11 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.published import load_published
 from workbench.ui import charts
 from workbench.ui.charts import ReferenceLine
-from workbench.ui.theme import ACCOUNTANT_COLOURS, GREY, INK, SERIES, STATUS_WORDS
+from workbench.ui.theme import EXACT, GREY, INK, SERIES, STATUS_WORDS, accountant_line
 
 
 def trace(figure: go.Figure, part: str) -> go.Scatter:
@@ -107,7 +108,8 @@ def test_lines_stay_apart_without_colour() -> None:
 
 def test_every_series_and_accountant_has_a_colour_of_its_own() -> None:
     assert len(set(SERIES)) == len(SERIES)
-    assert len(set(ACCOUNTANT_COLOURS.values())) == len(ACCOUNTANT_COLOURS)
+    names = [*ACCOUNTANTS, f"gdp{EXACT}"]
+    assert len({accountant_line(name)[1]["color"] for name in names}) == len(names)
 
 
 def test_only_a_proof_is_called_an_upper_bound() -> None:

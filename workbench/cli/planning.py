@@ -112,13 +112,14 @@ def epsilon(
     as_json: Json = False,
 ) -> None:
     """Epsilon of the Poisson-sampled Gaussian mechanism by every accountant, and the proved bound."""
-    from workbench.privacy.accounting.accountants import epsilon_poisson_gaussian
+    from workbench.privacy.accounting.accountants import ACCOUNTANTS
+    from workbench.privacy.accounting.bounds import epsilon_poisson_gaussian
 
     meaning = {
         "delta": delta,
         "neighboring_relation": "ADD_OR_REMOVE_ONE",
         "sampling": "Poisson batches, divided by the expected batch size",
-        "status": {"gdp": "approximation", "rdp": "proved", "pld": "proved", "bound": "proved"},
+        "status": {name: accountant.status for name, accountant in ACCOUNTANTS.items()} | {"bound": "proved"},
     }
     values = epsilon_poisson_gaussian(noise_multiplier, sample_rate, steps, delta) | meaning
     print_json(values) if as_json else print_fields(jsonable(values))

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.privacy import claims
     from workbench.privacy.accounting import events
-    from workbench.privacy.accounting.accountants import ACCOUNTANTS, accountant_values, epsilon_poisson_gaussian, event_bound, proved_bound
-    from workbench.privacy.accounting.accountants.curves import epsilon_curve, poisson_gaussian_curve
-    from workbench.privacy.accounting.accountants.groups import group_bound
+    from workbench.privacy.accounting.accountants import ACCOUNTANTS
     from workbench.privacy.accounting.accountants.prv import prv_bracket
+    from workbench.privacy.accounting.bounds import accountant_values, epsilon_poisson_gaussian, event_bound, proved_bound
     from workbench.privacy.accounting.calibration import calibrate_integer, calibrate_real
+    from workbench.privacy.accounting.curves import epsilon_curve, poisson_gaussian_curve
     from workbench.privacy.accounting.events import event_from_json, event_to_json, zero_out
+    from workbench.privacy.accounting.groups import group_bound
     from workbench.privacy.accounting.stages import Stage, compose
     from workbench.privacy.accounting.values import PrivacyValue
     from workbench.privacy.attacks import audit, tradeoff
@@ -36,13 +37,13 @@ _NAMES = {
     "compose": "accounting.stages",
     "PrivacyValue": "accounting.values",
     "ACCOUNTANTS": "accounting.accountants",
-    "accountant_values": "accounting.accountants",
-    "epsilon_poisson_gaussian": "accounting.accountants",
-    "event_bound": "accounting.accountants",
-    "proved_bound": "accounting.accountants",
-    "epsilon_curve": "accounting.accountants.curves",
-    "poisson_gaussian_curve": "accounting.accountants.curves",
-    "group_bound": "accounting.accountants.groups",
+    "accountant_values": "accounting.bounds",
+    "epsilon_poisson_gaussian": "accounting.bounds",
+    "event_bound": "accounting.bounds",
+    "proved_bound": "accounting.bounds",
+    "epsilon_curve": "accounting.curves",
+    "poisson_gaussian_curve": "accounting.curves",
+    "group_bound": "accounting.groups",
     "prv_bracket": "accounting.accountants.prv",
     "calibrate_integer": "accounting.calibration",
     "calibrate_real": "accounting.calibration",

@@ -9,6 +9,7 @@ from workbench.escaping import markdown
 from workbench.experiment import Plan
 from workbench.jobs.run import Run
 from workbench.methods import METHODS
+from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.ui.choices import default_config
 from workbench.ui.formats import number, words
@@ -174,16 +175,12 @@ def accountant_table(accountants: Mapping[str, Any]) -> list[dict[str, str]]:
     """Rows of what each accountant says: a number, or that it refused and why."""
     return [
         {
-            "Accountant": name.upper(),
+            "Accountant": ACCOUNTANTS[name].title,
             "Epsilon": "refused" if isinstance(value, Mapping) else number(float(value), 4),
-            "Note": str(value["refused"]) if isinstance(value, Mapping) else _accountant_note(name),
+            "Note": str(value["refused"]) if isinstance(value, Mapping) else ACCOUNTANTS[name].meaning,
         }
         for name, value in accountants.items()
     ]
-
-
-def _accountant_note(name: str) -> str:
-    return "approximation, may under-report" if name == "gdp" else "upper bound"
 
 
 def _plain(relation: str) -> str:

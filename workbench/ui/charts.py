@@ -16,7 +16,7 @@ import streamlit as st
 
 from workbench.escaping import html_text
 from workbench.ui.formats import number
-from workbench.ui.theme import ACCOUNTANT_COLOURS, ACCOUNTANT_DASHES, ACCOUNTANT_TITLES, BLUE, GREY, GRID, INK, SERIES, VERMILION
+from workbench.ui.theme import BLUE, GREY, GRID, INK, SERIES, VERMILION, accountant_line, is_bound
 
 SMALLEST_EPSILON = 1e-3
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
@@ -42,17 +42,13 @@ def show(figure: go.Figure, alt: str, table: pd.DataFrame, key: str) -> None:
 def accountant_curves(frame: pd.DataFrame, x: str, x_title: str, target: float | None = None, chosen: float | None = None) -> go.Figure:
     """Epsilon against `x`, a line per accountant; the target a horizontal line, the chosen configuration a vertical one.
 
-    `frame` has columns `x`, `accountant` and `epsilon`; rows without a finite epsilon are gaps.
+    `frame` has columns `x`, `accountant` (a name of ACCOUNTANTS, with EXACT after it where it is exact) and `epsilon`; rows without a
+    finite epsilon are gaps.
     """
     figure, logarithmic = _figure(x_title, "Epsilon"), _wide(frame[x].tolist())
     for accountant, rows in frame.groupby("accountant", sort=False):
-        line = {
-            "color": ACCOUNTANT_COLOURS.get(str(accountant), GREY),
-            "dash": ACCOUNTANT_DASHES.get(str(accountant), "solid"),
-            "width": 2.5,
-        }
+        title, line = accountant_line(str(accountant))
         heights = [value if math.isfinite(value) else None for value in rows["epsilon"].tolist()]
-        title = ACCOUNTANT_TITLES.get(str(accountant), str(accountant))
         figure.add_scatter(x=rows[x].tolist(), y=heights, name=title, mode="lines", line=line, hovertemplate="%{y:.4g}")
     if target is not None:
         figure.add_hline(target, line={"color": INK, "width": 1, "dash": "dot"})
@@ -223,7 +219,8 @@ def _epsilon_ticks(edge: float, epsilons: Sequence[float]) -> dict[str, Any]:
 
 def _useful_range(frame: pd.DataFrame, target: float | None) -> list[float]:
     """Logarithms of an epsilon range that shows the proved curves and the target; the approximation may run out of it."""
-    shown = frame.loc[frame["accountant"] != "gdp", "epsilon"].tolist() or frame["epsilon"].tolist()
+    bounds = [name for name in frame["accountant"].unique() if is_bound(str(name))]
+    shown = frame.loc[frame["accountant"].isin(bounds), "epsilon"].tolist() or frame["epsilon"].tolist()
     values = [value for value in [*shown, target or math.nan] if math.isfinite(value) and value > 0] or [0.1, 10.0]
     return [math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.1]
 

@@ -11,11 +11,14 @@ from dp_accounting import dp_event
 
 from workbench.experiment import Plan
 from workbench.privacy import epsilon_curve
+from workbench.privacy.accounting.accountants import ACCOUNTANTS
+from workbench.privacy.accounting.curves import exact_accountants
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.serialization import dumps
 from workbench.ui import charts
 from workbench.ui.formats import number
+from workbench.ui.theme import EXACT
 
 AXES = {"noise_multiplier": "Noise multiplier", "steps": "Steps", "sample_rate": "Sampling rate"}
 POINTS = 30
@@ -41,10 +44,11 @@ def accountant_section(plan: Plan, prefix: str) -> None:
     frame = curve_frame(dumps(plan), axis)
     figure = charts.accountant_curves(frame, axis, AXES[axis], plan.target_epsilon, chosen)
     known = "" if plan.target_epsilon is None else f", target {number(plan.target_epsilon)}"
-    alt = f"Epsilon at delta {number(plan.delta)} against {AXES[axis].lower()} by GDP, RDP and PLD; this plan has {number(chosen)}{known}"
+    titles = ", ".join(accountant.title for accountant in ACCOUNTANTS.values())
+    alt = f"Epsilon at delta {number(plan.delta)} against {AXES[axis].lower()} by {titles}; this plan has {number(chosen)}{known}"
     charts.show(figure, alt, frame, f"{prefix}accountant_chart")
     st.caption(
-        f"Everything else stays as planned, at delta {number(plan.delta)}. The vertical line is this plan. Where GDP is a central-limit "
+        f"Everything else stays as planned, at delta {number(plan.delta)}. The vertical line is this plan. Where an accountant is an "
         "approximation it may under-report: the upper bound above is the one to go by. A gap is a setting that an accountant refuses."
     )
 
@@ -56,9 +60,9 @@ def curve_frame(plan_json: str, axis: str) -> pd.DataFrame:
     stages = plan.build().stages(plan.facts)
     values = around(setting_of(stages, axis) or 1.0, axis)
     curve = epsilon_curve(lambda value: varied(stages, axis, value), values, plan.delta)
-    exact = {"gdp": "gdp exact"} if plan.bound.accountant.startswith("GDP, exact") else {}
+    exact = exact_accountants(stages)
     rows = [
-        {axis: value, "accountant": exact.get(name, name), "epsilon": float("nan") if epsilon is None else epsilon}
+        {axis: value, "accountant": f"{name}{EXACT}" if name in exact else name, "epsilon": float("nan") if epsilon is None else epsilon}
         for name, epsilons in curve.items()
         for value, epsilon in zip(values, epsilons, strict=True)
     ]

@@ -17,6 +17,7 @@ from workbench.jobs.paid import accountants_of
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.marks import MARKS, mark, may_leave
+from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.ui.formats import duration, number, words
 
 EXAMPLE_POLL_SECONDS = 4.0  # later than a measurement of the pace, which a reader of the Budget page waits for
@@ -202,7 +203,7 @@ def axis_epsilon(run: Run, axis: str) -> float | str:
     if axis == "claim":
         return run.claim.epsilon if run.claim.status != "not_evaluated" else "the paper's formula is not evaluated"
     value = accountants_of(run).get(axis, {"refused": f"{axis} was not asked"})
-    return f"{axis.upper()} refused: {value['refused']}" if isinstance(value, dict) else (_float(value) or 0.0)
+    return f"{ACCOUNTANTS[axis].title} refused: {value['refused']}" if isinstance(value, dict) else (_float(value) or 0.0)
 
 
 def reference_values(runs: Sequence[Run], measure: str) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """Colours and words that mean the same on every page."""
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import streamlit as st
 from PIL import Image
+
+from workbench.privacy.accounting.accountants import ACCOUNTANTS
 
 # Okabe and Ito's palette: told apart with every common form of colour blindness, and by dash where lines cross.
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"
@@ -13,16 +15,8 @@ INK: Final = "#16242b"
 GRID: Final = "#e4eaed"
 SERIES: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
 
-ACCOUNTANT_TITLES: Final = {
-    "gdp": "GDP (approximation, may under-report)",
-    "gdp exact": "GDP (exact here)",
-    "rdp": "RDP (upper bound)",
-    "pld": "PLD (upper bound)",
-    "claim": "Paper's claim",
-}
-ACCOUNTANT_WORDS: Final = {"gdp": "GDP (approximation)", "rdp": "RDP", "pld": "PLD", "claim": "Paper's claim"}
-ACCOUNTANT_COLOURS: Final = {"gdp": GREY, "gdp exact": GREEN, "rdp": VERMILION, "pld": BLUE, "claim": PURPLE}
-ACCOUNTANT_DASHES: Final = {"gdp": "dash", "gdp exact": "longdash", "rdp": "solid", "pld": "solid", "claim": "dot"}
+EXACT: Final = " exact"  # after the name of an approximation, where it is exact and hence a bound
+BOUND_COLOURS: Final = (VERMILION, BLUE, ORANGE, PURPLE, SKY)  # of the accountants that prove bounds, in the registry's order
 
 BadgeColour = Literal["red", "orange", "blue", "green", "violet", "gray"]
 
@@ -66,6 +60,22 @@ _STYLE = """
   [data-testid="stNumberInput"]:has(input:placeholder-shown, input[step="0.01"]) button { display: none; }
 </style>
 """
+
+
+def accountant_line(name: str) -> tuple[str, dict[str, Any]]:
+    """Legend and line of an accountant's curve: a bound is solid, an approximation grey and dashed, unless it is exact (EXACT)."""
+    accountant = ACCOUNTANTS[name.removesuffix(EXACT)]
+    if name.endswith(EXACT):
+        return f"{accountant.title} (exact here)", {"color": GREEN, "dash": "longdash", "width": 2.5}
+    if not is_bound(name):
+        return accountant.words, {"color": GREY, "dash": "dash", "width": 2.5}
+    place = [known for known in ACCOUNTANTS if is_bound(known)].index(name)
+    return accountant.words, {"color": BOUND_COLOURS[place % len(BOUND_COLOURS)], "dash": "solid", "width": 2.5}
+
+
+def is_bound(name: str) -> bool:
+    """Whether an accountant's values are upper bounds, everywhere or where they are exact (EXACT)."""
+    return name.endswith(EXACT) or ACCOUNTANTS[name].status == "proved"
 
 
 def apply_style() -> None:

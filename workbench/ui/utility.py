@@ -13,12 +13,12 @@ from workbench.escaping import markdown
 from workbench.evaluation import METRICS, Metric
 from workbench.jobs.run import Run
 from workbench.marks import mark, may_leave
+from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.published import load_published
 from workbench.ui import charts
 from workbench.ui.charts import ReferenceLine
 from workbench.ui.formats import number
 from workbench.ui.runs import own_points, reference_values, results_of
-from workbench.ui.theme import ACCOUNTANT_WORDS
 
 PUBLISHED_TITLES = {
     "accuracy_sklearn_mean": "Accuracy, mean of eleven scikit-learn classifiers (published)",
@@ -26,6 +26,7 @@ PUBLISHED_TITLES = {
     "fid": "FID, Inception features (published)",
     "pac_noise_norm": "PAC noise norm (published)",
 }
+AXES = {name: accountant.label for name, accountant in ACCOUNTANTS.items()} | {"claim": "Paper's claim"}
 PUBLIC_DATASET = "glyphs"  # what methods pre-train on unless told otherwise
 PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy_cnn"
 
@@ -39,11 +40,10 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
     preferred = PREFERRED if load_published(dataset).empty else PREFERRED_WHERE_PUBLISHED
     default = names.index(preferred) if preferred in names else 0
     measure = left.selectbox("Measure", names, default, key=f"{prefix}measure", bind="query-params", format_func=measure_title)
-    axes = list(ACCOUNTANT_WORDS)
     with right:
         axis = st.segmented_control(
-            "Your runs stand at the epsilon of", axes, default="pld", required=True, key=f"{prefix}axis", bind="query-params",
-            format_func=ACCOUNTANT_WORDS.__getitem__,
+            "Your runs stand at the epsilon of", list(AXES), default="pld", required=True, key=f"{prefix}axis", bind="query-params",
+            format_func=AXES.__getitem__,
         )  # fmt: skip
     own, missing = own_points(mine, measure, axis or "pld")
     printed = load_published(dataset, measure)

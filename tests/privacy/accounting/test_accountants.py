@@ -13,16 +13,7 @@ from hypothesis import strategies as st
 from workbench.datasets import DatasetFacts
 from workbench.errors import RefusedError, WorkbenchError
 from workbench.experiment import Plan, make_plan
-from workbench.privacy.accounting.accountants import (
-    accountant_values,
-    epsilon_poisson_gaussian,
-    event_bound,
-    pld,
-    proved_bound,
-    rdp,
-    replace_one_bound,
-    shared_relation,
-)
+from workbench.privacy.accounting.accountants import pld, rdp
 from workbench.privacy.accounting.accountants.mechanisms import (
     ExactGaussian,
     FixedBatchGaussian,
@@ -32,6 +23,14 @@ from workbench.privacy.accounting.accountants.mechanisms import (
 )
 from workbench.privacy.accounting.accountants.pld import distribution
 from workbench.privacy.accounting.accountants.prv import prv_bracket
+from workbench.privacy.accounting.bounds import (
+    accountant_values,
+    epsilon_poisson_gaussian,
+    event_bound,
+    proved_bound,
+    replace_one_bound,
+    shared_relation,
+)
 from workbench.privacy.accounting.events import (
     FixedBatchGaussianDpEvent,
     RealisedBatchSizeDpEvent,

@@ -13,7 +13,8 @@ from scipy.special import ndtri
 
 from workbench.errors import WorkbenchError
 from workbench.privacy.accounting import calibration
-from workbench.privacy.accounting.accountants import pld, proved_bound, rdp
+from workbench.privacy.accounting.accountants import pld, rdp
+from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.calibration import calibrate_integer, calibrate_real
 from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.accounting.gaussian import gdp_epsilon, gdp_mu

@@ -7,10 +7,10 @@ from dp_accounting import dp_event
 from dp_accounting.pld import privacy_loss_distribution as library
 
 from workbench.errors import WorkbenchError
-from workbench.privacy.accounting.accountants import proved_bound
-from workbench.privacy.accounting.accountants.groups import group_bound, log_growth
+from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent
 from workbench.privacy.accounting.gaussian import gdp_delta, gdp_epsilon
+from workbench.privacy.accounting.groups import group_bound, log_growth
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.claims import TwoPhases
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from workbench.privacy.accounting.accountants import epsilon_poisson_gaussian
+from workbench.privacy.accounting.bounds import epsilon_poisson_gaussian
 
 Floats = NDArray[np.float64]
 NUM_RECORDS, SAMPLE_RATE, NOISE_MULTIPLIER, STEPS, DELTA = 6000, 1 / 15, 3.0, 750, 1e-5

@@ -11,10 +11,10 @@ from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
 from workbench.errors import RefusedError
 from workbench.privacy import epsilon_curve, group_bound
-from workbench.privacy.accounting.accountants import accountant_values, proved_bound
-from workbench.privacy.accounting.accountants.sampler import sampler_distance
+from workbench.privacy.accounting.bounds import accountant_values, proved_bound
 from workbench.privacy.accounting.calibration import calibrate_integer, calibrate_real
 from workbench.privacy.accounting.gaussian import gdp_delta, gdp_epsilon
+from workbench.privacy.accounting.sampler import sampler_distance
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.attacks.tradeoff import event_tradeoff
 from workbench.privacy.spending.ledger import Ledger

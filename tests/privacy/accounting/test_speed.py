@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from workbench.errors import RefusedError
-from workbench.privacy.accounting.accountants import epsilon_poisson_gaussian, pld
-from workbench.privacy.accounting.accountants.curves import _cached_point, poisson_gaussian_curve
+from workbench.privacy.accounting.accountants import pld
 from workbench.privacy.accounting.accountants.mechanisms import SampledGaussian
 from workbench.privacy.accounting.accountants.prv import prv_bracket
+from workbench.privacy.accounting.bounds import epsilon_poisson_gaussian
+from workbench.privacy.accounting.curves import _cached_point, poisson_gaussian_curve
 
 SIGMAS = list(np.geomspace(0.6, 10, 50))
 

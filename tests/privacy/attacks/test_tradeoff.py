@@ -7,7 +7,7 @@ import pytest
 from dp_accounting import dp_event
 
 from workbench.errors import WorkbenchError
-from workbench.privacy.accounting.accountants import proved_bound
+from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.events import UnprovedDpEvent
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.privacy.accounting.stages import Stage

@@ -11,7 +11,7 @@ from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
 from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.home import home
-from workbench.privacy.accounting.accountants import proved_bound
+from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.accounts import MOST_HASHES, resembling, shared_fraction

@@ -14,7 +14,7 @@ import pytest
 from dp_accounting import GaussianDpEvent, NonPrivateDpEvent, PoissonSampledDpEvent, UnsupportedDpEvent
 
 from workbench.errors import WorkbenchError
-from workbench.privacy.accounting.accountants import proved_bound
+from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.privacy.accounting.stages import Stage, compose

@@ -47,9 +47,10 @@ def event_tradeoff(stages: "Sequence[Stage]", alpha: ArrayLike) -> Floats:
     The largest of the (eps, delta(eps)) trade-offs over the pessimistic profile; 0 where the composition has no finite bound.
     Raises RefusedError where the PLD accountant knows no distribution.
     """
-    from workbench.privacy.accounting.accountants import pld, shared_relation
+    from workbench.privacy.accounting.accountants import pld
     from workbench.privacy.accounting.accountants.mechanisms import Unbounded, mechanisms
-    from workbench.privacy.accounting.accountants.sampler import sampler_distance
+    from workbench.privacy.accounting.bounds import shared_relation
+    from workbench.privacy.accounting.sampler import sampler_distance
     from workbench.privacy.accounting.stages import compose
 
     alpha = _errors(alpha)
@@ -98,16 +99,14 @@ def posterior_after_attack(prior: float, true_positive_rate: float, false_positi
 def tradeoff_figure(curves: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> "go.Figure":
     """Type II against type I error, one named line (alpha, beta) each, with the line of blind guessing."""
     lines = {**curves, "blind guessing": ([0.0, 1.0], [1.0, 0.0])}
-    return _figure(lines, "False-positive rate (type I error)", "Missed members (type II error)", dashed="blind guessing")
+    return _figure(lines, "False-positive rate (type I error)", "Missed members (type II error)", "blind guessing")
 
 
 def attack_figure(curves: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> "go.Figure":
     """The best attack's true-positive rate against the false-positive rate, both logarithmic, from trade-offs (alpha, beta)."""
     lines: dict[str, tuple[ArrayLike, ArrayLike]] = {name: (alpha, best_true_positive_rate(beta)) for name, (alpha, beta) in curves.items()}
     diagonal = np.geomspace(1e-4, 1.0, 50)
-    figure = _figure(
-        {**lines, "blind guessing": (diagonal, diagonal)}, "False-positive rate", "True-positive rate", dashed="blind guessing"
-    )
+    figure = _figure({**lines, "blind guessing": (diagonal, diagonal)}, "False-positive rate", "True-positive rate", "blind guessing")
     return figure.update_xaxes(type="log", range=[-4, 0]).update_yaxes(type="log", range=[-4, 0])
 
 
@@ -119,19 +118,21 @@ def posterior_figure(epsilons: ArrayLike, priors: Sequence[float] = (0.01, 0.1, 
 
 
 def spend_figure(values: ArrayLike, curve: Mapping[str, Sequence[float | None]], label: str) -> "go.Figure":
-    """Epsilon against a field for every accountant of `epsilon_curve`; the central limit is dashed and called approximation."""
-    names = {"gdp": "GDP (CLT approximation, may under-report)", "rdp": "RDP", "pld": "PLD"}
-    lines = {names.get(name, name): (values, np.array([np.nan if y is None else y for y in ys])) for name, ys in curve.items()}
-    figure = _figure(lines, label, "Epsilon", dashed=names["gdp"])
+    """Epsilon against a field for every accountant of `epsilon_curve`; an approximation is dashed and called so."""
+    from workbench.privacy.accounting.accountants import ACCOUNTANTS
+
+    lines = {ACCOUNTANTS[name].words: (values, np.array([np.nan if y is None else y for y in ys])) for name, ys in curve.items()}
+    dashed = [accountant.words for accountant in ACCOUNTANTS.values() if accountant.status == "approximation"]
+    figure = _figure(lines, label, "Epsilon", *dashed)
     return figure.update_xaxes(type="log").update_yaxes(type="log")
 
 
-def _figure(lines: Mapping[str, tuple[Any, Any]], x_title: str, y_title: str, dashed: str = "") -> "go.Figure":
+def _figure(lines: Mapping[str, tuple[Any, Any]], x_title: str, y_title: str, *dashed: str) -> "go.Figure":
     import plotly.graph_objects as go
 
     figure = go.Figure(layout={"xaxis": {"title": {"text": x_title}}, "yaxis": {"title": {"text": y_title}}, "template": "plotly_white"})
     for name, (x, y) in lines.items():
-        line = {"dash": "dash"} if name == dashed else {}
+        line = {"dash": "dash"} if name in dashed else {}
         figure.add_trace(go.Scatter(x=np.asarray(x), y=np.asarray(y), mode="lines", name=name, line=line))
     return figure
 

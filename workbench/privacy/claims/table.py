@@ -95,7 +95,7 @@ def not_evaluated(entry: Claim) -> PrivacyValue:
 
 
 def _bound(entry: Claim) -> PrivacyValue:
-    from workbench.privacy.accounting.accountants import proved_bound
+    from workbench.privacy.accounting.bounds import proved_bound
 
     if entry.stages is None:
         return not_evaluated(entry)

@@ -82,7 +82,7 @@ class Budget:
 
 def bound_of(stages: "Sequence[Stage]", delta: float) -> PrivacyValue:
     """The proved bound of `stages`, and a proved zero where nothing was spent."""
-    from workbench.privacy.accounting.accountants import proved_bound
+    from workbench.privacy.accounting.bounds import proved_bound
 
     if not stages:
         return PrivacyValue(epsilon=0.0, delta=delta, status="proved", reason="No private record has been touched.")

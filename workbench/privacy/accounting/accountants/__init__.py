@@ -1,30 +1,12 @@
-"""Accountants over events: each an epsilon of mechanisms at a delta; `proved_bound` is the smallest proved one."""
-
-from collections.abc import Callable
+"""Accountants over events: each an epsilon of mechanisms at a delta, and what that epsilon proves. Adding one is one entry."""
 
 from workbench.privacy.accounting.accountants import gdp, pld, rdp
-from workbench.privacy.accounting.accountants.bounds import (
-    accountant_values,
-    epsilon_poisson_gaussian,
-    event_bound,
-    proved_bound,
-    replace_one_bound,
-    shared_relation,
-)
-from workbench.privacy.accounting.accountants.mechanisms import Composition
+from workbench.privacy.accounting.accountants.accountant import Accountant
 
-ACCOUNTANTS: dict[str, Callable[[Composition, float], float]] = {
-    "gdp": gdp.epsilon,
-    "rdp": rdp.epsilon,
-    "pld": pld.epsilon,
+ACCOUNTANTS: dict[str, Accountant] = {
+    "gdp": Accountant("GDP", gdp.epsilon, status="approximation", is_exact=gdp.is_exact),
+    "rdp": Accountant("RDP", rdp.epsilon),
+    "pld": Accountant("PLD", pld.epsilon, ground=pld.ground, quick_epsilon=pld.quick_epsilon),
 }
 
-__all__ = [
-    "ACCOUNTANTS",
-    "accountant_values",
-    "epsilon_poisson_gaussian",
-    "event_bound",
-    "proved_bound",
-    "replace_one_bound",
-    "shared_relation",
-]
+__all__ = ["ACCOUNTANTS", "Accountant"]

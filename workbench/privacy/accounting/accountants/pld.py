@@ -63,6 +63,18 @@ def epsilon(composition: Composition, delta: float, interval: float | None = Non
     return max(0.0, float(value))
 
 
+def quick_epsilon(composition: Composition, delta: float) -> float:
+    """`epsilon` on a grid chosen for a curve: it inflates epsilon by at most about 5 %."""
+    if not composition or any(isinstance(mechanism, Unbounded) for mechanism in composition):
+        return epsilon(composition, delta)
+    return epsilon(composition, delta, curve_interval(composition, delta))
+
+
+def ground(composition: Composition, delta: float) -> str:
+    """What a bound by this accountant is called: its side of the discretisation and the interval."""
+    return f"PLD, pessimistic, interval {reported_interval(composition, delta):g}"
+
+
 def rounding(steps: int) -> float:
     """What the transforms of so many composed steps may take off delta by rounding."""
     return ROUNDING + ROUNDING_PER_STEP * max(0, steps - FEW_STEPS)

@@ -10,14 +10,13 @@ from dp_accounting import dp_event
 
 from workbench.errors import RefusedError, check_delta
 from workbench.privacy.accounting import events as own
-from workbench.privacy.accounting.accountants import gdp, pld
+from workbench.privacy.accounting.accountants import ACCOUNTANTS, Accountant
 from workbench.privacy.accounting.accountants.mechanisms import Composition, Mechanism, leaves, mechanisms
-from workbench.privacy.accounting.accountants.sampler import priced, sampler_distance
+from workbench.privacy.accounting.sampler import priced, sampler_distance
 from workbench.privacy.accounting.stages import Relation, Stage, compose
 from workbench.privacy.accounting.values import PrivacyValue, Status
 
 Refusal = dict[str, str]
-LABELS: dict[str, str] = {"gdp": "GDP, exact", "rdp": "RDP", "pld": "PLD, pessimistic"}
 NOTHING = "Nothing private is released."
 
 
@@ -42,11 +41,11 @@ def accountant_values(stages: Sequence[Stage], delta: float) -> dict[str, float 
     check_delta(delta)
     unproved = _unproved(compose(stages))
     if unproved is not None:
-        return {name: {"refused": unproved.reason} for name in LABELS}
+        return {name: {"refused": unproved.reason} for name in ACCOUNTANTS}
     try:
         composition = mechanisms(compose(stages), shared_relation(stages))
     except RefusedError as error:
-        return {name: {"refused": str(error)} for name in LABELS}
+        return {name: {"refused": str(error)} for name in ACCOUNTANTS}
     return composition_values(composition, delta, sampler_distance(stages))
 
 
@@ -58,8 +57,6 @@ def composition_values(composition: Composition, delta: float, distance: float =
 @lru_cache(maxsize=256)
 def _values(parts: tuple[tuple[Mechanism, int], ...], delta: float, distance: float) -> dict[str, float | Refusal]:
     """Kept, as a plan asks for the values of its last composition in calibration, for its bound and for each accountant."""
-    from workbench.privacy.accounting.accountants import ACCOUNTANTS
-
     return {name: _value_or_refusal(accountant, dict(parts), delta, distance) for name, accountant in ACCOUNTANTS.items()}
 
 
@@ -90,7 +87,7 @@ def replace_one_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue | N
 def event_bound(event: dp_event.DpEvent, delta: float, relation: Relation, distance: float = 0.0) -> PrivacyValue:
     """The smallest proved epsilon of an event under `relation`: infinite, with status and reason, where there is none.
 
-    The three accountants read the same mechanisms, in which the sensitivity under `relation` is already settled, so they
+    The accountants read the same mechanisms, in which the sensitivity under `relation` is already settled, so they
     bound the same pair of outputs and the smallest is a bound (also under REPLACE_ONE). `distance` is the total variation
     distance of what is really drawn from the event.
     """
@@ -113,17 +110,18 @@ def composition_bound(composition: Composition, delta: float, relation: Relation
     if not composition and distance == 0.0:
         return PrivacyValue(epsilon=0.0, delta=delta, status="proved", neighboring_relation=relation, reason=NOTHING)
     values = composition_values(composition, delta, distance)
-    proved = {name: value for name, value in values.items() if isinstance(value, float) and (name != "gdp" or gdp.is_exact(composition))}
+    proved = {name: value for name, value in values.items() if isinstance(value, float) and ACCOUNTANTS[name].proves(composition)}
     if not proved:
-        reasons = dict.fromkeys(value["refused"] for name, value in values.items() if isinstance(value, dict) and name != "gdp")
+        provers = [value for name, value in values.items() if ACCOUNTANTS[name].status == "proved"]
+        reasons = dict.fromkeys(value["refused"] for value in provers if isinstance(value, dict))
         return _infinite(delta, relation, " ".join(reasons))
     best = min(proved, key=lambda name: proved[name])
-    label = LABELS[best] if best != "pld" else f"{LABELS[best]}, interval {pld.reported_interval(composition, delta):g}"
-    return PrivacyValue(epsilon=proved[best], delta=delta, status="proved", accountant=label, neighboring_relation=relation)
+    ground = ACCOUNTANTS[best].named_ground(composition, delta)
+    return PrivacyValue(epsilon=proved[best], delta=delta, status="proved", accountant=ground, neighboring_relation=relation)
 
 
 def epsilon_poisson_gaussian(noise_multiplier: float, sample_rate: float, steps: int, delta: float) -> dict[str, Any]:
-    """Epsilon of DP-SGD under add/remove: `gdp` (approximation), `rdp`, `pld` and `bound`, the smallest proved one.
+    """Epsilon of DP-SGD under add/remove by every accountant of ACCOUNTANTS, and `bound`, the smallest proved one.
 
     Values are floats, `{"refused": reason}` where an accountant has none.
     """
@@ -132,9 +130,9 @@ def epsilon_poisson_gaussian(noise_multiplier: float, sample_rate: float, steps:
     return {**accountant_values(stages, delta), "bound": proved_bound(stages, delta).epsilon}
 
 
-def _value_or_refusal(accountant: Any, composition: Composition, delta: float, distance: float) -> float | Refusal:
+def _value_or_refusal(accountant: Accountant, composition: Composition, delta: float, distance: float) -> float | Refusal:
     try:
-        return float(priced(lambda left: accountant(composition, left), delta, distance))
+        return float(priced(lambda left: accountant.epsilon(composition, left), delta, distance))
     except RefusedError as error:
         return {"refused": str(error)}
 

@@ -7,7 +7,6 @@ from typing import Any
 from scipy.special import gammaln
 
 from workbench.errors import RefusedError, WorkbenchError, check_delta
-from workbench.privacy.accounting.accountants.bounds import composition_bound, proved_bound, shared_relation
 from workbench.privacy.accounting.accountants.mechanisms import (
     Composition,
     ExactGaussian,
@@ -16,7 +15,8 @@ from workbench.privacy.accounting.accountants.mechanisms import (
     SampledGaussian,
     mechanisms,
 )
-from workbench.privacy.accounting.accountants.sampler import priced, sampler_distance
+from workbench.privacy.accounting.bounds import composition_bound, proved_bound, shared_relation
+from workbench.privacy.accounting.sampler import priced, sampler_distance
 from workbench.privacy.accounting.stages import Relation, Stage, compose
 from workbench.privacy.accounting.values import PrivacyValue
 
