@@ -18,8 +18,8 @@ from support.quick import quick_dataset, quick_plan
 
 from workbench import experiment
 from workbench.datasets import Dataset, facts
-from workbench.experiment import Plan
 from workbench.methods import METHODS
+from workbench.plan import Plan
 from workbench.serialization import jsonable
 from workbench.training.state import PerformanceSettings
 

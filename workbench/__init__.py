@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from workbench.datasets import DATASETS, Dataset, DatasetFacts
     from workbench.errors import WorkbenchError
     from workbench.evaluation import METRICS
-    from workbench.experiment import Plan, evaluate, fit, load, make_plan, new_state, sample
+    from workbench.experiment import evaluate, fit, load, new_state, sample
     from workbench.jobs.local import launch
     from workbench.methods import METHODS
+    from workbench.plan import Plan, make_plan
     from workbench.records import Records
 
 _HOME_OF = {
@@ -29,14 +30,14 @@ _HOME_OF = {
     "DatasetFacts": "datasets",
     "METHODS": "methods",
     "METRICS": "evaluation",
-    "Plan": "experiment",
+    "Plan": "plan",
     "Records": "records",
     "WorkbenchError": "errors",
     "evaluate": "experiment",
     "fit": "experiment",
     "launch": "jobs.local",
     "load": "experiment",
-    "make_plan": "experiment",
+    "make_plan": "plan",
     "new_state": "experiment",
     "sample": "experiment",
 }

@@ -10,10 +10,10 @@ from support.quick import QUICK
 
 from workbench import experiment
 from workbench.datasets import load
-from workbench.experiment import Plan
 from workbench.jobs import local, worker
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.plan import Plan
 from workbench.training.state import PerformanceSettings
 
 LONGER: dict[str, dict[str, Any]] = {  # with steps enough to stop between, and nothing to calibrate

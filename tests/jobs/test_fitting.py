@@ -16,13 +16,13 @@ import pytest
 import torch
 
 from workbench import experiment
-from workbench.experiment import Plan
 from workbench.jobs import fitting, worker
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.heartbeat import Progress, StopSignal
 from workbench.jobs.recorder import SpentEpsilon
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.plan import Plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training import checkpoints
 from workbench.training.state import load_saved

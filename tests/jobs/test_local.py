@@ -13,12 +13,12 @@ import pytest
 import torch
 
 from workbench.errors import WorkbenchError
-from workbench.experiment import Plan
 from workbench.jobs import local
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.identity import is_alive
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.plan import Plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.serialization import dumps
 from workbench.training.state import PerformanceSettings, load_saved
@@ -54,7 +54,7 @@ def process_of(run_id: str) -> psutil.Process:
 
 LAUNCH = """
 import signal, sys, os
-from workbench.experiment import Plan
+from workbench.plan import Plan
 from workbench.jobs import local
 from workbench.training.state import PerformanceSettings
 plan = Plan.model_validate_json(sys.stdin.read())

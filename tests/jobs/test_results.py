@@ -10,7 +10,6 @@ import pytest
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.experiment import Plan
 from workbench.jobs import finished
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
@@ -18,6 +17,7 @@ from workbench.jobs.sample_files import read_notes, read_records, write_records
 from workbench.jobs.store import RunStore
 from workbench.methods.base import SampleRequest
 from workbench.methods.dp_merf import DPMERF
+from workbench.plan import Plan
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.ledger import Ledger
 from workbench.records import Records

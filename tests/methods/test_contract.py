@@ -10,7 +10,8 @@ from support.quick import ALL_METHODS, PRIVATE_METHODS, quick_dataset, quick_pla
 from support.rehearsals import REHEARSALS
 
 from workbench import methods
-from workbench.experiment import Plan, fit, new_state, sample
+from workbench.experiment import fit, new_state, sample
+from workbench.plan import Plan
 from workbench.privacy import event_from_json, event_to_json
 from workbench.privacy.accounting.stages import compose
 from workbench.serialization import dumps

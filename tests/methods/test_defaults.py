@@ -12,8 +12,8 @@ import pytest
 from workbench import datasets
 from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.experiment import Plan, make_plan
 from workbench.methods import METHODS
+from workbench.plan import Plan, make_plan
 
 Shape = tuple[int, int, int]
 NAMES_A_VALUE = re.compile(r"\b[a-z_]+=\S+|result for on .* \(\d")  # a field with a value that does, or the epsilons there are
@@ -72,7 +72,7 @@ def test_defaults_plan(cell: Cell) -> None:
 
 @pytest.mark.slow(
     depends=[
-        "workbench/experiment.py", "workbench/methods/**", "workbench/privacy/accounting/calibration.py", "workbench/privacy/claims/**",
+        "workbench/plan.py", "workbench/methods/**", "workbench/privacy/accounting/calibration.py", "workbench/privacy/claims/**",
         "workbench/privacy/accounting/accountants/**", "workbench/privacy/accounting/stages.py", "workbench/diffusion/schedules.py",
     ]
 )  # fmt: skip

@@ -10,9 +10,11 @@ from torch import Tensor, nn
 
 from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.experiment import check_trainable, fit, make_plan, new_state, public_records
+from workbench.experiment import fit, new_state
 from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromiseConfig, phase_one
+from workbench.plan import check_trainable, make_plan
 from workbench.training.state import State
+from workbench.training_data import public_records
 
 MNIST = DatasetFacts(name="mnist", num_records=60_000, shape=(1, 28, 28), classes=tuple("0123456789"))
 

@@ -17,13 +17,13 @@ from support.rehearsals import GuidedByPrivateClassifier, MarginalsOfTable, Teac
 
 from workbench.datasets import DATASETS, DatasetEntry, load
 from workbench.evaluation import OUTSIDE_GUARANTEE
-from workbench.experiment import Plan, make_plan
 from workbench.jobs import local, verdicts
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.methods import METHODS
 from workbench.methods.base import Method
+from workbench.plan import Plan, make_plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
 from workbench.ui.choices import run_parameters

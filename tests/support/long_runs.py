@@ -11,7 +11,7 @@ from digests import SPEED, of_fit, one_thread
 
 from support.quick import quick_plan
 from workbench import datasets, experiment
-from workbench.experiment import Plan
+from workbench.plan import Plan
 from workbench.recipes.lines import load_recipe
 from workbench.serialization import jsonable
 from workbench.training.arithmetic import arithmetic

@@ -34,6 +34,8 @@ something that the test depends on changes; comments, docstrings and formatting 
 # What every run and its evaluation goes through, what a diffusion model is built of, and the private step: for `depends`.
 FLOW = (
     "workbench/experiment.py",
+    "workbench/plan.py",
+    "workbench/training_data.py",
     "workbench/datasets/**",
     "workbench/methods/base.py",
     "workbench/networks/__init__.py",

@@ -8,8 +8,8 @@ import pytest
 
 from workbench import datasets
 from workbench.datasets import DatasetFacts
-from workbench.experiment import make_plan
 from workbench.methods import METHODS
+from workbench.plan import make_plan
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.accountants import ACCOUNTANTS, pld
 from workbench.privacy.accounting.accountants.mechanisms import Composition

@@ -29,7 +29,7 @@ from workbench.jobs.run import Run
 from workbench.serialization import dumps, jsonable
 
 if TYPE_CHECKING:
-    from workbench.experiment import Plan
+    from workbench.plan import Plan
 
 app = typer.Typer()
 
@@ -144,8 +144,9 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Start a run in the background; the last line is {"run": ID}."""
-    from workbench import datasets, experiment
+    from workbench import datasets, experiment, training_data
     from workbench.jobs import local
+    from workbench.plan import check_trainable
 
     speed = parse_performance(device, performance)
     speed.torch_device()
@@ -160,8 +161,8 @@ def train(
         overrides=parse_settings(settings),
         target=target,
     )
-    experiment.check_trainable(made)
-    local.check_public(made)
+    check_trainable(made)
+    training_data.check_public(made)
     loaded = loaded or experiment.load(dataset, made.facts)
     warn([*made.warnings, seed_warning(seed)])
     if not as_json:

@@ -68,10 +68,10 @@ def kept_samples(run_id: str) -> Records | None:
 
 def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
     """Samples of the model before it saw a private record (epsilon 0); None where the method has no such model."""
-    from workbench import experiment
+    from workbench.plan import Plan
 
     run = _finished(run_id)
-    if experiment.Plan.model_validate(run.plan).build().public_dataset is None:
+    if Plan.model_validate(run.plan).build().public_dataset is None:
         return None
     folder = RunFolder(run_id)
     path = folder.samples / "public.npz"
@@ -175,8 +175,9 @@ NEIGHBOUR_ARRAYS = ("indices", "distances", "held_out_indices", "held_out_distan
 def dataset_of(run: Run) -> "Dataset":
     """The records that a run was trained on; refused where its folder or file holds others by now."""
     from workbench import experiment
+    from workbench.plan import Plan
 
-    return same_records(run, experiment.load(run.dataset, experiment.Plan.model_validate(run.plan).facts))
+    return same_records(run, experiment.load(run.dataset, Plan.model_validate(run.plan).facts))
 
 
 def same_records(run: Run, dataset: "Dataset") -> "Dataset":
@@ -188,17 +189,19 @@ def same_records(run: Run, dataset: "Dataset") -> "Dataset":
 
 def public_dataset(run: Run) -> "Dataset | None":
     """The public dataset that a run's measures and neighbours take their features from; None where there is none."""
-    from workbench import experiment
+    from workbench import training_data
+    from workbench.plan import Plan
 
-    return experiment.public_dataset(experiment.Plan.model_validate(run.plan))
+    return training_data.public_dataset(Plan.model_validate(run.plan))
 
 
 def load_model(run: Run) -> tuple[Method, "State"]:
     """The method of a finished run and a state with its trained weights; the sampling randomness is new, or the seed's."""
     from workbench import experiment
+    from workbench.plan import Plan
     from workbench.training.state import PerformanceSettings, load_saved
 
-    plan = experiment.Plan.model_validate(run.plan)
+    plan = Plan.model_validate(run.plan)
     state = experiment.new_state(plan, PerformanceSettings.model_validate(run.performance), run.seed)
     folder = RunFolder(run.id)
     for path in (folder.model, folder.private):

@@ -17,6 +17,7 @@ from workbench.jobs.heartbeat import Progress, StopSignal
 from workbench.jobs.recorder import MetricsWriter, Previews, SpentEpsilon
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.plan import Plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.checkpoints import environment, load_checkpoint, save_checkpoint
 from workbench.training.randomness import Randomness
@@ -33,7 +34,7 @@ class Fitting:
         self.id, self.attempt = run.id, run.attempt
         self.progress, self.stop = progress, stop
         self.folder, self.ledger = RunFolder(run.id), Ledger()
-        self.plan = experiment.Plan.model_validate(run.plan)
+        self.plan = Plan.model_validate(run.plan)
         self.dataset = dataset_of(run)
         performance = PerformanceSettings.model_validate(run.performance)
         if performance.num_threads:

@@ -19,7 +19,7 @@ from workbench.privacy.spending.ledger import Ledger
 
 if TYPE_CHECKING:
     from workbench.datasets.base import Dataset
-    from workbench.experiment import Plan
+    from workbench.plan import Plan
     from workbench.training.state import PerformanceSettings
 
 GRACE_SECONDS = 120.0  # time for the step at work to end and a checkpoint to be written, before a cancelled worker is killed
@@ -56,13 +56,14 @@ def register(
     loaded: "Dataset | None" = None,
 ) -> Run:
     """The checks of `launch` and the queued run, without its process; a BudgetWarning where it may exceed its dataset's budget."""
-    from workbench import datasets, experiment
+    from workbench import datasets, experiment, training_data
+    from workbench.plan import check_trainable
     from workbench.training.state import PerformanceSettings
 
     performance = performance or PerformanceSettings()
     performance.torch_device()
-    experiment.check_trainable(plan)
-    check_public(plan)
+    check_trainable(plan)
+    training_data.check_public(plan)
     other = f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {dataset}. Plan again."
     if dataset in datasets.DATASETS and dataset != plan.facts.name:
         raise WorkbenchError(other)
@@ -76,22 +77,6 @@ def register(
     steps = sum(stage.steps for stage in plan.build().stages(plan.facts))
     place = str(Path(dataset).resolve()) if datasets.is_path(dataset) else dataset
     return RunStore().create(plan, place, loaded.fingerprint, performance, seed=seed, steps=steps, example=example, parent=parent)
-
-
-def check_public(plan: "Plan") -> None:
-    """Refuse a public dataset that is not there at this shape and number, or is the private one itself, before anything is written."""
-    from workbench import datasets
-
-    method = plan.build()
-    name = method.public_dataset
-    if name is None:
-        return
-    if name == plan.facts.name:
-        raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
-    try:
-        datasets.check_public(name, plan.facts.shape, method.public_records)
-    except WorkbenchError as error:
-        raise WorkbenchError(f"{error} Choose another public_dataset, or none for training without pre-training.") from None
 
 
 def budget_warning(plan: "Plan", loaded: "Dataset") -> str | None:
@@ -184,13 +169,13 @@ def clone(run_id: str, overrides: Mapping[str, Any] | None = None) -> Run:
 
     Changed values keep the target epsilon: the bound is calibrated anew. A seed is not copied.
     """
-    from workbench import experiment
+    from workbench.plan import Plan, make_plan
     from workbench.training.state import PerformanceSettings
 
     run = RunStore().get(run_id)
-    plan = experiment.Plan.model_validate(run.plan)
+    plan = Plan.model_validate(run.plan)
     if overrides:
-        plan = experiment.make_plan(
+        plan = make_plan(
             plan.method,
             plan.facts,
             epsilon=plan.target_epsilon,

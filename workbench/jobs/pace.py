@@ -20,8 +20,8 @@ from workbench.home import home
 from workbench.serialization import dumps
 
 if TYPE_CHECKING:
-    from workbench.experiment import Plan
     from workbench.methods.base import Method
+    from workbench.plan import Plan
     from workbench.training.state import PerformanceSettings
 
 FORMAT = 2  # raised when what is measured changes

@@ -67,10 +67,10 @@ def main() -> None:
     request, before = json.load(sys.stdin), time.time() - psutil.Process().create_time()
     with in_turn():
         began = time.perf_counter()
-        from workbench import experiment
+        from workbench.plan import Plan
         from workbench.training.state import PerformanceSettings
 
-        plan = experiment.Plan.model_validate(request["plan"])
+        plan = Plan.model_validate(request["plan"])
         performance = PerformanceSettings.model_validate(request["performance"])
         if known_pace(plan, performance) is None:
             performance.torch_device()  # imports what the first step of a run waits for

@@ -18,7 +18,7 @@ from workbench.jobs.run import ACTIVE, ProcessIdentity, Run, RunState, check_run
 from workbench.serialization import dumps
 
 if TYPE_CHECKING:
-    from workbench.experiment import Plan
+    from workbench.plan import Plan
     from workbench.training.state import PerformanceSettings
 
 SCHEMA_VERSION = 2

@@ -5,9 +5,9 @@ import streamlit as st
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE
-from workbench.experiment import Plan
 from workbench.jobs import verdicts
 from workbench.jobs.finished import same_records
+from workbench.plan import Plan
 from workbench.ui.cards import run_marks
 from workbench.ui.copying import copying_numbers, distance_chart, find_now
 from workbench.ui.gallery import class_name

@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 
 from workbench.escaping import markdown
-from workbench.experiment import Plan
 from workbench.jobs.run import Run
 from workbench.methods import METHODS
+from workbench.plan import Plan
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.ui.choices import default_config

@@ -9,15 +9,14 @@ from typing import Any
 
 import streamlit as st
 
-from workbench import experiment
 from workbench.datasets import DATASETS, DatasetFacts, account_name, is_path
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
-from workbench.experiment import Plan
 from workbench.jobs.run import Run
 from workbench.lazy import torch
 from workbench.methods import METHODS
 from workbench.methods.base import Method, Target
+from workbench.plan import DEFAULT_EPSILON, Plan, configure, default_delta
 from workbench.training.state import PerformanceSettings
 from workbench.ui.forms import form_parameters
 from workbench.ui.session import facts_or_stop, planned
@@ -50,7 +49,7 @@ class Choices:
         calibrated = self.target != "none" and takes_epsilon(self.kind)
         epsilon = None
         if calibrated:
-            epsilon = experiment.DEFAULT_EPSILON if self.epsilon is None else self.epsilon
+            epsilon = DEFAULT_EPSILON if self.epsilon is None else self.epsilon
         target: Target = "claim" if self.target == "claim" else "bound"
         return planned(self.method, self.facts, epsilon, self.delta, self.preset, overrides or {}, target)
 
@@ -155,7 +154,7 @@ def takes_epsilon(kind: type[Method]) -> bool:
 def default_config(kind: type[Method], facts: DatasetFacts, preset: str) -> dict[str, Any]:
     """The configuration of a preset for a dataset, before calibration."""
     try:
-        return experiment.configure(kind, facts, kind.presets[preset].values(facts)).model_dump(mode="json")
+        return configure(kind, facts, kind.presets[preset].values(facts)).model_dump(mode="json")
     except WorkbenchError:
         return {}
 
@@ -179,7 +178,7 @@ def run_parameters(run: Run, prefix: str) -> dict[str, str]:
         "preset": plan.preset,
         "target": TARGET_TITLES[plan.target if calibrated else "none"],
         "epsilon": plan.target_epsilon,
-        "delta": None if plan.delta == experiment.default_delta(METHODS[plan.method], plan.facts, plan.preset) else plan.delta,
+        "delta": None if plan.delta == default_delta(METHODS[plan.method], plan.facts, plan.preset) else plan.delta,
     }
     standard = PerformanceSettings().model_dump()
     speed = {name: value for name, value in run.performance.items() if value != standard[name]}
@@ -204,7 +203,7 @@ def _privacy_choices(
     epsilon = row[1].number_input(
         "Target epsilon",
         min_value=0.0,
-        value=experiment.DEFAULT_EPSILON,
+        value=DEFAULT_EPSILON,
         step=1.0,
         format="%g",
         key=f"{prefix}epsilon",
@@ -221,7 +220,7 @@ def _privacy_choices(
         format="%g",
         key=f"{prefix}delta",
         bind="query-params",
-        placeholder=f"{experiment.default_delta(kind, facts, preset):.3g}",
+        placeholder=f"{default_delta(kind, facts, preset):.3g}",
         help="The probability with which the bound may fail. Default: the preset's, else 1 / (2 · records). Keep it below 1 / records.",
     )
     return target, epsilon, delta

@@ -6,10 +6,10 @@ import pandas as pd
 import streamlit as st
 
 from workbench.escaping import markdown
-from workbench.experiment import Plan
 from workbench.jobs.finished import kept_samples
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
+from workbench.plan import Plan
 from workbench.ui import charts
 from workbench.ui.cards import config_table, run_marks, three_numbers
 from workbench.ui.formats import number, words

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 from dp_accounting import dp_event
 
-from workbench.experiment import Plan
+from workbench.plan import Plan
 from workbench.privacy import epsilon_curve
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.privacy.accounting.curves import exact_accountants

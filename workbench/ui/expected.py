@@ -5,9 +5,9 @@ from itertools import count
 import streamlit as st
 
 from workbench.escaping import markdown
-from workbench.experiment import Plan
 from workbench.jobs.pace import Expectation, expected, known_pace, place_of
 from workbench.jobs.rehearsal import Rehearsal
+from workbench.plan import Plan
 from workbench.training.state import PerformanceSettings
 from workbench.ui.formats import duration, memory
 

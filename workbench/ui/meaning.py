@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from workbench.errors import RefusedError
-from workbench.experiment import Plan
+from workbench.plan import Plan
 from workbench.privacy import group_bound
 from workbench.privacy.attacks import tradeoff
 from workbench.serialization import dumps

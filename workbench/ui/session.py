@@ -11,10 +11,10 @@ from workbench import datasets, experiment
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
-from workbench.experiment import Plan
 from workbench.jobs import local
 from workbench.jobs.run import Run
 from workbench.methods.base import Target
+from workbench.plan import Plan
 from workbench.privacy.spending.ledger import Ledger
 
 PAGES = Path(workbench.pages.__file__).parent

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from workbench.datasets import DatasetFacts
 from workbench.errors import RefusedError, WorkbenchError
-from workbench.experiment import Plan, make_plan
+from workbench.plan import Plan, make_plan
 from workbench.privacy.accounting.accountants import pld, rdp
 from workbench.privacy.accounting.accountants.mechanisms import (
     ExactGaussian,

@@ -30,12 +30,13 @@ from support.mechanism.events import (
     Yielded,
 )
 from workbench.datasets import Dataset
-from workbench.experiment import Plan, public_records
 from workbench.methods.base import Method
+from workbench.plan import Plan
 from workbench.records import Records
 from workbench.training import poisson
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step
+from workbench.training_data import public_records
 
 QUICK = PerformanceSettings(device="cpu", microbatch_size=64)
 SAMPLERS: dict[str, Callable[..., np.ndarray]] = {

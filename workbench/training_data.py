@@ -1,0 +1,73 @@
+"""The records that a plan is carried out on: the private ones that it was made for, and the public ones that its method names."""
+
+import numpy as np
+
+from workbench import datasets
+from workbench.datasets import Dataset
+from workbench.errors import WorkbenchError
+from workbench.plan import Plan
+from workbench.records import Records
+
+
+def check_records(plan: Plan, dataset: Dataset) -> None:
+    """Refuse records that the plan's bound does not hold for: of other facts, of another number or range than these say."""
+    facts, train = plan.facts, dataset.train
+    if dataset.facts != facts:
+        raise WorkbenchError(f"The plan was made for {facts.name} with {facts.num_records} records, not for these records.")
+    if train.records.shape != (facts.num_records, *facts.shape):
+        raise WorkbenchError(f"Expected training records of shape {(facts.num_records, *facts.shape)}, got {train.records.shape}.")
+    if facts.kind == "image" and train.records.dtype != np.uint8:
+        raise WorkbenchError(f"Expected images of type uint8, got {train.records.dtype}. Convert them: the bound rests on their range.")
+    if train.labels is not None and facts.classes and not ((train.labels >= 0) & (train.labels < facts.num_classes)).all():
+        raise WorkbenchError(f"Expected labels 0 to {facts.num_classes - 1}, got {train.labels.min()} to {train.labels.max()}.")
+
+
+def check_apart(train: Records, public: Records) -> None:
+    """Refuse public records that are private training records too: no guarantee covers what is trained on without noise."""
+    private = {record.tobytes() for record in train.records}
+    shared = sum(record.tobytes() in private for record in public.records)
+    if shared:
+        raise WorkbenchError(
+            f"Expected public records that are no private training records, got {shared} that are. Choose other public records."
+        )
+
+
+def public_dataset(plan: Plan) -> Dataset | None:
+    """The public dataset at the records' shape: the one the method pre-trains on, else the private dataset's companion, else None.
+
+    Measures compare in its features. Naming a dataset as public in a configuration declares it so; the private dataset
+    itself is refused.
+    """
+    method = plan.build()
+    entry = datasets.DATASETS.get(plan.facts.name)
+    name = method.public_dataset or (entry.public_companion if entry else None)
+    if name is None:
+        return None
+    if name == plan.facts.name:
+        raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
+    return datasets.public_records(name, plan.facts.shape, method.public_records, declared_public=True)
+
+
+def public_records(plan: Plan) -> Records | None:
+    """The public records that the method pre-trains on, without labels where their classes are others; None where it uses none."""
+    if plan.build().public_dataset is None:
+        return None
+    public = public_dataset(plan)
+    if public is None:
+        return None
+    same_classes = public.facts.classes == plan.facts.classes
+    return public.train if same_classes else Records(public.train.records)
+
+
+def check_public(plan: Plan) -> None:
+    """Refuse a public dataset that is not there at this shape and number, or is the private one itself, before anything is written."""
+    method = plan.build()
+    name = method.public_dataset
+    if name is None:
+        return
+    if name == plan.facts.name:
+        raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
+    try:
+        datasets.check_public(name, plan.facts.shape, method.public_records)
+    except WorkbenchError as error:
+        raise WorkbenchError(f"{error} Choose another public_dataset, or none for training without pre-training.") from None
