@@ -1,15 +1,12 @@
 """Writing and erasing files so that a crash leaves whole ones and a secret leaves none."""
 
 import os
-import sqlite3
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from workbench.errors import DamagedFileError
-
-DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
 
@@ -53,21 +50,28 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
+@contextmanager
+def written_atomically(path: Path, mode: str = "w", durable: bool = False) -> Iterator[IO[Any]]:
+    """A new file for the owner alone, `path` once the block ends well: a reader sees the old file or the new one, never a part.
+
+    Several processes may write it at once; the last one's stays. `durable`: it is on the disk, its name too, before this returns.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+    try:
+        with open_private(temporary, mode) as file:
+            yield file
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if durable:
+        sync_folder(path.parent)
+
+
 def write_text_atomically(path: Path, text: str) -> None:
     """Write `text`, for the owner alone, so that a reader sees the old file or the new one."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with open_private(temporary) as file:
+    with written_atomically(path) as file:
         file.write(text)
-    os.replace(temporary, path)
-
-
-@contextmanager
-def undamaged(path: Path, remedy: str) -> Iterator[None]:
-    """Say in one sentence, with `remedy`, that an SQLite file is damaged or none at all; other errors pass."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", None)
-        if code is None or code & 0xFF not in DAMAGED:
-            raise
-        raise DamagedFileError(f"Expected a whole SQLite file at {path}, got a damaged one ({error}). {remedy}") from error

@@ -2,8 +2,10 @@
 
 import logging
 import os
+import sqlite3
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,6 @@ import pytest
 from workbench.errors import WorkbenchError
 from workbench.home import close_to_others, home, installation_key
 from workbench.jobs import finished, local, verdicts
-from workbench.jobs.database import transaction
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
 
@@ -38,7 +39,8 @@ def test_everything_in_the_home_is_private_whatever_the_umask(quick_plan: Callab
     finished.evaluate_run(run.id, 40, metrics=METRICS)
     finished.neighbours_run(run.id, num_samples=40)
     verdicts.judge(run.id, 0, "fine")
-    with transaction(workbench_home / "runs.sqlite"):  # so that SQLite's logs are there
+    with closing(sqlite3.connect(workbench_home / "runs.sqlite")) as connection:  # so that SQLite's logs are there
+        connection.execute("BEGIN IMMEDIATE")
         names = {path.name for path in workbench_home.rglob("*")}
         assert {"runs.sqlite", "runs.sqlite-wal", "ledger.sqlite", "verdicts.sqlite", "installation.key", "evaluation.json"} <= names
         assert {"samples.npz", "latest.png", "log.txt", "metrics.jsonl", "plan.json", "model.pt", "lock", "worker.lock"} <= names

@@ -7,8 +7,6 @@ No record of any dataset shaped them: the skeletons are common ways to write the
 digits document about themselves in public.
 """
 
-import os
-import tempfile
 import zipfile
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.datasets.glyph_canvas import Layout, draw_batch
 from workbench.datasets.resize import Shape, check_shape
 from workbench.errors import WorkbenchError
-from workbench.files import make_private_folder
+from workbench.files import make_private_folder, written_atomically
 from workbench.home import home
 from workbench.records import Records
 
@@ -61,14 +59,8 @@ def cache_path(num_records: int, shape: Shape, seed: int) -> Path:
 def write_cache(path: Path, records: Records) -> None:
     """Write the drawings whole or not at all."""
     make_private_folder(path.parent)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            np.savez(file, images=records.records, labels=np.asarray(records.labels))
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with written_atomically(path, "wb") as file:
+        np.savez(file, images=records.records, labels=np.asarray(records.labels))
 
 
 def cached(num_records: int, shape: Shape, seed: int) -> Records:

@@ -1,15 +1,14 @@
 """A small finished run, so that no page stays empty: made and measured by a process of its own, and marked as an example."""
 
-import fcntl
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
 
-from workbench.files import open_private
 from workbench.home import home
 from workbench.jobs.rehearsal import NICENESS, in_turn
 from workbench.jobs.run import Run
+from workbench.locks import locked
 
 EXAMPLE_METHOD, EXAMPLE_DATASET, EXAMPLE_EPSILON = "dp-merf", "digits", 10.0
 EXAMPLE_STEPS = 300
@@ -58,8 +57,7 @@ def ensure_example(wait_seconds: float = EXAMPLE_SECONDS) -> Run:
     """
     from workbench.jobs import local
 
-    with open_private(home() / "example.lock") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(home() / "example.lock"):
         run = find_example() or _launch()
     return local.wait(run.id, timeout_seconds=wait_seconds)
 

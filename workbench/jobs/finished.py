@@ -1,22 +1,20 @@
 """Steps 4 and 5 for a finished run: samples, evaluation and neighbours, each made when first asked for and kept in its folder."""
 
-import fcntl
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.errors import DamagedFileError, WorkbenchError, choose
-from workbench.files import open_private, write_text_atomically
+from workbench.files import write_text_atomically, written_atomically
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.paid import raise_bound
 from workbench.jobs.run import Run
 from workbench.jobs.sample_files import opened, read_records, write_records
 from workbench.jobs.store import RunStore
+from workbench.locks import locked
 from workbench.methods.base import Method, SampleRequest
 from workbench.privacy.spending.ledger import Ledger
 from workbench.records import Records
@@ -50,7 +48,7 @@ def sample_run(run_id: str, num_samples: int | None = None, progress: ProgressFu
     if wanted < 1:
         raise WorkbenchError(f"Expected at least 1 sample, got {wanted}.")
     folder = RunFolder(run_id)
-    with _locked(folder.samples / "lock"):
+    with locked(folder.samples / "lock"):
         kept = kept_samples(run_id)
         if kept is None or len(kept) < wanted:
             for drawn in _draw(run, 0 if kept is None else len(kept), wanted, progress):
@@ -75,7 +73,7 @@ def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | N
         return None
     folder = RunFolder(run_id)
     path = folder.samples / "public.npz"
-    with _locked(folder.samples / "lock"):
+    with locked(folder.samples / "lock"):
         kept = read_records(path) if path.exists() else None
         if kept is None or len(kept) < num_samples:
             method, state = load_model(run)
@@ -164,7 +162,7 @@ def neighbours_run(
     space = feature_space(features, dataset, public_dataset(run))
     found = find_neighbours(samples, dataset, space, k, _part(progress, 0.4, 1.0))
     arrays = {name: getattr(found, name) for name in NEIGHBOUR_ARRAYS}
-    with open_private(path, "wb") as file:
+    with written_atomically(path, "wb") as file:
         np.savez(file, features=np.array(found.features), **arrays)
     return found
 
@@ -285,11 +283,3 @@ def _finished(run_id: str) -> Run:
 def _part(progress: ProgressFunction | None, low: float, high: float) -> ProgressFunction | None:
     """A progress function for one part of the work."""
     return None if progress is None else lambda share: progress(low + (high - low) * share)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock file; whoever else wants it waits."""
-    with open_private(path) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -1,7 +1,6 @@
 """What a worker leaves behind while it trains: metrics, previews, and an upper bound on what it has spent."""
 
 import math
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.files import open_private
+from workbench.files import open_private, written_atomically
 from workbench.jobs.folder import RunFolder
 from workbench.methods.base import Method, SampleRequest
 from workbench.privacy.accounting.stages import Stage
@@ -124,15 +123,11 @@ class Previews:
             return
         samples = self._method.sample(self._state, self._request)
         if self._state.facts.kind == "image":
-            temporary = self._folder.previews / "partial.png"
-            with open_private(temporary, "wb") as file:
+            with written_atomically(self._folder.previews / "latest.png", "wb") as file:
                 image_grid(samples.records).save(file, format="PNG")
-            os.replace(temporary, self._folder.previews / "latest.png")
         else:
-            temporary = self._folder.previews / "partial.csv"
-            with open_private(temporary) as file:
+            with written_atomically(self._folder.previews / "latest.csv") as file:
                 np.savetxt(file, samples.records, fmt="%d", delimiter=",")
-            os.replace(temporary, self._folder.previews / "latest.csv")
 
 
 def image_grid(images: np.ndarray, columns: int = 10) -> "Image.Image":

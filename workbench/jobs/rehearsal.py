@@ -4,7 +4,6 @@ No record of any dataset is touched, so a rehearsal costs no privacy. `python -m
 performance settings as JSON from its input and keeps what it finds in the home; pages look there and never wait.
 """
 
-import fcntl
 import json
 import os
 import subprocess
@@ -19,9 +18,9 @@ import numpy as np
 import psutil
 from pydantic import BaseModel
 
-from workbench.files import open_private
 from workbench.home import home
 from workbench.jobs.pace import Line, Pace, Steps, keep, known_pace, place_of, rows_of
+from workbench.locks import locked
 from workbench.serialization import dumps
 
 STEPS, SECONDS = 100, 0.3  # a stage is measured for so many steps or so long; two steps at least
@@ -81,8 +80,7 @@ def main() -> None:
 @contextmanager
 def in_turn() -> Iterator[None]:
     """Hold the home's lock of work that the pages begin by themselves: one at a time, so that the pages keep a processor."""
-    with open_private(home() / "background.lock") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(home() / "background.lock"):
         yield
 
 

@@ -1,7 +1,6 @@
 """Samples as files: an .npz that any tool reads, and that the workbench reads back as a dataset."""
 
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import DamagedFileError
-from workbench.files import open_private
+from workbench.files import written_atomically
 from workbench.records import Records
 from workbench.serialization import dumps
 
@@ -29,10 +28,8 @@ def write_records(records: Records, path: Path, notes: dict[str, Any], classes: 
     if classes:
         arrays["classes"] = np.array(classes)
     arrays |= {f"attribute_{name}": values for name, values in records.attributes.items()}
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with open_private(temporary, "wb") as file:
+    with written_atomically(path, "wb") as file:
         np.savez_compressed(file, notes=np.array(dumps(notes)), **arrays)  # type: ignore[arg-type]
-    os.replace(temporary, path)
 
 
 @contextmanager

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import write_text_atomically
 from workbench.home import home
-from workbench.jobs.database import REMEDY, connected, transaction, use_write_ahead_log, version_of
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.identity import identity_of, is_alive, is_here
 from workbench.jobs.run import ACTIVE, ProcessIdentity, Run, RunState, check_run_id
 from workbench.serialization import dumps
+from workbench.sqlite import Database, statements
 
 if TYPE_CHECKING:
     from workbench.plan import Plan
     from workbench.training.state import PerformanceSettings
 
-SCHEMA_VERSION = 2
 STALE_SECONDS = 12.0  # a heartbeat older than this is stale, where the process cannot be asked
 LAUNCH_SECONDS = 60.0  # a launch that has no process after this has failed
 ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 JSON_FIELDS = frozenset({"claim", "bound", "config", "plan", "performance", "process"})
-SCHEMA = """
+REMEDY = "Put a copy of it back, or move it away to start an empty one: the folders of runs and the ledger stay as they are."
+RUNS = """
 CREATE TABLE runs (
     id TEXT PRIMARY KEY, method TEXT NOT NULL, dataset TEXT NOT NULL, fingerprint TEXT NOT NULL, state TEXT NOT NULL,
     stage TEXT NOT NULL, step INTEGER NOT NULL, steps INTEGER NOT NULL, epsilon_spent REAL NOT NULL, delta REAL NOT NULL,
@@ -34,9 +34,9 @@ CREATE TABLE runs (
     device TEXT NOT NULL, seed TEXT, releasable INTEGER NOT NULL, claim_only INTEGER NOT NULL, example INTEGER NOT NULL,
     process TEXT, attempt INTEGER NOT NULL, resumed_at INTEGER NOT NULL,
     heartbeat REAL, created REAL NOT NULL, started REAL, finished REAL, error TEXT,
-    parent TEXT, seconds_before REAL NOT NULL DEFAULT 0)
+    parent TEXT)
 """
-SINCE_VERSION_1 = "ALTER TABLE runs ADD COLUMN seconds_before REAL NOT NULL DEFAULT 0"
+MIGRATIONS = (statements(RUNS), statements("ALTER TABLE runs ADD COLUMN seconds_before REAL NOT NULL DEFAULT 0"))
 
 
 class RunStore:
@@ -48,16 +48,9 @@ class RunStore:
 
     def __init__(self) -> None:
         self.path = home() / "runs.sqlite"
+        self._database = Database(self.path, "run registry", MIGRATIONS, REMEDY)
         if self.path.exists():
-            self._check_version()
-
-    def _check_version(self) -> None:
-        with connected(self.path) as connection:
-            version = version_of(connection)
-        if version < SCHEMA_VERSION:
-            self._set_up()
-        elif version != SCHEMA_VERSION:
-            raise WorkbenchError(f"Expected run registry version {SCHEMA_VERSION} in {self.path}, got {version}. Update the workbench.")
+            self._database.prepare()
 
     def create(
         self,
@@ -71,8 +64,7 @@ class RunStore:
         parent: str | None = None,
     ) -> Run:
         """Register a queued run of `plan` on `dataset` (a name or an absolute path) and make its folder."""
-        if not self.path.exists():
-            self._set_up()
+        self._database.prepare()
         values = json.loads(dumps(plan))
         run = Run(
             id="".join(secrets.choice(ID_LETTERS) for _ in range(8)),
@@ -106,7 +98,7 @@ class RunStore:
         check_run_id(run_id)
         if not self.path.exists():
             raise unknown(run_id)
-        with connected(self.path) as connection:
+        with self._database.connected() as connection:
             run = self._read(connection, run_id)
         return self._seen(run)
 
@@ -114,7 +106,7 @@ class RunStore:
         """Runs, newest first, of one state or method if asked."""
         if not self.path.exists():
             return []
-        with connected(self.path) as connection:
+        with self._database.connected() as connection:
             rows = connection.execute("SELECT * FROM runs ORDER BY created DESC, rowid DESC").fetchall()
         runs = [self._seen(_run(row)) for row in rows]
         return [run for run in runs if method in (None, run.method) and state in (None, run.state)]
@@ -122,7 +114,7 @@ class RunStore:
     def change(self, run_id: str, states: AbstractSet[RunState], action: str, **values: Any) -> Run:
         """Set fields of a run whose state is among `states`; else an error says why it cannot be `action` (a past participle)."""
         check_run_id(run_id)
-        with transaction(self.path) as connection:
+        with self._database.transaction() as connection:
             run = self._read(connection, run_id)
             if run.state not in states:
                 expected = ", ".join(sorted(states))
@@ -132,7 +124,7 @@ class RunStore:
 
     def beat(self, run_id: str, attempt: int, **progress: Any) -> RunState | None:
         """Record a sign of life and progress of the worker of `attempt`; None if another attempt has taken over."""
-        with transaction(self.path) as connection:
+        with self._database.transaction() as connection:
             row = connection.execute("SELECT state FROM runs WHERE id = ? AND attempt = ?", (run_id, attempt)).fetchone()
             if row is None or row["state"] not in ACTIVE:
                 return None
@@ -142,7 +134,7 @@ class RunStore:
     def delete(self, run_id: str) -> None:
         """Remove a run and its folder, noise key first; refused while a process works on it. Ledger entries stay."""
         run = self.get(run_id)
-        with transaction(self.path) as connection:
+        with self._database.transaction() as connection:
             run = self._read(connection, run_id)
             if run.is_active and run.state != "queued":
                 raise WorkbenchError(f"Run {run_id} is {run.state}. Cancel it first, then delete it.")
@@ -156,7 +148,7 @@ class RunStore:
         state: RunState = "cancelled" if run.state == "cancelling" else "lost"
         spent = spent_by(run)
         error = "The worker ended before it could write a last checkpoint; `resume` goes on from the one before."
-        with transaction(self.path) as connection:
+        with self._database.transaction() as connection:
             now = self._read(connection, run.id)
             if (now.state, now.attempt, now.process) == (run.state, run.attempt, run.process):
                 ended = {"state": state, "error": error, "finished": now.heartbeat or time.time(), "epsilon_spent": spent}
@@ -172,20 +164,13 @@ class RunStore:
     def _insert(self, run: Run) -> None:
         columns = _columns({name: getattr(run, name) for name in Run.model_fields})
         marks = ", ".join("?" for _ in columns)
-        with transaction(self.path) as connection:
+        with self._database.transaction() as connection:
             connection.execute(f"INSERT INTO runs ({', '.join(columns)}) VALUES ({marks})", tuple(columns.values()))
 
     def _update(self, connection: sqlite3.Connection, run_id: str, values: dict[str, Any]) -> None:
         columns = _columns(values)
         assignments = ", ".join(f"{name} = ?" for name in columns)
         connection.execute(f"UPDATE runs SET {assignments} WHERE id = ?", (*columns.values(), run_id))
-
-    def _set_up(self) -> None:
-        use_write_ahead_log(self.path)
-        with transaction(self.path) as connection:
-            if (version := version_of(connection)) < SCHEMA_VERSION:
-                connection.execute(SINCE_VERSION_1 if version else SCHEMA)
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def unknown(run_id: str) -> WorkbenchError:

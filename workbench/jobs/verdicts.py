@@ -13,13 +13,19 @@ from pydantic import BaseModel, ConfigDict
 from workbench.errors import WorkbenchError
 from workbench.escaping import spreadsheet_cell
 from workbench.home import home
-from workbench.jobs.database import transaction, use_write_ahead_log, version_of
 from workbench.jobs.run import check_run_id
 from workbench.marks import mark
+from workbench.sqlite import Database, statements
 
 Judgement = Literal["copied", "similar", "fine", "unsure"]
 JUDGEMENTS: tuple[Judgement, ...] = get_args(Judgement)
-SCHEMA_VERSION = 1
+REMEDY = "Put a copy of it back, or move it away to start an empty one: the runs stay as they are."
+MIGRATIONS = (
+    statements(
+        """CREATE TABLE verdicts (number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, sample INTEGER NOT NULL,
+           verdict TEXT NOT NULL, note TEXT NOT NULL, time REAL NOT NULL)"""
+    ),
+)
 
 
 class Verdict(BaseModel):
@@ -94,21 +100,7 @@ def _verdict(row: sqlite3.Row) -> Verdict:
 
 @contextmanager
 def _transaction() -> Iterator[sqlite3.Connection]:
-    path = home() / "verdicts.sqlite"
-    if not path.exists():
-        use_write_ahead_log(path)
-    with transaction(path) as connection:
-        _migrate(connection)
+    database = Database(home() / "verdicts.sqlite", "file of verdicts", MIGRATIONS, REMEDY)
+    database.prepare()
+    with database.transaction() as connection:
         yield connection
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    version = version_of(connection)
-    if version not in (0, SCHEMA_VERSION):
-        raise WorkbenchError(f"Expected verdicts of version {SCHEMA_VERSION}, got {version}. Update the workbench.")
-    if version == 0:
-        connection.execute(
-            "CREATE TABLE verdicts (number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, sample INTEGER NOT NULL,"
-            " verdict TEXT NOT NULL, note TEXT NOT NULL, time REAL NOT NULL)"
-        )
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -1,23 +1,20 @@
 """The process that trains one run: `python -m workbench.jobs.worker RUN_ID ATTEMPT`, started by `local.start`."""
 
-import fcntl
 import os
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.files import open_private
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.heartbeat import Heartbeat, Progress, StopSignal
 from workbench.jobs.local import GRACE_SECONDS
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore, current_process, spent_by
+from workbench.locks import locked
 
 
 def main(run_id: str, attempt_number: int | None = None) -> int:
@@ -27,19 +24,8 @@ def main(run_id: str, attempt_number: int | None = None) -> int:
     """
     stop = StopSignal()
     _listen(stop)
-    with alone(run_id):
+    with locked(RunFolder(run_id).worker_lock, refusal=f"Another process works on run {run_id}."):  # two never share a checkpoint
         return work(run_id, attempt_number, stop)
-
-
-@contextmanager
-def alone(run_id: str) -> Iterator[None]:
-    """Hold the run's lock file: two workers never share a checkpoint, whatever the registry believes."""
-    with open_private(RunFolder(run_id).worker_lock) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise WorkbenchError(f"Another process works on run {run_id}.") from None
-        yield
 
 
 def work(run_id: str, attempt_number: int | None, stop: StopSignal) -> int:

@@ -4,7 +4,6 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -15,7 +14,7 @@ from workbench.errors import WorkbenchError, check_delta
 from workbench.home import home
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.accounts import kept_hashes, on_account, resembling
-from workbench.privacy.spending.ledger_file import set_up, transaction
+from workbench.privacy.spending.ledger_file import ledger_file
 from workbench.privacy.spending.totals import Budget, LedgerEntry, StageSpending, bound_of, zero_out_total
 
 if TYPE_CHECKING:
@@ -40,7 +39,8 @@ class Ledger:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = Path(path) if path is not None else home() / "ledger.sqlite"
-        set_up(self.path)
+        self._database = ledger_file(self.path)
+        self._database.prepare()
 
     def open_run(
         self,
@@ -67,7 +67,7 @@ class Ledger:
             raise WorkbenchError(f"Expected different names for the stages of run {run_id}, got {', '.join(s.name for s in stages)}.")
         run = (run_id, fingerprint, dataset, method, purpose, check_delta(delta))
         plan = [(position, *_columns(stage)) for position, stage in enumerate(stages)]
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             known = connection.execute("SELECT run_id, fingerprint, dataset, method, purpose, delta FROM runs WHERE run_id = ?", (run_id,))
             if (row := known.fetchone()) is None:
                 connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)", (*run, _now(), account or _own_name(dataset)))
@@ -75,7 +75,7 @@ class Ledger:
                 connection.executemany(f"INSERT INTO stages (run_id, {PLANNED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
                 return
             planned = connection.execute(f"SELECT {PLANNED} FROM stages WHERE run_id = ? ORDER BY position", (run_id,)).fetchall()
-            if row != run or _comparable(planned) != _comparable(plan):
+            if tuple(row) != run or _comparable(planned) != _comparable(plan):
                 raise WorkbenchError(f"Expected run {run_id} with the dataset, method and stages it was opened with. Start a new run.")
             connection.execute("UPDATE runs SET closed_at = NULL WHERE run_id = ?", (run_id,))
 
@@ -84,7 +84,7 @@ class Ledger:
 
         A replayed step may be charged so only if it repeats its own noise over the same result; otherwise `charge_again`.
         """
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             planned = _planned_steps(connection, run_id, stage)
             if not 1 <= step <= planned:
                 raise WorkbenchError(f"Expected a step in 1..{planned} for stage {stage!r} of run {run_id}, got {step}. Nothing was spent.")
@@ -97,13 +97,13 @@ class Ledger:
         """
         if steps < 0:
             raise WorkbenchError(f"Expected at least 0 steps to count again, got {steps}.")
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             _planned_steps(connection, run_id, stage)
             connection.execute("UPDATE stages SET charged_again = charged_again + ? WHERE run_id = ? AND name = ?", (steps, run_id, stage))
 
     def close_run(self, run_id: str) -> None:
         """Note that a run will spend no more, so that warnings count what it spent and not what it might have."""
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             connection.execute("UPDATE runs SET closed_at = coalesce(closed_at, ?) WHERE run_id = ?", (_now(), run_id))
 
     def spent(self, run_id: str) -> list[StageSpending]:
@@ -122,14 +122,14 @@ class Ledger:
 
     def entries(self, *accounts: str) -> list[LedgerEntry]:
         """All runs, or those on the account of a name or fingerprint, oldest first; those of deleted runs are still here."""
-        with self._transaction("DEFERRED") as connection:
+        with self._database.transaction("DEFERRED") as connection:
             rows = connection.execute(f"SELECT {RUNS} FROM runs ORDER BY opened_at, rowid").fetchall()
             everything = [LedgerEntry(*row, stages=_spendings(connection, row[0])) for row in rows]
         return on_account(everything, accounts)[0] if accounts else everything
 
     def note_records(self, fingerprint: str, hashes: np.ndarray) -> None:
         """Keep the keyed hashes (distinct, sorted, uint64) of the records behind a fingerprint, so that they are known again."""
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             kept = kept_hashes(hashes).astype("<u8").tobytes()
             connection.execute("INSERT OR IGNORE INTO record_hashes VALUES (?, ?)", (fingerprint, kept))
 
@@ -153,7 +153,7 @@ class Ledger:
         entries = self.entries()
         mine = on_account(entries, accounts)[1]
         names = {entry.fingerprint: entry.account for entry in entries if entry.fingerprint not in mine}
-        with self._transaction("DEFERRED") as connection:
+        with self._database.transaction("DEFERRED") as connection:
             rows = connection.execute("SELECT fingerprint, hashes FROM record_hashes").fetchall()
         found: dict[str, np.ndarray] = {}
         for fingerprint, hashes in rows:
@@ -184,7 +184,7 @@ class Ledger:
             raise WorkbenchError(f"Expected a budget epsilon above 0, got {epsilon}.")
         values = (account, float(epsilon), check_delta(delta), _now())
         keys = on_account(self.entries(), {account})[1]
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             connection.executemany("DELETE FROM budgets WHERE account = ?", [(key,) for key in keys])
             connection.execute("INSERT INTO budgets VALUES (?, ?, ?, ?)", values)
 
@@ -196,7 +196,7 @@ class Ledger:
 
     def budgets(self) -> dict[str, tuple[float, float]]:
         """Epsilon and delta of every budget, by the name (or, from before there were names, the fingerprint) it was set for."""
-        with self._transaction("DEFERRED") as connection:
+        with self._database.transaction("DEFERRED") as connection:
             return {row[0]: (row[1], row[2]) for row in connection.execute("SELECT account, epsilon, delta FROM budgets")}
 
     def has_budgets(self) -> bool:
@@ -225,11 +225,8 @@ class Ledger:
             "Spend less in this run, or raise the budget knowingly."
         )
 
-    def _transaction(self, mode: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> AbstractContextManager[sqlite3.Connection]:
-        return transaction(self.path, mode)
-
     def _entry(self, run_id: str) -> LedgerEntry:
-        with self._transaction("DEFERRED") as connection:
+        with self._database.transaction("DEFERRED") as connection:
             row = connection.execute(f"SELECT {RUNS} FROM runs WHERE run_id = ?", (run_id,)).fetchone()
             if row is None:
                 raise WorkbenchError(f"Expected a run the ledger knows, got {run_id!r}. Open it before it touches data.")

@@ -1,0 +1,112 @@
+"""SQLite files that many processes share: opened in one way, written in whole transactions, brought up to date in numbered steps."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from workbench.errors import DamagedFileError, WorkbenchError
+from workbench.files import make_private_file
+
+BUSY_SECONDS = 60.0
+RETRY_SECONDS = 0.02
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+Migration = Callable[[sqlite3.Connection], None]
+
+
+@dataclass(frozen=True)
+class Database:
+    """A file of a kind (`name`, as errors call it): `migrations[v]` brings one of version v to v + 1, a new file is of version 0.
+
+    Every file takes the same steps, so that an old one has what a new one has. `remedy` says what to do about a damaged one.
+    """
+
+    path: Path
+    name: str
+    migrations: Sequence[Migration]
+    remedy: str
+
+    @contextmanager
+    def connected(self) -> Iterator[sqlite3.Connection]:
+        """A connection of its own (any thread, any process) whose rows go by name or position; closed at the end."""
+        with self._undamaged(), closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            yield connection
+
+    @contextmanager
+    def transaction(self, mode: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
+        """A connection in one transaction: on the disk at the end, undone on an error."""
+        with self.connected() as connection:
+            connection.execute(f"BEGIN {mode}")
+            try:
+                yield connection
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def prepare(self) -> None:
+        """Make the file, readable by its owner alone, or bring an older one up to date, all steps or none; a newer one is refused."""
+        if self.path.exists() and self._version() == len(self.migrations):
+            return
+        make_private_file(self.path)
+        self._use_write_ahead_log()
+        with self.transaction() as connection:
+            for version in range(version_of(connection), len(self.migrations)):
+                self.migrations[version](connection)
+                connection.execute(f"PRAGMA user_version = {version + 1}")
+
+    def _version(self) -> int:
+        with self.connected() as connection:
+            version = version_of(connection)
+        if version > len(self.migrations):
+            raise WorkbenchError(
+                f"Expected {self.name} version {len(self.migrations)} in {self.path}, got {version}. Update the workbench."
+            )
+        return version
+
+    def _use_write_ahead_log(self) -> None:
+        """Switch to write-ahead logging; that needs the file alone, and SQLite does not wait for it by itself."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                with self.connected() as connection:
+                    connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(RETRY_SECONDS)
+
+    @contextmanager
+    def _undamaged(self) -> Iterator[None]:
+        """Say in one sentence that the file is damaged or none of SQLite's at all; other errors pass."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            code = getattr(error, "sqlite_errorcode", None)
+            if code is None or code & 0xFF not in DAMAGED:
+                raise
+            raise DamagedFileError(f"Expected a whole SQLite file at {self.path}, got a damaged one ({error}). {self.remedy}") from error
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """The version of a file: how many steps it has taken."""
+    return connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def statements(*texts: str) -> Migration:
+    """The step that executes SQL statements one after the other."""
+
+    def migrate(connection: sqlite3.Connection) -> None:
+        for text in texts:
+            connection.execute(text)
+
+    return migrate
