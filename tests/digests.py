@@ -125,7 +125,7 @@ def recipe_plans(name: str = "digits") -> list[dict[str, Any]]:
 
 def claims() -> list[Any]:
     """Every row of the claims table."""
-    from workbench.privacy.claims import claims_table
+    from workbench.claims import claims_table
 
     return [jsonable(row) for row in claims_table()]
 

@@ -14,7 +14,7 @@ from workbench.jobs import finished, local, worker
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
-from workbench.methods.dp_merf import DPMERF
+from workbench.methods.dp_merf import training
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training import checkpoints
 from workbench.training.state import PerformanceSettings, State
@@ -28,7 +28,7 @@ def test_a_run_that_fails_reports_what_the_ledger_charged(
     def explode(*_arguments: Any) -> None:
         raise RuntimeError("after the charge")
 
-    monkeypatch.setattr(DPMERF, "_release", explode)
+    monkeypatch.setattr(training, "release", explode)
     run = queue(quick_plan("dp-merf"))
     worker.main(run.id)
     failed = RunStore().get(run.id)

@@ -72,7 +72,8 @@ def test_defaults_plan(cell: Cell) -> None:
 
 @pytest.mark.slow(
     depends=[
-        "workbench/plan.py", "workbench/methods/**", "workbench/privacy/accounting/calibration.py", "workbench/privacy/claims/**",
+        "workbench/plan.py", "workbench/methods/**", "workbench/privacy/accounting/calibration.py",
+        "workbench/privacy/accounting/formulas.py", "workbench/privacy/accounting/gaussian.py",
         "workbench/privacy/accounting/accountants/**", "workbench/privacy/accounting/stages.py", "workbench/diffusion/schedules.py",
     ]
 )  # fmt: skip

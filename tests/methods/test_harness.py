@@ -13,8 +13,8 @@ from support.mechanism import Bench, bench_of, findings, violations
 from support.rehearsals import MarginalsOfTable, TeacherStudent
 
 from workbench import experiment, methods
-from workbench.methods import dp_merf
-from workbench.methods.dp_merf import DPMERF
+from workbench.methods.dp_merf import stages as dp_merf_stages
+from workbench.methods.dp_merf import training as dp_merf
 from workbench.methods.dp_promise import DPPromise, phase_one
 from workbench.models import image_diffusion
 from workbench.privacy.accounting import events
@@ -191,13 +191,13 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "DP-MERF's embeddings of norm sqrt 2": (
         "dp-merf",
         "release",
-        (DPMERF._grid, "max_norm=1.0", "max_norm=2.0"),
+        (dp_merf.release_grid, "max_norm=1.0", "max_norm=2.0"),
         ("release", "null record"),
     ),
     "DP-MERF's noise halved": (
         "dp-merf",
         "release",
-        (DPMERF._grid, "deviation=2.0", "deviation=1.0"),
+        (dp_merf.release_grid, "deviation=2.0", "deviation=1.0"),
         ("release", "null record"),
     ),
     "a null record said to be as near again as it is": (
@@ -221,16 +221,16 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "DP-MERF's sampler counted for one class": (
         "dp-merf",
         "release",
-        (DPMERF.stages, "// 2 * 2 * max(facts.num_classes, 1)", "// 2 * 2"),
+        (dp_merf_stages.stages, "math.prod(config.embedding_shape(facts))", "config.embedding_shape(facts)[0]"),
         ("release", "sampler's distance"),
     ),
     "DP-MERF spent after its release": (
         "dp-merf",
         "release",
         (
-            DPMERF.fit,
-            'state.spend(RELEASE, 1)\n        state.tensors["embedding"] = self._release(data, frequencies, grid, state)',
-            'state.tensors["embedding"] = self._release(data, frequencies, grid, state)\n        state.spend(RELEASE, 1)',
+            dp_merf.fit,
+            'state.spend(RELEASE, 1)\n        state.tensors["embedding"] = release(data, frequencies, grid, state)',
+            'state.tensors["embedding"] = release(data, frequencies, grid, state)\n        state.spend(RELEASE, 1)',
         ),
         ("release", "spending comes first"),
     ),

@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 from dp_accounting import dp_event
+from support.two_phases import TwoPhases
 
-from workbench.privacy import claims
+from workbench.claims.unbuilt import dp_sad, response
+from workbench.methods.dp_promise import claim
 from workbench.privacy.accounting.accountants.gdp import total_mu
 from workbench.privacy.accounting.accountants.mechanisms import mechanisms
 from workbench.privacy.accounting.bounds import accountant_values, epsilon_poisson_gaussian, proved_bound
 from workbench.privacy.accounting.events import RealisedBatchSizeDpEvent, ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.privacy.accounting.stages import Stage
-from workbench.privacy.claims import TwoPhases
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())
 
@@ -39,18 +40,18 @@ def phase_terms(inputs: dict[str, Any]) -> dict[str, Any]:
 
 def dp_promise_claim(inputs: dict[str, Any]) -> float:
     rest = {name: inputs[name] for name in ("sample_rate_2", "steps_2", "noise_multiplier", "delta")}
-    return claims.dp_promise(**phase_terms(inputs), **rest).epsilon
+    return claim.claimed(**phase_terms(inputs), **rest).epsilon
 
 
 def visible_inclusion(inputs: dict[str, Any]) -> float:
-    multiplier = 1 / claims.phase_1_distance(784, TwoPhases(boundary=inputs["boundary"]).alphas_cumprod)
+    multiplier = 1 / claim.phase_one_distance(784, TwoPhases(boundary=inputs["boundary"]).alphas_cumprod)
     event = RealisedBatchSizeDpEvent(32 / 60000, multiplier)
     return proved_bound([Stage("a", event, "per_step", 5625, ("REPLACE_SPECIAL",))], inputs["delta"]).epsilon
 
 
 def one_shot(relation: Any) -> Callable[[dict[str, Any]], float]:
     def value(inputs: dict[str, Any]) -> float:
-        event = ReplaceOneGaussianDpEvent(1 / claims.phase_1_distance(784, TwoPhases(boundary=inputs["boundary"]).alphas_cumprod), 0.5)
+        event = ReplaceOneGaussianDpEvent(1 / claim.phase_one_distance(784, TwoPhases(boundary=inputs["boundary"]).alphas_cumprod), 0.5)
         return proved_bound([Stage("a", event, "once", 1, (relation,))], inputs["delta"]).epsilon
 
     return value
@@ -62,17 +63,17 @@ def renoised_factor(inputs: dict[str, Any]) -> float:
     return math.sqrt((1 - ratio) / (1 - at_t))
 
 
-def dp_sad(inputs: dict[str, Any]) -> float:
-    return claims.dp_sad(**inputs).epsilon
+def dp_sad_claim(inputs: dict[str, Any]) -> float:
+    return dp_sad.claimed(**inputs).epsilon
 
 
 EXACT: dict[str, tuple[Callable[[dict[str, Any]], Any], float]] = {
     "poisson_gdp": (lambda i: poisson(i)["gdp"], 1e-6),
     "poisson_pld": (lambda i: poisson(i)["pld"], 1e-5),
     "alphas_cumprod": (lambda i: TwoPhases(boundary=i["boundary"]).alphas_cumprod * 1e4, 1e-9),
-    "phase_1_distance": (lambda i: claims.phase_1_distance(784, TwoPhases(boundary=i["boundary"]).alphas_cumprod), 1e-9),
-    "phase_1_mu": (lambda i: claims.dp_promise_mu_1(**phase_terms(i)), 1e-9),
-    "phase_1_claim": (lambda i: claims.dp_promise_phase_one(**phase_terms(i), delta=i["delta"]), 1e-9),
+    "phase_1_distance": (lambda i: claim.phase_one_distance(784, TwoPhases(boundary=i["boundary"]).alphas_cumprod), 1e-9),
+    "phase_1_mu": (lambda i: claim.phase_one_mu(**phase_terms(i)), 1e-9),
+    "phase_1_claim": (lambda i: claim.claimed_phase_one(**phase_terms(i), delta=i["delta"]), 1e-9),
     "phase_1_clt_mu": (lambda i: total_mu(mechanisms(phases(i)[0].total(), "REPLACE_ONE")), 1e-9),
     "phase_1_clt": (lambda i: accountant_values(phases(i)[:1], i["delta"])["gdp"], 1e-9),
     "dp_promise_claim": (dp_promise_claim, 1e-9),
@@ -83,8 +84,8 @@ EXACT: dict[str, tuple[Callable[[dict[str, Any]], Any], float]] = {
     "one_shot_zero_out": (one_shot("REPLACE_SPECIAL"), 1e-9),
     "one_shot_replace_one": (one_shot("REPLACE_ONE"), 1e-9),
     "renoised_factor": (renoised_factor, 1e-9),
-    "dp_sad_claim": (dp_sad, 1e-6),
-    "keep_probability": (lambda i: claims.keep_probability(i["epsilon"], i["num_candidates"]), 1e-9),
+    "dp_sad_claim": (dp_sad_claim, 1e-6),
+    "keep_probability": (lambda i: response.keep_probability(i["epsilon"], i["num_candidates"]), 1e-9),
 }
 
 

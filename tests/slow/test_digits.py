@@ -14,9 +14,9 @@ MINUTES = 4
 REPEATS = 3
 NUM_SAMPLES = 1500
 
-NONPRIVATE = [*FLOW, *DDPM, "workbench/methods/nonprivate.py", "recipes/digits.json"]
+NONPRIVATE = [*FLOW, *DDPM, "workbench/methods/nonprivate/*", "recipes/digits.json"]
 DP_PROMISE = [*FLOW, *DDPM, *PRIVATE_STEP, "workbench/methods/dp_promise/**", "recipes/digits.json"]
-DP_MERF = [*FLOW, "workbench/methods/dp_merf.py", "workbench/networks/generator.py", "recipes/digits.json"]
+DP_MERF = [*FLOW, "workbench/methods/dp_merf/*", "workbench/networks/generator.py", "recipes/digits.json"]
 
 
 @pytest.mark.slow(depends=NONPRIVATE, trains=("digits", "nonprivate"))

@@ -16,7 +16,7 @@ from workbench.training.state import PerformanceSettings
 NUM_SAMPLES = 10_000
 NUM_UNTRAINED = 1_000  # the untrained network's samples, compared with as many of the trained one's
 DP_PROMISE = [*FLOW, *DDPM, *PRIVATE_STEP, "workbench/methods/dp_promise/**", "workbench/evaluation/neighbours.py", "recipes/mnist.json"]
-DP_MERF = [*FLOW, "workbench/methods/dp_merf.py", "workbench/networks/generator.py", "recipes/mnist.json"]
+DP_MERF = [*FLOW, "workbench/methods/dp_merf/*", "workbench/networks/generator.py", "recipes/mnist.json"]
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ DECIDE = (  # where a bound is computed, or what it is a bound of is carried out
     "workbench/training/randomness.py",
     "workbench/training/streams.py",
     "workbench/methods/base.py",
-    "workbench/methods/dp_merf.py",
+    "workbench/methods/dp_merf/*",
     "workbench/methods/dp_promise/*",
 )
 DEPENDS = [

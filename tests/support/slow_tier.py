@@ -1,6 +1,6 @@
 """The slow tier: full-size tests that are run once per state of the code they depend on, and keep a record of what they found.
 
-A slow test says what it depends on: `@pytest.mark.slow(depends=["workbench/methods/dp_merf.py", "workbench/training/**"])`,
+A slow test says what it depends on: `@pytest.mark.slow(depends=["workbench/methods/dp_merf/*", "workbench/training/**"])`,
 patterns from the root of the checkout; without them it depends on the package that its folder mirrors. When it passes, a record
 goes to docs/slow-tests.json (and, to be read, docs/slow-tests.md). As long as nothing it depends on changes, the record stands
 and the test is skipped, so an interrupted tier goes on where it stopped; `--rerun` runs it all the same.

@@ -1,4 +1,4 @@
-"""Commands about privacy alone: claims and ledger."""
+"""Commands that train nothing: claims and ledger."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,7 @@ from workbench.errors import WorkbenchError, choose
 from workbench.privacy.accounting.values import PrivacyValue
 
 if TYPE_CHECKING:
-    from workbench.privacy.claims import ClaimRow
+    from workbench.claims import ClaimRow
 
 app = typer.Typer()
 
@@ -23,7 +23,7 @@ def claims(
     as_json: Json = False,
 ) -> None:
     """Show every method's claim beside what is proved at the same setting; with METHOD, how, why and where one is from."""
-    from workbench.privacy.claims import claims_markdown, claims_table
+    from workbench.claims import claims_markdown, claims_table
 
     if markdown:
         print(claims_markdown(), end="")

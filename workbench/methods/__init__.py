@@ -1,4 +1,4 @@
-"""Step 2 of the flow: one file = one paper = one Config and one class. Adding a method is a file and a line here."""
+"""Step 2 of the flow: one folder = one paper = one Config and one class. Adding a method is a folder and a line here."""
 
 from workbench.methods.base import Method
 from workbench.methods.dp_merf import DPMERF

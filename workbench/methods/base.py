@@ -54,6 +54,21 @@ class Preset:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """A line of the claims table: the method's plan for a dataset at one of its presets, none of whose numbers is written again.
+
+    `formula`: the paper's own, in its symbols. `notation`: the symbols there by field of the configuration (dotted where nested)
+    or of DatasetFacts, "" for a field that the formula names in words; their values make the setting that is shown.
+    """
+
+    title: str
+    preset: str
+    formula: str
+    notation: Mapping[str, str]
+    dataset: str = "mnist"
+
+
+@dataclass(frozen=True)
 class Workload:
     """What the time of a step depends on, by names of the configuration's fields (`num_records` is the dataset's).
 
@@ -96,6 +111,7 @@ class Method(ABC):
     kinds: ClassVar[frozenset[Kind]] = frozenset({"image"})
     Config: ClassVar[type[MethodConfig]]
     presets: ClassVar[dict[str, Preset]] = {"default": Preset("Settings that suit the dataset's size and shape.")}
+    readings: ClassVar[Mapping[str, Reading]] = {}  # lines of the claims table by name; none where no paper claims anything
     released: ClassVar[tuple[str, ...]]  # names of the state's modules and tensors that samples are made from
     workload: ClassVar[Workload] = Workload()
     kept_private: ClassVar[tuple[str, ...]] = ()  # the same, for what sampling needs but may never leave the room

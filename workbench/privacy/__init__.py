@@ -1,4 +1,4 @@
-"""What a method costs: events, accountants, calibration, claims, budgets, and what an epsilon means. No torch.
+"""What a method costs: events, accountants, calibration, budgets, and what an epsilon means. No torch.
 
 Public names are loaded on first use, so that importing the package is quick.
 """
@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.privacy import claims
     from workbench.privacy.accounting import events
     from workbench.privacy.accounting.accountants import ACCOUNTANTS
     from workbench.privacy.accounting.accountants.prv import prv_bracket
@@ -19,13 +18,11 @@ if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage, compose
     from workbench.privacy.accounting.values import PrivacyValue
     from workbench.privacy.attacks import audit, tradeoff
-    from workbench.privacy.claims import CLAIMS, claims_markdown, claims_table
     from workbench.privacy.not_dp import pac, per_instance
     from workbench.privacy.spending.ledger import Ledger
 
 _MODULES = {
     "audit": "attacks.audit",
-    "claims": "claims",
     "events": "accounting.events",
     "ledger": "spending.ledger",
     "pac": "not_dp.pac",
@@ -47,9 +44,6 @@ _NAMES = {
     "prv_bracket": "accounting.accountants.prv",
     "calibrate_integer": "accounting.calibration",
     "calibrate_real": "accounting.calibration",
-    "CLAIMS": "claims",
-    "claims_markdown": "claims",
-    "claims_table": "claims",
     "event_from_json": "accounting.events",
     "event_to_json": "accounting.events",
     "zero_out": "accounting.events",
@@ -58,7 +52,6 @@ _NAMES = {
 
 __all__ = [
     "ACCOUNTANTS",
-    "CLAIMS",
     "Ledger",
     "PrivacyValue",
     "Stage",
@@ -66,9 +59,6 @@ __all__ = [
     "audit",
     "calibrate_integer",
     "calibrate_real",
-    "claims",
-    "claims_markdown",
-    "claims_table",
     "compose",
     "epsilon_curve",
     "epsilon_poisson_gaussian",

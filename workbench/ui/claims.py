@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from workbench.privacy import claims_table
-from workbench.privacy.claims import ClaimRow
+from workbench.claims import ClaimRow, claims_table
 from workbench.ui.cards import epsilon_text
 from workbench.ui.theme import STATUS_WORDS
 

@@ -9,6 +9,7 @@ from dp_accounting import dp_event
 from dp_accounting.pld import privacy_loss_distribution as library
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.two_phases import TwoPhases
 
 from workbench.datasets import DatasetFacts
 from workbench.errors import RefusedError, WorkbenchError
@@ -39,7 +40,6 @@ from workbench.privacy.accounting.events import (
 )
 from workbench.privacy.accounting.gaussian import gdp_delta, gdp_epsilon, sampled_delta
 from workbench.privacy.accounting.stages import Stage
-from workbench.privacy.claims import TwoPhases
 
 # sigma: (Opacus RDP, Opacus GDP, dp-accounting PLD 1e-4, Opacus PRV upper) at q = .01, 10 000 steps, delta 1e-5
 GOLDEN = {

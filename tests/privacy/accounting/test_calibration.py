@@ -10,6 +10,7 @@ from dp_accounting import dp_event
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
+from support.two_phases import TwoPhases
 
 from workbench.errors import WorkbenchError
 from workbench.privacy.accounting import calibration
@@ -19,7 +20,6 @@ from workbench.privacy.accounting.calibration import calibrate_integer, calibrat
 from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.accounting.gaussian import gdp_epsilon, gdp_mu
 from workbench.privacy.accounting.stages import Stage
-from workbench.privacy.claims import TwoPhases
 
 
 def noise(sigma: float) -> list[Stage]:

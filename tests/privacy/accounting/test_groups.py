@@ -5,6 +5,7 @@ import math
 import pytest
 from dp_accounting import dp_event
 from dp_accounting.pld import privacy_loss_distribution as library
+from support.two_phases import TwoPhases
 
 from workbench.errors import WorkbenchError
 from workbench.privacy.accounting.bounds import proved_bound
@@ -12,7 +13,6 @@ from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent
 from workbench.privacy.accounting.gaussian import gdp_delta, gdp_epsilon
 from workbench.privacy.accounting.groups import group_bound, log_growth
 from workbench.privacy.accounting.stages import Stage
-from workbench.privacy.claims import TwoPhases
 
 
 def dp_sgd(sigma: float, q: float, steps: int) -> list[Stage]:

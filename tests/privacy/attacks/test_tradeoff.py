@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from dp_accounting import dp_event
+from support.two_phases import TwoPhases
 
 from workbench.errors import WorkbenchError
 from workbench.privacy.accounting.bounds import proved_bound
@@ -12,7 +13,6 @@ from workbench.privacy.accounting.events import UnprovedDpEvent
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.attacks import tradeoff
-from workbench.privacy.claims import TwoPhases
 
 ALPHA = np.array([0.0, 1e-3, 0.01, 0.1, 0.5, 0.9, 1.0])
 

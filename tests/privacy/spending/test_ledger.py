@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from dp_accounting import GaussianDpEvent, NonPrivateDpEvent, PoissonSampledDpEvent, UnsupportedDpEvent
+from support.two_phases import TwoPhases
 
 from workbench.errors import WorkbenchError
 from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.privacy.accounting.stages import Stage, compose
-from workbench.privacy.claims import TwoPhases
 from workbench.privacy.spending.ledger import Ledger
 from workbench.serialization import dumps
 

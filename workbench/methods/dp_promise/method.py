@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,12 +13,11 @@ from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion
 from workbench.errors import WorkbenchError
 from workbench.lazy import torch
-from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, SampleRequest, Target, Workload
-from workbench.methods.dp_promise import phase_one, published, smaller
+from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, Reading, SampleRequest, Target, Workload
+from workbench.methods.dp_promise import claim, phase_one, published, smaller
 from workbench.methods.dp_promise.config import LARGE, DPPromiseConfig
 from workbench.methods.dp_promise.phase_one import PHASE_ONE
 from workbench.models import image_diffusion
-from workbench.privacy import claims
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -57,6 +56,12 @@ class DPPromise(Method):
         "published-5": published_preset(5),
         "published-1": published_preset(1),
         "published-0.2": published_preset(0.2),
+        "published-renoised": Preset(
+            "The authors' settings for epsilon 10, with the renoised targets, which have a proof.",
+            published.renoised,
+            published.delta,
+            published.note,
+        ),
         "printed": Preset(
             "The settings at epsilon 10 as the paper prints them, sampling rate and steps too.",
             published.printed,
@@ -64,6 +69,7 @@ class DPPromise(Method):
             published.printed_note,
         ),
     }
+    readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
     released: ClassVar[tuple[str, ...]] = ("ema", "public_ema")
     workload: ClassVar[Workload] = Workload(
         {
@@ -153,7 +159,7 @@ class DPPromise(Method):
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """Theorem 2 of the paper: the central limit of both phases, converted from GDP to DP."""
         assert self.config.noise_multiplier is not None
-        return claims.dp_promise(
+        return claim.claimed(
             **phase_one.terms(self.config, facts),
             sample_rate_2=self.config.sample_rate(facts),
             steps_2=self.config.phase_two_steps,

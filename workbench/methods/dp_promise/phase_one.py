@@ -10,9 +10,10 @@ from workbench.diffusion import build_diffusion, build_schedule
 from workbench.errors import WorkbenchError
 from workbench.lazy import torch
 from workbench.methods.base import Target
+from workbench.methods.dp_promise import claim
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.models import image_diffusion
-from workbench.privacy import claims, proved_bound
+from workbench.privacy import proved_bound
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.accounting.stages import Stage
@@ -36,7 +37,7 @@ def stage(config: DPPromiseConfig, facts: DatasetFacts) -> Stage:
     if config.targets == "paper":
         event = UnprovedDpEvent(REFUTED, "refuted")
         return Stage(PHASE_ONE, event, "per_step", config.phase_one_steps, sampling="Poisson batches", reason=REFUTED)
-    distance = claims.phase_1_distance(facts.dimensions, alpha_at_boundary(config))
+    distance = claim.phase_one_distance(facts.dimensions, alpha_at_boundary(config))
     if distance < 1e-6:
         raise WorkbenchError(
             f"Nothing of a record is left at boundary {config.last_private_timestep}, so phase one learns nothing. Choose a smaller one."
@@ -111,7 +112,7 @@ def alpha_at_boundary(config: DPPromiseConfig) -> float:
 def epsilon_alone(config: DPPromiseConfig, facts: DatasetFacts, delta: float, target: Target) -> float:
     """Epsilon of phase one without phase two, by bound or by claim."""
     if target == "claim":
-        return claims.dp_promise_phase_one(**terms(config, facts), delta=delta)
+        return claim.claimed_phase_one(**terms(config, facts), delta=delta)
     return proved_bound([stage(config, facts)], delta).epsilon
 
 

@@ -1,38 +1,22 @@
-"""A diffusion model trained without any privacy: what the private methods are measured against."""
+"""The method: one stage of ordinary steps, which have no guarantee."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from workbench.datasets.base import DatasetFacts
-from workbench.diffusion import DiffusionConfig, SamplerConfig, build_diffusion
+from workbench.diffusion import build_diffusion
 from workbench.lazy import torch
-from workbench.methods.base import Method, MethodConfig, SampleRequest, Workload, check_batch_size
+from workbench.methods.base import Method, SampleRequest, Workload, check_batch_size
+from workbench.methods.nonprivate.config import NonPrivateConfig
 from workbench.models import image_diffusion
-from workbench.networks import UNetConfig
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
 from workbench.training.state import State, Step
 
 STAGE = "training"
-
-
-class NonPrivateConfig(MethodConfig):
-    """Hyper-parameters of ordinary diffusion training."""
-
-    steps: int = Field(default=1500, ge=1, description="Optimiser steps.")
-    batch_size: int = Field(default=128, ge=1, description="Records in a step.")
-    learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate.")
-    schedule: image_diffusion.LearningRateSchedule = Field(default="cosine", description="How the learning rate falls over the steps.")
-    label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of records trained without their label, for guidance.")
-    ema_decay: float = Field(default=0.99, ge=0, lt=1, description="Decay of the moving average that samples come from.")
-    network: UNetConfig = UNetConfig()
-    diffusion: DiffusionConfig = DiffusionConfig(prediction="v")
-    sampler: SamplerConfig = SamplerConfig()
 
 
 class NonPrivate(Method):

@@ -1,0 +1,106 @@
+"""Claims: the table, and what stands beside every claim."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.claims import ClaimRow, claim_entries, claims_markdown, claims_table
+from workbench.claims.planned import PlannedClaim
+from workbench.datasets import facts
+from workbench.methods import METHODS
+from workbench.serialization import dumps
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "claims.md"
+METHODS_OF_OUR_NOTES = {
+    "dp-promise", "chu-dpdm", "dp-sad", "dpgen", "p3dm", "ddm", "dpdm", "dp-sgd-dm", "dp-diffusion", "dp-ldm", "dp-merf", "dp-mepf",
+    "dp-gan", "gs-wgan", "pate-gan", "g-pate", "datalens", "p3gm", "psg",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, ClaimRow]:
+    return {row.method: row for row in claims_table()}
+
+
+def test_every_method_has_a_row(rows: dict[str, ClaimRow]) -> None:
+    assert set(claim_entries()) == set(rows) >= METHODS_OF_OUR_NOTES
+    assert dumps(list(rows.values())).count('"method"') == len(claim_entries())
+
+
+def test_every_row_says_what_it_is(rows: dict[str, ClaimRow]) -> None:
+    for row in rows.values():
+        assert row.source
+        assert row.bound.reason.endswith(".")
+        assert 1 <= row.bound.reason.count(". ") + 1 <= 2, row.method
+        assert row.bound.is_finite == (row.bound.status == "proved")
+        assert row.claim.status == "not_evaluated" or (row.formula and row.setting and row.claim.is_finite)
+
+
+def test_lessons(rows: dict[str, ClaimRow]) -> None:
+    assert rows["dp-sad"].claim.epsilon == pytest.approx(10.04, abs=0.01)
+    assert "340000 C in every coordinate" in rows["dp-sad"].setting
+    assert rows["dp-sad-sound"].claim.epsilon > 1e12 * rows["dp-sad-sound"].bound.epsilon
+    assert rows["chu-dpdm-printed"].bound.epsilon == math.inf
+    assert "MI(X; M(X) + B) <= v + beta" in rows["p3dm"].formula
+    assert rows["dp-promise"].claim.epsilon == pytest.approx(9.9408, abs=5e-5)
+    assert rows["dp-promise"].bound.status == "refuted"
+    assert rows["dp-promise-renoised"].bound.epsilon == pytest.approx(10.416, abs=5e-4)
+    assert rows["dp-promise-renoised"].bound.neighboring_relation == "REPLACE_SPECIAL"
+    assert rows["dpgen"].bound.status == "refuted"
+    assert rows["chu-dpdm-batch"].bound.epsilon > 1000 * rows["chu-dpdm"].claim.epsilon
+    assert rows["chu-dpdm"].bound.epsilon < rows["chu-dpdm"].claim.epsilon
+
+
+def test_document_is_up_to_date() -> None:
+    assert DOCUMENT.read_text() == claims_markdown(), "Run `workbench claims --markdown > docs/claims.md`."
+
+
+BUILT = {name: entry for name, entry in claim_entries().items() if isinstance(entry, PlannedClaim)}
+
+
+def test_every_method_that_claims_an_epsilon_has_a_row() -> None:
+    claiming = {name for name, kind in METHODS.items() if kind.readings}
+    assert {entry.method for entry in BUILT.values()} == claiming == set(METHODS) - {"nonprivate"}
+
+
+def values_of(entry: PlannedClaim) -> dict[str, Any]:
+    """What the preset of a reading sets, by dotted name."""
+
+    def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+        for name, value in values.items():
+            yield from flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else [(prefix + name, value)]
+
+    return dict(flat(METHODS[entry.method].presets[entry.reading.preset].values(facts(entry.reading.dataset))))
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_every_setting_in_the_document_comes_from_a_preset(name: str) -> None:
+    """Each number stands in the preset itself, or is a public fact of the dataset: none is a default or written by hand."""
+    entry, public = BUILT[name], facts(BUILT[name].reading.dataset)
+    section = DOCUMENT.read_text().split(f"\n## {name}\n")[1].split("\n## ")[0]
+    shown = section.split("- Setting: ")[1].split("\n")[0]
+    where, numbers = shown.split(": ")
+    assert where == f"{public.name}, preset {entry.reading.preset}"
+    told = {words.split(" ")[0]: words.split(" ")[1].split("=")[-1] for words in numbers.split(", ")}
+    assert told.keys() == entry.reading.notation.keys()
+    preset = values_of(entry)
+    assert {field: float(value) for field, value in told.items()} == {
+        field: getattr(public, field) if hasattr(public, field) else preset[field] for field in told
+    }
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_a_changed_preset_changes_the_document(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = BUILT[name]
+    presets, before = METHODS[entry.method].presets, entry.row(name)
+    preset, values = presets[entry.reading.preset], values_of(entry)
+    for field in entry.reading.notation.keys() & values.keys():
+        changed = replace(preset, values=lambda known, field=field: preset.values(known) | {field: round(values[field]) + 1})
+        monkeypatch.setitem(presets, entry.reading.preset, changed)
+        after = entry.row(name)
+        assert after.setting != before.setting, field
+        assert after.claim.epsilon != before.claim.epsilon, field

@@ -1,0 +1,41 @@
+"""Formulas of papers that are not built."""
+
+import math
+
+import numpy as np
+import pytest
+
+from workbench.claims.unbuilt import chu_dpdm, ddm, dp_sad
+from workbench.privacy.accounting.formulas import poisson_gaussian_rdp
+
+
+@pytest.mark.parametrize(("sigma", "target"), [(18.13, 1.0), (2.487, 10.0)])
+def test_noise_of_the_published_dpdm(sigma: float, target: float) -> None:
+    value = poisson_gaussian_rdp(noise_multiplier=sigma, sample_rate=1 / 15, steps=4500, delta=1e-5, source="Dockhorn et al. 2023")
+    assert value.epsilon == pytest.approx(target, rel=2e-4)
+
+
+def test_chu_formula_is_the_minimum_over_orders() -> None:
+    orders = np.geomspace(1.0001, 1e4, 200_000)
+    sigma, steps, delta = 30.0, 500, 1e-5
+    numeric = np.min(steps * orders / (2 * sigma**2) + math.log(1 / delta) / (orders - 1))
+    assert chu_dpdm.claimed(noise_multiplier=sigma, steps=steps, delta=delta).epsilon == pytest.approx(float(numeric), rel=1e-6)
+    assert chu_dpdm.claimed(noise_multiplier=sigma, steps=steps, delta=delta, per_record=False).status == "not_proved"
+
+
+def test_dp_sad_noise_is_relative_to_the_clipping_norm() -> None:
+    terms = {"vector_length": 100, "batch_size": 2, "steps": 10, "noise_multiplier": 80.0, "delta": 1e-5}
+    assert dp_sad.claimed(**terms, max_grad_norm=7.0).epsilon == pytest.approx(dp_sad.claimed(**terms).epsilon)
+    assert dp_sad.claimed(**terms | {"noise_multiplier": 0.0}).epsilon == math.inf
+
+
+def test_ddm_theorem_falls_with_records() -> None:
+    def delta(s: int) -> float:
+        return ddm.theorem_1(
+            epsilon=1.0, num_samples=1, num_columns=5, num_records=s,
+            neighbour_counts=[1, 1], decays=[0.5, 1.0], ratios_before=[3.0, 2.0], errors=[0.0, 0.0],
+        )  # fmt: skip
+
+    assert delta(10_000) < delta(1000) < delta(10) == 1.0
+    steps = (4 / 1000 * 5 / 1000**0.5 + 5 * (1 - 1 / 3) / 1000**2) + (4 / 1000 * 5 / 1000 + 5 * (1 - 1 / 2) / 1000**2)
+    assert delta(1000) == pytest.approx(steps / (1 - math.exp(-1)), rel=1e-12)

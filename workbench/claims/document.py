@@ -1,0 +1,45 @@
+"""The claims table as a document."""
+
+from workbench.claims.row import ClaimRow
+from workbench.claims.table import claims_table
+from workbench.privacy.accounting.values import PrivacyValue
+
+
+def claims_markdown() -> str:
+    """The claims table as a document: one section a method, the numbers first, then the reason and the source."""
+    rows = claims_table()
+    lines = [
+        "# What the papers claim, and what is proved",
+        "",
+        "Made by `workbench claims --markdown`; do not edit. Every formula is evaluated at one stated setting: for a method that can be",
+        "run, at a preset, as `workbench plan METHOD --dataset NAME --preset PRESET` shows it too. An epsilon that is not *proved* is no",
+        "guarantee: *approximation* is a central limit, *not_proved* means that we know no proof, *refuted* that the analysed release",
+        "provably has no finite epsilon, *not_evaluated* that our notes hold no formula.",
+        "",
+        "| method | claimed epsilon | status of the claim | proved bound | status of the bound |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [f"| {row.method} | {_number(row.claim)} | {row.claim.status} | {_number(row.bound)} | {row.bound.status} |" for row in rows]
+    for row in rows:
+        lines += ["", f"## {row.method}", "", *_section(row)]
+    return "\n".join(lines) + "\n"
+
+
+def _section(row: ClaimRow) -> list[str]:
+    lines = [f"{row.title}."]
+    if row.formula:
+        lines += ["", f"- Formula: {row.formula}", f"- Setting: {row.setting}", f"- Claim: {_number(row.claim)}{_conditions(row.claim)}"]
+    if row.bound.status != "not_evaluated":
+        lines += [f"- Proved: {_number(row.bound)}{_conditions(row.bound)}"] if row.formula else ["", f"- Proved: {_number(row.bound)}"]
+    return [*lines, "", row.bound.reason, "", f"Source: {row.source}."]
+
+
+def _conditions(value: PrivacyValue) -> str:
+    named = [f"delta {value.delta:g}", value.neighboring_relation, value.accountant, value.sampling]
+    return f" ({'; '.join(item for item in named if item)})"
+
+
+def _number(value: PrivacyValue) -> str:
+    if value.status == "not_evaluated":
+        return "not evaluated"
+    return f"{value.epsilon:.5g}" if value.is_finite else "infinite"

@@ -1,0 +1,46 @@
+"""A line of the claims table, and what can give one."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from workbench.privacy.accounting.values import PrivacyValue
+
+
+class ClaimRow(BaseModel):
+    """A line of the claims table: what the paper claims and what is proved at the same setting."""
+
+    model_config = ConfigDict(frozen=True)
+
+    method: str
+    title: str
+    formula: str
+    setting: str
+    claim: PrivacyValue
+    bound: PrivacyValue
+    source: str
+
+
+class ClaimEntry(Protocol):
+    """A paper, or one reading of it, that can be evaluated at one stated setting."""
+
+    def row(self, name: str) -> ClaimRow:
+        """The line of the table under `name`."""
+        ...
+
+
+def setting_text(where: str, numbers: Mapping[str, float | None], notation: Mapping[str, str]) -> str:
+    """The numbers by name, each with its symbol in the formula where `notation` has one: "MNIST: steps T=4500, ..."."""
+    told = [
+        f"{name} {notation[name]}={_number(value)}" if notation.get(name) else f"{name} {_number(value)}" for name, value in numbers.items()
+    ]
+    return f"{where}: {', '.join(told)}"
+
+
+def _number(value: float | None) -> str:
+    """In at most six digits; a rate as the fraction that it is."""
+    if value is None:
+        return "none"
+    inverse = round(1 / value) if 0 < value < 0.5 else 0
+    return f"1/{inverse}" if inverse and inverse <= 1000 and abs(1 / value - inverse) < 1e-9 else f"{value:.10g}"

@@ -1,0 +1,17 @@
+"""The claims table: every method and every paper at one stated setting, beside what is proved there."""
+
+from workbench.claims.planned import PlannedClaim
+from workbench.claims.row import ClaimEntry, ClaimRow
+from workbench.claims.unbuilt import UNBUILT
+from workbench.methods import METHODS
+
+
+def claim_entries() -> dict[str, ClaimEntry]:
+    """What gives each row: the readings of the registered methods, then the papers that are not built."""
+    built = {name: PlannedClaim(kind.name, reading) for kind in METHODS.values() for name, reading in kind.readings.items()}
+    return {**built, **UNBUILT}
+
+
+def claims_table() -> list[ClaimRow]:
+    """One row for every entry, evaluated at its stated setting."""
+    return [entry.row(name) for name, entry in claim_entries().items()]

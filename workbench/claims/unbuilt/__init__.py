@@ -1,0 +1,42 @@
+"""Papers that are not built: one file a paper, with its formula, its numbers and what is proved of it. Its file moves when it is built."""
+
+from workbench.claims.row import ClaimEntry
+from workbench.claims.unbuilt import (
+    chu_dpdm,
+    ddm,
+    dp_diffusion,
+    dp_ldm,
+    dp_mepf,
+    dp_promise_one_shot,
+    dp_sad,
+    dp_sgd_dm,
+    dpdm,
+    dpgen,
+    no_formula,
+    p3dm,
+)
+
+UNBUILT: dict[str, ClaimEntry] = {
+    "dp-promise-one-shot": dp_promise_one_shot.OneShot(),
+    "dpdm": dpdm.CLAIM,
+    "dp-sgd-dm": dp_sgd_dm.CLAIM,
+    "dp-diffusion": dp_diffusion.CLAIM,
+    "dp-ldm": dp_ldm.CLAIM,
+    "chu-dpdm": chu_dpdm.PER_RECORD,
+    "chu-dpdm-printed": chu_dpdm.PRINTED,
+    "chu-dpdm-batch": chu_dpdm.BATCH,
+    "dp-sad": dp_sad.EQUATION_17,
+    "dp-sad-eq15": dp_sad.EQUATION_15,
+    "dp-sad-sound": dp_sad.SOUND,
+    "dpgen": dpgen.CLAIM,
+    "p3dm": p3dm.CLAIM,
+    "ddm": ddm.CLAIM,
+    "dp-mepf": dp_mepf.CLAIM,
+    "dp-gan": no_formula.DP_GAN,
+    "gs-wgan": no_formula.GS_WGAN,
+    "pate-gan": no_formula.PATE_GAN,
+    "g-pate": no_formula.G_PATE,
+    "datalens": no_formula.DATALENS,
+    "p3gm": no_formula.P3GM,
+    "psg": no_formula.PSG,
+}

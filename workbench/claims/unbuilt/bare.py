@@ -1,0 +1,96 @@
+"""A bare claim: formula, arguments by name, releases and reason of a paper that is not built; and releases that several share."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.claims.row import ClaimRow, setting_text
+from workbench.privacy.accounting.formulas import poisson_gaussian_rdp
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
+
+DELTA = 1e-5
+DP_SGD_REASON = (
+    "Gradients are clipped per record and summed over Poisson batches with Gaussian noise. The accountants bound this mechanism."
+)
+
+
+@dataclass(frozen=True)
+class BareClaim:
+    """One paper's formula with its arguments by name, and the releases that its bound follows from.
+
+    `claimed(**arguments, delta=DELTA)` is None where our notes hold no formula, `stages` where nothing is proved or refuted.
+    `beside`: numbers that only the releases need. `where`: the setting in words. `reason`: two plain sentences about the bound.
+    """
+
+    title: str
+    source: str
+    reason: str
+    formula: str = ""
+    where: str = ""
+    claimed: Callable[..., PrivacyValue] | None = None
+    arguments: Mapping[str, float] = field(default_factory=dict)
+    beside: Mapping[str, float] = field(default_factory=dict)
+    notation: Mapping[str, str] = field(default_factory=dict)
+    stages: Callable[[], list[Stage]] | None = None
+
+    def row(self, name: str) -> ClaimRow:
+        """The line of the table."""
+        numbers = {**self.beside, **self.arguments}
+        return ClaimRow(
+            method=name,
+            title=self.title,
+            formula=self.formula,
+            setting=setting_text(self.where, numbers, self.notation) if numbers else self.where,
+            claim=self.claimed(**self.arguments, delta=DELTA) if self.claimed else self.not_evaluated(),
+            bound=self.bound(),
+            source=self.source,
+        )
+
+    def bound(self) -> PrivacyValue:
+        """What is proved of the releases, with our reason."""
+        from workbench.privacy.accounting.bounds import proved_bound
+
+        if self.stages is None:
+            return self.not_evaluated()
+        return proved_bound(self.stages(), DELTA).model_copy(update={"reason": self.reason, "source": self.source})
+
+    def not_evaluated(self) -> PrivacyValue:
+        """The value of a claim without a formula in our notes."""
+        return PrivacyValue(epsilon=float("inf"), delta=DELTA, status="not_evaluated", reason=self.reason, source=self.source)
+
+
+def dp_sgd_claim(title: str, source: str, where: str, **arguments: Any) -> BareClaim:
+    """The claim of a paper whose only private step is DP-SGD: noise_multiplier, sample_rate and steps by name."""
+    return BareClaim(
+        title=title,
+        source=source,
+        reason=DP_SGD_REASON,
+        formula="RDP of the Poisson-sampled Gaussian over all steps",
+        where=where,
+        claimed=lambda **numbers: poisson_gaussian_rdp(**numbers, source=source),
+        arguments=arguments,
+        stages=lambda: [dp_sgd_stage(**arguments)],
+    )
+
+
+def dp_sgd_stage(noise_multiplier: float, sample_rate: float, steps: int) -> Stage:
+    """Poisson batches, gradients clipped per record, division by the expected batch size."""
+    from dp_accounting import dp_event
+
+    event = dp_event.PoissonSampledDpEvent(sample_rate, dp_event.GaussianDpEvent(noise_multiplier))
+    return Stage("DP-SGD", event, "per_step", steps, sampling="Poisson batches, constant divisor")
+
+
+def gaussian_stage(noise_multiplier: float, steps: int) -> Stage:
+    """Gaussian steps on all records, or on batches for which no amplification holds."""
+    from dp_accounting import dp_event
+
+    return Stage("noisy steps", dp_event.GaussianDpEvent(noise_multiplier), "per_step", steps, sampling="no amplification")
+
+
+def unproved_stage(reason: str, refuted: bool = False) -> Stage:
+    """A release without a finite epsilon."""
+    from workbench.privacy.accounting.events import UnprovedDpEvent
+
+    return Stage("training", UnprovedDpEvent(reason, "refuted" if refuted else "not_proved"), "once")

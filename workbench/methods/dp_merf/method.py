@@ -1,0 +1,84 @@
+"""The method: what it needs to be planned; what trains and samples is loaded when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+from workbench.datasets.base import DatasetFacts
+from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, Reading, SampleRequest, Target, Workload
+from workbench.methods.dp_merf import claim, stages
+from workbench.methods.dp_merf.config import DPMERFConfig
+from workbench.methods.dp_merf.presets import PRESETS
+from workbench.methods.dp_merf.stages import GENERATOR, RELEASE
+from workbench.privacy.accounting import calibration
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records
+from workbench.training.state import State, Step
+
+
+class DPMERF(Method):
+    """One release of the label-wise mean of random Fourier features; everything after it is post-processing."""
+
+    name = "dp-merf"
+    title = "DP-MERF"
+    source = "Harder, Adamczewski and Park 2021"
+    Config = DPMERFConfig
+    presets: ClassVar[dict[str, Preset]] = PRESETS
+    readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
+    released: ClassVar[tuple[str, ...]] = ("generator",)
+    workload: ClassVar[Workload] = Workload(
+        {RELEASE: ("num_records",), GENERATOR: ("batch_size",)}, ("num_features", "latent_size", "hidden_size", "channels")
+    )
+    config: DPMERFConfig
+
+    @classmethod
+    def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
+        """10 000 features where images have hundreds of pixels; small images need fewer, which add less noise.
+
+        Mostly black images want the smaller learning rate: at 1e-2 the generator may fall to all black and stay there.
+        """
+        return {"num_features": 10_000, "steps": 600, "learning_rate": 3e-3} if facts.dimensions > 300 else {}
+
+    @classmethod
+    def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
+        """The noise multiplier whose bound (replace special), or claim (replace one, the larger), meets `epsilon`; both are exact."""
+        assert isinstance(config, DPMERFConfig)
+
+        def stages_of(noise_multiplier: float) -> list[Stage]:
+            return cls(config.model_copy(update={"noise_multiplier": noise_multiplier})).stages(facts)
+
+        def claimed(noise_multiplier: float) -> float:
+            return claim.claimed(noise_multiplier=noise_multiplier, delta=delta).epsilon
+
+        evaluate = claimed if target == "claim" else None
+        found = calibration.calibrate_real(stages_of, epsilon, delta, *NOISE_MULTIPLIERS, evaluate=evaluate, field="noise_multiplier")
+        return cls(config.model_copy(update={"noise_multiplier": found}))
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """The release, and the generator's training that is free."""
+        return stages.stages(self.config, facts)
+
+    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+        """The paper's analytic Gaussian mechanism at sensitivity 2/num_records."""
+        assert self.config.noise_multiplier is not None
+        return claim.claimed(noise_multiplier=self.config.noise_multiplier, delta=delta)
+
+    def initial_state(self, facts: DatasetFacts, state: State) -> State:
+        """The generator, Adam, and room for the one release."""
+        from workbench.methods.dp_merf import training
+
+        return training.initial_state(self.config, facts, state)
+
+    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+        """Release the noisy mean embedding once, then fit the generator to it."""
+        from workbench.methods.dp_merf import training
+
+        yield from training.fit(self.config, data, state)
+
+    def sample(self, state: State, request: SampleRequest) -> Records:
+        """Images of the generator for standard normal inputs."""
+        from workbench.methods.dp_merf import sampling
+
+        return sampling.sample(self.config, state, request)

@@ -1,0 +1,101 @@
+"""DP-MERF's training: the noisy mean embedding, and the generator that is fitted to it."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench import networks
+from workbench.datasets.base import DatasetFacts, to_unit_range
+from workbench.methods.dp_merf.config import DPMERFConfig
+from workbench.methods.dp_merf.stages import GENERATOR, RELEASE
+from workbench.records import Records
+from workbench.training.one_shot import Grid
+from workbench.training.state import State, Step
+
+EMBEDDING_CHUNK = 1000
+
+
+def initial_state(config: DPMERFConfig, facts: DatasetFacts, state: State) -> State:
+    """The generator, Adam, and room for the one release."""
+    generator = networks.initialized(lambda: new_generator(config, facts), state.randomness.torch_generator("initialisation"))
+    state.modules = {"generator": generator.to(state.device)}
+    state.optimizers = {GENERATOR: torch.optim.Adam(generator.parameters(), lr=config.learning_rate)}
+    state.tensors = {"embedding": torch.zeros(*config.embedding_shape(facts), device=state.device)}
+    return state
+
+
+def new_generator(config: DPMERFConfig, facts: DatasetFacts) -> networks.ConditionalGenerator:
+    """From latent and label to an image of the dataset's shape."""
+    channels, height, width = facts.shape
+    return networks.ConditionalGenerator(
+        (channels, height, width), max(facts.num_classes, 1), config.latent_size, config.hidden_size, config.channels
+    )
+
+
+def fit(config: DPMERFConfig, data: Records, state: State) -> Iterator[Step]:
+    """Release the noisy mean embedding once, then fit the generator to it."""
+    frequencies = new_frequencies(config, state)
+    if state.steps.get(RELEASE, 0) == 0:
+        grid = release_grid(config, state.facts)
+        state.spend(RELEASE, 1)
+        state.tensors["embedding"] = release(data, frequencies, grid, state)
+        state.steps[RELEASE] = 1
+        yield Step(RELEASE, 1, 1)
+    yield from fit_generator(config, frequencies, state)
+
+
+def new_frequencies(config: DPMERFConfig, state: State) -> Tensor:
+    """Gaussian frequencies (dimensions, num_features / 2); public, so any repeatable draw will do."""
+    dimensions = state.facts.dimensions
+    length_scale = config.length_scale or math.sqrt(0.134 * dimensions)
+    draw = torch.Generator().manual_seed(0)
+    return (torch.randn(dimensions, config.num_features // 2, generator=draw) / length_scale).to(state.device)
+
+
+def release_grid(config: DPMERFConfig, facts: DatasetFacts) -> Grid:
+    """Where the sum over records is released: features of norm 1, noise of the configured multiplier over the distance 2."""
+    assert config.noise_multiplier is not None
+    return Grid(deviation=2.0 * config.noise_multiplier, max_norm=1.0, num_records=facts.num_records)
+
+
+def release(data: Records, frequencies: Tensor, grid: Grid, state: State) -> Tensor:
+    """The label-wise mean embedding (num_features, classes) plus Gaussian noise, on `grid`: sums and noise are integers."""
+    total = np.zeros(tuple(state.tensors["embedding"].shape), np.int64)
+    for start in range(0, len(data), EMBEDDING_CHUNK):
+        part = data.take(slice(start, start + EMBEDDING_CHUNK))
+        images = torch.from_numpy(to_unit_range(part.records)).to(state.device)
+        steps = grid.truncated(fourier_features(images, frequencies).cpu().numpy())
+        labels = np.zeros(len(part), np.int64) if part.labels is None else part.labels
+        for label in np.unique(labels):
+            total[:, label] += steps[labels == label].sum(axis=0)
+    released = state.randomness.release(RELEASE, 1, total, grid) / state.facts.num_records
+    return torch.from_numpy(released).float().to(state.device)
+
+
+def fit_generator(config: DPMERFConfig, frequencies: Tensor, state: State) -> Iterator[Step]:
+    """Minimise the squared distance between the released and the generated embedding (their eq. 8)."""
+    generator, optimizer, steps = state.modules["generator"], state.optimizers[GENERATOR], config.steps
+    classes = state.tensors["embedding"].shape[1]
+    for step in range(state.steps.get(GENERATOR, 0) + 1, steps + 1):
+        for group in optimizer.param_groups:
+            group["lr"] = config.learning_rate * 0.5 * (1 + math.cos(math.pi * (step - 1) / steps))
+        draw = state.randomness.torch_generator(GENERATOR, step)
+        latent = torch.randn(config.batch_size, config.latent_size, generator=draw).to(state.device)
+        rows = (torch.arange(config.batch_size) % classes).to(state.device)
+        features = fourier_features(generator.train()(latent, rows), frequencies)
+        made = features.T @ torch.nn.functional.one_hot(rows, classes).float() / config.batch_size
+        loss = (made - state.tensors["embedding"]).square().sum()
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        state.steps[GENERATOR] = step
+        yield Step(GENERATOR, step, steps, float(loss.detach()), private=False)
+
+
+def fourier_features(images: Tensor, frequencies: Tensor) -> Tensor:
+    """Random Fourier features (B, 2 F) of unit norm for images (B, C, H, W) in [-1, 1] and frequencies (C H W, F)."""
+    angles = (images.flatten(1) + 1.0) / 2.0 @ frequencies
+    return torch.cat([angles.cos(), angles.sin()], dim=1) / math.sqrt(frequencies.shape[1])

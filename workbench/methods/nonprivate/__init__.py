@@ -1,0 +1,6 @@
+"""A diffusion model trained without any privacy: what the private methods are measured against."""
+
+from workbench.methods.nonprivate.config import NonPrivateConfig
+from workbench.methods.nonprivate.method import NonPrivate
+
+__all__ = ["NonPrivate", "NonPrivateConfig"]
