@@ -113,7 +113,7 @@ def test_no_page_shows_an_error_or_a_note_as_it_stands() -> None:
     """What an error says may quote a file; `markdown` makes it inert, and nothing else may show one."""
     folder = Path(__file__).parents[1] / "workbench"
     raw = re.compile(r"st\.(error|warning|caption|markdown|info)\((str\(|error\)|run\.error|warning\)|note\)|value\.reason)")
-    pages = [*(folder / "ui").glob("*.py"), *(folder / "pages").glob("*.py")]
+    pages = [*(folder / "ui").glob("*.py"), *(folder / "pages").rglob("*.py")]
     assert len(pages) > 20
     assert [f"{path.name}: {found.group()}" for path in pages for found in raw.finditer(path.read_text())] == []
     assert not any("unsafe_allow_html" in path.read_text() for path in pages)

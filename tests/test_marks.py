@@ -12,9 +12,9 @@ from workbench.cli.results import result_rows
 from workbench.evaluation import METRICS
 from workbench.evaluation.metrics import Measurement
 from workbench.marks import MARKS, may_leave, withheld
+from workbench.pages.runs.tables import result_table
 from workbench.recipes.report import markdown_table, measured_lines, summary_rows
-from workbench.ui.live import loss_table
-from workbench.ui.runs import result_table
+from workbench.ui.traces import loss_table
 
 ROOT = Path(__file__).parents[1]
 RESULT: dict[str, Any] = {

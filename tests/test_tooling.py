@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 FLOOR = Version("3.11")
-PYTHON_FILES = [path for folder in ("workbench", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")] + [ROOT / "app.py"]
+PYTHON_FILES = [path for folder in ("workbench", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
 
 
 def read(name: str) -> str:
@@ -120,7 +120,7 @@ def test_every_recipe_can_be_read() -> None:
 
 
 def test_the_app_listens_on_this_machine_alone() -> None:
-    settings = tomllib.loads(read(".streamlit/config.toml"))
+    settings = tomllib.loads(read("workbench/server/config.toml"))
     assert settings["server"]["address"] == "127.0.0.1"
     assert settings["server"]["allowedHosts"] == ["localhost", "127.0.0.1"]
     assert 0 < settings["server"]["maxUploadSize"] <= 200

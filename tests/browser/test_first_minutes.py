@@ -23,7 +23,14 @@ QUIET_SECONDS = 0.3  # without a running state: the page has settled
 TITLE_RATIO, FIRST_SECONDS, EPSILON_SECONDS = 1.5, 3.0, 2.0
 STATE = "document.querySelector('[data-testid=\"stApp\"]')?.getAttribute('data-test-script-state') ?? 'none'"
 EMPTY = 'import streamlit as st\nst.title("Empty", anchor=False)\n'
-DEPENDS = ["app.py", "workbench/pages/budget.py", "workbench/ui/**", "workbench/methods/**", "workbench/privacy/**", "workbench/server/**"]
+DEPENDS = [
+    "workbench/pages/*.py",
+    "workbench/pages/budget/**",
+    "workbench/ui/**",
+    "workbench/methods/**",
+    "workbench/privacy/**",
+    "workbench/server/**",
+]
 
 
 @contextmanager

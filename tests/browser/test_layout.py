@@ -17,7 +17,7 @@ SLOW_SECONDS = 2.0
 SLOW_DRAWING = f"""
 import sys, time
 from workbench.server.start import serve
-from workbench.ui import live
+from workbench.pages.train import watch as live
 draw = live.show_run
 live.show_run = lambda run, prefix: (time.sleep({SLOW_SECONDS}), draw(run, prefix))
 serve(int(sys.argv[-1]))

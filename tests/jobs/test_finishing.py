@@ -18,10 +18,10 @@ from workbench.jobs.fitting import Fitting
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.pages.runs.tables import run_table
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.checkpoints import load_checkpoint, save_checkpoint
 from workbench.training.state import PerformanceSettings, load_saved, save_atomically
-from workbench.ui.runs import run_table
 
 Make = Callable[..., Run]
 PlanMaker = Callable[..., Any]

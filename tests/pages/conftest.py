@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from workbench import experiment
 from workbench.datasets import Dataset
@@ -17,9 +18,9 @@ from workbench.jobs.finished import evaluate_run, sample_run
 from workbench.jobs.pace import Line, Pace, Steps
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.server.start import APP
 from workbench.training.state import PerformanceSettings
 
-APP = Path(__file__).parents[2] / "app.py"
 TINY = {"num_features": 200, "steps": 30, "batch_size": 50}
 NUM_SAMPLES = 40
 
@@ -71,7 +72,7 @@ def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pace as if it had been measured; tests/jobs holds the measurement itself."""
     flat = Steps(points=((1.0, 2.0),))
     monkeypatch.setattr(
-        "workbench.ui.expected.known_pace",
+        "workbench.pages.budget.expected.known_pace",
         lambda plan, _: Pace(
             stages={stage.name: flat for stage in plan.build().stages(plan.facts)},
             memory=Line(fixed=2.0**30, per_row=0.0),
@@ -79,6 +80,13 @@ def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
             device="cpu",
         ),
     )
+
+
+def app_at(page: str) -> AppTest:
+    """The app, not drawn yet, at a page. `AppTest.switch_page` knows scripts alone, and pages are functions."""
+    app = AppTest.from_file(str(APP), default_timeout=120)
+    app._page_hash = calc_hash(page)
+    return app
 
 
 @pytest.fixture
@@ -99,11 +107,9 @@ def open_page(home_with_runs: Path) -> Callable[..., AppTest]:
     """Open a page of the app with the given query parameters."""
 
     def open_(page: str, **parameters: str) -> AppTest:
-        app = AppTest.from_file(str(APP), default_timeout=120)
+        app = app_at(page)
         for name, value in parameters.items():
             app.query_params[name] = value
-        if page != "budget":
-            app.switch_page(f"workbench/pages/{page}.py")
         app.run()
         assert not app.exception, app.exception[0].message
         return app

@@ -7,11 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 import streamlit as st
+from pages.conftest import app_at
 from streamlit.testing.v1 import AppTest
 from support.rehearsals import GuidedByPrivateClassifier, MarginalsOfTable, TeacherStudent, toy_table
 
@@ -23,12 +23,13 @@ from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.methods import METHODS
 from workbench.methods.base import Method
+from workbench.pages.budget.points import own_points
 from workbench.plan import Plan, make_plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
 from workbench.ui.choices import run_parameters
 from workbench.ui.formats import number
-from workbench.ui.runs import own_points, run_label
+from workbench.ui.runs import run_label
 
 OpenPage = Callable[..., AppTest]
 TrainHere = Callable[..., Run]
@@ -40,7 +41,6 @@ PICTURES = {  # what each page has of the kinds that need a description
     "claims": {"dataframe"},
 }
 PAGES = tuple(PICTURES)
-APP = Path(__file__).parents[2] / "app.py"
 
 
 def text_of(app: AppTest) -> str:
@@ -101,19 +101,16 @@ def test_no_page_waits_for_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
         begun.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]))
         return begun[-1]
 
-    monkeypatch.setattr("workbench.ui.runs.begin_example", begin)
+    monkeypatch.setattr("workbench.ui.example.begin_example", begin)
     st.cache_resource.clear()
     for page in PAGES:
-        app = AppTest.from_file(str(APP), default_timeout=60)
-        if page != "budget":
-            app.switch_page(f"workbench/pages/{page}.py")
-        app.run()
+        app = app_at(page).run()
         assert not app.exception
         assert page == "claims" or "A small example run is being made" in text_of(app)
     assert begun == [], "the page settles first"
-    monkeypatch.setattr("workbench.ui.runs.count", lambda: itertools.count(1))  # as when it looks again
+    monkeypatch.setattr("workbench.ui.example.count", lambda: itertools.count(1))  # as when it looks again
     for _ in range(2):
-        AppTest.from_file(str(APP), default_timeout=60).run()
+        app_at("budget").run()
     begun[0].kill()
     begun[0].wait()
     assert len(begun) == 1
@@ -121,8 +118,7 @@ def test_no_page_waits_for_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pages_plans_and_claims_are_imported_without_torch() -> None:
-    modules = "workbench.experiment workbench.privacy workbench.ui.choices workbench.ui.cards workbench.ui.curves workbench.ui.runs"
-    modules += " workbench.ui.utility workbench.ui.meaning workbench.ui.live workbench.ui.comparison workbench.ui.gallery_page"
+    modules = "workbench.experiment workbench.privacy " + " ".join(f"workbench.pages.{page}.page" for page in PAGES)
     code = f"import sys, {', '.join(modules.split())}\nfrom workbench import experiment, datasets\n"
     code += "experiment.make_plan('dp-merf', datasets.facts('digits'), epsilon=1.0)\nprint('torch' in sys.modules, 'opacus' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -130,7 +126,7 @@ def test_pages_plans_and_claims_are_imported_without_torch() -> None:
 
 
 def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.ui.expected.known_pace", lambda *_: None)
+    monkeypatch.setattr("workbench.pages.budget.expected.known_pace", lambda *_: None)
     begun: list[float] = []
 
     class AtWork:
@@ -139,10 +135,10 @@ def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkey
         def __init__(self, plan: Plan, _performance: PerformanceSettings) -> None:
             begun.append(plan.bound.epsilon)
 
-    monkeypatch.setattr("workbench.ui.expected.Rehearsal", AtWork)
+    monkeypatch.setattr("workbench.pages.budget.expected.Rehearsal", AtWork)
     assert "is being measured" in text_of(open_page("budget", budget_method="dp-merf", budget_epsilon="2.0"))
     assert begun == [], "the page settles first"
-    monkeypatch.setattr("workbench.ui.expected.count", lambda: itertools.count(1))  # as when it looks again
+    monkeypatch.setattr("workbench.pages.budget.expected.count", lambda: itertools.count(1))  # as when it looks again
     app = open_page("budget", budget_method="dp-merf", budget_epsilon="2.0")
     assert "is being measured" in text_of(app)
     app.number_input(key="budget_epsilon").set_value(3.0).run()
@@ -230,7 +226,7 @@ def test_what_comes_and_goes_with_a_run_s_state_moves_nothing_below_it(home_with
 
     def draw(state: str, error: str | None) -> None:
         from workbench.jobs.store import RunStore
-        from workbench.ui.live import show_run
+        from workbench.pages.train.watch import show_run
 
         show_run(RunStore().list()[0].model_copy(update={"state": state, "error": error}), "x_")
 

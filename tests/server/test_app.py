@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import psutil
 import pytest
-from server.conftest import ROOT, Served
+from server.conftest import Served
 
 from workbench.errors import WorkbenchError
 from workbench.jobs.identity import boot_identity
@@ -308,7 +308,7 @@ def test_make_app_prints_the_address_that_opens_it(serve: Callable[..., Abstract
 def test_streamlit_run_draws_nothing() -> None:
     from streamlit.testing.v1 import AppTest
 
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    page = AppTest.from_file(str(start.APP), default_timeout=60).run()
     assert [error.value for error in page.error] == [
         "Start the workbench with `workbench app` (or `make app`) and open the address that it prints. `streamlit run` would show "
         "private records to every account of this machine."

@@ -8,6 +8,7 @@ import pytest
 
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.published import load_published
+from workbench.server import start
 from workbench.ui import charts
 from workbench.ui.charts import ReferenceLine
 from workbench.ui.theme import EXACT, GREY, INK, SERIES, STATUS_WORDS, accountant_line
@@ -92,9 +93,8 @@ def contrast(colour: str, background: str = "#ffffff") -> float:
 
 def test_text_and_accent_colours_have_enough_contrast() -> None:
     import tomllib
-    from pathlib import Path
 
-    theme = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text())["theme"]
+    theme = tomllib.loads(start.SETTINGS.read_text())["theme"]
     for colour in (INK, GREY, theme["primaryColor"], theme["linkColor"], theme["textColor"]):
         assert contrast(colour) >= 4.5
         assert contrast(colour, theme["secondaryBackgroundColor"]) >= 4.5

@@ -1,1 +1,57 @@
-"""The pages of the dashboard, one script each; `app.py` lists them."""
+"""The pages of the dashboard, a folder each; `app.py` draws the one that the address names. Adding one is a folder and a line."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import NoReturn
+
+import streamlit as st
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page's title, its icon, and the sentence beside its heading."""
+
+    title: str
+    icon: str
+    lead: str
+
+
+PAGES: dict[str, Page] = {
+    "budget": Page("Budget", "tune", "What a target epsilon costs, what it buys and what it means, before any record is touched."),
+    "train": Page(
+        "Train",
+        "play_circle",
+        "Choose a configuration, see what it costs before any record is touched, and launch it as a process of its own.",
+    ),
+    "runs": Page(
+        "Runs",
+        "list_alt",
+        "Every run on this machine. Each is a process of its own: closing the browser or the dashboard does not touch it.",
+    ),
+    "gallery": Page(
+        "Gallery",
+        "photo_library",
+        "Does the model repeat the records it was trained on? Look at its samples beside the real records that lie nearest.",
+    ),
+    "claims": Page(
+        "Claims", "fact_check", "Three numbers for every method, never one: what the paper claims, what is proved, what an audit measured."
+    ),
+}
+
+
+def entry(name: str) -> st.Page:
+    """The navigation's entry of a page, the first one at the root of the address.
+
+    A page is a function of its module, imported when it is first drawn, and no script: nothing but the app can show it.
+    """
+    page = PAGES[name]
+
+    def draw() -> None:
+        import_module(f"workbench.pages.{name}.page").draw()
+
+    return st.Page(draw, title=page.title, icon=f":material/{page.icon}:", url_path=name, default=name == next(iter(PAGES)))
+
+
+def go_to(name: str, parameters: dict[str, str]) -> NoReturn:
+    """Open another page with exactly these choices in its address."""
+    st.switch_page(entry(name), query_params=parameters)

@@ -1,23 +1,25 @@
 """Starting the pages: Streamlit's own server on this machine alone, with the guard in front of it."""
 
-import os
-from collections.abc import AsyncIterator
+import tomllib
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import WorkbenchError
+import workbench.pages
 from workbench.server import address
 from workbench.server.guard import Guard, new_token
 
+APP = Path(workbench.pages.__file__).parent / "app.py"
+SETTINGS = Path(__file__).parent / "config.toml"
 HOSTS = ("localhost", "127.0.0.1")  # what a browser of this machine calls it, also through a tunnel
 WARM = (
     "pandas",
     "plotly.graph_objects",
     "workbench.experiment",
     "workbench.privacy.accounting.calibration",
-    *(f"workbench.ui.{name}" for name in ("cards", "choices", "curves", "expected", "meaning", "runs", "utility")),
+    "workbench.pages.budget.page",
 )
 guarded = False  # whether this process serves its pages behind the guard
 WITHOUT_TOKEN = (
@@ -35,9 +37,7 @@ def serve(port: int, with_token: bool = True) -> None:
     import streamlit
     from starlette.middleware import Middleware
 
-    script = app_script()
     address.check_place()
-    os.chdir(script.parent)  # where the settings of the server lie
     token = new_token() if with_token else None
 
     @asynccontextmanager
@@ -50,10 +50,10 @@ def serve(port: int, with_token: bool = True) -> None:
             yield
 
     guard = Middleware(Guard, token=token, hosts=HOSTS, cookie=f"workbench-{port}")
-    app = streamlit.App(script, middleware=[guard], lifespan=announced)
+    app = streamlit.App(APP, middleware=[guard], lifespan=announced)
     guarded = True
     warm_up()
-    app.run(config={"server.port": port, "server.address": "127.0.0.1", "logger.hideWelcomeMessage": True})
+    app.run(config=settings() | {"server.port": port, "logger.hideWelcomeMessage": True})
 
 
 def warm_up() -> None:
@@ -62,11 +62,14 @@ def warm_up() -> None:
         import_module(name)
 
 
-def app_script() -> Path:
-    """The app's script in the checkout."""
-    import workbench
+def settings() -> dict[str, Any]:
+    """The server's settings by dotted name. They are given to it in full, so that no other file's hold, from wherever it is started."""
+    return dict(_dotted(tomllib.loads(SETTINGS.read_text(encoding="utf-8"))))
 
-    script = Path(workbench.__file__).parent.parent / "app.py"
-    if not script.exists():
-        raise WorkbenchError(f"Expected the app at {script}. Run `workbench app` from a checkout of the workbench.")
-    return script
+
+def _dotted(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _dotted(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value

@@ -1,12 +1,10 @@
 """What a page keeps between reruns: plans and datasets, computed once and bounded in number."""
 
 import json
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import streamlit as st
 
-import workbench.pages
 from workbench import datasets, experiment
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
@@ -16,13 +14,6 @@ from workbench.jobs.run import Run
 from workbench.methods.base import Target
 from workbench.plan import Plan
 from workbench.privacy.spending.ledger import Ledger
-
-PAGES = Path(workbench.pages.__file__).parent
-
-
-def go_to(page: str, parameters: dict[str, str]) -> NoReturn:
-    """Open another page with exactly these choices in its address."""
-    st.switch_page(PAGES / f"{page}.py", query_params=parameters)
 
 
 def planned(

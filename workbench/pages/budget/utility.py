@@ -13,12 +13,13 @@ from workbench.escaping import markdown
 from workbench.evaluation import METRICS, Metric
 from workbench.jobs.run import Run
 from workbench.marks import mark, may_leave
+from workbench.pages.budget.points import own_points, reference_values
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.published import load_published
 from workbench.ui import charts
 from workbench.ui.charts import ReferenceLine
 from workbench.ui.formats import number
-from workbench.ui.runs import own_points, reference_values, results_of
+from workbench.ui.runs import results_of
 
 PUBLISHED_TITLES = {
     "accuracy_sklearn_mean": "Accuracy, mean of eleven scikit-learn classifiers (published)",

@@ -9,13 +9,14 @@ from workbench.escaping import markdown
 from workbench.jobs.finished import kept_samples
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
+from workbench.pages.runs.tables import result_table
 from workbench.plan import Plan
 from workbench.ui import charts
 from workbench.ui.cards import config_table, run_marks, three_numbers
 from workbench.ui.formats import number, words
 from workbench.ui.gallery import show_records
-from workbench.ui.live import loss_frame, loss_table, show_loss, show_preview
-from workbench.ui.runs import marked, result_table, results_of, warning_marks
+from workbench.ui.runs import marked, results_of, warning_marks
+from workbench.ui.traces import loss_frame, loss_table, show_loss, show_preview
 
 MARKS_HELP = "Private: computed from private records without noise, so it stays in the room. Releasable: it may leave."
 

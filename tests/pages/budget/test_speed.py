@@ -9,12 +9,12 @@ import pytest
 from workbench import datasets
 from workbench.datasets import DatasetFacts
 from workbench.methods import METHODS
+from workbench.pages.budget import curves, meaning
 from workbench.plan import make_plan
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.accountants import ACCOUNTANTS, pld
 from workbench.privacy.accounting.accountants.mechanisms import Composition
 from workbench.serialization import dumps
-from workbench.ui import curves, meaning
 
 MNIST = DatasetFacts(name="mnist", num_records=60_000, shape=(1, 28, 28), classes=tuple("0123456789"))
 CALIBRATED = [name for name in METHODS if name != "nonprivate"]

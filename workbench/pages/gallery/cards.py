@@ -12,9 +12,10 @@ from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
 from workbench.jobs import verdicts
 from workbench.jobs.verdicts import Verdict
+from workbench.pages.gallery.parts import Picture, neighbour_card, verdict_controls
 from workbench.records import Records
 from workbench.ui.formats import number
-from workbench.ui.gallery import Picture, class_name, neighbour_card, verdict_controls
+from workbench.ui.gallery import class_name
 
 ORDERS = {"most suspicious first": "suspicion", "nearest to training first": "distance", "as drawn": "drawn"}
 PAGE_SIZES = (12, 24, 48)

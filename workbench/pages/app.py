@@ -1,0 +1,21 @@
+"""The dashboard, which `workbench app` serves: the navigation, and the page that the address names."""
+
+import streamlit as st
+
+from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
+from workbench.pages import PAGES, entry
+from workbench.server import start
+from workbench.ui.theme import apply_style, icon, title
+
+st.set_page_config(page_title="DP diffusion workbench", page_icon=icon(), layout="wide")
+apply_style()
+if not start.guarded:
+    st.error(start.UNGUARDED)
+    st.stop()
+page = st.navigation([entry(name) for name in PAGES], position="top")
+title(page.title, next(known.lead for known in PAGES.values() if known.title == page.title))  # a page's modules may take a second to load
+try:
+    page.run()
+except WorkbenchError as error:  # a file of the workbench's own that cannot be read, say; a user's choices are answered where they are made
+    st.error(markdown(error))

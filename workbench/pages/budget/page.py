@@ -1,0 +1,42 @@
+"""The Budget page from top to bottom."""
+
+import streamlit as st
+
+from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
+from workbench.pages import go_to
+from workbench.pages.budget.curves import accountant_section
+from workbench.pages.budget.expected import show_expectation
+from workbench.pages.budget.meaning import meaning_section
+from workbench.pages.budget.utility import utility_section
+from workbench.training.state import PerformanceSettings
+from workbench.ui.cards import plan_details, plan_numbers
+from workbench.ui.choices import plan_choices
+from workbench.ui.example import example_notice
+from workbench.ui.runs import known_runs
+
+PREFIX = "budget_"
+
+
+def draw() -> None:
+    """Choices and the three numbers; what the plan costs and takes; what others reached; what its epsilon means."""
+    choices = plan_choices(PREFIX)
+    plan = None
+    try:
+        plan = choices.plan()
+        plan_numbers(plan)
+    except WorkbenchError as error:
+        st.error(markdown(error))
+    if plan is not None:
+        accountant_section(plan, PREFIX)
+        st.header("What this plan sets and takes", anchor=False)
+        plan_details(plan)
+        show_expectation(plan, PerformanceSettings())
+        if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
+            go_to("train", choices.parameters("train_"))
+    st.header("Utility against epsilon", anchor=False)
+    utility_section(choices.facts, choices.dataset, known_runs(), PREFIX)
+    example_notice()
+    if plan is not None:
+        st.header("What this epsilon means", anchor=False)
+        meaning_section(plan, PREFIX)

@@ -1,0 +1,60 @@
+"""Evaluated runs as points and lines of the utility chart."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from workbench.jobs.paid import accountants_of
+from workbench.jobs.run import Run
+from workbench.marks import MARKS, mark, may_leave
+from workbench.privacy.accounting.accountants import ACCOUNTANTS
+from workbench.ui.formats import number
+from workbench.ui.runs import as_float, results_of, warning_marks
+
+OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label", "features")
+
+
+def own_points(runs: Sequence[Run], measure: str, axis: str) -> tuple[pd.DataFrame, list[str]]:
+    """Evaluated runs as points of the utility chart, at the epsilon of accountant `axis` or of the paper's claim.
+
+    Returns the points (columns `OWN_COLUMNS`) and, for each run that has no number on this axis, why.
+    """
+    points, missing = [], []
+    for run in runs:
+        for row in results_of(run.id):
+            if row["name"] != measure or row["value"] is None:
+                continue
+            epsilon = axis_epsilon(run, axis)
+            if isinstance(epsilon, str):
+                missing.append(f"{run.id}: {epsilon}")
+                continue
+            low, high = row["interval"] or (row["value"], row["value"])
+            label, features = _label(run, epsilon, row), row["features"]
+            points.append((run.method, epsilon, as_float(row["value"]), as_float(low), as_float(high), label, features))
+    return pd.DataFrame(points, columns=list(OWN_COLUMNS)), missing
+
+
+def axis_epsilon(run: Run, axis: str) -> float | str:
+    """A run's epsilon by an accountant or by its claim; the reason where there is none."""
+    if axis == "claim":
+        return run.claim.epsilon if run.claim.status != "not_evaluated" else "the paper's formula is not evaluated"
+    value = accountants_of(run).get(axis, {"refused": f"{axis} was not asked"})
+    return f"{ACCOUNTANTS[axis].title} refused: {value['refused']}" if isinstance(value, dict) else (as_float(value) or 0.0)
+
+
+def reference_values(runs: Sequence[Run], measure: str) -> dict[str, Any]:
+    """Ceiling and epsilon-0 value of `measure`, each from the latest run that has it, with its mark."""
+    found: dict[str, Any] = {}
+    for run in runs:
+        for row in results_of(run.id):
+            if row["name"] == measure:
+                for name in ("ceiling", "epsilon_zero"):
+                    if found.get(name) is None and row.get(name) is not None:
+                        found |= {name: row[name], MARKS[name]: may_leave(row, name)}
+    return found
+
+
+def _label(run: Run, epsilon: float, row: Mapping[str, Any]) -> str:
+    parts = [run.id, run.method, f"epsilon {number(epsilon)}", row["features"], mark(may_leave(row, "value")), *warning_marks(run)]
+    return " · ".join(part for part in parts if part)

@@ -1,0 +1,46 @@
+"""What can be done with a run on the Runs page."""
+
+import streamlit as st
+
+from workbench.jobs import local
+from workbench.jobs.finished import evaluate_run
+from workbench.jobs.run import Run
+from workbench.pages import go_to
+from workbench.ui.actions import attempt, cancel_or_resume
+from workbench.ui.choices import run_parameters
+
+
+def run_buttons(run: Run, prefix: str) -> None:
+    """What can be done with a run: watch, clone and edit, cancel or resume, evaluate, look at its gallery, delete."""
+    with st.container(horizontal=True):
+        if st.button("Clone and edit", key=f"{prefix}clone", icon=":material/content_copy:"):
+            go_to("train", run_parameters(run, "train_"))
+        if run.is_active and st.button("Watch", key=f"{prefix}watch", icon=":material/monitoring:"):
+            go_to("train", {"train_run": run.id})
+        cancel_or_resume(run, prefix)
+        if run.state == "done":
+            if st.button("Gallery", key=f"{prefix}gallery", icon=":material/photo_library:"):
+                go_to("gallery", {"gallery_run": run.id})
+            if st.button("Evaluate", key=f"{prefix}evaluate", icon=":material/analytics:", help="Draws samples and takes every measure."):
+                attempt(lambda: evaluate_now(run.id))
+        if not run.is_active:
+            confirm_delete(run, prefix)
+
+
+def confirm_delete(run: Run, prefix: str) -> None:
+    """Delete a run once a second button confirms it."""
+    with st.popover("Delete", icon=":material/delete:"):
+        st.markdown(f"Delete run **{run.id}** with its weights, samples and verdicts? What it spent stays in the ledger.")
+        if st.button("Delete for good", key=f"{prefix}delete", type="primary"):
+            attempt(lambda: local.delete(run.id))
+
+
+def evaluate_now(run_id: str) -> None:
+    """Take every measure of a finished run while the page shows how far it is."""
+    bar = st.progress(0.0, text="Drawing samples and measuring …")
+
+    def show(share: float) -> None:
+        bar.progress(min(share, 1.0), text="Drawing samples and measuring …")
+
+    evaluate_run(run_id, progress=show)
+    bar.empty()

@@ -1,0 +1,69 @@
+"""The Runs page from top to bottom."""
+
+from typing import Any
+
+import streamlit as st
+
+from workbench.escaping import markdown
+from workbench.jobs.run import STATES, Run
+from workbench.pages.runs.buttons import run_buttons
+from workbench.pages.runs.comparison import compare_curves, compare_measures, compare_samples, compare_settings, run_detail
+from workbench.pages.runs.tables import SORTS, filtered, run_table, sorted_runs
+from workbench.ui.example import example_notice
+from workbench.ui.runs import known_runs, run_label
+
+PREFIX = "runs_"
+TABLE_ROWS, TABLE_PIXELS = 3, 140  # more rows scroll, so that the chosen run shows below them
+BOUND: Any = {"bind": "query-params"}
+
+
+def draw() -> None:
+    """The table of runs; one of them, or several side by side."""
+    everything = known_runs()
+    example_notice()
+    *filters, look = st.columns([1, 1, 1, 1, 2])
+    runs = listed(everything, filters)
+    if runs:
+        height: Any = TABLE_PIXELS if len(runs) > TABLE_ROWS else "auto"
+        st.dataframe(run_table(runs), hide_index=True, height=height, alt=f"{len(runs)} runs with state, bound, claim and time")
+    else:
+        st.info("No run fits these filters.")
+    selected = looked_at(everything, look) or runs[:1]
+    if len(selected) > 1:
+        st.header("Comparison", anchor=False)
+        compare_measures(selected)
+        compare_samples(selected)
+        compare_curves(selected, f"{PREFIX}loss_chart")
+        compare_settings(selected)
+    for run in selected:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.header(f"Run {run.id}", anchor=False, width="content")
+            run_buttons(run, f"{PREFIX}{run.id}_")
+        if len(selected) == 1:
+            run_detail(run, PREFIX)
+
+
+def listed(everything: list[Run], columns: list[Any]) -> list[Run]:
+    """The runs that pass the filters, in the chosen order."""
+    state, method, dataset, order = columns
+    states = state.multiselect("State", STATES, key=f"{PREFIX}state", placeholder="all states", **BOUND)
+    known_methods = sorted({run.method for run in everything})
+    methods = method.multiselect("Method", known_methods, key=f"{PREFIX}method", placeholder="all methods", **BOUND)
+    known_datasets = sorted({run.dataset for run in everything})
+    datasets = dataset.multiselect("Dataset", known_datasets, key=f"{PREFIX}dataset", placeholder="all datasets", **BOUND)
+    return sorted_runs(
+        filtered(everything, states, methods, datasets), order.selectbox("Order", list(SORTS), key=f"{PREFIX}order", **BOUND)
+    )
+
+
+def looked_at(everything: list[Run], column: Any) -> list[Run]:
+    """The runs that are picked, or named in the address; a warning for one that is not known."""
+    known = {run.id: run for run in everything}
+    labels = {run_label(run) for run in everything}
+    if gone := [asked for asked in st.query_params.get_all(f"{PREFIX}chosen") if asked not in labels]:
+        st.warning(f"Unknown in the address: {markdown(', '.join(gone))}. Such a run may have been deleted.")
+    chosen = column.multiselect(
+        "Look at one run, or compare several", list(known), key=f"{PREFIX}chosen", placeholder="the first of the list",
+        format_func=lambda run: run_label(known[run]), **BOUND,
+    )  # fmt: skip
+    return [known[run] for run in chosen]

@@ -1,0 +1,81 @@
+"""Runs and their measures as tables: listed, filtered, sorted."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import pandas as pd
+
+from workbench.jobs.run import Run
+from workbench.ui.formats import duration, number, words
+from workbench.ui.runs import as_float, marked, warning_marks
+
+SORTS = {"newest first": "created", "bound, small first": "bound", "steps done, many first": "step", "method": "method"}
+
+
+def run_table(runs: Sequence[Run]) -> pd.DataFrame:
+    """A row a run, as a reader wants it."""
+    return pd.DataFrame(
+        [
+            {
+                "Run": run.id,
+                "Method": run.method,
+                "Dataset": run.dataset,
+                "State": run.state,
+                "Step": f"{run.step:,} / {run.steps:,}",
+                "Upper bound": number(run.bound.epsilon),
+                "Claim": number(run.claim.epsilon),
+                "Spent": number(run.epsilon_spent),
+                "Delta": number(run.delta),
+                "Marks": ", ".join(_marks(run)),
+                "Started": datetime.fromtimestamp(run.created).strftime("%Y-%m-%d %H:%M"),
+                "Took": duration(run.seconds_running),
+            }
+            for run in runs
+        ]
+    )
+
+
+def sorted_runs(runs: Sequence[Run], order: str) -> list[Run]:
+    """Runs in one of the orders of `SORTS`."""
+    keys: dict[str, Any] = {
+        "created": lambda run: -run.created,
+        "bound": lambda run: run.bound.epsilon,
+        "step": lambda run: -run.step,
+        "method": lambda run: (run.method, -run.created),
+    }
+    return sorted(runs, key=keys[SORTS[order]])
+
+
+def filtered(runs: Sequence[Run], states: Sequence[str], methods: Sequence[str], datasets: Sequence[str]) -> list[Run]:
+    """Runs whose state, method and dataset are among those named; an empty list lets everything pass."""
+    wanted = ((states, "state"), (methods, "method"), (datasets, "dataset"))
+    return [run for run in runs if all(not names or getattr(run, field) in names for names, field in wanted)]
+
+
+def result_table(results: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Measures as rows: value with interval, what real data and public data alone give, each number with its own mark."""
+    return pd.DataFrame(
+        [
+            {
+                "Measure": words(row["name"]),
+                "Value": marked(row, "value"),
+                "95 % interval": interval_text(row["interval"]),
+                "Real data (ceiling)": marked(row, "ceiling"),
+                "Epsilon 0 (public data)": marked(row, "epsilon_zero"),
+                "Samples": row["num_samples"],
+                "Features": row["features"],
+                "Against": row["split"],
+            }
+            for row in results
+        ]
+    )
+
+
+def interval_text(interval: Sequence[float] | None) -> str:
+    """An interval as `low to high`; an en dash for none."""
+    return "–" if interval is None else f"{number(as_float(interval[0]))} to {number(as_float(interval[1]))}"
+
+
+def _marks(run: Run) -> list[str]:
+    return [*warning_marks(run), *(["releasable"] if run.may_be_released else [])]

@@ -1,0 +1,1 @@
+"""Train: choose, see what it costs, launch, watch."""

@@ -1,0 +1,84 @@
+"""The Train page from top to bottom."""
+
+from typing import Any
+
+import streamlit as st
+
+from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
+from workbench.jobs import local
+from workbench.pages.train.watch import watch
+from workbench.plan import Plan
+from workbench.training.state import PerformanceSettings
+from workbench.ui.cards import plan_details, plan_numbers
+from workbench.ui.choices import Choices, device_choice, plan_choices
+from workbench.ui.example import example_notice
+from workbench.ui.forms import config_form
+from workbench.ui.runs import is_asked_for, run_choice
+from workbench.ui.session import launch_warnings, loaded
+
+PREFIX = "train_"
+
+
+def draw() -> None:
+    """Choices, settings and speed; what the plan costs; launch; and a run to watch, above all where it is asked for."""
+    above = st.container()
+    choices = plan_choices(PREFIX)
+    with st.expander("Method settings", expanded=False):
+        st.caption("An empty field leaves the default it shows. What the guarantee depends on is all here.")
+        overrides = config_form(choices.kind.Config, choices.defaults(), PREFIX)
+    with st.expander("Device and speed", expanded=False):
+        performance, seed = speed_choices()
+    plan = show_plan(choices, overrides)
+    pressed = st.button("Launch", type="primary", key=f"{PREFIX}launch", icon=":material/play_arrow:", disabled=plan is None)
+    if pressed and plan is not None:
+        launch(plan, choices.dataset, performance, seed)
+    launched = st.session_state.pop(f"{PREFIX}launched", None)
+    with above if is_asked_for(f"{PREFIX}run", launched) else st.container():  # who asked for a run need not scroll to it
+        st.header("Watch a run", anchor=False)
+        watched = run_choice(f"{PREFIX}run", launched=launched)
+        if watched:
+            watch(watched, PREFIX)
+        else:
+            st.caption("No run has been started yet.")
+    example_notice()
+
+
+def speed_choices() -> tuple[dict[str, Any], int | None]:
+    """Fields of `PerformanceSettings`, and the seed, if there shall be one."""
+    st.caption("Nothing here can change the guarantee.")
+    device = device_choice(f"{PREFIX}device")
+    speed = config_form(PerformanceSettings, PerformanceSettings().model_dump(), f"{PREFIX}speed.", leave_out={"device"})
+    seed = st.number_input(
+        "Seed", min_value=0, value=None, step=1, key=f"{PREFIX}seed", bind="query-params", placeholder="none: noise nobody can repeat",
+        help="Makes the run repeatable. Whoever knows the seed knows the noise, so nothing of the run may be released.",
+    )  # fmt: skip
+    if seed is not None:
+        st.warning("A seeded run is repeatable and not releasable: its noise can be drawn again.")
+    return {"device": device, **speed}, seed
+
+
+def show_plan(choices: Choices, overrides: dict[str, Any]) -> Plan | None:
+    """The plan with its numbers and warnings, or why there is none."""
+    plan = None
+    try:
+        plan = choices.plan(overrides)
+        plan_numbers(plan)
+        plan_details(plan)
+        for warning in launch_warnings(plan, choices.dataset):
+            st.warning(markdown(warning))
+    except WorkbenchError as error:
+        st.error(markdown(error))
+    return plan
+
+
+def launch(plan: Plan, dataset: str, performance: dict[str, Any], seed: int | None) -> None:
+    """Start the run as a process and draw the page anew; an expected error is shown instead."""
+    try:
+        with st.spinner("Starting a process for the run …"):
+            settings = PerformanceSettings.model_validate(performance)
+            run = local.launch(plan, dataset, performance=settings, seed=seed, loaded=loaded(dataset, plan.facts))
+        st.session_state[f"{PREFIX}launched"] = run.id
+        st.rerun()
+    except WorkbenchError as error:
+        st.error(markdown(error))
