@@ -63,7 +63,7 @@ def of_plan(plan: Plan) -> dict[str, Any]:
             "reason": stage.reason,
             "sampler_distance": stage.sampler_distance,
         }
-        for stage in plan.build().stages(plan.facts)
+        for stage in plan.stages
     ]
     names = (
         "method",

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from workbench.experiment import evaluate, fit, load, new_state, sample
     from workbench.jobs.local import launch
     from workbench.methods import METHODS
-    from workbench.plan import Plan, make_plan
+    from workbench.plan import Plan
+    from workbench.planning import make_plan
     from workbench.records import Records
 
 _HOME_OF = {
@@ -37,7 +38,7 @@ _HOME_OF = {
     "fit": "experiment",
     "launch": "jobs.local",
     "load": "experiment",
-    "make_plan": "plan",
+    "make_plan": "planning",
     "new_state": "experiment",
     "sample": "experiment",
 }

@@ -36,10 +36,10 @@ def choose(name: str, choices: Mapping[str, T], what: str) -> T:
     return choices[name]
 
 
-def first_complaint(error: "ValidationError") -> str:
-    """The first validation error as one sentence; the value is told where it is a field's, not the whole model's."""
+def first_complaint(error: "ValidationError", field: str = "") -> str:
+    """The first validation error as one sentence; the value is told where it is a field's (`field`, if given), not the whole model's."""
     detail = error.errors()[0]
-    place = ".".join(str(part) for part in detail["loc"])
+    place = ".".join(str(part) for part in ([field] if field else []) + [*detail["loc"]])
     return f"{place}: {detail['msg']}, got {detail['input']!r}." if place else f"{detail['msg']}."
 
 

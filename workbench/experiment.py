@@ -20,7 +20,8 @@ from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.evaluation import MetricResult
 from workbench.methods.base import SampleRequest
-from workbench.plan import Plan, check_trainable, make_plan
+from workbench.plan import Plan, check_trainable
+from workbench.planning import make_plan
 from workbench.records import Records
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step

@@ -1,46 +1,115 @@
-"""Step 2: a plan, which says what will be released and at what epsilon before any record is touched, and how it is made."""
+"""What a plan is: what will be released and what it costs, fixed before any record is touched."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, model_validator
 
-from workbench.datasets import DatasetFacts
-from workbench.errors import WorkbenchError, check_delta, choose, first_complaint
-from workbench.methods import METHODS
-from workbench.methods.base import Method, MethodConfig, Target
-from workbench.privacy import accountant_values, event_to_json, proved_bound
-from workbench.privacy.accounting.bounds import replace_one_bound
-from workbench.privacy.accounting.stages import compose
-from workbench.privacy.accounting.values import PrivacyValue
-from workbench.serialization import jsonable
+from workbench import former_plans
+from workbench.datasets.base import DatasetFacts
+from workbench.errors import WorkbenchError
+from workbench.privacy.accounting.stages import Relation, Stage
+from workbench.privacy.accounting.values import PrivacyValue, Target
+from workbench.request import Request
 
-DEFAULT_EPSILON = 10.0
+if TYPE_CHECKING:
+    from workbench.datasets.reference import DatasetRef
+    from workbench.methods.base import Method
+
+
+class PlannedStage(BaseModel):
+    """A `Stage` as plain values; `event` is the JSON form of one step's event."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    event: dict[str, Any]
+    spent: Literal["once", "per_step", "free"]
+    steps: int = 1
+    relations: tuple[Relation, ...]
+    sampling: str = ""
+    reason: str = ""
+    sampler_distance: float = 0.0
+
+    @classmethod
+    def of(cls, stage: Stage) -> Self:
+        """The stage's values."""
+        from workbench.privacy.accounting.events import (
+            event_to_json,  # dp-accounting takes a second, which a list of runs need not wait for
+        )
+
+        fields = {name: getattr(stage, name) for name in cls.model_fields}
+        return cls(**{**fields, "event": event_to_json(stage.event)})
+
+    @property
+    def stage(self) -> Stage:
+        """The stage, as accountants and the ledger take it."""
+        from workbench.privacy.accounting.events import event_from_json
+
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return Stage(**{**fields, "event": event_from_json(self.event)})
 
 
 class Plan(BaseModel):
-    """What will be released and what it costs, fixed before any record is touched. Plain values only."""
+    """What was asked for, what will be released in order, and what it costs. Plain values only; plans of before are read too.
+
+    `config` is the method's configuration after calibration. `replace_one` stands beside the bound where one record may be replaced
+    by another.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
-    method: str
-    preset: str
+    request: Request
     facts: DatasetFacts
-    overrides: dict[str, Any] = {}
     config: dict[str, Any]
-    num_records: int
     delta: float
-    target: Target
-    target_epsilon: float | None
-    event: dict[str, Any]
+    releases: tuple[PlannedStage, ...]
     claim: PrivacyValue
     bound: PrivacyValue
-    replace_one: PrivacyValue | None = None  # beside the bound, where one record may be replaced by another; None in plans of before
+    replace_one: PrivacyValue | None = None
     accountants: dict[str, Any]
     warnings: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_now(cls, values: Any) -> Any:
+        return former_plans.upgraded(values) if isinstance(values, dict) and former_plans.is_former(values) else values
+
+    @property
+    def method(self) -> str:
+        """The method's name."""
+        return self.request.method
+
+    @property
+    def preset(self) -> str:
+        """The name of the preset that the settings were laid over."""
+        return self.request.preset
+
+    @property
+    def target(self) -> Target:
+        """Which number meets the epsilon asked for."""
+        return self.request.target
+
+    @property
+    def target_epsilon(self) -> float | None:
+        """The epsilon asked for; None where none was."""
+        return self.request.epsilon
+
+    @property
+    def num_records(self) -> int:
+        """Training records."""
+        return self.facts.num_records
+
+    @property
+    def stages(self) -> list[Stage]:
+        """All releases in order, free ones included, as they were when the plan was made."""
+        return [planned.stage for planned in self.releases]
+
+    @property
+    def steps(self) -> int:
+        """Steps of all stages together."""
+        return sum(planned.steps for planned in self.releases)
 
     @property
     def claim_only(self) -> bool:
@@ -49,125 +118,19 @@ class Plan(BaseModel):
 
     def build(self) -> Method:
         """The configured method."""
+        from workbench.methods import METHODS  # takes a second, which reading a plan need not wait for
+
         kind = METHODS[self.method]
         return kind(kind.Config.model_validate(self.config))
 
+    def on(self, dataset: DatasetRef) -> Self:
+        """The plan with the dataset named that its facts are of."""
+        return self.model_copy(update={"request": self.request.model_copy(update={"dataset": dataset})})
 
-def make_plan(
-    method: str,
-    facts: DatasetFacts,
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    preset: str = "default",
-    overrides: Mapping[str, Any] | None = None,
-    target: Target = "bound",
-) -> Plan:
-    """Step 2: configure a method for a dataset's public facts and calibrate it to `epsilon`, with claim and bound.
-
-    `overrides` are field values by (possibly dotted) name; `delta` defaults to the preset's, else 1/(2 num_records).
-    Raises WorkbenchError for values out of range, and where no setting reaches `epsilon`.
-    """
-    kind = choose(method, METHODS, "method")
-    if facts.kind not in kind.kinds:
-        raise WorkbenchError(f"{method} works on {' and '.join(sorted(kind.kinds))} data, and {facts.name} is of kind {facts.kind}.")
-    chosen = choose(preset, kind.presets, f"preset of {method}")
-    if delta is None:
-        delta = default_delta(kind, facts, preset)
-    check_delta(delta)
-    presets, overrides = chosen.values(facts), overrides or {}
-    config = configure(kind, facts, presets, overrides)
-    wanted = epsilon_to_meet(config, epsilon, overrides)
-    notes = [chosen.note(facts)]
-    if wanted is None:
-        configured = kind(config)
-    else:
-        given = {name.split(".")[0] for name in (*presets, *overrides)}
-        config, note = kind.adapted(config, facts, wanted, delta, target, given)
-        configured, notes = kind.calibrated(config, facts, wanted, delta, target), [*notes, note]
-    return describe(configured, facts, preset, delta, target, epsilon, overrides, notes)
-
-
-def default_delta(kind: type[Method], facts: DatasetFacts, preset: str = "default") -> float:
-    """The delta of a plan that names none: the preset's, which is 1/(2 num_records) unless it belongs to a paper."""
-    return kind.presets[preset].delta(facts)
-
-
-def configure(kind: type[Method], facts: DatasetFacts, *layers: Mapping[str, Any]) -> MethodConfig:
-    """The method's Config from its defaults for the dataset and `layers` of values over them, later ones winning."""
-    values: dict[str, Any] = {}
-    for layer in (kind.defaults(facts), *layers):
-        for name, value in layer.items():
-            set_field(kind.Config, values, name.split("."), value)
-    try:
-        return kind.Config.model_validate(values)
-    except ValidationError as error:
-        raise WorkbenchError(f"{kind.name}: {first_complaint(error)}") from None
-
-
-def set_field(model: type[BaseModel], values: dict[str, Any], path: list[str], value: Any) -> None:
-    """Put `value` at a dotted field path of `values`; an unknown name lists the choices."""
-    name, *rest = path
-    field = choose(name, model.model_fields, f"field of {model.__name__}")
-    inner = field.annotation
-    if isinstance(inner, type) and issubclass(inner, BaseModel):
-        if not rest and not isinstance(value, Mapping):
-            raise WorkbenchError(f"Expected fields of {name}, as {name}.{next(iter(inner.model_fields))}, got {value!r}.")
-        nested = values.setdefault(name, {})
-        for key, item in {".".join(rest): value}.items() if rest else dict(value).items():
-            set_field(inner, nested, key.split("."), item)
-    elif rest:
-        raise WorkbenchError(f"{name} has no fields of its own, so {'.'.join(path)!r} names nothing.")
-    else:
-        values[name] = value
-
-
-def epsilon_to_meet(config: MethodConfig, epsilon: float | None, overrides: Mapping[str, Any]) -> float | None:
-    """The epsilon to calibrate to: the one given, else 10 where the noise is to be found, else None."""
-    fixed = getattr(config, "noise_multiplier", 0.0) is not None
-    if epsilon is None:
-        return None if fixed else DEFAULT_EPSILON
-    if not (epsilon > 0 and math.isfinite(epsilon)):
-        raise WorkbenchError(f"Expected a finite epsilon above 0, got {epsilon}.")
-    if overrides.get("noise_multiplier") is not None:
-        raise WorkbenchError("Give epsilon or noise_multiplier, not both: epsilon is met by choosing the noise multiplier.")
-    return epsilon
-
-
-def describe(
-    method: Method,
-    facts: DatasetFacts,
-    preset: str,
-    delta: float,
-    target: Target,
-    epsilon: float | None,
-    overrides: Mapping[str, Any],
-    notes: Sequence[str] = (),
-) -> Plan:
-    """The plan of a configured method: its event, its claim, its bound, what each accountant says; `notes` join its warnings."""
-    stages = method.stages(facts)
-    warnings = [note for note in notes if note]
-    if delta >= 1.0 / facts.num_records:
-        warnings.append(
-            f"delta {delta:g} is at least 1/num_records = {1 / facts.num_records:.3g}: publishing one record at random would satisfy it."
-        )
-    return Plan(
-        method=method.name,
-        preset=preset,
-        facts=facts,
-        overrides=jsonable(dict(overrides)),
-        config=method.config.model_dump(mode="json"),
-        num_records=facts.num_records,
-        delta=delta,
-        target=target,
-        target_epsilon=epsilon,
-        event=event_to_json(compose(stages)),
-        claim=method.claim(facts, delta),
-        bound=proved_bound(stages, delta),
-        replace_one=replace_one_bound(stages, delta),
-        accountants=jsonable(accountant_values(stages, delta)),
-        warnings=tuple(warnings),
-    )
+    def does_the_same_as(self, other: Plan) -> bool:
+        """Whether both train the same at the same cost, however they were asked for."""
+        apart = {"request", "warnings"}
+        return self.method == other.method and self.model_dump(exclude=apart) == other.model_dump(exclude=apart)
 
 
 def check_trainable(plan: Plan) -> None:

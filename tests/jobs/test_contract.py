@@ -41,7 +41,7 @@ def test_a_whole_run(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
             signal.raise_signal(signal.SIGTERM)
             yield step
 
-    steps = sum(stage.steps for stage in plan.build().stages(plan.facts))
+    steps = sum(stage.steps for stage in plan.stages)
     if steps > 1:
         monkeypatch.setattr(experiment, "fit", cancelled_after_one)
         worker.main(run.id)
@@ -54,7 +54,7 @@ def test_a_whole_run(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     done = RunStore().get(run.id)
     assert (done.state, done.step, done.error) == ("done", done.steps, None)
     spent = {stage.stage: (stage.charged, stage.charged_again) for stage in Ledger().spent(run.id) if stage.spent != "free"}
-    assert spent == {stage.name: (stage.steps, 0) for stage in plan.build().stages(plan.facts) if stage.spent != "free"}
+    assert spent == {stage.name: (stage.steps, 0) for stage in plan.stages if stage.spent != "free"}
     assert not done.releasable, "a seeded run is repeatable and not releasable"
 
     # sample, evaluate with the metrics of its kind of data, look at neighbours

@@ -341,7 +341,7 @@ def test_a_worker_whose_run_was_taken_over_leaves_it_alone(quick_plan: PlanMaker
 
 def test_the_epsilon_shown_never_lags_behind_and_ends_at_the_bound(quick_plan: PlanMaker) -> None:
     plan = quick_plan("dp-promise")
-    stages = plan.build().stages(plan.facts)
+    stages = plan.stages
     paid = [stage for stage in stages if stage.spent != "free"]
     shown = SpentEpsilon(stages, plan.delta, plan.bound.epsilon, {}, {}, parts=2)
     assert shown.value == 0.0

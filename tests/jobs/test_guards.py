@@ -38,7 +38,7 @@ def test_a_run_that_fails_reports_what_the_ledger_charged(
 
 def test_a_lost_run_reports_what_the_ledger_charged(quick_plan: Callable[..., Any], queue: Make) -> None:
     run = queue(quick_plan("dp-merf"))
-    stages = quick_plan("dp-merf").build().stages(quick_plan("dp-merf").facts)
+    stages = quick_plan("dp-merf").stages
     Ledger().open_run(run.id, run.fingerprint, run.dataset, run.method, stages, run.delta)
     Ledger().charge(run.id, "release", 1)
     RunStore().change(run.id, {"starting"}, "aged", heartbeat=1.0)

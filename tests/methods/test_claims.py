@@ -13,7 +13,7 @@ from workbench.datasets import facts
 from workbench.errors import WorkbenchError
 from workbench.methods.dp_merf import claim as dp_merf_claim
 from workbench.methods.dp_promise import claim
-from workbench.plan import make_plan
+from workbench.planning import make_plan
 from workbench.privacy.accounting.bounds import accountant_values, proved_bound
 
 
@@ -70,7 +70,7 @@ def test_bound_of_dp_promise_is_not_below_phase_two(boundary: int, sigma: float)
 def test_published_releases_are_those_of_the_paper(preset: str) -> None:
     """Events, steps and relations of both phases on MNIST, against the numbers written down once more."""
     plan = make_plan("dp-promise", facts("mnist"), preset=preset)
-    ours = [stage for stage in plan.build().stages(plan.facts) if stage.spent != "free"]
+    ours = [stage for stage in plan.stages if stage.spent != "free"]
     theirs = TwoPhases().paper_stages() if preset == "published" else TwoPhases().renoised_stages()
     for mine, other in zip(ours, theirs, strict=True):
         assert (mine.spent, mine.steps, mine.relations) == (other.spent, other.steps, other.relations)

@@ -63,8 +63,8 @@ def test_every_field_has_a_description_or_is_a_group(method: str) -> None:
 @every_method
 def test_plan_states_event_claim_and_bound(method: str) -> None:
     plan = quick_plan(method)
-    event = compose(plan.build().stages(plan.facts))
-    assert event_to_json(event_from_json(plan.event)) == event_to_json(event) == plan.event
+    event = compose(plan.stages)
+    assert event == compose(plan.build().stages(plan.facts)) == event_from_json(event_to_json(event))
     assert plan.bound.status in ("proved", "not_proved", "refuted")
     assert math.isfinite(plan.bound.epsilon) == (plan.bound.status == "proved")
     if not plan.bound.is_finite:
@@ -83,7 +83,7 @@ def test_calibration_meets_the_bound_from_below(method: str, epsilon: float) -> 
 @every_method
 def test_every_paid_step_is_spent_before_it_is_taken(method: str) -> None:
     plan = quick_plan(method)
-    stages = {stage.name: stage for stage in plan.build().stages(plan.facts)}
+    stages = {stage.name: stage for stage in plan.stages}
     spent: list[tuple[str, int]] = []
     state = new_state(plan, seed=0, spend=lambda stage, step: spent.append((stage, step)))
     taken = []

@@ -13,7 +13,8 @@ from workbench import datasets
 from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods import METHODS
-from workbench.plan import Plan, make_plan
+from workbench.plan import Plan
+from workbench.planning import make_plan
 
 Shape = tuple[int, int, int]
 NAMES_A_VALUE = re.compile(r"\b[a-z_]+=\S+|result for on .* \(\d")  # a field with a value that does, or the epsilons there are
@@ -72,7 +73,7 @@ def test_defaults_plan(cell: Cell) -> None:
 
 @pytest.mark.slow(
     depends=[
-        "workbench/plan.py", "workbench/methods/**", "workbench/privacy/accounting/calibration.py",
+        "workbench/planning.py", "workbench/methods/**", "workbench/privacy/accounting/calibration.py",
         "workbench/privacy/accounting/formulas.py", "workbench/privacy/accounting/gaussian.py",
         "workbench/privacy/accounting/accountants/**", "workbench/privacy/accounting/stages.py", "workbench/diffusion/schedules.py",
     ]
@@ -106,7 +107,7 @@ def test_a_phase_one_that_is_too_much_is_made_smaller_and_the_plan_says_so() -> 
     assert plan.config["boundary"] <= 950
     assert plan.bound.epsilon <= 10
     assert "phase_one_batch_size 8 in place of 32" in plan.warnings[0]
-    assert plan.overrides == {}
+    assert plan.request.settings == {}
 
 
 def test_without_records_enough_there_is_no_phase_one_and_the_plan_says_so() -> None:

@@ -12,7 +12,8 @@ from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state
 from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromiseConfig, phase_one
-from workbench.plan import check_trainable, make_plan
+from workbench.plan import check_trainable
+from workbench.planning import make_plan
 from workbench.training.state import State
 from workbench.training_data import public_records
 

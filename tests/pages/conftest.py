@@ -74,7 +74,7 @@ def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "workbench.pages.budget.expected.known_pace",
         lambda plan, _: Pace(
-            stages={stage.name: flat for stage in plan.build().stages(plan.facts)},
+            stages={stage.name: flat for stage in plan.stages},
             memory=Line(fixed=2.0**30, per_row=0.0),
             starting=1.0,
             device="cpu",

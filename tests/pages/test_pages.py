@@ -24,7 +24,8 @@ from workbench.jobs.store import RunStore
 from workbench.methods import METHODS
 from workbench.methods.base import Method
 from workbench.pages.budget.points import own_points
-from workbench.plan import Plan, make_plan
+from workbench.plan import Plan
+from workbench.planning import make_plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
 from workbench.ui.choices import run_parameters
@@ -472,7 +473,7 @@ def test_a_total_under_another_relation_says_so_beside_the_number(open_page: Ope
 def test_a_clone_leaves_the_default_delta_empty_and_carries_any_other_to_the_bit() -> None:
     run = RunStore().list()[0]
     assert "train_delta" not in run_parameters(run, "train_")
-    other = run.model_copy(update={"plan": run.plan | {"delta": 1e-5}})
+    other = run.model_copy(update={"plan": run.plan.model_copy(update={"delta": 1e-5})})
     assert run_parameters(other, "train_")["train_delta"] == "1e-05"
 
 

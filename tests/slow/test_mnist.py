@@ -41,7 +41,7 @@ def test_dp_promise_improves_on_the_untrained_and_the_pretrained_network(mnist: 
     result = reproduce_line("dp-promise", figures)
     check_bound(result, 10.0)
     run = RunStore().get(result["run"])
-    plan = experiment.Plan.model_validate(run.plan)
+    plan = run.plan
     untrained = experiment.new_state(plan, PerformanceSettings.model_validate(run.performance))
     parameters = sum(parameter.numel() for parameter in untrained.modules["network"].parameters())
     samples = sample_run(run.id, NUM_SAMPLES)

@@ -60,7 +60,7 @@ def essence(plan: Plan) -> dict[str, Any]:
     return {
         "facts": plan.facts,
         "config": plan.config,
-        "event": plan.event,
+        "releases": [planned.model_dump(exclude={"reason", "sampling"}) for planned in plan.releases],
         "delta": plan.delta,
         "target": plan.target,
         "bound": plan.bound.epsilon,

@@ -5,7 +5,8 @@ from typing import Any
 from support.rehearsals import REHEARSALS, toy_table
 from workbench.datasets import Dataset, load
 from workbench.methods import METHODS
-from workbench.plan import Plan, make_plan
+from workbench.plan import Plan
+from workbench.planning import make_plan
 
 TINY = {
     "network.base_channels": 8,

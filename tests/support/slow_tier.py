@@ -35,6 +35,8 @@ something that the test depends on changes; comments, docstrings and formatting 
 FLOW = (
     "workbench/experiment.py",
     "workbench/plan.py",
+    "workbench/planning.py",
+    "workbench/request.py",
     "workbench/training_data.py",
     "workbench/datasets/**",
     "workbench/methods/base.py",

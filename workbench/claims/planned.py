@@ -6,7 +6,8 @@ from operator import attrgetter
 from workbench import datasets
 from workbench.claims.row import ClaimRow, setting_text
 from workbench.methods.base import Reading
-from workbench.plan import Plan, make_plan
+from workbench.plan import Plan
+from workbench.planning import make_plan
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def plan(
     made = experiment.make_plan(
         method, facts, epsilon=epsilon, delta=delta, preset=preset, overrides=parse_settings(settings), target=target
     )
-    group = group_bound(made.build().stages(made.facts), made.delta, group_size) if group_size != 1 else None
+    group = group_bound(made.stages, made.delta, group_size) if group_size != 1 else None
     if as_json:
         print_json(jsonable(made) | ({"group_size": group_size, "group_bound": group} if group else {}))
         return

@@ -103,12 +103,17 @@ def account_name(name_or_path: str | Path) -> str:
 
 
 def facts(
-    name_or_path: str | Path, shape: tuple[int, ...] | None = None, *, name: str | None = None, classes: Sequence[str] = ()
+    name_or_path: str | Path,
+    shape: tuple[int, ...] | None = None,
+    seed: int = 0,
+    *,
+    name: str | None = None,
+    classes: Sequence[str] = (),
 ) -> DatasetFacts:
     """The public facts about a dataset as `load` with the same arguments would give it, from literals and headers where they say enough."""
     if is_path(name_or_path):
         path = Path(name_or_path)
-        return folder.facts(path, own_name(path, name, DATASETS), shape, classes)
+        return folder.facts(path, own_name(path, name, DATASETS), shape, classes, seed)
     entry = entry_of(name_or_path)
     known = as_declared(entry.facts(), name, classes)
     return known if shape is None else known.model_copy(update={"shape": check_shape(shape, *entry.sides)})
@@ -136,9 +141,9 @@ def load(
     return at_shape(entry.load(), shape) if entry.draw is None else entry.draw(shape, None, seed)
 
 
-def load_as(name_or_path: str | Path, known: DatasetFacts) -> Dataset:
+def load_as(name_or_path: str | Path, known: DatasetFacts, seed: int = 0) -> Dataset:
     """A dataset read as `known` says: under its name, with its classes and at its shape, whatever these were when it was planned."""
-    return load(name_or_path, known.shape, name=known.name, classes=known.classes)
+    return load(name_or_path, known.shape, seed, name=known.name, classes=known.classes)
 
 
 def reading(name: str | None, resize: str | None, classes: str | None) -> dict[str, Any]:

@@ -176,11 +176,11 @@ def load_folder(folder: ImageFolder, name: str, shape: Shape | None, seed: int) 
     return Dataset(known, records.take(train), records.take(held_out))
 
 
-def facts(path: Path, name: str, shape: tuple[int, ...] | None = None, classes: Sequence[str] = ()) -> DatasetFacts:
+def facts(path: Path, name: str, shape: tuple[int, ...] | None = None, classes: Sequence[str] = (), seed: int = 0) -> DatasetFacts:
     """The facts about a folder or an `.npz` file under the name given to it, without its pixels."""
     target = None if shape is None else check_shape(shape)
     if checked(path).is_dir():
-        return folder_facts(listed(path, classes), name, target)
+        return folder_facts(listed(path, classes), name, target, seed)
     known = arrays.describe(path, name, classes)[0]
     return known if target is None else known.model_copy(update={"shape": target})
 

@@ -35,7 +35,7 @@ ProgressFunction = Callable[[float], None]
 
 def default_num_samples(run: Run) -> int:
     """As many samples as training records, at most 10 000."""
-    return min(int(run.plan["num_records"]), MOST_SAMPLES)
+    return min(run.plan.num_records, MOST_SAMPLES)
 
 
 def sample_run(run_id: str, num_samples: int | None = None, progress: ProgressFunction | None = None) -> Records:
@@ -66,10 +66,8 @@ def kept_samples(run_id: str) -> Records | None:
 
 def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
     """Samples of the model before it saw a private record (epsilon 0); None where the method has no such model."""
-    from workbench.plan import Plan
-
     run = _finished(run_id)
-    if Plan.model_validate(run.plan).build().public_dataset is None:
+    if run.plan.build().public_dataset is None:
         return None
     folder = RunFolder(run_id)
     path = folder.samples / "public.npz"
@@ -172,10 +170,7 @@ NEIGHBOUR_ARRAYS = ("indices", "distances", "held_out_indices", "held_out_distan
 
 def dataset_of(run: Run) -> "Dataset":
     """The records that a run was trained on; refused where its folder or file holds others by now."""
-    from workbench import experiment
-    from workbench.plan import Plan
-
-    return same_records(run, experiment.load(run.dataset, Plan.model_validate(run.plan).facts))
+    return same_records(run, run.plan.request.place.load(run.plan.facts))
 
 
 def same_records(run: Run, dataset: "Dataset") -> "Dataset":
@@ -188,18 +183,16 @@ def same_records(run: Run, dataset: "Dataset") -> "Dataset":
 def public_dataset(run: Run) -> "Dataset | None":
     """The public dataset that a run's measures and neighbours take their features from; None where there is none."""
     from workbench import training_data
-    from workbench.plan import Plan
 
-    return training_data.public_dataset(Plan.model_validate(run.plan))
+    return training_data.public_dataset(run.plan)
 
 
 def load_model(run: Run) -> tuple[Method, "State"]:
     """The method of a finished run and a state with its trained weights; the sampling randomness is new, or the seed's."""
     from workbench import experiment
-    from workbench.plan import Plan
     from workbench.training.state import PerformanceSettings, load_saved
 
-    plan = Plan.model_validate(run.plan)
+    plan = run.plan
     state = experiment.new_state(plan, PerformanceSettings.model_validate(run.performance), run.seed)
     folder = RunFolder(run.id)
     for path in (folder.model, folder.private):
@@ -210,7 +203,7 @@ def load_model(run: Run) -> tuple[Method, "State"]:
 
 def class_names(run: Run) -> tuple[str, ...]:
     """The names of the classes that a run's samples have."""
-    return tuple(run.plan["facts"]["classes"])
+    return run.plan.facts.classes
 
 
 def sample_notes(run: Run) -> dict[str, Any]:
@@ -234,7 +227,7 @@ def _draw(run: Run, start: int, stop: int, progress: ProgressFunction | None) ->
         yield from _chunks(run.id, method, state, start, stop, "model", progress)
         return
     ledger, entry = Ledger(), f"{run.id}-samples-{start}"
-    account = str(run.plan["facts"]["name"])
+    account = run.plan.facts.name
     ledger.open_run(entry, run.fingerprint, run.dataset, run.method, stages, run.delta, purpose="sampling", account=account)
     before = {spending.stage: spending.charged for spending in ledger.spent(entry)}
     for stage in stages:

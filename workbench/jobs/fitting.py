@@ -17,7 +17,6 @@ from workbench.jobs.heartbeat import Progress, StopSignal
 from workbench.jobs.recorder import MetricsWriter, Previews, SpentEpsilon
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
-from workbench.plan import Plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.checkpoints import environment, load_checkpoint, save_checkpoint
 from workbench.training.randomness import Randomness
@@ -34,13 +33,13 @@ class Fitting:
         self.id, self.attempt = run.id, run.attempt
         self.progress, self.stop = progress, stop
         self.folder, self.ledger = RunFolder(run.id), Ledger()
-        self.plan = Plan.model_validate(run.plan)
+        self.plan = run.plan
         self.dataset = dataset_of(run)
         performance = PerformanceSettings.model_validate(run.performance)
         if performance.num_threads:
             torch.set_num_threads(performance.num_threads)
         self.method = self.plan.build()
-        self.stages = self.method.stages(self.plan.facts)
+        self.stages = self.plan.stages
         self.state = experiment.new_state(self.plan, performance, run.seed, self._spend)
         self.ledger.open_run(run.id, run.fingerprint, run.dataset, run.method, self.stages, run.delta, account=self.plan.facts.name)
         self.ledger.note_records(run.fingerprint, self.dataset.record_hashes)

@@ -19,6 +19,7 @@ from workbench.privacy.spending.ledger import Ledger
 
 if TYPE_CHECKING:
     from workbench.datasets.base import Dataset
+    from workbench.datasets.reference import DatasetRef
     from workbench.plan import Plan
     from workbench.training.state import PerformanceSettings
 
@@ -28,7 +29,7 @@ POLL_SECONDS = 0.2
 
 def launch(
     plan: "Plan",
-    dataset: str,
+    dataset: "DatasetRef | str | Path | None" = None,
     *,
     performance: "PerformanceSettings | None" = None,
     seed: int | None = None,
@@ -36,8 +37,9 @@ def launch(
     example: bool = False,
     loaded: "Dataset | None" = None,
 ) -> Run:
-    """Start training `plan` on `dataset` (a name or a path) in a process of its own, and return at once.
+    """Start training `plan` on its dataset in a process of its own, and return at once.
 
+    `dataset` (a name or a path) is needed where the plan was made from facts alone.
     `seed` makes the run repeatable and not releasable. `loaded` saves reading the dataset again.
     Raises WorkbenchError, before anything is written, for a plan without a bound that does not ask for the claim, a device
     that is not there, and records that are not the plan's.
@@ -47,7 +49,7 @@ def launch(
 
 def register(
     plan: "Plan",
-    dataset: str,
+    dataset: "DatasetRef | str | Path | None" = None,
     *,
     performance: "PerformanceSettings | None" = None,
     seed: int | None = None,
@@ -56,7 +58,7 @@ def register(
     loaded: "Dataset | None" = None,
 ) -> Run:
     """The checks of `launch` and the queued run, without its process; a BudgetWarning where it may exceed its dataset's budget."""
-    from workbench import datasets, experiment, training_data
+    from workbench import training_data
     from workbench.plan import check_trainable
     from workbench.training.state import PerformanceSettings
 
@@ -64,24 +66,31 @@ def register(
     performance.torch_device()
     check_trainable(plan)
     training_data.check_public(plan)
-    other = f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {dataset}. Plan again."
-    if dataset in datasets.DATASETS and dataset != plan.facts.name:
+    place = plan.request.place if dataset is None else dataset_of_plan(plan, dataset)
+    other = f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {place.text}. Plan again."
+    if place.name and place.name != plan.facts.name:
         raise WorkbenchError(other)
-    loaded = loaded or experiment.load(dataset, plan.facts)
+    loaded = loaded or place.load(plan.facts)
     if loaded.facts != plan.facts:
         raise WorkbenchError(other)
     if message := budget_warning(plan, loaded):
         warnings.warn(message, BudgetWarning, stacklevel=2)
     if message := account_warning(plan, loaded):
         warnings.warn(message, AccountWarning, stacklevel=2)
-    steps = sum(stage.steps for stage in plan.build().stages(plan.facts))
-    place = str(Path(dataset).resolve()) if datasets.is_path(dataset) else dataset
-    return RunStore().create(plan, place, loaded.fingerprint, performance, seed=seed, steps=steps, example=example, parent=parent)
+    values: dict[str, Any] = {"seed": seed, "steps": plan.steps, "example": example, "parent": parent}
+    return RunStore().create(plan.on(place), place.text, loaded.fingerprint, performance, **values)
+
+
+def dataset_of_plan(plan: "Plan", dataset: "DatasetRef | str | Path") -> "DatasetRef":
+    """The dataset to train on where it is named beside the plan: read as the plan's facts say."""
+    from workbench.datasets.reference import DatasetRef
+
+    return dataset if isinstance(dataset, DatasetRef) else DatasetRef.planned(dataset, plan.facts)
 
 
 def budget_warning(plan: "Plan", loaded: "Dataset") -> str | None:
     """Why launching `plan` would exceed the dataset's budget; None if it would not, or none is set."""
-    return Ledger().warning_before(plan.facts.name, plan.build().stages(plan.facts), plan.delta, loaded.fingerprint)
+    return Ledger().warning_before(plan.facts.name, plan.stages, plan.delta, loaded.fingerprint)
 
 
 def account_warning(plan: "Plan", loaded: "Dataset") -> str | None:
@@ -169,22 +178,12 @@ def clone(run_id: str, overrides: Mapping[str, Any] | None = None) -> Run:
 
     Changed values keep the target epsilon: the bound is calibrated anew. A seed is not copied.
     """
-    from workbench.plan import Plan, make_plan
+    from workbench.planning import make_plan
     from workbench.training.state import PerformanceSettings
 
     run = RunStore().get(run_id)
-    plan = Plan.model_validate(run.plan)
-    if overrides:
-        plan = make_plan(
-            plan.method,
-            plan.facts,
-            epsilon=plan.target_epsilon,
-            delta=plan.delta,
-            preset=plan.preset,
-            overrides=plan.overrides | dict(overrides),
-            target=plan.target,
-        )
-    return launch(plan, run.dataset, performance=PerformanceSettings.model_validate(run.performance), parent=run_id)
+    plan = make_plan(run.plan.request.edited(settings=overrides), run.plan.facts) if overrides else run.plan
+    return launch(plan, performance=PerformanceSettings.model_validate(run.performance), parent=run_id)
 
 
 def delete(run_id: str) -> None:

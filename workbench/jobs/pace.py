@@ -107,10 +107,10 @@ class Expectation(BaseModel):
 def expected(plan: "Plan", pace: Pace) -> Expectation:
     """The time and memory of `plan` at a measured pace."""
     method = plan.build()
-    rows = {stage.name: rows_of(method, plan, stage.name) for stage in method.stages(plan.facts)}
+    rows = {stage.name: rows_of(method, plan, stage.name) for stage in plan.releases}
     times = [
         StageTime(stage=stage.name, steps=stage.steps, seconds=stage.steps * pace.stages[stage.name].at(rows[stage.name]))
-        for stage in method.stages(plan.facts)
+        for stage in plan.releases
     ]
     at_once = min(max(rows.values(), default=1.0), ROWS_AT_ONCE[pace.device])
     records = plan.num_records * plan.facts.dimensions * 5  # bytes as they are, and as float32

@@ -15,8 +15,8 @@ def accountants_of(run: Run) -> dict[str, Any]:
     """What each accountant says of all that a run has paid for: its plan's values, unless it has paid for more."""
     from workbench.privacy import accountant_values
 
-    if run.bound.epsilon <= float(run.plan["bound"]["epsilon"]):
-        return run.plan["accountants"]
+    if run.bound.epsilon <= run.plan.bound.epsilon:
+        return run.plan.accountants
     return jsonable(accountant_values(paid_stages(run, Ledger()), run.delta))
 
 

@@ -3,9 +3,11 @@
 import re
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
+from workbench import former_plans
 from workbench.errors import WorkbenchError
+from workbench.plan import Plan
 from workbench.privacy.accounting.values import PrivacyValue
 
 RunState = Literal["queued", "starting", "running", "paused", "cancelling", "cancelled", "done", "failed", "lost"]
@@ -57,7 +59,7 @@ class Run(BaseModel):
     claim: PrivacyValue
     bound: PrivacyValue
     config: dict[str, Any]
-    plan: dict[str, Any]
+    plan: Plan
     performance: dict[str, Any]
     device: str
     seed: int | None = None
@@ -75,6 +77,14 @@ class Run(BaseModel):
     error: str | None = None
     parent: str | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _plan_as_now(cls, values: Any) -> Any:
+        plan = values.get("plan") if isinstance(values, dict) else None
+        if isinstance(plan, dict) and former_plans.is_former(plan):
+            return {**values, "plan": former_plans.upgraded(plan, values["dataset"])}
+        return values
+
     @property
     def is_active(self) -> bool:
         """Whether a process works, or is about to work, on it."""
@@ -88,10 +98,8 @@ class Run(BaseModel):
     @property
     def replace_one(self) -> PrivacyValue | None:
         """The plan's bound where one record is replaced by another; None if it has none, or if more than the plan has been paid for."""
-        planned = self.plan.get("replace_one")
-        if planned is None or max(self.bound.epsilon, self.epsilon_spent) > float(self.plan["bound"]["epsilon"]):
-            return None
-        return PrivacyValue.model_validate(planned)
+        paid_for = max(self.bound.epsilon, self.epsilon_spent) <= self.plan.bound.epsilon
+        return self.plan.replace_one if paid_for else None
 
     @property
     def release_reason(self) -> str:

@@ -77,7 +77,7 @@ class RunStore:
             claim=plan.claim,
             bound=plan.bound,
             config=values["config"],
-            plan=values,
+            plan=plan,
             performance=json.loads(dumps(performance)),
             device=performance.device,
             seed=seed,

@@ -11,11 +11,10 @@ from pydantic import BaseModel, ConfigDict
 from workbench.datasets.base import DatasetFacts, Kind
 from workbench.errors import WorkbenchError
 from workbench.privacy.accounting.stages import Stage
-from workbench.privacy.accounting.values import PrivacyValue
+from workbench.privacy.accounting.values import PrivacyValue, Target
 from workbench.records import Records
 from workbench.training.state import State, Step
 
-Target = Literal["bound", "claim"]
 NOISE_MULTIPLIERS = (0.05, 1e5)  # the range that calibration searches
 
 

@@ -151,21 +151,15 @@ def _made_before(plan: Any, fingerprint: str, seed: int | None, performance: Any
     """A run of the same plan, records, seed and performance: a finished one, else one at work, else one to go on with, else None."""
     from workbench.jobs.store import RunStore
 
-    wanted = (_what_is_run(plan), performance)
     found = [run for run in RunStore().list(method=plan.method) if (run.fingerprint, run.seed) == (fingerprint, seed)]
-    made = [(run, _what_is_run(type(plan).model_validate(run.plan)), type(performance).model_validate(run.performance)) for run in found]
-    same = [run for run, *what in made if run.id not in used and tuple(what) == wanted]
+    alike = [run for run in found if run.plan.does_the_same_as(plan) and type(performance).model_validate(run.performance) == performance]
+    same = [run for run in alike if run.id not in used]
     at_work = ("running", "starting", "queued")
     for states in (("done",), at_work, RESUMABLE):
         usable = [run for run in same if run.state in states]
         if usable:
             return usable[-1]
     return None
-
-
-def _what_is_run(plan: Any) -> Any:
-    """A plan without what only says how it was asked for."""
-    return plan.model_copy(update={"overrides": {}, "warnings": ()})
 
 
 def _part(progress: Callable[[float], None] | None, number: int, count: int) -> Callable[[float], None]:

@@ -156,7 +156,7 @@ def stage_table(plan: Plan) -> list[dict[str, Any]]:
     spends = {"once": "once", "per_step": "every step", "free": "nothing"}
     return [
         {"Stage": stage.name, "Spends": spends[stage.spent], "Steps": stage.steps, "Sampling": stage.sampling, "Why": stage.reason}
-        for stage in plan.build().stages(plan.facts)
+        for stage in plan.releases
     ]
 
 

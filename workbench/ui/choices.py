@@ -16,7 +16,8 @@ from workbench.jobs.run import Run
 from workbench.lazy import torch
 from workbench.methods import METHODS
 from workbench.methods.base import Method, Target
-from workbench.plan import DEFAULT_EPSILON, Plan, configure, default_delta
+from workbench.plan import Plan
+from workbench.planning import DEFAULT_EPSILON, configure, default_delta
 from workbench.training.state import PerformanceSettings
 from workbench.ui.forms import form_parameters
 from workbench.ui.session import facts_or_stop, planned
@@ -122,7 +123,7 @@ def reading_choice(dataset: str, key: str) -> dict[str, str | None]:
 
 def read_parameters(run: Run) -> dict[str, str]:
     """The fields of `reading_choice` under which a run's dataset is read as it was planned."""
-    facts = DatasetFacts.model_validate(run.plan["facts"])
+    facts = run.plan.facts
     size = ",".join(map(str, facts.shape))
     if is_path(run.dataset):
         return {"dataset_name": facts.name, "dataset_resize": size, "dataset_classes": json.dumps(facts.classes)}
@@ -169,7 +170,7 @@ def run_parameters(run: Run, prefix: str) -> dict[str, str]:
 
     What calibration found is left out, so that another epsilon is calibrated anew. A seed is not carried.
     """
-    plan = Plan.model_validate(run.plan)
+    plan = run.plan
     calibrated = plan.target_epsilon is not None
     values: dict[str, Any] = {
         "dataset": run.dataset,
@@ -183,7 +184,7 @@ def run_parameters(run: Run, prefix: str) -> dict[str, str]:
     standard = PerformanceSettings().model_dump()
     speed = {name: value for name, value in run.performance.items() if value != standard[name]}
     device = {"device": speed.pop("device")} if "device" in speed else {}
-    return form_parameters(values | plan.overrides | device | {"speed": speed}, prefix)
+    return form_parameters(values | plan.request.settings | device | {"speed": speed}, prefix)
 
 
 def _privacy_choices(

@@ -47,7 +47,7 @@ def _loaded(name_or_path: str, known: str) -> Dataset:
 
 def loaded_for(run: Run) -> Dataset:
     """The records that a run names now; `same_records` says whether they are still the run's."""
-    return loaded(run.dataset, DatasetFacts.model_validate(run.plan["facts"]))
+    return loaded(run.dataset, run.plan.facts)
 
 
 def launch_warnings(plan: Plan, name_or_path: str) -> list[str]:

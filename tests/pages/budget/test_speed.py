@@ -10,7 +10,7 @@ from workbench import datasets
 from workbench.datasets import DatasetFacts
 from workbench.methods import METHODS
 from workbench.pages.budget import curves, meaning
-from workbench.plan import make_plan
+from workbench.planning import make_plan
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.accountants import ACCOUNTANTS, pld
 from workbench.privacy.accounting.accountants.mechanisms import Composition

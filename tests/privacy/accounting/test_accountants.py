@@ -13,7 +13,8 @@ from support.two_phases import TwoPhases
 
 from workbench.datasets import DatasetFacts
 from workbench.errors import RefusedError, WorkbenchError
-from workbench.plan import Plan, make_plan
+from workbench.plan import Plan
+from workbench.planning import make_plan
 from workbench.privacy.accounting.accountants import pld, rdp
 from workbench.privacy.accounting.accountants.mechanisms import (
     ExactGaussian,

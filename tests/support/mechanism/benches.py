@@ -6,7 +6,7 @@ from support.mechanism.recording import Bench
 from support.quick import PRIVATE_METHODS, QUICK, quick_dataset
 from workbench import methods
 from workbench.datasets import Dataset
-from workbench.plan import make_plan
+from workbench.planning import make_plan
 
 NUM_RECORDS = 120
 SMALLER: dict[str, Any] = {  # where a method has the field

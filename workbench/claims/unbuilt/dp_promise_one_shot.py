@@ -25,6 +25,6 @@ class OneShot:
         distance = claim.phase_one_distance(plan.facts.dimensions, phase_one.alpha_at_boundary(method.config))
         event = ReplaceOneGaussianDpEvent(1 / distance, zero_out_ratio=0.5)
         release = Stage("one-shot release", event, "once", 1, ("REPLACE_SPECIAL", "REPLACE_ONE"), "every record once")
-        bound = proved_bound([release, method.stages(plan.facts)[-1]], plan.delta)
+        bound = proved_bound([release, plan.stages[-1]], plan.delta)
         title = "dp-promise with one noised copy of every record"
         return published.row_of(plan, name).model_copy(update={"title": title, "bound": bound.model_copy(update={"reason": REASON})})

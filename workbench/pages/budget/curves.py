@@ -26,7 +26,7 @@ POINTS = 30
 
 def accountant_section(plan: Plan, prefix: str) -> None:
     """A heading and the chart of epsilon against the chosen quantity, with the target and the plan's own setting marked."""
-    stages = plan.build().stages(plan.facts)
+    stages = plan.stages
     axes = [axis for axis in AXES if setting_of(stages, axis) is not None]
     if not axes:
         st.header("Epsilon by accountant", anchor=False)
@@ -57,7 +57,7 @@ def accountant_section(plan: Plan, prefix: str) -> None:
 def curve_frame(plan_json: str, axis: str) -> pd.DataFrame:
     """Columns `axis`, accountant and epsilon (NaN where refused) around the plan's own setting."""
     plan = Plan.model_validate_json(plan_json)
-    stages = plan.build().stages(plan.facts)
+    stages = plan.stages
     values = around(setting_of(stages, axis) or 1.0, axis)
     curve = epsilon_curve(lambda value: varied(stages, axis, value), values, plan.delta)
     exact = exact_accountants(stages)

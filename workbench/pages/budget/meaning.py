@@ -46,7 +46,7 @@ def tradeoff_frame(plan_json: str) -> pd.DataFrame:
     frame = pd.DataFrame({"false_positive_rate": rates, GUESS: rates})
     frame[BOUND] = tradeoff.best_true_positive_rate(tradeoff.dp_tradeoff(plan.bound.epsilon, plan.delta, rates))
     try:
-        frame[EVENT] = tradeoff.best_true_positive_rate(tradeoff.event_tradeoff(plan.build().stages(plan.facts), rates))
+        frame[EVENT] = tradeoff.best_true_positive_rate(tradeoff.event_tradeoff(plan.stages, rates))
     except RefusedError:
         return frame
     return frame
@@ -91,5 +91,5 @@ def _groups(plan: Plan, prefix: str) -> None:
 def group_value(plan_json: str, size: int) -> tuple[float, str]:
     """Epsilon and reason of the bound for groups of `size` records."""
     plan = Plan.model_validate_json(plan_json)
-    bound = group_bound(plan.build().stages(plan.facts), plan.delta, size)
+    bound = group_bound(plan.stages, plan.delta, size)
     return bound.epsilon, bound.reason

@@ -13,7 +13,6 @@ from workbench.jobs.finished import same_records
 from workbench.jobs.run import Run
 from workbench.pages.gallery.cards import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
 from workbench.pages.gallery.copying import copying_numbers, distance_chart, find_now
-from workbench.plan import Plan
 from workbench.ui.cards import run_marks
 from workbench.ui.example import example_notice
 from workbench.ui.gallery import class_name
@@ -72,7 +71,7 @@ def look_choices(finished: list[Run]) -> Look:
     with chosen:
         run_id = run_choice(f"{PREFIX}run", runs=finished)
     run = next(run for run in finished if run.id == run_id)
-    facts = Plan.model_validate(run.plan).facts
+    facts = run.plan.facts
     run_marks(run)
     spaces = [name for name, entry in FEATURES.items() if facts.kind in entry.kinds]
     about = "\n".join(f"- **{name}**: {FEATURES[name].description}" for name in spaces)

@@ -10,7 +10,6 @@ from workbench.jobs.finished import kept_samples
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.pages.runs.tables import result_table
-from workbench.plan import Plan
 from workbench.ui import charts
 from workbench.ui.cards import config_table, run_marks, three_numbers
 from workbench.ui.formats import number, words
@@ -74,7 +73,7 @@ def show_samples(run: Run, columns: int = 10, limit: int = 60) -> None:
     if samples is None:
         show_preview(RunFolder(run.id), run.id)
     else:
-        show_records(samples, Plan.model_validate(run.plan).facts, f"{min(limit, len(samples))} samples of run {run.id}", columns, limit)
+        show_records(samples, run.plan.facts, f"{min(limit, len(samples))} samples of run {run.id}", columns, limit)
 
 
 def compare_curves(runs: Sequence[Run], key: str) -> None:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+Target = Literal["bound", "claim"]  # which of two numbers an epsilon is asked of
 Status = Literal["proved", "approximation", "not_proved", "refuted", "not_evaluated"]
 
 

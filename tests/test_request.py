@@ -1,0 +1,119 @@
+"""Requests: one normal form, one canonical text."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workbench.datasets import facts
+from workbench.datasets.reference import DatasetRef
+from workbench.errors import WorkbenchError
+from workbench.planning import make_plan
+from workbench.request import Request
+
+
+def own_file(folder: Path, name: str = "digits.npz", images: int = 24) -> Path:
+    """A file of the user's own."""
+    draw = np.random.default_rng(0)
+    np.savez(folder / name, images=draw.integers(0, 256, (images, 8, 8), dtype=np.uint8), labels=np.arange(images) % 2)
+    return folder / name
+
+
+def test_the_text_leaves_defaults_out_and_is_sorted() -> None:
+    asked = Request.of("dp-merf", "digits", epsilon=10, settings={"steps": 300.0, "batch_size": "50"})
+    assert (
+        asked.text == '{"dataset": {"name": "digits"}, "epsilon": 10.0, "method": "dp-merf", "settings": {"batch_size": 50, "steps": 300}}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"epsilon": 10}, {"epsilon": 10.0}),
+        ({"settings": {"network": {"num_heads": 2}, "ema_decay": 0.5}}, {"settings": {"ema_decay": "0.5", "network.num_heads": 2.0}}),
+        ({"settings": {"network.channel_multipliers": (1, 2)}}, {"settings": {"network.channel_multipliers": [1, 2.0]}}),
+        ({"preset": "default", "target": "bound", "delta": None, "settings": {}}, {}),
+        ({"dataset": DatasetRef.parse("digits", resize="1,8,8")}, {"dataset": "digits"}),
+        ({"dataset": DatasetRef.parse("digits", account="digits")}, {"dataset": "digits"}),
+    ],
+)
+def test_what_means_the_same_has_one_text(one: dict[str, Any], other: dict[str, Any]) -> None:
+    one, other = ({"dataset": "digits", **fields} for fields in (one, other))
+    assert Request.of("nonprivate", **one).text == Request.of("nonprivate", **other).text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"epsilon": 3.25, "delta": 1e-5, "settings": {"targets": "paper", "noise_multiplier": None}, "target": "claim"},
+        {"preset": "published-5", "dataset": DatasetRef(path="/files/digits", account="own-digits", classes=("a", "b, c"), split_seed=3)},
+        {"dataset": facts("digits")},
+    ],
+)
+def test_a_text_is_read_as_the_request_that_wrote_it(fields: dict[str, Any]) -> None:
+    asked = Request.of("dp-promise", **{"dataset": "mnist", **fields})
+    assert Request.parse(asked.text) == asked
+    assert Request.parse(asked.text).text == asked.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"method": "dp-nothing"}, "Unknown method"),
+        ({"preset": "nothing"}, "Unknown preset of dp-merf"),
+        ({"epsilon": -1.0}, "Expected a finite epsilon above 0, got -1.0"),
+        ({"delta": 1.0}, "Expected delta in"),
+        ({"settings": {"stepz": 3}}, "Unknown field of DPMERFConfig 'stepz'. Choose one of: .*steps"),
+        ({"settings": {"steps": 0}}, "dp-merf: steps: .*greater than or equal to 1, got 0"),
+        ({"settings": {"learning_rate": float("inf")}}, "dp-merf: learning_rate: .*finite"),
+        ({"settings": {"steps.more": 3}}, "steps has no fields of its own"),
+    ],
+)
+def test_wrong_requests_are_refused_by_name(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(WorkbenchError, match=message):
+        Request.of(**{"method": "dp-merf", "dataset": "digits", **fields})
+
+
+def test_a_text_that_is_no_request_is_refused() -> None:
+    with pytest.raises(WorkbenchError, match="Expected a request as JSON, got dataset"):
+        Request.parse('{"method": "dp-merf", "dataset": {"name": "digits", "path": "/digits"}}')
+
+
+def test_a_folder_is_never_taken_for_a_registered_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "digits").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert DatasetRef.parse("digits") == DatasetRef(name="digits")
+    own = DatasetRef(path=str(tmp_path / "digits"), account="own-digits")
+    for text in ("./digits", Path("digits"), str(tmp_path / "digits")):
+        assert DatasetRef.parse(text) == own
+    assert DatasetRef.parse(own.text) == own  # the text says which
+    assert own.place == Path(own.path)
+
+
+def test_a_file_is_loaded_as_its_reference_says(tmp_path: Path) -> None:
+    path = own_file(tmp_path)
+    first, second = (DatasetRef.parse(path, account="mine", resize="1,4,4", classes="cat,dog", split_seed=seed) for seed in (0, 1))
+    dataset = first.load()
+    assert dataset.facts == first.facts()
+    assert (dataset.facts.name, dataset.facts.shape, dataset.facts.classes) == ("mine", (1, 4, 4), ("cat", "dog"))
+    assert dataset.fingerprint != second.load().fingerprint == second.load(second.facts()).fingerprint
+    assert DatasetRef.parse(first.text, **first.texts) == first
+
+
+def test_a_plan_of_a_request_is_that_of_its_fields() -> None:
+    asked = Request.of("dp-merf", "digits", epsilon=2, settings={"steps": 20})
+    plan = make_plan(asked)
+    assert plan == make_plan("dp-merf", DatasetRef(name="digits"), epsilon=2.0, overrides={"steps": 20})
+    assert plan.request == asked
+    assert plan.config["steps"] == 20
+    assert json.loads(plan.model_dump_json())["request"]["dataset"]["name"] == "digits"
+
+
+def test_facts_given_by_hand_are_planned_for_and_not_trained_on() -> None:
+    plan = make_plan("dp-merf", facts("digits"), epsilon=2)
+    assert plan.bound.is_finite
+    with pytest.raises(WorkbenchError, match="Expected a dataset to train on, got facts given by hand"):
+        _ = plan.request.place

@@ -1,0 +1,90 @@
+"""Which dataset, and how it is read: a value that is a registered name or a path, and never one taken for the other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from workbench import datasets
+from workbench.datasets.base import Dataset, DatasetFacts
+
+
+class DatasetRef(BaseModel):
+    """A registered dataset by name, or the user's own files by path, with what is declared of them and how they are read.
+
+    Either `name` or `path` is given. Of one's own files `account` is the name that their account in the ledger goes by, and
+    `classes` are the names of their classes, if the files have none. `shape` None is the images' own.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(default="", description="Of a registered dataset.")
+    path: str = Field(default="", description="Of a folder of class subfolders or an .npz file; absolute.")
+    account: str = ""
+    classes: tuple[str, ...] = ()
+    shape: tuple[int, ...] | None = Field(default=None, description="(C, H, W) that every image is read at.")
+    split_seed: int = Field(default=0, ge=0, description="Splits one's own files, and draws what is drawn.")
+
+    @model_validator(mode="after")
+    def _is_one_of_two(self) -> Self:
+        if bool(self.name) == bool(self.path):
+            raise ValueError(f"Expected a dataset's name or a path, got name {self.name!r} and path {self.path!r}.")
+        return self
+
+    @classmethod
+    def parse(
+        cls, text: str | Path, account: str | None = None, resize: str | None = None, classes: str | None = None, split_seed: int = 0
+    ) -> Self:
+        """The dataset that texts name, as options and fields of a form have them; empty texts leave the default.
+
+        `digits` is the registered dataset whatever lies in the working directory, and ./digits (or a Path) the folder. `resize` is C,H,W;
+        `classes` are names between commas or a JSON list. A path is made absolute, and its account named.
+        """
+        reading = datasets.reading(account, resize, classes)
+        values = {"shape": reading["shape"], "classes": reading["classes"], "split_seed": split_seed}
+        if datasets.is_path(text):
+            path = Path(text).expanduser().resolve()
+            return cls(path=str(path), account=datasets.own_name(path, account or None, datasets.DATASETS), **values)
+        known = datasets.as_declared(datasets.entry_of(text).facts(), account or None, values.pop("classes"))
+        if values["shape"] == known.shape:
+            values["shape"] = None
+        return cls(name=str(text), **values)
+
+    @classmethod
+    def planned(cls, text: str | Path, facts: DatasetFacts) -> Self:
+        """The dataset at a place, read as `facts` say that it was planned: at their shape, and one's own files under their name."""
+        if datasets.is_path(text):
+            path = str(Path(text).expanduser().resolve())
+            return cls(path=path, account=facts.name, shape=facts.shape, classes=facts.classes)
+        known = datasets.entry_of(text).facts()
+        return cls(name=str(text), shape=None if known.shape == facts.shape else facts.shape)
+
+    @property
+    def text(self) -> str:
+        """What `parse` reads as the same place: a registered name, or an absolute path."""
+        return self.name or self.path
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The other arguments of `parse`, without those at their default."""
+        resize = ",".join(map(str, self.shape)) if self.shape else ""
+        values = {"account": self.account, "resize": resize, "classes": json.dumps(self.classes) if self.classes else ""}
+        return {name: text for name, text in values.items() if text}
+
+    def facts(self) -> DatasetFacts:
+        """The public facts, from literals and headers where they say enough."""
+        return datasets.facts(self.place, self.shape, self.split_seed, name=self.account or None, classes=self.classes)
+
+    def load(self, known: DatasetFacts | None = None) -> Dataset:
+        """The records. With `known` facts, under their name, with their classes and at their shape, as when it was planned."""
+        if known is not None:
+            return datasets.load_as(self.place, known, self.split_seed)
+        return datasets.load(self.place, self.shape, self.split_seed, name=self.account or None, classes=self.classes)
+
+    @property
+    def place(self) -> str | Path:
+        """A name, or a `Path`, which no registered name can be taken for."""
+        return self.name or Path(self.path)

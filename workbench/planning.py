@@ -1,0 +1,124 @@
+"""Step 2: how a plan is made from a request: configure, calibrate, describe. No record is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any, overload
+
+from pydantic import ValidationError
+
+from workbench.datasets import DatasetFacts
+from workbench.datasets.reference import DatasetRef
+from workbench.errors import WorkbenchError, first_complaint
+from workbench.methods import METHODS
+from workbench.methods.base import Method, MethodConfig
+from workbench.plan import Plan, PlannedStage
+from workbench.privacy import accountant_values, proved_bound
+from workbench.privacy.accounting.bounds import replace_one_bound
+from workbench.privacy.accounting.values import Target
+from workbench.request import Request, read_settings
+from workbench.serialization import jsonable
+
+DEFAULT_EPSILON = 10.0
+
+
+@overload
+def make_plan(asked: Request, facts: DatasetFacts | None = None) -> Plan: ...
+
+
+@overload
+def make_plan(
+    asked: str,
+    facts: DatasetFacts | DatasetRef | str,
+    *,
+    preset: str = "default",
+    epsilon: float | None = None,
+    delta: float | None = None,
+    target: Target = "bound",
+    overrides: Mapping[str, Any] | None = None,
+) -> Plan: ...
+
+
+def make_plan(asked: Request | str, facts: DatasetFacts | DatasetRef | str | None = None, **fields: Any) -> Plan:
+    """Step 2: configure a method for a dataset's public facts and calibrate it to the epsilon asked for, with claim and bound.
+
+    Takes a `Request`, with its dataset's facts where they are known already; or a method's name, a dataset or its facts, and what a
+    `Request` has by name. Raises WorkbenchError for values out of range, and where no setting reaches the epsilon.
+    """
+    if isinstance(asked, Request):
+        request = asked.edited()
+        return _planned(request, facts if isinstance(facts, DatasetFacts) else request.facts())
+    if facts is None:
+        raise WorkbenchError("Expected a dataset or its facts beside the method's name, got none.")
+    request = Request.of(asked, facts, settings=fields.pop("overrides", None), **fields)
+    return _planned(request, request.facts())
+
+
+def _planned(request: Request, facts: DatasetFacts) -> Plan:
+    kind = METHODS[request.method]
+    if facts.kind not in kind.kinds:
+        raise WorkbenchError(f"{kind.name} works on {' and '.join(sorted(kind.kinds))} data, and {facts.name} is of kind {facts.kind}.")
+    chosen = kind.presets[request.preset]
+    delta = default_delta(kind, facts, request.preset) if request.delta is None else request.delta
+    presets, settings = chosen.values(facts), request.settings
+    config = configure(kind, facts, presets, settings)
+    wanted = epsilon_to_meet(config, request.epsilon, settings)
+    notes = [chosen.note(facts)]
+    if wanted is None:
+        configured = kind(config)
+    else:
+        given = {name.split(".")[0] for name in (*presets, *settings)}
+        config, note = kind.adapted(config, facts, wanted, delta, request.target, given)
+        configured, notes = kind.calibrated(config, facts, wanted, delta, request.target), [*notes, note]
+    return describe(configured, facts, delta, request, notes)
+
+
+def default_delta(kind: type[Method], facts: DatasetFacts, preset: str = "default") -> float:
+    """The delta of a plan that names none: the preset's, which is 1/(2 num_records) unless it belongs to a paper."""
+    return kind.presets[preset].delta(facts)
+
+
+def configure(kind: type[Method], facts: DatasetFacts, *layers: Mapping[str, Any]) -> MethodConfig:
+    """The method's Config from its defaults for the dataset and `layers` of values over them, later ones winning."""
+    values: dict[str, Any] = {}
+    for layer in (kind.defaults(facts), *layers):
+        for name, value in read_settings(kind.Config, layer, kind.name).items():
+            *outer, last = name.split(".")
+            reduce(lambda inner, part: inner.setdefault(part, {}), outer, values)[last] = value
+    try:
+        return kind.Config.model_validate(values)
+    except ValidationError as error:
+        raise WorkbenchError(f"{kind.name}: {first_complaint(error)}") from None
+
+
+def epsilon_to_meet(config: MethodConfig, epsilon: float | None, settings: Mapping[str, Any]) -> float | None:
+    """The epsilon to calibrate to: the one given, else 10 where the noise is to be found, else None."""
+    fixed = getattr(config, "noise_multiplier", 0.0) is not None
+    if epsilon is None:
+        return None if fixed else DEFAULT_EPSILON
+    if settings.get("noise_multiplier") is not None:
+        raise WorkbenchError("Give epsilon or noise_multiplier, not both: epsilon is met by choosing the noise multiplier.")
+    return epsilon
+
+
+def describe(method: Method, facts: DatasetFacts, delta: float, request: Request, notes: Sequence[str] = ()) -> Plan:
+    """The plan of a configured method: its releases, its claim, its bound, what each accountant says; `notes` join its warnings."""
+    stages = method.stages(facts)
+    warnings = [note for note in notes if note]
+    if delta >= 1.0 / facts.num_records:
+        warnings.append(
+            f"delta {delta:g} is at least 1/num_records = {1 / facts.num_records:.3g}: publishing one record at random would satisfy it."
+        )
+    return Plan(
+        request=request,
+        facts=facts,
+        config=method.config.model_dump(mode="json"),
+        delta=delta,
+        releases=tuple(PlannedStage.of(stage) for stage in stages),
+        claim=method.claim(facts, delta),
+        bound=proved_bound(stages, delta),
+        replace_one=replace_one_bound(stages, delta),
+        accountants=jsonable(accountant_values(stages, delta)),
+        warnings=tuple(warnings),
+    )
