@@ -74,7 +74,7 @@ def test_listings(workbench: Command) -> None:
 
 def test_a_plan_has_claim_bound_and_accountants(workbench: Command, workbench_home: Path) -> None:
     plan = read(workbench("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--json"))
-    assert {"config", "event", "num_records", "delta", "claim", "bound", "accountants"} <= set(plan)
+    assert {"request", "facts", "config", "releases", "delta", "claim", "bound", "accountants"} <= set(plan)
     assert set(plan["claim"]) >= VALUE_KEYS
     assert set(plan["bound"]) >= VALUE_KEYS
     assert plan["delta"] == 1 / 3000

@@ -13,7 +13,7 @@ from workbench.jobs.store import RunStore
 from workbench.methods import METHODS
 from workbench.plan import Plan
 from workbench.privacy import proved_bound
-from workbench.serialization import dumps
+from workbench.serialization import dumps, jsonable
 
 FORMER = Path(__file__).parent / "fixtures" / "home-0.1.tar.gz"
 
@@ -44,7 +44,7 @@ def test_plans_of_version_01_open(former_home: Path) -> None:
         written = {method: json.loads(plan) for method, plan in connection.execute("SELECT method, plan FROM runs")}
     for method, run in runs.items():
         before, plan = written[method], run.plan
-        assert plan.bound.model_dump(mode="json") == before["bound"]
+        assert jsonable(plan.bound) == before["bound"]
         assert (plan.delta, plan.target_epsilon, plan.num_records) == (before["delta"], before["target_epsilon"], before["num_records"])
         assert plan.stages == plan.build().stages(plan.facts)
         assert proved_bound(plan.stages, plan.delta) == plan.bound

@@ -17,7 +17,7 @@ from workbench.request import Request
 def own_file(folder: Path, name: str = "digits.npz", images: int = 24) -> Path:
     """A file of the user's own."""
     draw = np.random.default_rng(0)
-    np.savez(folder / name, images=draw.integers(0, 256, (images, 8, 8), dtype=np.uint8), labels=np.arange(images) % 2)
+    np.savez(folder / name, images=draw.integers(0, 256, (images, 8, 8, 1), dtype=np.uint8), labels=np.arange(images) % 2)
     return folder / name
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from workbench.datasets import facts
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.jobs import finished
@@ -73,7 +74,8 @@ def test_only_a_finished_run_gives_samples(quick_plan: PlanMaker, queue: Make) -
 def test_the_default_number_is_that_of_the_training_records_at_most_10_000(quick_plan: PlanMaker, queue: Make) -> None:
     run = queue(quick_plan())
     assert finished.default_num_samples(run) == 1500
-    assert finished.default_num_samples(run.model_copy(update={"plan": {"num_records": 60_000}})) == 10_000
+    larger = run.plan.model_copy(update={"facts": facts("mnist")})
+    assert finished.default_num_samples(run.model_copy(update={"plan": larger})) == 10_000
 
 
 def test_an_evaluation_is_kept_until_another_is_asked_for(quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch) -> None:

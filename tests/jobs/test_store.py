@@ -7,12 +7,14 @@ import sqlite3
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.jobs import identity
 from workbench.jobs import store as store_module
@@ -20,18 +22,16 @@ from workbench.jobs.folder import RunFolder
 from workbench.jobs.identity import boot_identity, identity_of, is_alive, send_signal
 from workbench.jobs.run import ProcessIdentity, Run
 from workbench.jobs.store import LAUNCH_SECONDS, RunStore
+from workbench.plan import Plan
+from workbench.planning import make_plan
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.request import Request
 
 
-class SmallPlan(BaseModel):
-    """The fields of a plan that the registry reads."""
-
-    method: str = "dp-merf"
-    config: dict[str, Any] = {"noise_multiplier": 2.0}
-    delta: float = 1e-5
-    claim_only: bool = False
-    claim: PrivacyValue = PrivacyValue(epsilon=1.0, delta=1e-5, status="proved")
-    bound: PrivacyValue = PrivacyValue(epsilon=1.0, delta=1e-5, status="proved")
+@cache
+def planned() -> Plan:
+    """A plan whose noise is given, so that nothing is calibrated."""
+    return make_plan("dp-merf", DatasetRef(name="digits"), overrides={"noise_multiplier": 2.0})
 
 
 class Settings(BaseModel):
@@ -41,7 +41,7 @@ class Settings(BaseModel):
 
 
 def create(**values: Any) -> Run:
-    plan = SmallPlan(**values.pop("plan", {}))
+    plan = planned().model_copy(update=values.pop("plan", {}))
     return RunStore().create(plan, "digits", "f" * 16, Settings(), steps=10, **values)  # type: ignore[arg-type]
 
 
@@ -57,14 +57,14 @@ def running(process: ProcessIdentity | None, **values: Any) -> Run:
 def test_a_run_comes_back_as_it_was_made() -> None:
     run = create(seed=2**70)
     assert RunStore().get(run.id) == run
-    assert (run.state, run.steps, run.config, run.seed) == ("queued", 10, {"noise_multiplier": 2.0}, 2**70)
+    assert (run.state, run.steps, run.plan, run.seed) == ("queued", 10, planned(), 2**70)
     assert RunFolder(run.id).plan.exists()
     assert RunFolder(run.id).path.stat().st_mode & 0o077 == 0
 
 
 def test_infinite_bounds_survive_the_registry() -> None:
     infinite = PrivacyValue(epsilon=float("inf"), delta=1e-5, status="not_proved", reason="No proof.")
-    run = create(plan={"bound": infinite, "claim_only": True})
+    run = create(plan={"bound": infinite})
     again = RunStore().get(run.id)
     assert again.bound == infinite
     assert again.claim_only
@@ -90,7 +90,7 @@ def test_an_unknown_run_is_one_sentence() -> None:
 
 
 def test_runs_are_listed_newest_first_and_filtered() -> None:
-    first, second = create(), create(plan={"method": "nonprivate"})
+    first, second = create(), create(plan={"request": Request.of("nonprivate", "digits")})
     assert [run.id for run in RunStore().list()] == [second.id, first.id]
     assert [run.id for run in RunStore().list(method="dp-merf")] == [first.id]
     assert RunStore().list(state="done") == []
