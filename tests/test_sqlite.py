@@ -40,7 +40,7 @@ def test_a_step_that_fails_takes_none(tmp_path: Path) -> None:
 
 def test_a_newer_file_is_refused(tmp_path: Path) -> None:
     database(tmp_path, FIRST, SECOND).prepare()
-    with pytest.raises(WorkbenchError, match="Expected list of words version 1 in .*, got 2"):
+    with pytest.raises(WorkbenchError, match=r"Expected list of words version 1 in .*, got 2"):
         database(tmp_path, FIRST).prepare()
 
 
