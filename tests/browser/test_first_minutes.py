@@ -24,7 +24,7 @@ TITLE_RATIO, FIRST_SECONDS, EPSILON_SECONDS = 1.5, 3.0, 2.0
 STATE = "document.querySelector('[data-testid=\"stApp\"]')?.getAttribute('data-test-script-state') ?? 'none'"
 EMPTY = 'import streamlit as st\nst.title("Empty", anchor=False)\n'
 DEPENDS = [
-    "workbench/pages/*.py",
+    "workbench/pages/__init__.py",
     "workbench/pages/budget/**",
     "workbench/ui/**",
     "workbench/methods/**",

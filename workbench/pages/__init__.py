@@ -1,4 +1,4 @@
-"""The pages of the dashboard, a folder each; `app.py` draws the one that the address names. Adding one is a folder and a line."""
+"""The pages of the dashboard, a folder each; the app draws the one that the address names. Adding one is a folder and a line."""
 
 from dataclasses import dataclass
 from importlib import import_module

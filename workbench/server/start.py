@@ -7,12 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import workbench.pages
 from workbench.server import address
 from workbench.server.guard import Guard, new_token
 
-APP = Path(workbench.pages.__file__).parent / "app.py"
-SETTINGS = Path(__file__).parent / "config.toml"
+APP, SETTINGS = Path(__file__).parent / "app.py", Path(__file__).parent / "config.toml"
 HOSTS = ("localhost", "127.0.0.1")  # what a browser of this machine calls it, also through a tunnel
 WARM = (
     "pandas",

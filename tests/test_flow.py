@@ -1,0 +1,132 @@
+"""Imports follow the flow from records to the command line, those inside functions included; what only plans needs no torch."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import workbench
+
+PACKAGE = Path(workbench.__file__).parent
+FLOW = (  # a room may import those above it, and its own line
+    "errors escaping files home lazy locks marks published serialization sqlite",
+    "records",
+    "datasets",
+    "privacy diffusion",
+    "networks",
+    "training",
+    "models",
+    "methods",
+    "plan",
+    "training_data",
+    "claims",
+    "evaluation",
+    "experiment",
+    "jobs",
+    "recipes",
+    "ui",
+    "pages",
+    "server",
+    "cli",
+)
+LEVEL = {room: level for level, rooms in enumerate(FLOW) for room in rooms.split()}
+AGAINST: dict[tuple[str, str], str] = {  # (module, what it imports): why it may
+    ("models.image_diffusion", "methods.base.SampleRequest"): "what a method is asked for is handed on to the model as it is",
+}
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Every module of the package by dotted name; the package's own `__init__`, which names its public parts, is left out."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        if name:
+            yield name, path
+
+
+def imported(path: Path) -> Iterator[str]:
+    """What a module imports from the package, at its head, inside functions, by name or for types alone, without `workbench.`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: an import by dots"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and isinstance(node.args[0], ast.Constant):
+            names = [str(node.args[0].value)]
+        else:
+            continue
+        yield from (name.removeprefix("workbench.") for name in names if name.startswith("workbench."))
+
+
+def room(name: str) -> str:
+    """The part of the package that a module or a name of one belongs to."""
+    return name.partition(".")[0]
+
+
+def against_the_flow() -> Iterator[tuple[str, str]]:
+    """Imports of a room that stands later, or beside it on the same line."""
+    for name, path in modules():
+        for other in imported(path):
+            here, there = LEVEL[room(name)], LEVEL.get(room(other))
+            assert there is not None, f"{name} imports {other}, which has no place in FLOW"
+            if there > here or (there == here and here > 0 and room(name) != room(other)):
+                yield name, other
+
+
+def test_every_room_has_its_place() -> None:
+    rooms = {room(name) for name, _ in modules()}
+    assert rooms <= LEVEL.keys()
+
+
+def test_no_import_runs_against_the_flow() -> None:
+    found = set(against_the_flow())
+    assert found - AGAINST.keys() == set()
+    assert AGAINST.keys() - found == set(), "an exception that is none any more"
+
+
+# Formulas, configurations, presets and stages are inert
+INERT_ROOMS = ("records", "privacy", "claims", "plan")
+INERT_MODULES = ("config", "claim", "presets", "stages")
+PRV = "privacy.accounting.accountants.prv"  # a second implementation to hold ours against: opacus, and torch with it
+REFUSING = """
+import importlib, sys
+class Refused:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "opacus"):
+            raise ImportError(f"{name} was asked for")
+sys.meta_path.insert(0, Refused())
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+from workbench import datasets
+from workbench.claims import claims_table
+from workbench.methods import METHODS
+from workbench.plan import make_plan
+made = [make_plan(name, datasets.facts("digits"), epsilon=None) for name in METHODS]
+print(len(claims_table()) > len(made) > 2)
+"""
+
+
+def is_inert(name: str) -> bool:
+    return (room(name) in INERT_ROOMS and name != PRV) or name.rpartition(".")[2] in INERT_MODULES
+
+
+def test_what_is_inert_mentions_no_torch() -> None:
+    found = {name: path.read_text(encoding="utf-8") for name, path in modules() if is_inert(name)}
+    assert len(found) > 40
+    torch = [name for name, text in found.items() for node in ast.walk(ast.parse(text)) if _asks_for_torch(node)]
+    assert torch == []
+
+
+def test_plans_claims_and_pages_are_made_where_there_is_no_torch() -> None:
+    names = [f"workbench.{name}" for name, _ in modules() if is_inert(name) or room(name) in ("ui", "pages", "cli")]
+    command = [sys.executable, "-c", REFUSING, *(name for name in names if not name.endswith("__main__"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["True"], done.stderr
+
+
+def _asks_for_torch(node: ast.AST) -> bool:
+    if isinstance(node, ast.Import):
+        return any(alias.name.partition(".")[0] in ("torch", "opacus") for alias in node.names)
+    return isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in ("torch", "opacus")
