@@ -25,7 +25,7 @@ from workbench.planning import make_plan
 from workbench.records import Records
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step
-from workbench.training_data import check_apart, check_records, public_dataset, public_records
+from workbench.training_data import check_apart, check_records, pretraining_records, public_dataset
 
 if TYPE_CHECKING:
     from torch import distributed as dist
@@ -67,7 +67,7 @@ def fit(plan: Plan, dataset: Dataset, state: State) -> Iterator[Step]:
     """Step 3: train on the dataset's training records, changing `state` in place; stop, save and plot as you like."""
     check_trainable(plan)
     check_records(plan, dataset)
-    public = public_records(plan)
+    public = pretraining_records(plan)
     if public is not None:
         check_apart(dataset.train, public)
     yield from plan.build().fit(dataset.train, public, state)

@@ -21,14 +21,14 @@ def upgraded(values: Mapping[str, Any], dataset: str = "") -> dict[str, Any]:
     from workbench.plan import PlannedStage
 
     kept = ("facts", "config", "delta", "claim", "bound", "replace_one", "accountants", "warnings")
-    facts, kind = DatasetFacts.model_validate(values["facts"]), METHODS[values["method"]]
-    method = kind(kind.Config.model_validate(values["config"]))
+    facts, method_class = DatasetFacts.model_validate(values["facts"]), METHODS[values["method"]]
+    method = method_class(method_class.Config.model_validate(values["config"]))
     request = {
         "method": values["method"],
         "dataset": _dataset(dataset or facts.name, facts),
         "preset": values["preset"],
         "epsilon": values["target_epsilon"],
-        "delta": None if values["delta"] == kind.presets[values["preset"]].delta(facts) else values["delta"],
+        "delta": None if values["delta"] == method_class.presets[values["preset"]].delta(facts) else values["delta"],
         "target": values["target"],
         "settings": values.get("overrides", {}),
     }

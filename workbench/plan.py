@@ -120,8 +120,8 @@ class Plan(BaseModel):
         """The configured method."""
         from workbench.methods import METHODS  # takes a second, which reading a plan need not wait for
 
-        kind = METHODS[self.method]
-        return kind(kind.Config.model_validate(self.config))
+        method_class = METHODS[self.method]
+        return method_class(method_class.Config.model_validate(self.config))
 
     def on(self, dataset: DatasetRef) -> Self:
         """The plan with the dataset named that its facts are of."""

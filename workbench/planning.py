@@ -56,40 +56,42 @@ def make_plan(asked: Request | str, facts: DatasetFacts | DatasetRef | str | Non
 
 
 def _planned(request: Request, facts: DatasetFacts) -> Plan:
-    kind = METHODS[request.method]
-    if facts.kind not in kind.kinds:
-        raise WorkbenchError(f"{kind.name} works on {' and '.join(sorted(kind.kinds))} data, and {facts.name} is of kind {facts.kind}.")
-    chosen = kind.presets[request.preset]
-    delta = default_delta(kind, facts, request.preset) if request.delta is None else request.delta
+    method_class = METHODS[request.method]
+    if facts.kind not in method_class.kinds:
+        raise WorkbenchError(
+            f"{method_class.name} works on {' and '.join(sorted(method_class.kinds))} data, and {facts.name} is of kind {facts.kind}."
+        )
+    chosen = method_class.presets[request.preset]
+    delta = default_delta(method_class, facts, request.preset) if request.delta is None else request.delta
     presets, settings = chosen.values(facts), request.settings
-    config = configure(kind, facts, presets, settings)
+    config = configure(method_class, facts, presets, settings)
     wanted = epsilon_to_meet(config, request.epsilon, settings)
     notes = [chosen.note(facts)]
     if wanted is None:
-        configured = kind(config)
+        configured = method_class(config)
     else:
         given = {name.split(".")[0] for name in (*presets, *settings)}
-        config, note = kind.adapted(config, facts, wanted, delta, request.target, given)
-        configured, notes = kind.calibrated(config, facts, wanted, delta, request.target), [*notes, note]
+        config, note = method_class.adapted(config, facts, wanted, delta, request.target, given)
+        configured, notes = method_class.calibrated(config, facts, wanted, delta, request.target), [*notes, note]
     return describe(configured, facts, delta, request, notes)
 
 
-def default_delta(kind: type[Method], facts: DatasetFacts, preset: str = "default") -> float:
+def default_delta(method_class: type[Method], facts: DatasetFacts, preset: str = "default") -> float:
     """The delta of a plan that names none: the preset's, which is 1/(2 num_records) unless it belongs to a paper."""
-    return kind.presets[preset].delta(facts)
+    return method_class.presets[preset].delta(facts)
 
 
-def configure(kind: type[Method], facts: DatasetFacts, *layers: Mapping[str, Any]) -> MethodConfig:
+def configure(method_class: type[Method], facts: DatasetFacts, *layers: Mapping[str, Any]) -> MethodConfig:
     """The method's Config from its defaults for the dataset and `layers` of values over them, later ones winning."""
     values: dict[str, Any] = {}
-    for layer in (kind.defaults(facts), *layers):
-        for name, value in read_settings(kind.Config, layer, kind.name).items():
+    for layer in (method_class.defaults(facts), *layers):
+        for name, value in read_settings(method_class.Config, layer, method_class.name).items():
             *outer, last = name.split(".")
             reduce(lambda inner, part: inner.setdefault(part, {}), outer, values)[last] = value
     try:
-        return kind.Config.model_validate(values)
+        return method_class.Config.model_validate(values)
     except ValidationError as error:
-        raise WorkbenchError(f"{kind.name}: {first_complaint(error)}") from None
+        raise WorkbenchError(f"{method_class.name}: {first_complaint(error)}") from None
 
 
 def epsilon_to_meet(config: MethodConfig, epsilon: float | None, settings: Mapping[str, Any]) -> float | None:

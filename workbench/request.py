@@ -55,8 +55,8 @@ class Request(BaseModel):
         """
         from workbench.methods import METHODS  # takes a second, which reading a request need not wait for
 
-        kind = choose(method, METHODS, "method")
-        choose(preset, kind.presets, f"preset of {method}")
+        method_class = choose(method, METHODS, "method")
+        choose(preset, method_class.presets, f"preset of {method}")
         if delta is not None:
             check_delta(delta)
         if epsilon is not None and not (epsilon > 0 and math.isfinite(epsilon)):
@@ -64,7 +64,7 @@ class Request(BaseModel):
         place = DatasetRef.parse(dataset) if isinstance(dataset, str | Path) else dataset
         values = {"preset": preset, "epsilon": epsilon, "delta": delta, "target": target}
         try:
-            return cls(method=method, dataset=place, **values, settings=read_settings(kind.Config, settings or {}, method))
+            return cls(method=method, dataset=place, **values, settings=read_settings(method_class.Config, settings or {}, method))
         except ValidationError as error:
             raise WorkbenchError(f"{first_complaint(error)} in a request.") from None
 
@@ -113,7 +113,7 @@ def read_settings(model: type[BaseModel], settings: Mapping[str, Any], method: s
 def nested(field: FieldInfo) -> type[BaseModel] | None:
     """The model that a field holds, or None; an optional model counts."""
     kinds = get_args(field.annotation) if get_origin(field.annotation) in (Union, UnionType) else (field.annotation,)
-    models = [kind for kind in kinds if kind is not NoneType]
+    models = [model for model in kinds if model is not NoneType]
     return models[0] if len(models) == 1 and isinstance(models[0], type) and issubclass(models[0], BaseModel) else None
 
 

@@ -45,10 +45,10 @@ def public_dataset(plan: Plan) -> Dataset | None:
         return None
     if name == plan.facts.name:
         raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
-    return datasets.public_records(name, plan.facts.shape, method.public_records, declared_public=True)
+    return datasets.load_public(name, plan.facts.shape, method.public_records, declared_public=True)
 
 
-def public_records(plan: Plan) -> Records | None:
+def pretraining_records(plan: Plan) -> Records | None:
     """The public records that the method pre-trains on, without labels where their classes are others; None where it uses none."""
     if plan.build().public_dataset is None:
         return None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 from workbench import datasets
-from workbench.datasets import DATASETS, glyphs, public_records
+from workbench.datasets import DATASETS, glyphs, load_public
 from workbench.datasets.resize import axis_weights, convert_channels, resize
 from workbench.datasets.splits import held_out_count, position_split
 from workbench.errors import WorkbenchError
@@ -101,16 +101,16 @@ def test_impossible_shapes(shape: tuple[int, ...]) -> None:
 
 
 def test_public_glyphs_at_the_targets_shape() -> None:
-    dataset = public_records("glyphs", (3, 10, 12), num_records=30, seed=2)
+    dataset = load_public("glyphs", (3, 10, 12), num_records=30, seed=2)
     assert dataset.train.records.shape == (30, 3, 10, 12)
     assert dataset.facts.is_public
 
 
 def test_private_records_are_public_only_by_declaration(write_family: WriteFamily) -> None:
     with pytest.raises(WorkbenchError, match="Expected a public dataset, got 'mnist'"):
-        public_records("mnist", SHAPE)
+        load_public("mnist", SHAPE)
     write_family(data_home() / "mnist")
-    dataset = public_records("mnist", (3, 8, 8), num_records=20, declared_public=True)
+    dataset = load_public("mnist", (3, 8, 8), num_records=20, declared_public=True)
     assert dataset.facts.is_public
     assert dataset.train.records.shape == (20, 3, 8, 8)
     assert dataset.facts.num_records == 20
@@ -120,7 +120,7 @@ def test_private_records_are_public_only_by_declaration(write_family: WriteFamil
 def test_more_public_records_than_there_are(write_family: WriteFamily) -> None:
     write_family(data_home() / "mnist")
     with pytest.raises(WorkbenchError, match="Expected 1 to 30 public records, got 31"):
-        public_records("mnist", SHAPE, num_records=31, declared_public=True)
+        load_public("mnist", SHAPE, num_records=31, declared_public=True)
 
 
 def test_class_names_from_text() -> None:

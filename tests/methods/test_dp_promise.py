@@ -15,7 +15,7 @@ from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromiseConfig, 
 from workbench.plan import check_trainable
 from workbench.planning import make_plan
 from workbench.training.state import State
-from workbench.training_data import public_records
+from workbench.training_data import pretraining_records
 
 MNIST = DatasetFacts(name="mnist", num_records=60_000, shape=(1, 28, 28), classes=tuple("0123456789"))
 
@@ -189,8 +189,8 @@ def test_a_sampler_longer_than_the_process_is_refused_before_anything_is_spent(m
 def test_public_records_of_other_classes_lose_their_labels() -> None:
     two = DatasetFacts(name="own", num_records=1500, shape=(1, 8, 8), classes=("cat", "dog"))
     plan = make_plan("dp-promise", two, epsilon=10, overrides={"public_records": 50})
-    own = public_records(plan)
-    digits = public_records(quick_plan("dp-promise"))
+    own = pretraining_records(plan)
+    digits = pretraining_records(quick_plan("dp-promise"))
     assert own is not None
     assert own.labels is None
     assert digits is not None

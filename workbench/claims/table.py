@@ -8,7 +8,11 @@ from workbench.methods import METHODS
 
 def claim_entries() -> dict[str, ClaimEntry]:
     """What gives each row: the readings of the registered methods, then the papers that are not built."""
-    built = {name: PlannedClaim(kind.name, reading) for kind in METHODS.values() for name, reading in kind.readings.items()}
+    built = {
+        name: PlannedClaim(method_class.name, reading)
+        for method_class in METHODS.values()
+        for name, reading in method_class.readings.items()
+    }
     return {**built, **UNBUILT}
 
 

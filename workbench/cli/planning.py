@@ -40,8 +40,14 @@ def methods(as_json: Json = False) -> None:
     from workbench.methods import METHODS
 
     rows = [
-        {"name": name, "title": kind.title, "source": kind.source, "kinds": sorted(kind.kinds), "presets": list(kind.presets)}
-        for name, kind in METHODS.items()
+        {
+            "name": name,
+            "title": method_class.title,
+            "source": method_class.source,
+            "kinds": sorted(method_class.kinds),
+            "presets": list(method_class.presets),
+        }
+        for name, method_class in METHODS.items()
     ]
     print_json(rows) if as_json else print_table(rows, "No methods.")
 

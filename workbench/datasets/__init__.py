@@ -26,7 +26,7 @@ __all__ = [
     "facts",
     "load",
     "load_as",
-    "public_records",
+    "load_public",
     "reading",
     "to_uint8",
     "to_unit_range",
@@ -171,7 +171,7 @@ def as_declared(known: DatasetFacts, name: str | None, classes: Sequence[str]) -
     return known
 
 
-def public_records(
+def load_public(
     name: str | Path, shape: tuple[int, ...], num_records: int | None = None, seed: int = 0, declared_public: bool = False
 ) -> Dataset:
     """A public dataset with images of `shape` (C, H, W), for pre-training without privacy cost; `num_records` of them, all by default.
@@ -193,7 +193,7 @@ def public_records(
 
 
 def check_public(name: str | Path, shape: tuple[int, ...], num_records: int | None) -> None:
-    """Refuse what `public_records` could not give, without making a record."""
+    """Refuse what `load_public` could not give, without making a record."""
     entry, known = entry_of(name), facts(name, shape)
     if num_records is None:
         return

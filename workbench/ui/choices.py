@@ -41,13 +41,13 @@ class Choices:
     delta: float | None
 
     @property
-    def kind(self) -> type[Method]:
+    def method_class(self) -> type[Method]:
         """The method's class."""
         return METHODS[self.method]
 
     def plan(self, overrides: dict[str, Any] | None = None) -> Plan:
         """The plan of these choices with `overrides`; a WorkbenchError says why there is none."""
-        calibrated = self.target != "none" and takes_epsilon(self.kind)
+        calibrated = self.target != "none" and takes_epsilon(self.method_class)
         epsilon = None
         if calibrated:
             epsilon = DEFAULT_EPSILON if self.epsilon is None else self.epsilon
@@ -56,7 +56,7 @@ class Choices:
 
     def defaults(self) -> dict[str, Any]:
         """The configuration's values before calibration and overrides."""
-        return default_config(self.kind, self.facts, self.preset)
+        return default_config(self.method_class, self.facts, self.preset)
 
     def parameters(self, prefix: str) -> dict[str, str]:
         """The query parameters under which a page with `prefix` shows the same choices."""
@@ -76,18 +76,20 @@ def plan_choices(prefix: str) -> Choices:
     with below if is_path(dataset) else row[1]:
         reading = reading_choice(dataset, f"{prefix}dataset_")
     facts = facts_or_stop(dataset, **reading)
-    fitting = [name for name, kind in METHODS.items() if facts.kind in kind.kinds]
+    fitting = [name for name, method_class in METHODS.items() if facts.kind in method_class.kinds]
     if not fitting:
         st.error(f"No method here takes {facts.kind} data, which {markdown(facts.name)} is.")
         st.stop()
     index = fitting.index(DEFAULT_METHOD) if DEFAULT_METHOD in fitting else 0
     method = row[2].selectbox("Method", fitting, index, key=f"{prefix}method", bind="query-params", help="What to train.")
-    kind = METHODS[method]
-    presets = list(kind.presets)
-    preset = row[3].selectbox("Preset", presets, key=f"{prefix}preset", bind="query-params", help=preset_help(kind), filter_mode=None)
-    if preset not in kind.presets:
+    method_class = METHODS[method]
+    presets = list(method_class.presets)
+    preset = row[3].selectbox(
+        "Preset", presets, key=f"{prefix}preset", bind="query-params", help=preset_help(method_class), filter_mode=None
+    )
+    if preset not in method_class.presets:
         preset = presets[0]
-    target, epsilon, delta = _privacy_choices(prefix, row[4:], kind, facts, preset)
+    target, epsilon, delta = _privacy_choices(prefix, row[4:], method_class, facts, preset)
     return Choices(dataset, reading, facts, method, preset, target, epsilon, delta)
 
 
@@ -147,22 +149,22 @@ def visible_gpus() -> dict[str, str]:
     return {f"cuda:{index}": torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())}
 
 
-def takes_epsilon(kind: type[Method]) -> bool:
+def takes_epsilon(method_class: type[Method]) -> bool:
     """Whether the method can be calibrated to an epsilon at all."""
-    return kind.calibrated.__func__ is not Method.calibrated.__func__  # type: ignore[attr-defined]
+    return method_class.calibrated.__func__ is not Method.calibrated.__func__  # type: ignore[attr-defined]
 
 
-def default_config(kind: type[Method], facts: DatasetFacts, preset: str) -> dict[str, Any]:
+def default_config(method_class: type[Method], facts: DatasetFacts, preset: str) -> dict[str, Any]:
     """The configuration of a preset for a dataset, before calibration."""
     try:
-        return configure(kind, facts, kind.presets[preset].values(facts)).model_dump(mode="json")
+        return configure(method_class, facts, method_class.presets[preset].values(facts)).model_dump(mode="json")
     except WorkbenchError:
         return {}
 
 
-def preset_help(kind: type[Method]) -> str:
+def preset_help(method_class: type[Method]) -> str:
     """What each preset is, a line each."""
-    return "\n".join(f"- **{name}**: {preset.description}" for name, preset in kind.presets.items())
+    return "\n".join(f"- **{name}**: {preset.description}" for name, preset in method_class.presets.items())
 
 
 def run_parameters(run: Run, prefix: str) -> dict[str, str]:
@@ -188,9 +190,9 @@ def run_parameters(run: Run, prefix: str) -> dict[str, str]:
 
 
 def _privacy_choices(
-    prefix: str, row: Sequence[Any], kind: type[Method], facts: DatasetFacts, preset: str
+    prefix: str, row: Sequence[Any], method_class: type[Method], facts: DatasetFacts, preset: str
 ) -> tuple[str, float | None, float | None]:
-    able = takes_epsilon(kind)
+    able = takes_epsilon(method_class)
     with row[0]:
         target = st.selectbox(
             "Calibrate to epsilon",
@@ -221,7 +223,7 @@ def _privacy_choices(
         format="%g",
         key=f"{prefix}delta",
         bind="query-params",
-        placeholder=f"{default_delta(kind, facts, preset):.3g}",
+        placeholder=f"{default_delta(method_class, facts, preset):.3g}",
         help="The probability with which the bound may fail. Default: the preset's, else 1 / (2 · records). Keep it below 1 / records.",
     )
     return target, epsilon, delta

@@ -128,16 +128,16 @@ def _yes_no(name: str, common: dict[str, Any]) -> bool | None:
     return None if choice is None else YES_NO[choice]
 
 
-def _number(name: str, field: FieldInfo, kind: type, common: dict[str, Any]) -> float | int | None:
-    low, high = (None if bound is None else kind(bound) for bound in bounds(field))
-    layout = {"step": 1} if kind is int else {"step": None, "format": "%g"}
+def _number(name: str, field: FieldInfo, number_type: type, common: dict[str, Any]) -> float | int | None:
+    low, high = (None if bound is None else number_type(bound) for bound in bounds(field))
+    layout = {"step": 1} if number_type is int else {"step": None, "format": "%g"}
     return st.number_input(words(name), min_value=low, max_value=high, value=None, **layout, **common)
 
 
 def _item(text: str) -> int | float | str:
-    for kind in (int, float):
+    for number_type in (int, float):
         try:
-            return kind(text)
+            return number_type(text)
         except ValueError:
             continue
     return text

@@ -74,7 +74,7 @@ def attack(images: Floats, num_batches: int, generator: np.random.Generator) -> 
 @pytest.fixture(scope="module")
 def glyphs() -> Floats:
     """Public drawn digits of 28x28 in [-1, 1]: (N, 784)."""
-    records = datasets.public_records("glyphs", (1, 28, 28), 400).train.records
+    records = datasets.load_public("glyphs", (1, 28, 28), 400).train.records
     return records.reshape(len(records), -1) / 127.5 - 1
 
 

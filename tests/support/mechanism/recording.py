@@ -36,7 +36,7 @@ from workbench.records import Records
 from workbench.training import poisson
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step
-from workbench.training_data import public_records
+from workbench.training_data import pretraining_records
 
 QUICK = PerformanceSettings(device="cpu", microbatch_size=64)
 SAMPLERS: dict[str, Callable[..., np.ndarray]] = {
@@ -156,7 +156,7 @@ class Bench:
     def __init__(self, plan: Plan, dataset: Dataset) -> None:
         self.plan, self.data = plan, dataset.train
         self.method: Method = plan.build()
-        self.public = public_records(plan)
+        self.public = pretraining_records(plan)
         self.checkpoints: dict[At, dict[str, Any]] = {}
         self.log = Log(Changes())
         self.state = self._state()

@@ -26,7 +26,7 @@ def draw() -> None:
     choices = plan_choices(PREFIX)
     with st.expander("Method settings", expanded=False):
         st.caption("An empty field leaves the default it shows. What the guarantee depends on is all here.")
-        overrides = config_form(choices.kind.Config, choices.defaults(), PREFIX)
+        overrides = config_form(choices.method_class.Config, choices.defaults(), PREFIX)
     with st.expander("Device and speed", expanded=False):
         performance, seed = speed_choices()
     plan = show_plan(choices, overrides)
