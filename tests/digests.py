@@ -17,7 +17,7 @@ import torch
 from support.quick import quick_dataset, quick_plan
 
 from workbench import experiment
-from workbench.datasets import Dataset, facts
+from workbench.datasets import Dataset
 from workbench.methods import METHODS
 from workbench.plan import Plan
 from workbench.serialization import jsonable
@@ -117,10 +117,7 @@ def recipe_plans(name: str = "digits") -> list[dict[str, Any]]:
     """The plans of a recipe's lines."""
     from workbench.recipes.lines import load_recipe
 
-    return [
-        of_plan(experiment.make_plan(line.method, facts(line.dataset), epsilon=line.epsilon, preset=line.preset, overrides=line.settings))
-        for line in load_recipe(name).runs
-    ]
+    return [of_plan(experiment.make_plan(line.request)) for line in load_recipe(name).runs]
 
 
 def claims() -> list[Any]:

@@ -36,7 +36,7 @@ def test_the_text_leaves_defaults_out_and_is_sorted() -> None:
         ({"settings": {"network.channel_multipliers": (1, 2)}}, {"settings": {"network.channel_multipliers": [1, 2.0]}}),
         ({"preset": "default", "target": "bound", "delta": None, "settings": {}}, {}),
         ({"dataset": DatasetRef.parse("digits", resize="1,8,8")}, {"dataset": "digits"}),
-        ({"dataset": DatasetRef.parse("digits", account="digits")}, {"dataset": "digits"}),
+        ({"dataset": DatasetRef.parse("digits", name="digits")}, {"dataset": "digits"}),
     ],
 )
 def test_what_means_the_same_has_one_text(one: dict[str, Any], other: dict[str, Any]) -> None:
@@ -95,12 +95,12 @@ def test_a_folder_is_never_taken_for_a_registered_dataset(tmp_path: Path, monkey
 
 def test_a_file_is_loaded_as_its_reference_says(tmp_path: Path) -> None:
     path = own_file(tmp_path)
-    first, second = (DatasetRef.parse(path, account="mine", resize="1,4,4", classes="cat,dog", split_seed=seed) for seed in (0, 1))
+    first, second = (DatasetRef.parse(path, name="mine", resize="1,4,4", classes="cat,dog", split_seed=seed) for seed in (0, 1))
     dataset = first.load()
     assert dataset.facts == first.facts()
     assert (dataset.facts.name, dataset.facts.shape, dataset.facts.classes) == ("mine", (1, 4, 4), ("cat", "dog"))
     assert dataset.fingerprint != second.load().fingerprint == second.load(second.facts()).fingerprint
-    assert DatasetRef.parse(first.text, **first.texts) == first
+    assert DatasetRef.parse(first.text, split_seed=first.split_seed, **first.texts) == first
 
 
 def test_a_plan_of_a_request_is_that_of_its_fields() -> None:

@@ -21,9 +21,7 @@ from workbench.recipes import report as recipe_report
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any], train_here: Callable[..., Run]) -> None:
     """Launches train a plan of seconds here, so that no process is started."""
-    monkeypatch.setattr(
-        local, "launch", lambda _plan, _dataset, seed=None, example=False, **_: train_here(_plan, seed=seed, example=example)
-    )
+    monkeypatch.setattr(local, "launch", lambda _plan, *_, seed=None, example=False, **__: train_here(_plan, seed=seed, example=example))
     monkeypatch.setattr(local, "wait", lambda run_id, **_: RunStore().get(run_id))
 
 
@@ -77,12 +75,12 @@ def test_a_line_reads_a_file_of_ones_own_as_the_command_line_does(tmp_path: Path
     given = {"dataset": str(tmp_path / "scan.npz"), "dataset_name": "faces", "resize": "1,8,8", "classes": "cat,dog"}
     recipe = recipes.load_recipe(write(tmp_path / "recipe.json", **given))
     launched: list[Any] = []
-    monkeypatch.setattr(local, "launch", lambda plan, dataset, **_: launched.append((plan, dataset)) or local.register(plan, dataset))
+    monkeypatch.setattr(local, "launch", lambda plan, **_: launched.append(plan) or local.register(plan))
     monkeypatch.setattr(local, "wait", lambda run_id, **_: RunStore().get(run_id))
     with pytest.raises(WorkbenchError, match="is queued"):
         next(recipes.reproduce(recipe))
-    ((plan, dataset),) = launched
-    assert dataset == given["dataset"]
+    (plan,) = launched
+    assert plan.request.place.path == given["dataset"]
     assert (plan.facts.name, plan.facts.shape, plan.facts.classes) == ("faces", (1, 8, 8), ("cat", "dog"))
 
 

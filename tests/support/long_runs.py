@@ -40,19 +40,7 @@ def this_machine() -> str:
 
 def plans(recipe: str, method: str) -> list[Plan]:
     """The plans of the recipe's lines of `method`, made now."""
-    return [
-        experiment.make_plan(
-            line.method,
-            datasets.facts(line.dataset, **line.reading),
-            epsilon=line.epsilon,
-            delta=line.delta,
-            preset=line.preset,
-            overrides=line.settings,
-            target=line.target,
-        )
-        for line in load_recipe(recipe).runs
-        if line.method == method
-    ]
+    return [experiment.make_plan(line.request) for line in load_recipe(recipe).runs if line.method == method]
 
 
 def essence(plan: Plan) -> dict[str, Any]:

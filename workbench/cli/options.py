@@ -1,6 +1,8 @@
 """Options that several commands share, and how their text becomes values."""
 
 import json
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -9,11 +11,19 @@ from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.datasets import DatasetFacts
+    from workbench.datasets.reference import DatasetRef
+    from workbench.request import Request
     from workbench.training.state import PerformanceSettings
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id; `workbench runs` lists them.")]
-MethodName = Annotated[str, typer.Argument(metavar="METHOD", help="A method's name; `workbench methods` lists them.")]
+MethodName = Annotated[str | None, typer.Argument(metavar="METHOD", help="A method's name; `workbench methods` lists them.")]
+RequestFile = Annotated[
+    str | None,
+    typer.Option("--request", metavar="FILE", help="In the place of METHOD and its options: a request as JSON; - for input."),
+]
+DatasetPlace = Annotated[str | None, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), or an .npz.")]
+SplitSeed = Annotated[int, typer.Option(help="Splits your own files into training and held-out records.", min=0)]
 Epsilon = Annotated[float | None, typer.Option(help="Target epsilon; it is the proved bound that meets it.")]
 Delta = Annotated[float | None, typer.Option(help="Delta; the preset's, else 1/(2 num_records).")]
 PresetName = Annotated[str, typer.Option("--preset", help="A named configuration of the method.")]
@@ -54,23 +64,44 @@ def parse_performance(device: str, settings: list[str] | None) -> "PerformanceSe
     return PerformanceSettings.parse({"device": device, **parse_settings(settings)})
 
 
-def facts_of(
-    dataset: str | None, num_records: int | None, shape: str | None, num_classes: int, reading: "dict[str, Any] | None" = None
-) -> "DatasetFacts":
-    """The public facts of a dataset, or those given by hand in its place; the user's own files are read whole, so that all are checked."""
-    from workbench import datasets
+def asked_for(request: str | None, method: str | None, place: "DatasetRef | DatasetFacts | None", **fields: Any) -> "Request":
+    """The request of a file (- for standard input), or that of METHOD, a dataset and the options; never of both."""
+    from workbench.request import Request
+
+    if request is None:
+        if method is None or place is None:
+            raise WorkbenchError("Expected METHOD and --dataset, or --request with a file.")
+        return Request.of(method, place, **fields)
+    default = {"preset": "default", "target": "bound"}
+    if method is not None or place is not None or any(value != default.get(name) for name, value in fields.items() if value):
+        raise WorkbenchError("Give --request, or METHOD and its options, not both.")
+    return Request.parse(sys.stdin.read() if request == "-" else Path(request).read_text(encoding="utf-8"))
+
+
+def place_of(dataset: str | None, name: str | None, resize: str | None, classes: str | None, split_seed: int = 0) -> "DatasetRef | None":
+    """The dataset that options name, or None."""
+    from workbench.datasets.reference import DatasetRef
+
+    if dataset is None:
+        if name or resize or classes or split_seed:
+            raise WorkbenchError("Expected --dataset beside the options that say how it is read.")
+        return None
+    return DatasetRef.parse(dataset, name, resize, classes, split_seed)
+
+
+def facts_by_hand(num_records: int | None, shape: str | None, num_classes: int) -> "DatasetFacts | None":
+    """The public facts given in the place of a dataset, or None where none are."""
+    from workbench.datasets import DatasetFacts
     from workbench.datasets.resize import parse_shape
 
-    if dataset is not None:
-        if num_records is not None or shape is not None:
-            raise WorkbenchError("Give --dataset, or --num-records and --shape, not both.")
-        return datasets.load(dataset, **(reading or {})).facts if datasets.is_path(dataset) else datasets.facts(dataset, **(reading or {}))
+    if num_records is None and shape is None:
+        return None
     if num_records is None or shape is None:
         raise WorkbenchError("Expected --dataset, or --num-records together with --shape.")
     if num_records < 1 or num_classes < 0:
         raise WorkbenchError(f"Expected at least 1 record and no negative number of classes, got {num_records} and {num_classes}.")
     classes = tuple(str(number) for number in range(num_classes))
-    return datasets.DatasetFacts(name="given by hand", num_records=num_records, shape=parse_shape(shape), classes=classes)
+    return DatasetFacts(name="given by hand", num_records=num_records, shape=parse_shape(shape), classes=classes)
 
 
 def _parsed(text: str) -> Any:

@@ -7,6 +7,7 @@ import typer
 
 from workbench.cli.options import (
     Classes,
+    DatasetPlace,
     Delta,
     Epsilon,
     Json,
@@ -14,22 +15,29 @@ from workbench.cli.options import (
     OwnName,
     Performance,
     PresetName,
+    RequestFile,
     Resize,
     Seed,
     Settings,
+    SplitSeed,
     TargetName,
     Wait,
-    facts_of,
+    asked_for,
+    facts_by_hand,
     parse_performance,
     parse_settings,
+    place_of,
 )
 from workbench.cli.output import bar_pace, bounds_of, describe_value, print_fields, print_json, print_table
+from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.jobs.run import Run
 from workbench.serialization import dumps, jsonable
 
 if TYPE_CHECKING:
+    from workbench.datasets import DatasetFacts
     from workbench.plan import Plan
+    from workbench.request import Request
 
 app = typer.Typer()
 
@@ -76,11 +84,13 @@ def list_datasets(as_json: Json = False) -> None:
 
 @app.command()
 def plan(
-    method: MethodName,
-    dataset: Annotated[str | None, typer.Option(help="A name, a folder of class subfolders, or an .npz.")] = None,
+    method: MethodName = None,
+    request: RequestFile = None,
+    dataset: DatasetPlace = None,
     name: OwnName = None,
     resize: Resize = None,
     classes: Classes = None,
+    split_seed: SplitSeed = 0,
     epsilon: Epsilon = None,
     delta: Delta = None,
     preset: PresetName = "default",
@@ -93,13 +103,15 @@ def plan(
     as_json: Json = False,
 ) -> None:
     """Show what a method would release and at what epsilon, before any record is touched."""
-    from workbench import datasets, experiment
+    from workbench import experiment
     from workbench.privacy import group_bound
 
-    facts = facts_of(dataset, num_records, shape, num_classes, datasets.reading(name, resize, classes))
-    made = experiment.make_plan(
-        method, facts, epsilon=epsilon, delta=delta, preset=preset, overrides=parse_settings(settings), target=target
-    )
+    place, by_hand = place_of(dataset, name, resize, classes, split_seed), facts_by_hand(num_records, shape, num_classes)
+    if place and by_hand:
+        raise WorkbenchError("Give --dataset, or --num-records and --shape, not both.")
+    fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
+    asked = asked_for(request, method, place or by_hand, **fields)
+    made = experiment.make_plan(asked, checked_facts(asked))
     group = group_bound(made.stages, made.delta, group_size) if group_size != 1 else None
     if as_json:
         print_json(jsonable(made) | ({"group_size": group_size, "group_bound": group} if group else {}))
@@ -133,11 +145,13 @@ def epsilon(
 
 @app.command()
 def train(
-    method: MethodName,
-    dataset: Annotated[str, typer.Option(help="A name, a folder of class subfolders, or an .npz.")],
+    method: MethodName = None,
+    request: RequestFile = None,
+    dataset: DatasetPlace = None,
     name: OwnName = None,
     resize: Resize = None,
     classes: Classes = None,
+    split_seed: SplitSeed = 0,
     epsilon: Epsilon = None,
     delta: Delta = None,
     preset: PresetName = "default",
@@ -150,31 +164,32 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Start a run in the background; the last line is {"run": ID}."""
-    from workbench import datasets, experiment, training_data
+    from workbench import experiment, training_data
     from workbench.jobs import local
     from workbench.plan import check_trainable
 
     speed = parse_performance(device, performance)
     speed.torch_device()
-    reading = datasets.reading(name, resize, classes)
-    loaded = datasets.load(dataset, **reading) if datasets.is_path(dataset) else None
-    made = experiment.make_plan(
-        method,
-        loaded.facts if loaded else datasets.facts(dataset, **reading),
-        epsilon=epsilon,
-        delta=delta,
-        preset=preset,
-        overrides=parse_settings(settings),
-        target=target,
-    )
+    fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
+    asked = asked_for(request, method, place_of(dataset, name, resize, classes, split_seed), **fields)
+    loaded = asked.place.load() if asked.place.path else None
+    made = experiment.make_plan(asked, loaded.facts if loaded else None)
     check_trainable(made)
     training_data.check_public(made)
-    loaded = loaded or experiment.load(dataset, made.facts)
+    loaded = loaded or asked.place.load()
     warn([*made.warnings, seed_warning(seed)])
     if not as_json:
         print_plan(made)
-    run = local.launch(made, dataset, performance=speed, seed=seed, loaded=loaded)
+    run = local.launch(made, performance=speed, seed=seed, loaded=loaded)
     finish_launch(run, wait)
+
+
+def checked_facts(asked: "Request") -> "DatasetFacts":
+    """The facts of a request's dataset; one's own files are read whole, so that all of them are checked."""
+    from workbench.datasets.reference import DatasetRef
+
+    is_own = isinstance(asked.dataset, DatasetRef) and asked.dataset.path
+    return asked.place.load().facts if is_own else asked.facts()
 
 
 def finish_launch(run: Run, wait: bool) -> None:

@@ -36,19 +36,20 @@ class DatasetRef(BaseModel):
 
     @classmethod
     def parse(
-        cls, text: str | Path, account: str | None = None, resize: str | None = None, classes: str | None = None, split_seed: int = 0
+        cls, text: str | Path, name: str | None = None, resize: str | None = None, classes: str | None = None, split_seed: int = 0
     ) -> Self:
         """The dataset that texts name, as options and fields of a form have them; empty texts leave the default.
 
-        `digits` is the registered dataset whatever lies in the working directory, and ./digits (or a Path) the folder. `resize` is C,H,W;
-        `classes` are names between commas or a JSON list. A path is made absolute, and its account named.
+        `digits` is the registered dataset whatever lies in the working directory, and ./digits (or a Path) the folder. `name` is that
+        of the account of one's own files, `resize` is C,H,W, and `classes` are names between commas or a JSON list. A path is made
+        absolute, and its account named.
         """
-        reading = datasets.reading(account, resize, classes)
+        reading = datasets.reading(name, resize, classes)
         values = {"shape": reading["shape"], "classes": reading["classes"], "split_seed": split_seed}
         if datasets.is_path(text):
             path = Path(text).expanduser().resolve()
-            return cls(path=str(path), account=datasets.own_name(path, account or None, datasets.DATASETS), **values)
-        known = datasets.as_declared(datasets.entry_of(text).facts(), account or None, values.pop("classes"))
+            return cls(path=str(path), account=datasets.own_name(path, name or None, datasets.DATASETS), **values)
+        known = datasets.as_declared(datasets.entry_of(text).facts(), name or None, values.pop("classes"))
         if values["shape"] == known.shape:
             values["shape"] = None
         return cls(name=str(text), **values)
@@ -68,10 +69,15 @@ class DatasetRef(BaseModel):
         return self.name or self.path
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the name alone says it all."""
+        return self == type(self)(name=self.name) if self.name else False
+
+    @property
     def texts(self) -> dict[str, str]:
         """The other arguments of `parse`, without those at their default."""
         resize = ",".join(map(str, self.shape)) if self.shape else ""
-        values = {"account": self.account, "resize": resize, "classes": json.dumps(self.classes) if self.classes else ""}
+        values = {"name": self.account, "resize": resize, "classes": json.dumps(self.classes) if self.classes else ""}
         return {name: text for name, text in values.items() if text}
 
     def facts(self) -> DatasetFacts:

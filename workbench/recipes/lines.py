@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError, choose, first_complaint
 from workbench.jobs.run import RESUMABLE
+from workbench.request import Request
 from workbench.serialization import jsonable
 
 
@@ -18,7 +20,7 @@ class RecipeRun(BaseModel):
 
     name: str = Field(description="What the line is called in the table.")
     method: str
-    dataset: str
+    dataset: str | DatasetRef = Field(description="A name, a path, or an object with either and how it is read.")
     dataset_name: str | None = Field(default=None, description="The name of one's own files, as --name.")
     resize: str | None = Field(default=None, description="C,H,W, as --resize.")
     classes: str | None = Field(default=None, description="Names of the classes of one's own files, as --classes.")
@@ -39,11 +41,20 @@ class RecipeRun(BaseModel):
         return self.seeds or (None,) * self.repeats
 
     @property
-    def reading(self) -> dict[str, Any]:
-        """How the dataset is read: the arguments of `datasets.load`."""
-        from workbench.datasets import reading
+    def request(self) -> Request:
+        """What the line asks for."""
+        place = self.dataset
+        if isinstance(place, str):
+            place = DatasetRef.parse(place, self.dataset_name, self.resize, self.classes)
+        fields = {name: getattr(self, name) for name in Request.model_fields}
+        return Request.of(**{**fields, "dataset": place})
 
-        return reading(self.dataset_name, self.resize, self.classes)
+    @classmethod
+    def of(cls, name: str, request: Request, **fields: Any) -> Self:
+        """The line called `name` that asks for `request`; `fields` are the line's others."""
+        asked = request.model_dump(mode="json", exclude_defaults=True)
+        place = request.place.name if request.place.is_plain else request.place
+        return cls.model_validate({"name": name, **asked, "dataset": place, **fields})
 
 
 class Recipe(BaseModel):
@@ -90,41 +101,31 @@ def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], N
 
 def check(recipe: Recipe) -> None:
     """Refuse names and files that would stop the recipe only when a line before has been trained."""
-    from workbench import datasets
     from workbench.evaluation import METRICS
-    from workbench.methods import METHODS
     from workbench.training.state import PerformanceSettings
 
     choose(recipe.measure, METRICS, "metric")
     for line in recipe.runs:
-        choose(line.method, METHODS, "method")
-        datasets.facts(line.dataset, **line.reading)
+        line.request.facts()
         PerformanceSettings.parse(line.performance).torch_device()
         for name in line.metrics or ():
             choose(name, METRICS, "metric")
 
 
 def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Callable[[float], None]) -> dict[str, Any]:
-    from workbench import datasets, experiment
+    from workbench import experiment
     from workbench.jobs import finished, local
     from workbench.jobs.folder import RunFolder
     from workbench.jobs.store import RunStore
     from workbench.training.state import PerformanceSettings
 
-    dataset = datasets.load(line.dataset, **line.reading)
-    plan = experiment.make_plan(
-        line.method,
-        dataset.facts,
-        epsilon=line.epsilon,
-        delta=line.delta,
-        preset=line.preset,
-        overrides=line.settings,
-        target=line.target,
-    )
+    request = line.request
+    dataset = request.place.load()
+    plan = experiment.make_plan(request, dataset.facts)
     performance = PerformanceSettings.parse(line.performance)
     run = None if used is None else _made_before(plan, dataset.fingerprint, seed, performance, used)
     if run is None:
-        run = local.launch(plan, line.dataset, performance=performance, seed=seed, loaded=dataset)
+        run = local.launch(plan, performance=performance, seed=seed, loaded=dataset)
     elif run.state in RESUMABLE:
         run = local.resume(run.id)
     run = local.wait(run.id, progress=lambda now: progress(0.8 * now.step / max(1, now.steps)))

@@ -1,0 +1,106 @@
+"""The same request by every way it can be made: the command line, a file, a recipe's line, a clone, a link and the form it fills."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from workbench.cli import app
+from workbench.datasets.reference import DatasetRef
+from workbench.jobs import local
+from workbench.jobs.store import RunStore
+from workbench.planning import make_plan
+from workbench.recipes.lines import RecipeRun
+from workbench.request import Request
+
+SMALL = {"network.base_channels": 8, "network.channel_multipliers": [1, 1], "network.num_res_blocks": 1}
+CASES: dict[str, dict[str, Any]] = {
+    "plain": {"method": "dp-merf", "dataset": {}, "epsilon": 10},
+    "delta, target and settings": {
+        "method": "dp-merf",
+        "dataset": {},
+        "epsilon": 2.5,
+        "delta": 1e-05,
+        "target": "claim",
+        "settings": {"steps": 20, "learning_rate": 1 / 3},
+    },
+    "nested settings": {"method": "nonprivate", "dataset": {}, "settings": {**SMALL, "ema_decay": 0.5, "schedule": "constant"}},
+    "files of one's own": {
+        "method": "dp-merf",
+        "dataset": {"own": True, "name": "faces", "resize": "1,4,4", "classes": '["cat", "dog, big"]', "split_seed": 3},
+        "epsilon": 5,
+    },
+    "empty texts": {"method": "dp-promise", "dataset": {}, "epsilon": 10, "settings": {"public_dataset": "", "targets": "renoised"}},
+}
+
+
+@pytest.fixture(params=CASES, ids=list(CASES))
+def asked(request: pytest.FixtureRequest, tmp_path: Path) -> Request:
+    """One of several requests, on a registered dataset or on a file."""
+    case = dict(CASES[request.param])
+    reading = dict(case.pop("dataset"))
+    own = reading.pop("own", False)
+    if own:
+        draw = np.random.default_rng(0)
+        np.savez(tmp_path / "digits.npz", images=draw.integers(0, 256, (40, 8, 8, 1), dtype=np.uint8), labels=np.arange(40) % 2)
+    return Request.of(dataset=DatasetRef.parse(tmp_path / "digits.npz" if own else "digits", **reading), **case)
+
+
+def arguments(asked: Request) -> list[str]:
+    """The command line that a person would write."""
+    place = asked.place
+    named = {"--dataset": place.text, **{f"--{name}": text for name, text in place.texts.items()}, "--preset": asked.preset}
+    named |= {"--epsilon": asked.epsilon, "--delta": asked.delta, "--target": asked.target, "--split-seed": place.split_seed or None}
+    values = [word for name, value in named.items() if value is not None for word in (name, str(value))]
+    settings = [
+        word
+        for name, value in asked.settings.items()
+        for word in ("--set", f"{name}={value if isinstance(value, str) else json.dumps(value)}")
+    ]
+    return ["plan", asked.method, *values, *settings, "--json"]
+
+
+def planned(arguments: list[str], text: str | None = None) -> Request:
+    """The request of the plan that a command prints."""
+    result = CliRunner().invoke(app, arguments, input=text, catch_exceptions=False)
+    return Request.model_validate(json.loads(result.stdout)["request"])
+
+
+def test_the_command_line(asked: Request) -> None:
+    assert planned(arguments(asked)).text == asked.text
+
+
+def test_a_file_and_standard_input(asked: Request, tmp_path: Path) -> None:
+    (tmp_path / "request.json").write_text(asked.text)
+    assert planned(["plan", "--request", str(tmp_path / "request.json"), "--json"]).text == asked.text
+    assert planned(["plan", "--request", "-", "--json"], asked.text).text == asked.text
+
+
+def test_a_line_of_a_recipe(asked: Request) -> None:
+    line = RecipeRun.of("a line", asked)
+    assert line.request.text == asked.text
+    assert RecipeRun.model_validate_json(line.model_dump_json()).request.text == asked.text
+    place = asked.place
+    written = {f"dataset_{name}" if name == "name" else name: text for name, text in place.texts.items()}
+    if not place.split_seed:  # which a line gives with its dataset
+        flat = json.loads(asked.text) | {"name": "a line", "dataset": place.text, **written}
+        assert RecipeRun.model_validate(flat).request.text == asked.text
+
+
+def test_a_run_and_its_clone(asked: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "start", lambda run_id: RunStore().get(run_id))
+    run = local.register(make_plan(asked))
+    assert RunStore().get(run.id).plan.request.text == asked.text
+    assert local.clone(run.id).plan.request.text == asked.text
+    changed = {"ema_decay": 0.25} if asked.method != "dp-merf" else {"channels": 8}
+    assert local.clone(run.id, changed).plan.request.text == asked.edited(settings=changed).text != asked.text
+
+
+def test_a_request_and_options_are_not_mixed(tmp_path: Path) -> None:
+    (tmp_path / "request.json").write_text(Request.of("dp-merf", "digits").text)
+    for more in (["dp-merf"], ["--dataset", "digits"], ["--epsilon", "3"], ["--preset", "published"], ["--set", "steps=3"]):
+        result = CliRunner().invoke(app, ["plan", "--request", str(tmp_path / "request.json"), *more])
+        assert "not both" in str(result.exception)
