@@ -95,7 +95,7 @@ def _of_fit(plan: Plan, dataset: Dataset, seed: int) -> dict[str, Any]:
     weights = state.part([*method.released, *method.kept_private])
     flat = {f"{name}.{key}": value for name, values in weights["modules"].items() for key, value in values.items()} | weights["tensors"]
     samples = experiment.sample(plan, state, 64)
-    measured = experiment.evaluate(plan, state, dataset, num_samples=64) if plan.facts.kind == "image" else []
+    measured = experiment.evaluate(plan, state, dataset, num_samples=64) if plan.facts.kind.name == "image" else []
     return {
         "steps": steps,
         "weights": of_tensors(flat),

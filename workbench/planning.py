@@ -56,11 +56,10 @@ def make_plan(asked: Request | str, facts: DatasetFacts | DatasetRef | str | Non
 
 
 def _planned(request: Request, facts: DatasetFacts) -> Plan:
-    method_class = METHODS[request.method]
-    if facts.kind not in method_class.kinds:
-        raise WorkbenchError(
-            f"{method_class.name} works on {' and '.join(sorted(method_class.kinds))} data, and {facts.name} is of kind {facts.kind}."
-        )
+    method_class, kind = METHODS[request.method], facts.kind.name
+    if kind not in method_class.kinds:
+        taken = " and ".join(sorted(method_class.kinds))
+        raise WorkbenchError(f"{method_class.name} works on {taken} data, and {facts.name} is of kind {kind}.")
     chosen = method_class.presets[request.preset]
     delta = default_delta(method_class, facts, request.preset) if request.delta is None else request.delta
     presets, settings = chosen.values(facts), request.settings

@@ -1,7 +1,5 @@
 """The records that a plan is carried out on: the private ones that it was made for, and the public ones that its method names."""
 
-import numpy as np
-
 from workbench import datasets
 from workbench.datasets import Dataset
 from workbench.errors import WorkbenchError
@@ -11,15 +9,10 @@ from workbench.records import Records
 
 def check_records(plan: Plan, dataset: Dataset) -> None:
     """Refuse records that the plan's bound does not hold for: of other facts, of another number or range than these say."""
-    facts, train = plan.facts, dataset.train
+    facts = plan.facts
     if dataset.facts != facts:
         raise WorkbenchError(f"The plan was made for {facts.name} with {facts.num_records} records, not for these records.")
-    if train.records.shape != (facts.num_records, *facts.shape):
-        raise WorkbenchError(f"Expected training records of shape {(facts.num_records, *facts.shape)}, got {train.records.shape}.")
-    if facts.kind == "image" and train.records.dtype != np.uint8:
-        raise WorkbenchError(f"Expected images of type uint8, got {train.records.dtype}. Convert them: the bound rests on their range.")
-    if train.labels is not None and facts.classes and not ((train.labels >= 0) & (train.labels < facts.num_classes)).all():
-        raise WorkbenchError(f"Expected labels 0 to {facts.num_classes - 1}, got {train.labels.min()} to {train.labels.max()}.")
+    facts.check(dataset.train)
 
 
 def check_apart(train: Records, public: Records) -> None:

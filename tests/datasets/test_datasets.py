@@ -26,7 +26,7 @@ def test_contract_of_every_dataset(name: str, write_family: WriteFamily, monkeyp
         write_family(data_home() / name)
     facts, dataset = datasets.facts(name, SHAPE), datasets.load(name, SHAPE)
     assert facts == dataset.facts
-    assert (facts.name, facts.kind, facts.num_classes) == (name, "image", 10)
+    assert (facts.name, facts.kind.name, facts.num_classes) == (name, "image", 10)
     assert facts.num_records == len(dataset.train)
     for records in (dataset.train, dataset.held_out):
         assert records.records.dtype == np.uint8

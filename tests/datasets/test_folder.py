@@ -40,10 +40,10 @@ def write(path: Path, **content: np.ndarray) -> Path:
 def test_folder_of_png(tmp_path: Path, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
     write_images(tmp_path / "mine", {"cat": 12, "ape": 7}, shape)
     dataset = datasets.load(str(tmp_path / "mine"))
-    assert dataset.facts.model_dump(include={"name", "classes", "shape", "num_records"}) == {
+    assert dataset.facts.model_dump(include={"name", "classes", "kind", "num_records"}) == {
         "name": "mine",
         "classes": ("ape", "cat"),
-        "shape": expected,
+        "kind": {"name": "image", "size": expected},
         "num_records": 6 + 10,
     }
     assert datasets.facts(tmp_path / "mine") == dataset.facts

@@ -6,7 +6,7 @@ import pytest
 from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.datasets.digits import load
 from workbench.evaluation import learners as fitting
-from workbench.records import Records
+from workbench.records import Records, TableKind
 
 
 @pytest.fixture
@@ -49,5 +49,5 @@ def table() -> Dataset:
     rows = np.stack([generator.integers(0, size, 600) for size in categories], axis=1)
     labels = (rows[:, 0] + (generator.random(600) < 0.1)) % 2
     records = Records(rows, labels)
-    facts = DatasetFacts(name="table", kind="table", num_records=400, shape=(4,), categories=categories, classes=("even", "odd"))
+    facts = DatasetFacts(name="table", kind=TableKind.of_sizes(categories), num_records=400, classes=("even", "odd"))
     return Dataset(facts, records.take(slice(400)), records.take(slice(400, 600)))

@@ -11,8 +11,8 @@ from PIL import Image
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.evaluation import OUTSIDE_GUARANTEE, feature_space, find_neighbours, neighbours_html
-from workbench.evaluation.gallery_file import png_data_uri
 from workbench.records import Records
+from workbench.records.images import png_data_uri
 
 
 def decoded(uri: str) -> np.ndarray:
@@ -47,7 +47,7 @@ def test_table_rows_are_text(table: Dataset) -> None:
     samples = table.held_out.take(slice(3))
     page = neighbours_html(samples, table, find_neighbours(samples, table, feature_space("pixels", table), k=1))
     assert "<img" not in page
-    assert f"<code>{' '.join(map(str, samples.records[0].tolist()))}</code>" in page
+    assert f"<code>{', '.join(map(str, samples.records[0].tolist()))}</code>" in page
 
 
 def test_neighbours_of_other_samples_are_refused(table: Dataset) -> None:

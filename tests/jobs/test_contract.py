@@ -60,7 +60,7 @@ def test_a_whole_run(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # sample, evaluate with the metrics of its kind of data, look at neighbours
     samples = finished.sample_run(run.id, 40)
     assert samples.records.shape == (40, *plan.facts.shape)
-    cheap = [name for name, metric in METRICS.items() if plan.facts.kind in metric.kinds and name in CHEAP]
+    cheap = [name for name, metric in METRICS.items() if plan.facts.kind.name in metric.kinds and name in CHEAP]
     evaluation = finished.evaluate_run(run.id, 40, metrics=cheap)
     assert [result["name"] for result in evaluation["results"]] == cheap
     assert all(np.isfinite(float(result["value"])) for result in evaluation["results"])

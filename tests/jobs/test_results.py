@@ -21,7 +21,7 @@ from workbench.methods.dp_merf import DPMERF
 from workbench.plan import Plan
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.ledger import Ledger
-from workbench.records import Records
+from workbench.records import Column, Records, TableKind
 
 Make = Callable[..., Run]
 PlanMaker = Callable[..., Plan]
@@ -165,7 +165,9 @@ def test_a_sampler_that_touches_records_pays_first_and_raises_the_bound(
 
 def test_table_rows_go_through_a_file(tmp_path: Path) -> None:
     rows = Records(np.arange(6).reshape(3, 2), None, {"age": np.array([1, 0, 1])})
-    write_records(rows, tmp_path / "rows.npz", {"releasable": False})
+    kind = TableKind(columns=(Column(name="a", categories=tuple("uvwxy")), Column.of_ranges("b", (0, 1, 2, 4, 8, 16, 32))))
+    facts = DatasetFacts(name="t", kind=kind, num_records=3, attributes={"age": ("young", "old")})
+    write_records(rows, tmp_path / "rows.npz", {"releasable": False}, facts)
     again = read_records(tmp_path / "rows.npz")
     assert np.array_equal(again.records, rows.records)
     assert again.labels is None

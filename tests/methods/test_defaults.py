@@ -15,6 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.methods import METHODS
 from workbench.plan import Plan
 from workbench.planning import make_plan
+from workbench.records import ImageKind
 
 Shape = tuple[int, int, int]
 NAMES_A_VALUE = re.compile(r"\b[a-z_]+=\S+|result for on .* \(\d")  # a field with a value that does, or the epsilons there are
@@ -51,7 +52,7 @@ def small_grid() -> list[Cell]:
 
 def planned(cell: Cell) -> Plan | str:
     """The plan of a cell, or the refusal, which must say what to change."""
-    facts = DatasetFacts(name="own", num_records=cell.num_records, shape=cell.shape, classes=("cat", "dog"))
+    facts = DatasetFacts(name="own", num_records=cell.num_records, kind=ImageKind(size=cell.shape), classes=("cat", "dog"))
     calibrated = cell.preset == "default" and cell.method not in UNCALIBRATED
     try:
         plan = make_plan(cell.method, facts, epsilon=cell.epsilon if calibrated else None, preset=cell.preset)
@@ -96,7 +97,7 @@ def test_defaults_plan_over_the_whole_grid(figures: dict[str, Any]) -> None:
     figures["Plans by default"] = list(rows.values())
 
 
-OWN = DatasetFacts(name="own", num_records=501, shape=(1, 28, 28), classes=("cat", "dog"))
+OWN = DatasetFacts(name="own", num_records=501, kind=ImageKind(size=(1, 28, 28)), classes=("cat", "dog"))
 
 
 def test_a_phase_one_that_is_too_much_is_made_smaller_and_the_plan_says_so() -> None:
@@ -111,7 +112,7 @@ def test_a_phase_one_that_is_too_much_is_made_smaller_and_the_plan_says_so() -> 
 
 
 def test_without_records_enough_there_is_no_phase_one_and_the_plan_says_so() -> None:
-    few = OWN.model_copy(update={"num_records": 100, "shape": (3, 64, 64)})
+    few = OWN.at_size((3, 64, 64)).model_copy(update={"num_records": 100})
     plan = make_plan("dp-promise", few, epsilon=0.5)
     assert plan.config["phase_one_steps"] == 0
     assert "Phase one is left out (phase_one_steps 0 in place of 600)" in plan.warnings[0]
@@ -160,7 +161,7 @@ BOUNDARIES = {"dp-promise, bound 10": {"digits": 708, "mnist": 829}, "dp-promise
 @pytest.mark.parametrize("recipe", ["digits", "mnist"])
 def test_recipes_are_planned_as_before(recipe: str) -> None:
     """Nothing of them is adapted, and the boundaries are those that their published figures were made with."""
-    sizes: dict[str, Any] = {"name": "mnist", "num_records": 60_000, "shape": (1, 28, 28), "classes": tuple("0123456789")}
+    sizes: dict[str, Any] = {"name": "mnist", "num_records": 60_000, "kind": ImageKind(size=(1, 28, 28)), "classes": tuple("0123456789")}
     facts = datasets.facts("digits") if recipe == "digits" else DatasetFacts(**sizes)
     for line in json.loads((Path(__file__).parents[2] / "recipes" / f"{recipe}.json").read_text())["runs"]:
         plan = make_plan(line["method"], facts, epsilon=line.get("epsilon"), delta=line.get("delta"), overrides=line.get("settings", {}))

@@ -14,10 +14,11 @@ from workbench.experiment import fit, new_state
 from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromiseConfig, phase_one
 from workbench.plan import check_trainable
 from workbench.planning import make_plan
+from workbench.records import ImageKind
 from workbench.training.state import State
 from workbench.training_data import pretraining_records
 
-MNIST = DatasetFacts(name="mnist", num_records=60_000, shape=(1, 28, 28), classes=tuple("0123456789"))
+MNIST = DatasetFacts(name="mnist", num_records=60_000, kind=ImageKind(size=(1, 28, 28)), classes=tuple("0123456789"))
 
 
 @pytest.mark.parametrize(("noise_multiplier", "published", "printed"), [(1.13, 9.9408, 10.09), (7.0, 0.99286, 1.006)])
@@ -47,7 +48,7 @@ AUTHORS = [
 def test_published_claims_in_colour(dataset: tuple[int, tuple[int, int, int], float], epsilon: int, noise_multiplier: float) -> None:
     """The paper's epsilons on CIFAR-10 and CelebA follow from the sizes in the code, whatever the dataset is called."""
     num_records, shape, delta = dataset
-    facts = DatasetFacts(name="faces or things", num_records=num_records, shape=shape)
+    facts = DatasetFacts(name="faces or things", num_records=num_records, kind=ImageKind(size=shape))
     preset = "published" if epsilon == 10 else f"published-{epsilon}"
     plan = make_plan("dp-promise", facts, preset=preset)
     assert plan.config["noise_multiplier"] == noise_multiplier
@@ -69,7 +70,7 @@ def test_published_claims_in_grey(preset: str, epsilon: float) -> None:
 
 
 def test_printed_settings_of_celeba_are_the_papers() -> None:
-    faces = DatasetFacts(name="own", num_records=202_599, shape=(3, 32, 32))
+    faces = DatasetFacts(name="own", num_records=202_599, kind=ImageKind(size=(3, 32, 32)))
     code, paper = (make_plan("dp-promise", faces, preset=preset).config for preset in ("published", "printed"))
     assert (code["boundary"], paper["boundary"]) == (900, 925)
     assert (code["phase_two_steps"], paper["phase_two_steps"]) == (30 * 50, math.ceil(50 * 202_599 / 4096))
@@ -147,7 +148,8 @@ def test_renoised_loss_is_minimal_at_the_true_noise_predictor() -> None:
     sizes = {"boundary": 700, "noise_multiplier": 1.0, "phase_one_batch_size": 400, "phase_one_draws": 20}
     config = DPPromiseConfig.model_validate(sizes | {"diffusion": {"prediction": "epsilon"}})
     alphas = build_schedule(config.diffusion).alphas_cumprod
-    state = State(DatasetFacts(name="constant", num_records=400, shape=(1, 8, 8)), new_state(quick_plan("nonprivate"), seed=0).randomness)
+    facts = DatasetFacts(name="constant", num_records=400, kind=ImageKind(size=(1, 8, 8)))
+    state = State(facts, new_state(quick_plan("nonprivate"), seed=0).randomness)
     images = torch.full((400, 1, 8, 8), 0.5)
     losses = {factor: float(phase_one.renoised_loss(config, Oracle(alphas, 0.5, factor), images, state, 1)) for factor in (0.9, 1.0, 1.1)}
     later = alphas[701:]
@@ -187,7 +189,7 @@ def test_a_sampler_longer_than_the_process_is_refused_before_anything_is_spent(m
 
 
 def test_public_records_of_other_classes_lose_their_labels() -> None:
-    two = DatasetFacts(name="own", num_records=1500, shape=(1, 8, 8), classes=("cat", "dog"))
+    two = DatasetFacts(name="own", num_records=1500, kind=ImageKind(size=(1, 8, 8)), classes=("cat", "dog"))
     plan = make_plan("dp-promise", two, epsilon=10, overrides={"public_records": 50})
     own = pretraining_records(plan)
     digits = pretraining_records(quick_plan("dp-promise"))

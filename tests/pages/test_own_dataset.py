@@ -58,4 +58,5 @@ def test_the_command_line_takes_name_size_and_classes(path: str, capsys: pytest.
         main(["plan", "dp-merf", "--dataset", path, *reading, "--epsilon", "5", "--json"])
     facts = json.loads(capsys.readouterr().out)["facts"]
     assert ended.value.code in (0, None)
-    assert (facts["name"], facts["shape"], facts["classes"], facts["num_records"]) == ("clinic A", [1, 6, 6], ["a", "b"], 50)
+    assert (facts["name"], facts["classes"], facts["num_records"]) == ("clinic A", ["a", "b"], 50)
+    assert facts["kind"] == {"name": "image", "size": [1, 6, 6]}

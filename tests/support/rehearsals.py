@@ -17,7 +17,7 @@ from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.records import Records
+from workbench.records import Records, TableKind
 from workbench.training.one_shot import Grid, sampler_distance
 from workbench.training.poisson import poisson_batch
 from workbench.training.state import State, Step
@@ -30,7 +30,7 @@ def toy_table(num_records: int = 240) -> Dataset:
     rows = np.stack(
         [(labels + (draw.random(len(labels)) < 0.2)) % 3, draw.integers(0, 2, len(labels)), draw.integers(0, 4, len(labels))], axis=1
     )
-    facts = DatasetFacts(name="toy-table", kind="table", num_records=num_records, shape=(3,), categories=(3, 2, 4), classes=("no", "yes"))
+    facts = DatasetFacts(name="toy-table", kind=TableKind.of_sizes((3, 2, 4)), num_records=num_records, classes=("no", "yes"))
     records = Records(rows.astype(np.int64), labels.astype(np.int64))
     return Dataset(facts, records.take(slice(0, num_records)), records.take(slice(num_records, None)))
 
@@ -77,7 +77,7 @@ class MarginalsOfTable(Method):
                 "once",
                 relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
                 sampling="all records, once",
-                sampler_distance=sampler_distance(facts.num_classes * sum(facts.categories)),
+                sampler_distance=sampler_distance(facts.num_classes * sum(TableKind.of(facts.kind).categories)),
             )
         ]
 
@@ -87,7 +87,7 @@ class MarginalsOfTable(Method):
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """Room for the release."""
-        state.tensors = {"marginals": torch.zeros(facts.num_classes, sum(facts.categories))}
+        state.tensors = {"marginals": torch.zeros(facts.num_classes, sum(TableKind.of(facts.kind).categories))}
         return state
 
     def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
@@ -97,8 +97,8 @@ class MarginalsOfTable(Method):
         state.spend("release", 1)
         assert data.labels is not None
         assert self.config.noise_multiplier
-        offsets = np.cumsum([0, *state.facts.categories[:-1]])
-        cells = np.zeros((len(data), sum(state.facts.categories)))
+        offsets = np.cumsum([0, *TableKind.of(state.facts.kind).categories[:-1]])
+        cells = np.zeros((len(data), sum(TableKind.of(state.facts.kind).categories)))
         cells[np.arange(len(data))[:, None], data.records + offsets] = 1.0
         columns = len(offsets)
         grid = Grid(self.config.noise_multiplier * math.sqrt(2 * columns), max_norm=math.sqrt(columns), num_records=len(data))
@@ -114,7 +114,7 @@ class MarginalsOfTable(Method):
         assert labels is not None
         draw = state.randomness.stream(request.purpose)
         columns, start = [], 0
-        for size in state.facts.categories:
+        for size in TableKind.of(state.facts.kind).categories:
             weights = state.tensors["marginals"][:, start : start + size].clamp(min=1e-3).numpy().astype(np.float64)
             shares = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)[labels]
             columns.append(np.minimum((draw.random(len(labels))[:, None] > shares).sum(axis=1), size - 1))

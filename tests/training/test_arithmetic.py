@@ -13,10 +13,11 @@ import torch
 
 from workbench.datasets.base import DatasetFacts
 from workbench.networks import MLP, UNETS, UNet
+from workbench.records import ImageKind
 from workbench.training.arithmetic import arithmetic
 from workbench.training.state import PerformanceSettings
 
-FACTS = DatasetFacts(name="made", num_records=30, shape=(1, 8, 8), classes=("a", "b"))
+FACTS = DatasetFacts(name="made", num_records=30, kind=ImageKind(size=(1, 8, 8)), classes=("a", "b"))
 CPU = PerformanceSettings(device="cpu")
 STEP = """
 import hashlib, json, sys, torch
@@ -65,7 +66,7 @@ def test_a_setting_that_changes_the_weights_changes_the_digest(setting: str) -> 
 
 def test_precision_layout_network_and_shape_are_told_apart() -> None:
     network = UNet(UNETS["tiny"], 1, 12, 2)
-    larger = FACTS.model_copy(update={"shape": (1, 12, 12)})
+    larger = FACTS.at_size((1, 12, 12))
     found = {
         arithmetic(CPU, FACTS, []),
         arithmetic(CPU, larger, [network]),

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from workbench.datasets.base import DatasetFacts
 from workbench.networks import ExponentialMovingAverage
+from workbench.records import ImageKind
 from workbench.training import checkpoints
 from workbench.training.poisson import poisson_batch
 from workbench.training.private_step import PrivateStep
@@ -21,7 +22,8 @@ IMAGES = torch.randn(30, 1, 6, 6, generator=torch.Generator().manual_seed(0))
 def new_state(performance: PerformanceSettings | None = None) -> State:
     torch.manual_seed(0)
     network = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.GroupNorm(2, 8), nn.SiLU(), nn.Conv2d(8, 1, 3, padding=1))
-    state = State(DatasetFacts(name="made", num_records=30, shape=(1, 6, 6)), Randomness.fresh(), performance or PerformanceSettings())
+    facts = DatasetFacts(name="made", num_records=30, kind=ImageKind(size=(1, 6, 6)))
+    state = State(facts, Randomness.fresh(), performance or PerformanceSettings())
     state.modules = {"network": network, "ema": ExponentialMovingAverage(network, 0.9)}
     state.optimizers = {"private": torch.optim.Adam(network.parameters(), lr=0.01)}
     return state

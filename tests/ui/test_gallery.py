@@ -3,7 +3,7 @@
 import numpy as np
 
 from workbench.datasets import DatasetFacts
-from workbench.records import Records
+from workbench.records import Records, TableKind
 from workbench.ui.gallery import picture, record_table, sheet
 
 
@@ -31,6 +31,6 @@ def test_a_sheet_has_every_record_in_its_place() -> None:
 
 
 def test_rows_of_a_table_carry_their_class() -> None:
-    facts = DatasetFacts(name="t", kind="table", num_records=4, shape=(2,), categories=(3, 2), classes=("a", "b"))
+    facts = DatasetFacts(name="t", kind=TableKind.of_sizes((3, 2)), num_records=4, classes=("a", "b"))
     frame = record_table(Records(np.array([[0, 1], [2, 0]]), np.array([1, 0])), facts, limit=2)
     assert frame.to_dict("list") == {"class": ["b", "a"], "column 1": [0, 2], "column 2": [1, 0]}

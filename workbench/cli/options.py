@@ -93,6 +93,7 @@ def facts_by_hand(num_records: int | None, shape: str | None, num_classes: int) 
     """The public facts given in the place of a dataset, or None where none are."""
     from workbench.datasets import DatasetFacts
     from workbench.datasets.resize import parse_shape
+    from workbench.records import ImageKind
 
     if num_records is None and shape is None:
         return None
@@ -101,7 +102,8 @@ def facts_by_hand(num_records: int | None, shape: str | None, num_classes: int) 
     if num_records < 1 or num_classes < 0:
         raise WorkbenchError(f"Expected at least 1 record and no negative number of classes, got {num_records} and {num_classes}.")
     classes = tuple(str(number) for number in range(num_classes))
-    return DatasetFacts(name="given by hand", num_records=num_records, shape=parse_shape(shape), classes=classes)
+    kind = ImageKind(size=parse_shape(shape))
+    return DatasetFacts(name="given by hand", kind=kind, num_records=num_records, classes=classes)
 
 
 def _parsed(text: str) -> Any:

@@ -29,7 +29,7 @@ def sample(run_id: RunId, out: Out, num: Num = None, as_json: Json = False) -> N
     with progress_bar("samples") as progress:
         records = finished.sample_run(run_id, num, progress)
     run = RunStore().get(run_id)
-    write_records(records, out, finished.sample_notes(run), finished.class_names(run))
+    write_records(records, out, finished.sample_notes(run), run.plan.facts)
     if not run.may_be_released:
         print(f"Warning: samples of run {run.id} are not releasable. {run.release_reason}", file=sys.stderr)
     values = {"run": run.id, "file": str(out), "num_samples": len(records), "releasable": run.may_be_released}

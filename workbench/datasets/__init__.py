@@ -116,7 +116,7 @@ def facts(
         return folder.facts(path, own_name(path, name, DATASETS), shape, classes, seed)
     entry = entry_of(name_or_path)
     known = as_declared(entry.facts(), name, classes)
-    return known if shape is None else known.model_copy(update={"shape": check_shape(shape, *entry.sides)})
+    return known if shape is None else known.at_size(check_shape(shape, *entry.sides))
 
 
 def load(

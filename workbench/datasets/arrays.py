@@ -18,7 +18,7 @@ from workbench.datasets.naming import check_words
 from workbench.datasets.splits import check_splittable, held_out_count, position_split
 from workbench.datasets.unpacking import check_unpacked
 from workbench.errors import WorkbenchError
-from workbench.records import Records
+from workbench.records import ImageKind, Records
 
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 READ = ("images", "labels", "held_out_images", "held_out_labels", "classes")
@@ -132,7 +132,7 @@ def describe(path: Path, name: str, classes: Sequence[str] = ()) -> tuple[Datase
     if not brings:
         check_splittable(count, str(path))
         count -= held_out_count(count)
-    return DatasetFacts(name=name, num_records=count, shape=(channels, height, width), classes=names), labels
+    return DatasetFacts(name=name, kind=ImageKind(size=(channels, height, width)), num_records=count, classes=names), labels
 
 
 def load(path: Path, name: str, seed: int = 0, classes: Sequence[str] = ()) -> Dataset:

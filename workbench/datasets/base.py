@@ -2,16 +2,16 @@
 
 import hashlib
 import hmac
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from workbench.errors import WorkbenchError
 from workbench.home import installation_key
-from workbench.records import Records
-
-Kind = Literal["image", "table"]
+from workbench.records import ImageKind, Kind, Records, TableKind
 
 
 class DatasetFacts(BaseModel):
@@ -20,23 +20,63 @@ class DatasetFacts(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
-    kind: Kind = "image"
+    kind: Kind = Field(description="What a record is: images of a size, or rows of a table with its columns.")
     num_records: int = Field(gt=0, description="Training records; public, held fixed by the replace-one and zero-out relations.")
-    shape: tuple[int, ...] = Field(description="(C, H, W) of an image; (columns,) of a table.")
-    categories: tuple[int, ...] = Field(default=(), description="Number of categories per column of a table.")
     classes: tuple[str, ...] = ()
-    attributes: tuple[str, ...] = ()
+    attributes: dict[str, tuple[str, ...]] = Field(default={}, description="The names of each attribute's values, in their order.")
     is_public: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _written_before_kinds(cls, values: Any) -> Any:
+        """Facts kept by version 0.1, where a kind was a name beside `shape` and `categories`, and no dataset had attributes."""
+        if not isinstance(values, dict) or not isinstance(values.get("kind"), str):
+            return values
+        given = dict(values)
+        kind, shape, sizes = given.pop("kind"), given.pop("shape"), given.pop("categories", ())
+        found = ImageKind(size=shape) if kind == "image" else TableKind.of_sizes(sizes)
+        return given | {"kind": found, "attributes": dict.fromkeys(given.get("attributes", ()), ())}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one record: (C, H, W) of an image, (columns,) of a table."""
+        return self.kind.shape
+
+    @property
+    def dimensions(self) -> int:
+        """Number of values in one record: C H W of an image, columns of a table."""
+        return self.kind.dimensions
 
     @property
     def num_classes(self) -> int:
         """Number of classes; 0 if records carry no label."""
         return len(self.classes)
 
-    @property
-    def dimensions(self) -> int:
-        """Number of values in one record: C H W of an image, columns of a table."""
-        return int(np.prod(self.shape))
+    def at_size(self, size: tuple[int, int, int]) -> "DatasetFacts":
+        """The facts about the same images at another size (C, H, W)."""
+        ImageKind.of(self.kind)
+        return self.model_copy(update={"kind": ImageKind(size=size)})
+
+    def draw(self, count: int, seed: int = 0) -> Records:
+        """`count` records of this schema drawn evenly at random, with labels in turn: nobody's."""
+        generator = np.random.default_rng(seed)
+        records = self.kind.draw(count, generator)
+        labels = np.arange(count, dtype=np.int64) % self.num_classes if self.classes else None
+        return Records(records, labels, {name: generator.integers(0, len(values), count) for name, values in self.attributes.items()})
+
+    def check(self, train: Records) -> None:
+        """Refuse training records of another number, type or range than these facts say: no bound made from them holds for such."""
+        expected = (self.num_records, *self.shape)
+        if train.records.shape != expected:
+            raise WorkbenchError(f"Expected training records of shape {expected}, got {train.records.shape}.")
+        if complaint := self.kind.complaint(train.records):
+            raise WorkbenchError(complaint)
+        if train.labels is not None and self.classes:
+            check_values("labels", train.labels, self.num_classes)
+        if set(train.attributes) != set(self.attributes):
+            raise WorkbenchError(f"Expected the attributes {_listed(self.attributes)}, got {_listed(train.attributes)}.")
+        for name, values in self.attributes.items():
+            check_values(f"values of {name}", train.attributes[name], len(values))
 
 
 @dataclass(frozen=True)
@@ -49,11 +89,14 @@ class Dataset:
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits keyed to this installation: equal for equal training records, meaningless elsewhere."""
-        digest = hmac.new(installation_key(), digestmod=hashlib.sha256)
-        for array in (self.train.records, self.train.labels):
+        """16 hex digits keyed to this installation: equal for equal training records with labels and attributes, meaningless elsewhere."""
+        digest, train = hmac.new(installation_key(), digestmod=hashlib.sha256), self.train
+        named = {"": train.records, "labels": train.labels, "present": train.present}
+        named |= {f"attribute {name}": train.attributes[name] for name in sorted(train.attributes)}
+        for name, array in named.items():
             if array is not None:
-                digest.update(repr((array.shape, str(array.dtype))).encode())
+                header = (array.shape, str(array.dtype))  # of records and labels as version 0.1 had it, whose ledger knows them so
+                digest.update(repr(header if name in ("", "labels") else (name, *header)).encode())
                 digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()[:16]
 
@@ -63,6 +106,16 @@ class Dataset:
         key, records = installation_key(), np.ascontiguousarray(self.train.records)
         digests = [hashlib.blake2b(record.data, digest_size=8, key=key, person=b"record").digest() for record in records]
         return np.unique(np.frombuffer(b"".join(digests), dtype="<u8"))
+
+
+def check_values(what: str, values: np.ndarray, count: int) -> None:
+    """Refuse numbers outside 0 to `count` - 1."""
+    if not ((values >= 0) & (values < count)).all():
+        raise WorkbenchError(f"Expected {what} 0 to {count - 1}, got {values.min()} to {values.max()}.")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
 
 
 def to_unit_range(images: np.ndarray) -> np.ndarray:

@@ -7,10 +7,10 @@ digits starts after the split: it speaks of the 1 500 training records, whose nu
 import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts
-from workbench.records import Records
+from workbench.records import ImageKind, Records
 
 NUM_TRAIN, NUM_HELD_OUT = 1_500, 297
-FACTS = DatasetFacts(name="digits", num_records=NUM_TRAIN, shape=(1, 8, 8), classes=tuple("0123456789"))
+FACTS = DatasetFacts(name="digits", kind=ImageKind(size=(1, 8, 8)), num_records=NUM_TRAIN, classes=tuple("0123456789"))
 
 
 def facts() -> DatasetFacts:

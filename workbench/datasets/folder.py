@@ -22,7 +22,7 @@ from workbench.datasets.resize import Shape, at_shape, check_shape, resize
 from workbench.datasets.splits import check_splittable, position_split
 from workbench.datasets.unpacking import check_unpacked
 from workbench.errors import WorkbenchError
-from workbench.records import Records
+from workbench.records import ImageKind, Records
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".webp"})
 CHANNELS = {"L": 1, "RGB": 3}
@@ -165,7 +165,7 @@ def read_images(folder: ImageFolder, shape: Shape) -> np.ndarray:
 def folder_facts(folder: ImageFolder, name: str, shape: Shape | None, seed: int = 0) -> DatasetFacts:
     """Counts and classes from the listing, the shape from the images' headers."""
     train, _ = folder.split(seed)
-    return DatasetFacts(name=name, num_records=len(train), shape=common_shape(folder, shape), classes=folder.classes)
+    return DatasetFacts(name=name, kind=ImageKind(size=common_shape(folder, shape)), num_records=len(train), classes=folder.classes)
 
 
 def load_folder(folder: ImageFolder, name: str, shape: Shape | None, seed: int) -> Dataset:
@@ -182,7 +182,7 @@ def facts(path: Path, name: str, shape: tuple[int, ...] | None = None, classes: 
     if checked(path).is_dir():
         return folder_facts(listed(path, classes), name, target, seed)
     known = arrays.describe(path, name, classes)[0]
-    return known if target is None else known.model_copy(update={"shape": target})
+    return known if target is None else known.at_size(target)
 
 
 def load(path: Path, name: str, seed: int = 0, shape: tuple[int, ...] | None = None, classes: Sequence[str] = ()) -> Dataset:

@@ -18,7 +18,7 @@ from workbench.datasets.resize import Shape, check_shape
 from workbench.errors import WorkbenchError
 from workbench.files import make_private_folder, written_atomically
 from workbench.home import home
-from workbench.records import Records
+from workbench.records import ImageKind, Records
 
 VERSION = 1  # of the drawings: in the name of a cached file
 DEFAULT_SHAPE: Shape = (1, 28, 28)
@@ -34,7 +34,7 @@ def facts(shape: tuple[int, ...] | None = None, num_records: int | None = None) 
     count = DEFAULT_NUM_RECORDS if num_records is None else num_records
     if count < FEWEST:
         raise WorkbenchError(f"Expected at least {FEWEST} glyphs, one of each digit, got {count}.")
-    return DatasetFacts(name="glyphs", num_records=count, shape=checked, classes=tuple("0123456789"), is_public=True)
+    return DatasetFacts(name="glyphs", kind=ImageKind(size=checked), num_records=count, classes=tuple("0123456789"), is_public=True)
 
 
 def draw(num_records: int, shape: Shape, seed: int = 0) -> Records:

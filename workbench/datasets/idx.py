@@ -15,7 +15,7 @@ from workbench.datasets.download import fetch
 from workbench.datasets.unpacking import check_unpacked
 from workbench.errors import WorkbenchError
 from workbench.home import data_home
-from workbench.records import Records
+from workbench.records import ImageKind, Records
 
 IMAGES, LABELS = "{}-images-idx3-ubyte", "{}-labels-idx1-ubyte"
 IMAGES_MAGIC, LABELS_MAGIC = 2051, 2049
@@ -129,7 +129,7 @@ def facts(source: IdxSource) -> DatasetFacts:
     if path is not None:
         count, height, width = read_sizes(path, IMAGES_MAGIC)
         shape = (1, height, width)
-    return DatasetFacts(name=source.name, num_records=count, shape=shape, classes=source.classes)
+    return DatasetFacts(name=source.name, kind=ImageKind(size=shape), num_records=count, classes=source.classes)
 
 
 def read_split(source: IdxSource, split: str) -> Records:
@@ -152,7 +152,7 @@ def load(source: IdxSource) -> Dataset:
         raise WorkbenchError(
             f"Expected held-out images of {train.records.shape[2:]} pixels in {source.name}, got {held_out.records.shape[2:]}."
         )
-    known = DatasetFacts(name=source.name, num_records=len(train), shape=train.records.shape[1:], classes=source.classes)
+    known = DatasetFacts(name=source.name, kind=ImageKind(size=train.records.shape[1:]), num_records=len(train), classes=source.classes)
     return Dataset(known, train, held_out)
 
 

@@ -20,12 +20,13 @@ def check_shape(shape: tuple[int, ...], low: int = 1, high: int = 4096) -> Shape
     return shape[0], shape[1], shape[2]
 
 
-def parse_shape(text: str) -> tuple[int, ...]:
+def parse_shape(text: str) -> Shape:
     """`C,H,W` as three positive integers."""
     parts = text.split(",")
     if len(parts) != 3 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
         raise WorkbenchError(f"Expected a shape C,H,W of three positive integers, got {text!r}.")
-    return tuple(int(part) for part in parts)
+    channels, height, width = map(int, parts)
+    return channels, height, width
 
 
 @lru_cache(maxsize=32)
@@ -70,13 +71,10 @@ def at_shape(dataset: Dataset, shape: tuple[int, ...] | None) -> Dataset:
     """The dataset with images of `shape` (C, H, W); itself where `shape` is None or its own."""
     if shape is None or tuple(shape) == dataset.facts.shape:
         return dataset
-    if dataset.facts.kind != "image":
-        raise WorkbenchError(
-            f"Expected images to change to shape {tuple(shape)}, got the {dataset.facts.kind} dataset {dataset.facts.name!r}."
-        )
     target = check_shape(shape)
+    facts = dataset.facts.at_size(target)
 
     def converted(records: Records) -> Records:
         return replace(records, records=resize(records.records, target))
 
-    return Dataset(dataset.facts.model_copy(update={"shape": target}), converted(dataset.train), converted(dataset.held_out))
+    return Dataset(facts, converted(dataset.train), converted(dataset.held_out))

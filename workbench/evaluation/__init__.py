@@ -7,15 +7,15 @@ neighbours = find_neighbours(samples, dataset, space, k=5)
 
 from collections.abc import Callable, Sequence
 
-from workbench.datasets.base import Dataset, Kind
+from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError, choose
 from workbench.evaluation import downstream, metrics
-from workbench.evaluation.features import Feature, FeatureSpace, classifier, pixels
+from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, can_train_classifier, classifier, pixels
 from workbench.evaluation.gallery_file import neighbours_html
 from workbench.evaluation.metrics import Context, Metric, Split
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, PRIVACY_SCORE_CAVEAT, Neighbours, find_neighbours
 from workbench.evaluation.results import MetricResult, measure
-from workbench.records import Records
+from workbench.records import KINDS, Records
 
 __all__ = [
     "FEATURES",
@@ -34,8 +34,7 @@ __all__ = [
     "neighbours_html",
 ]
 
-IMAGES: frozenset[Kind] = frozenset({"image"})
-ANY_KIND: frozenset[Kind] = frozenset({"image", "table"})
+ANY_KIND = frozenset(KINDS)
 NOTHING: frozenset[Split] = frozenset()
 TRAIN: frozenset[Split] = frozenset({"train"})
 HELD_OUT: frozenset[Split] = frozenset({"held_out"})
@@ -138,7 +137,7 @@ METRICS: dict[str, Metric] = {
 
 def default_features(dataset: Dataset, public: Dataset | None = None) -> str:
     """`classifier` where there are images with classes to train one on, else `pixels`."""
-    return "classifier" if dataset.facts.kind == "image" and (public or dataset).facts.classes else "pixels"
+    return "classifier" if can_train_classifier((public or dataset).facts) else "pixels"
 
 
 def feature_space(name: str, dataset: Dataset, public: Dataset | None = None, seed: int = 0) -> FeatureSpace:
@@ -148,9 +147,9 @@ def feature_space(name: str, dataset: Dataset, public: Dataset | None = None, se
 
 def check_feature_space(name: str, dataset: Dataset, public: Dataset | None = None) -> Feature:
     """FEATURES[`name`]; refuses one that `dataset` or `public` does not fit."""
-    feature = choose(name, FEATURES, "feature space")
-    if dataset.facts.kind not in feature.kinds:
-        raise WorkbenchError(f"The features {name} take {', '.join(sorted(feature.kinds))} data, got {dataset.facts.kind}. Choose pixels.")
+    feature, kind = choose(name, FEATURES, "feature space"), dataset.facts.kind.name
+    if kind not in feature.kinds:
+        raise WorkbenchError(f"The features {name} take {', '.join(sorted(feature.kinds))} data, got {kind}. Choose pixels.")
     if public is not None and public.facts.shape != dataset.facts.shape:
         raise WorkbenchError(f"Expected public records of shape {dataset.facts.shape}, got {public.facts.shape}.")
     return feature

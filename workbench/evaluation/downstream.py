@@ -9,7 +9,6 @@ import numpy as np
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
-from workbench.evaluation.features import flattened
 from workbench.evaluation.learners import build_cnn, build_mlp, labels_of, train_classifier
 from workbench.records import Records
 
@@ -24,7 +23,8 @@ def logistic_regression(train: Records, test: Records, dataset: Dataset, seed: i
     if len(np.unique(labels)) == 1:  # a collapsed sampler; the library refuses what has an obvious answer
         return np.full(len(test), labels[0])
     model = LogisticRegression(C=1.0, max_iter=2_000, random_state=seed)
-    return model.fit(flattened(train, dataset), labels).predict(flattened(test, dataset))
+    features = dataset.facts.kind.features
+    return model.fit(features(train.records), labels).predict(features(test.records))
 
 
 def random_forest(train: Records, test: Records, dataset: Dataset, seed: int) -> np.ndarray:
@@ -32,7 +32,8 @@ def random_forest(train: Records, test: Records, dataset: Dataset, seed: int) ->
     from sklearn.ensemble import RandomForestClassifier
 
     model = RandomForestClassifier(n_estimators=200, n_jobs=2, random_state=seed)
-    return model.fit(flattened(train, dataset), labels_of(train, dataset.facts.num_classes)).predict(flattened(test, dataset))
+    labels, features = labels_of(train, dataset.facts.num_classes), dataset.facts.kind.features
+    return model.fit(features(train.records), labels).predict(features(test.records))
 
 
 def mlp(train: Records, test: Records, dataset: Dataset, seed: int) -> np.ndarray:

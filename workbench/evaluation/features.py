@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.datasets.base import Dataset, Kind
+from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.evaluation import cache
 from workbench.evaluation.learners import Classifier, build_cnn, restore_classifier, train_classifier
 from workbench.records import Records
+
+IMAGES = frozenset({"image"})
 
 
 @dataclass(frozen=True)
@@ -33,36 +35,18 @@ class FeatureSpace:
 
 @dataclass(frozen=True)
 class Feature:
-    """An entry of FEATURES: `build(dataset, public, seed)` makes the space; `kinds` are the data it takes."""
+    """An entry of FEATURES: `build(dataset, public, seed)` makes the space; `kinds` of records it takes."""
 
     name: str
-    kinds: frozenset[Kind]
+    kinds: frozenset[str]
     build: Callable[[Dataset, Dataset | None, int], FeatureSpace]
     description: str
 
 
-def flattened(records: Records, dataset: Dataset) -> np.ndarray:
-    """Records as float32 (N, D) in [0, 1]: pixels over 255, or the categories of a table one-hot."""
-    if dataset.facts.kind == "image":
-        return records.records.reshape(len(records), -1).astype(np.float32) / 255.0
-    return one_hot(records.records, dataset.facts.categories)
-
-
-def one_hot(table: np.ndarray, categories: tuple[int, ...]) -> np.ndarray:
-    """Rows (N, columns) of category numbers as float32 (N, sum of `categories`)."""
-    sizes = np.asarray(categories)
-    if table.size and ((table < 0) | (table >= sizes)).any():
-        raise WorkbenchError(f"Expected categories below {categories} per column, got up to {tuple(table.max(axis=0).tolist())}.")
-    columns = table + np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    result = np.zeros((len(table), int(sizes.sum())), dtype=np.float32)
-    np.put_along_axis(result, columns, 1.0, axis=1)
-    return result
-
-
 def pixels(dataset: Dataset, _public: Dataset | None = None, _seed: int = 0) -> FeatureSpace:
     """The records themselves, scaled by public constants."""
-    label = "pixels" if dataset.facts.kind == "image" else "one-hot"
-    return FeatureSpace(label, label, lambda records: flattened(records, dataset))
+    kind = dataset.facts.kind
+    return FeatureSpace(kind.feature_label, kind.feature_label, lambda records: kind.features(records.records))
 
 
 def classifier(dataset: Dataset, public: Dataset | None = None, seed: int = 0) -> FeatureSpace:
@@ -73,10 +57,15 @@ def classifier(dataset: Dataset, public: Dataset | None = None, seed: int = 0) -
     return FeatureSpace(label, f"{label} {source.fingerprint} {seed}", model.features, not source.facts.is_public, model)
 
 
+def can_train_classifier(facts: DatasetFacts) -> bool:
+    """Whether these are records that a classifier takes, with classes to tell apart."""
+    return facts.kind.name in IMAGES and bool(facts.classes)
+
+
 def remembered_classifier(source: Dataset, seed: int) -> Classifier:
     """A SmallCNN trained on the training records of `source`, from the cache if it was trained before."""
     facts = source.facts
-    if facts.kind != "image" or not facts.classes:
+    if not can_train_classifier(facts):
         raise WorkbenchError(f"Expected images with classes to train a classifier on, {facts.name} has none. Choose the features pixels.")
 
     def weights() -> dict:

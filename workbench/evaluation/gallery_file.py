@@ -1,11 +1,5 @@
 """The neighbour gallery as one HTML file that needs nothing else: every sample beside its nearest records."""
 
-import base64
-import io
-
-import numpy as np
-from PIL import Image
-
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.escaping import html_text
@@ -42,14 +36,6 @@ def neighbours_html(
     )
 
 
-def png_data_uri(image: np.ndarray) -> str:
-    """A uint8 image (C, H, W) with 1 or 3 channels as a `data:` address."""
-    pixels = image[0] if image.shape[0] == 1 else np.moveaxis(image, 0, -1)
-    buffer = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, format="PNG")
-    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
-
-
 def _introduction(shown: int, dataset: Dataset, neighbours: Neighbours) -> str:
     return (
         f"<p>{shown} of {len(neighbours)} samples, the most suspicious first, against {len(dataset.train)} training and "
@@ -79,6 +65,4 @@ def _cell(records: Records, index: int, dataset: Dataset, caption: str) -> str:
     record = records.records[index]
     label = "" if records.labels is None else html_text(dataset.facts.classes[records.labels[index]])
     text = html_text(caption if not label else f"{caption} · {label}")
-    if dataset.facts.kind == "image":
-        return f'<td><img src="{png_data_uri(record)}" alt="{text}">{text}</td>'
-    return f"<td><code>{html_text(' '.join(map(str, record.tolist())))}</code><br>{text}</td>"
+    return f"<td>{dataset.facts.kind.html(record, text)}</td>"

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.datasets.base import Dataset, DatasetFacts, Kind
+from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.evaluation.distances import (
     ENOUGH_FOR_FRECHET,
     FrechetReference,
@@ -102,7 +102,7 @@ class Metric:
     """
 
     name: str
-    kinds: frozenset[Kind]
+    kinds: frozenset[str]
     function: Measure
     description: str
     better: Literal["higher", "lower"]
@@ -122,8 +122,8 @@ class Metric:
 
     def refusal(self, facts: DatasetFacts, samples: Records) -> str | None:
         """Why the measure cannot be taken of such samples; None if it can."""
-        if facts.kind not in self.kinds:
-            return f"{self.name} takes data of kind {', '.join(sorted(self.kinds))}; {facts.name} is of kind {facts.kind}."
+        if facts.kind.name not in self.kinds:
+            return f"{self.name} takes data of kind {', '.join(sorted(self.kinds))}; {facts.name} is of kind {facts.kind.name}."
         if self.needs != "nothing" and not facts.classes:
             return f"{self.name} needs classes; {facts.name} has none."
         if self.needs == "labels" and samples.labels is None:

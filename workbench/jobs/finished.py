@@ -53,7 +53,7 @@ def sample_run(run_id: str, num_samples: int | None = None, progress: ProgressFu
         if kept is None or len(kept) < wanted:
             for drawn in _draw(run, 0 if kept is None else len(kept), wanted, progress):
                 kept = drawn if kept is None else kept.followed_by(drawn)
-                write_records(kept, folder.samples / "samples.npz", sample_notes(RunStore().get(run_id)), class_names(run))
+                write_records(kept, folder.samples / "samples.npz", sample_notes(RunStore().get(run_id)), run.plan.facts)
     assert kept is not None
     return kept.take(slice(0, wanted))
 
@@ -78,7 +78,7 @@ def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | N
             for drawn in _chunks(run_id, method, state, 0 if kept is None else len(kept), num_samples, "public", progress):
                 kept = drawn if kept is None else kept.followed_by(drawn)
                 write_records(
-                    kept, path, {"run": run_id, "source": "public records only", "epsilon": 0.0, "releasable": True}, class_names(run)
+                    kept, path, {"run": run_id, "source": "public records only", "epsilon": 0.0, "releasable": True}, run.plan.facts
                 )
     assert kept is not None
     return kept.take(slice(0, num_samples))
@@ -199,11 +199,6 @@ def load_model(run: Run) -> tuple[Method, "State"]:
         if path.exists():
             state.load_part(load_saved(path))
     return plan.build(), state
-
-
-def class_names(run: Run) -> tuple[str, ...]:
-    """The names of the classes that a run's samples have."""
-    return run.plan.facts.classes
 
 
 def sample_notes(run: Run) -> dict[str, Any]:

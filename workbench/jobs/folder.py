@@ -9,6 +9,7 @@ from typing import Any
 from workbench.files import erase, make_private_folder, open_private, sync_folder
 from workbench.home import home
 from workbench.jobs.run import check_run_id
+from workbench.records import KINDS
 
 TAIL_BYTES = 64 * 1024
 LEFTOVERS = (".erasing", ".partial", ".previous")  # of checkpoints; each may hold the noise key
@@ -92,8 +93,8 @@ class RunFolder:
 
     def preview(self) -> Path | None:
         """The latest preview (a PNG of images, a CSV of table rows), or None."""
-        found = sorted(self.previews.glob("latest.*"))
-        return found[0] if found else None
+        found = (self.previews / kind.preview_file for kind in KINDS.values())
+        return next((path for path in found if path.exists()), None)
 
 
 def _append(path: Path, row: dict[str, Any]) -> None:

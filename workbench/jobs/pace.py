@@ -142,7 +142,7 @@ def place_of(plan: "Plan", performance: "PerformanceSettings") -> Path:
     """The file of the pace that `plan` needs: one a machine, network and performance settings."""
     machine = (platform.node(), platform.machine(), os.cpu_count(), version("torch"))
     facts = plan.facts
-    what = [FORMAT, machine, plan.method, facts.kind, facts.shape, facts.categories, facts.num_classes, _shapes(plan), performance]
+    what = [FORMAT, machine, plan.method, facts.kind, facts.num_classes, _shapes(plan), performance]
     return home() / "cache" / "pace" / f"{hashlib.sha256(dumps(what).encode()).hexdigest()[:32]}.json"
 
 

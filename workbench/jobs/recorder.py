@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from workbench.files import open_private, written_atomically
 from workbench.jobs.folder import RunFolder
 from workbench.methods.base import Method, SampleRequest
@@ -19,13 +17,11 @@ from workbench.training.state import State, Step
 
 if TYPE_CHECKING:
     import torch
-    from PIL import Image
 
 METRIC_SECONDS = 0.2
 PREVIEW_SECONDS = 15.0
 PREVIEW_SHARE = 30.0  # previews take at most one part in this of the time
 NUM_PREVIEWS = 20
-PREVIEW_PIXELS = 64  # least side of an image in a preview
 
 
 class MetricsWriter:
@@ -122,25 +118,6 @@ class Previews:
         if not self._enabled:
             return
         samples = self._method.sample(self._state, self._request)
-        if self._state.facts.kind == "image":
-            with written_atomically(self._folder.previews / "latest.png", "wb") as file:
-                image_grid(samples.records).save(file, format="PNG")
-        else:
-            with written_atomically(self._folder.previews / "latest.csv") as file:
-                np.savetxt(file, samples.records, fmt="%d", delimiter=",")
-
-
-def image_grid(images: np.ndarray, columns: int = 10) -> "Image.Image":
-    """uint8 images (N, C, H, W), C of 1 or 3, as one picture of `columns` columns, enlarged by a whole factor."""
-    from PIL import Image
-
-    count, channels, height, width = images.shape
-    rows = math.ceil(count / columns)
-    padded = np.full((rows * columns, channels, height + 1, width + 1), 255, np.uint8)
-    padded[:count, :, :height, :width] = images
-    grid = (
-        padded.reshape(rows, columns, channels, height + 1, width + 1).transpose(0, 3, 1, 4, 2).reshape(rows * (height + 1), -1, channels)
-    )
-    factor = max(1, math.ceil(PREVIEW_PIXELS / height))
-    picture = Image.fromarray(grid[..., 0] if channels == 1 else grid)
-    return picture.resize((picture.width * factor, picture.height * factor), Image.Resampling.NEAREST)
+        facts = self._state.facts
+        with written_atomically(self._folder.previews / facts.kind.preview_file, "wb") as file:
+            file.write(facts.kind.preview(samples, facts.classes))

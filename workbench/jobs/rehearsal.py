@@ -147,9 +147,9 @@ def stage_seconds(plan: Any, performance: Any) -> dict[str, float]:
     facts, method = plan.facts, plan.build()
     stages = method.stages(facts)
     state = experiment.new_state(plan, performance, seed=0)
-    data = random_records(facts, facts.num_records)
+    data = facts.draw(facts.num_records)
     largest = max([facts.num_records, *(value for value in plan.config.values() if type(value) is int and value <= 4096)])
-    public = random_records(facts, largest) if method.public_dataset else None
+    public = facts.draw(largest) if method.public_dataset else None
     found = {}
     for position, stage in enumerate(stages):
         state.steps = {earlier.name: earlier.steps for earlier in stages[:position]}
@@ -163,19 +163,6 @@ def stage_seconds(plan: Any, performance: Any) -> dict[str, float]:
             began = time.perf_counter()
         found[stage.name] = min(times[1:] or times or [SECONDS_OF_NOTHING])
     return found
-
-
-def random_records(facts: Any, count: int) -> Any:
-    """Records of the dataset's schema drawn evenly at random, with labels in turn."""
-    from workbench.records import Records
-
-    draw = np.random.default_rng(0)
-    if facts.kind == "image":
-        records = draw.integers(0, 256, (count, *facts.shape), dtype=np.uint8)
-    else:
-        records = np.stack([draw.integers(0, size, count) for size in facts.categories], axis=1)
-    labels = np.arange(count, dtype=np.int64) % facts.num_classes if facts.num_classes else None
-    return Records(records, labels, {name: draw.integers(0, 2, count) for name in facts.attributes})
 
 
 if __name__ == "__main__":

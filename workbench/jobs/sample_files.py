@@ -3,31 +3,33 @@
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from workbench.datasets.base import DatasetFacts
 from workbench.errors import DamagedFileError
 from workbench.files import written_atomically
-from workbench.records import Records
+from workbench.records import KINDS, RecordKind, Records
 from workbench.serialization import dumps
 
 
-def write_records(records: Records, path: Path, notes: dict[str, Any], classes: Sequence[str] = ()) -> None:
-    """Write `images` uint8 (N, H, W, C) or `rows` int64 (N, columns), `labels`, attributes, the names of `classes`, `notes` as JSON.
+def write_records(records: Records, path: Path, notes: dict[str, Any], facts: DatasetFacts) -> None:
+    """Write records of the schema of `facts`, with what explains them, and `notes` as JSON.
 
-    A reader sees the old file or the new one. Nothing in it needs unpickling.
+    Records as their kind keeps them; `labels` and the names of the `classes`; of each attribute `attribute_NAME` and the names
+    of its values `values_of_NAME`. A reader sees the old file or the new one. Nothing in it needs unpickling.
     """
-    is_image = records.records.ndim == 4
-    arrays = {"images": records.records.transpose(0, 2, 3, 1)} if is_image else {"rows": records.records}
+    arrays = facts.kind.to_arrays(records.records)
     if records.labels is not None:
         arrays["labels"] = records.labels
-    if classes:
-        arrays["classes"] = np.array(classes)
-    arrays |= {f"attribute_{name}": values for name, values in records.attributes.items()}
+    if facts.classes:
+        arrays["classes"] = np.array(facts.classes)
+    for name, values in records.attributes.items():
+        arrays |= {f"attribute_{name}": values, f"values_of_{name}": np.array(facts.attributes[name])}
     with written_atomically(path, "wb") as file:
         np.savez_compressed(file, notes=np.array(dumps(notes)), **arrays)  # type: ignore[arg-type]
 
@@ -45,10 +47,18 @@ def opened(path: Path) -> Iterator[np.lib.npyio.NpzFile]:
 def read_records(path: Path) -> Records:
     """Read what `write_records` wrote."""
     with opened(path) as file:
-        records = file["images"].transpose(0, 3, 1, 2) if "images" in file else file["rows"]
+        kind = _kind_in(file.files)
         attributes = {name.removeprefix("attribute_"): file[name] for name in file.files if name.startswith("attribute_")}
         labels = file["labels"] if "labels" in file.files else None
-        return Records(np.ascontiguousarray(records), labels, attributes)
+        return Records(kind.from_arrays(file), labels, attributes)
+
+
+def _kind_in(names: Collection[str]) -> type[RecordKind]:
+    """The kind of the records that are in a file of these arrays."""
+    found = [kind for kind in KINDS.values() if kind.array_name in names]
+    if len(found) != 1:
+        raise ValueError(f"expected {' or '.join(kind.array_name for kind in KINDS.values())} among {', '.join(names) or 'no arrays'}")
+    return found[0]
 
 
 def read_notes(path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from workbench.datasets.base import DatasetFacts, Kind
+from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue, Target
@@ -107,7 +107,7 @@ class Method(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]
-    kinds: ClassVar[frozenset[Kind]] = frozenset({"image"})
+    kinds: ClassVar[frozenset[str]] = frozenset({"image"})  # of records, by their names in KINDS
     Config: ClassVar[type[MethodConfig]]
     presets: ClassVar[dict[str, Preset]] = {"default": Preset("Settings that suit the dataset's size and shape.")}
     readings: ClassVar[Mapping[str, Reading]] = {}  # lines of the claims table by name; none where no paper claims anything

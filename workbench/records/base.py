@@ -1,8 +1,14 @@
-"""Records in a dataset's own schema."""
+"""Records in a dataset's own schema, and what every kind of record can do."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+
+from workbench.errors import WorkbenchError
 
 
 @dataclass(frozen=True)
@@ -52,3 +58,69 @@ class Records:
             {name: np.concatenate([self.attributes[name], other.attributes[name]]) for name in shared},
             None if self.present is None and other.present is None else np.concatenate([self.mask, other.mask]),
         )
+
+
+class RecordKind(BaseModel, ABC):
+    """What a record of a dataset is: a frozen value of public facts that checks, draws, compares, shows and keeps such records.
+
+    A class of it has a field `name` of one literal value, by which KINDS, methods and measures know it. Arrays of records are as
+    `Records.records`: the kind's own type, the number of records first.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    noun: ClassVar[str]  # several records in words
+    feature_label: ClassVar[str]  # what `features` is called where records are compared in it
+    array_name: ClassVar[str]  # the records in a file of arrays
+    preview_file: ClassVar[str]  # the file that `preview` fills
+
+    @model_serializer(mode="wrap")
+    def _with_name(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The name stays where defaults are left out: by it the kind is read again."""
+        return {"name": type(self).model_fields["name"].default, **dump(self)}
+
+    @classmethod
+    def of(cls, kind: "RecordKind") -> Self:
+        """`kind`, which has to be of this class: for what takes this one alone."""
+        if not isinstance(kind, cls):
+            raise WorkbenchError(f"Expected {cls.noun}, got {kind.noun}.")
+        return kind
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one record."""
+
+    @property
+    def dimensions(self) -> int:
+        """Number of values in one record."""
+        return int(np.prod(self.shape))
+
+    @abstractmethod
+    def complaint(self, records: np.ndarray) -> str:
+        """What is wrong with an array of the right shape as records of this kind, in a sentence or two; empty if nothing is."""
+
+    @abstractmethod
+    def draw(self, count: int, generator: np.random.Generator) -> np.ndarray:
+        """`count` records drawn evenly at random from all that there can be."""
+
+    @abstractmethod
+    def features(self, records: np.ndarray) -> np.ndarray:
+        """Records as float32 vectors (N, D) in [0, 1], scaled by public constants alone."""
+
+    @abstractmethod
+    def preview(self, records: Records, classes: Sequence[str]) -> bytes:
+        """A few records as the content of a file that people look at, with their classes where it has room for them."""
+
+    @abstractmethod
+    def html(self, record: np.ndarray, text: str) -> str:
+        """One record and `text`, which is HTML already, as the content of a cell of an HTML table."""
+
+    @abstractmethod
+    def to_arrays(self, records: np.ndarray) -> dict[str, np.ndarray]:
+        """Records as they stand in a file of arrays that any tool reads: under `array_name`, with what explains them."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The records that `to_arrays` gave."""

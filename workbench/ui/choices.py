@@ -76,9 +76,9 @@ def plan_choices(prefix: str) -> Choices:
     with below if is_path(dataset) else row[1]:
         reading = reading_choice(dataset, f"{prefix}dataset_")
     facts = facts_or_stop(dataset, **reading)
-    fitting = [name for name, method_class in METHODS.items() if facts.kind in method_class.kinds]
+    fitting = [name for name, method_class in METHODS.items() if facts.kind.name in method_class.kinds]
     if not fitting:
-        st.error(f"No method here takes {facts.kind} data, which {markdown(facts.name)} is.")
+        st.error(f"No method here takes {facts.kind.name} data, which {markdown(facts.name)} is.")
         st.stop()
     index = fitting.index(DEFAULT_METHOD) if DEFAULT_METHOD in fitting else 0
     method = row[2].selectbox("Method", fitting, index, key=f"{prefix}method", bind="query-params", help="What to train.")

@@ -31,7 +31,7 @@ def sheet(records: np.ndarray, columns: int, pixels: int = 48) -> Image.Image:
 
 def show_records(samples: Records, facts: DatasetFacts, alt: str, columns: int = 10, limit: int = 60, pixels: int = 48) -> None:
     """The first `limit` records: a sheet of pictures, or a table of rows for a dataset that is one."""
-    if facts.kind == "image":
+    if facts.kind.name == "image":
         st.image(sheet(samples.records[:limit], columns, pixels), alt=alt)
     else:
         st.dataframe(record_table(samples, facts, limit), hide_index=True, alt=alt)

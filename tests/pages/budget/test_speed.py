@@ -14,9 +14,10 @@ from workbench.planning import make_plan
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.accountants import ACCOUNTANTS, pld
 from workbench.privacy.accounting.accountants.mechanisms import Composition
+from workbench.records import ImageKind
 from workbench.serialization import dumps
 
-MNIST = DatasetFacts(name="mnist", num_records=60_000, shape=(1, 28, 28), classes=tuple("0123456789"))
+MNIST = DatasetFacts(name="mnist", num_records=60_000, kind=ImageKind(size=(1, 28, 28)), classes=tuple("0123456789"))
 CALIBRATED = [name for name in METHODS if name != "nonprivate"]
 
 

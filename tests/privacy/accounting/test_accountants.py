@@ -41,6 +41,7 @@ from workbench.privacy.accounting.events import (
 )
 from workbench.privacy.accounting.gaussian import gdp_delta, gdp_epsilon, sampled_delta
 from workbench.privacy.accounting.stages import Stage
+from workbench.records import ImageKind
 
 # sigma: (Opacus RDP, Opacus GDP, dp-accounting PLD 1e-4, Opacus PRV upper) at q = .01, 10 000 steps, delta 1e-5
 GOLDEN = {
@@ -333,7 +334,7 @@ def test_the_profile_of_a_sampled_pair_at_large_epsilon(epsilon: float) -> None:
 
 def test_plans_report_replace_special_and_replace_one_beside_it() -> None:
     """n is public, fixed and checked, so no plan's headline is add or remove; an embedding's replace-one value is the larger one."""
-    facts = DatasetFacts(name="made", num_records=1437, shape=(1, 8, 8), classes=tuple("0123456789"))
+    facts = DatasetFacts(name="made", num_records=1437, kind=ImageKind(size=(1, 8, 8)), classes=tuple("0123456789"))
     merf = make_plan("dp-merf", facts, epsilon=1.0)
     assert merf.bound.neighboring_relation == "REPLACE_SPECIAL"
     assert merf.replace_one is not None

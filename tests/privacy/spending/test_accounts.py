@@ -17,7 +17,7 @@ from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.accounts import MOST_HASHES, resembling, shared_fraction
 from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import Budget
-from workbench.records import Records
+from workbench.records import ImageKind, Records
 
 RELEASE = [Stage("release", GaussianDpEvent(4.0), "once")]
 OLD = Path(__file__).parents[2] / "fixtures" / "ledger-v1.sqlite"  # written by the code of schema version 1, with its public calls
@@ -35,7 +35,7 @@ def gaussians(number: int) -> float:
 
 
 def dataset_of(images: np.ndarray, labels: np.ndarray | None = None) -> Dataset:
-    facts = DatasetFacts(name="mine", num_records=len(images), shape=images.shape[1:])
+    facts = DatasetFacts(name="mine", num_records=len(images), kind=ImageKind(size=images.shape[1:]))
     return Dataset(facts, Records(images, labels), Records(images[:0]))
 
 

@@ -184,7 +184,7 @@ def extremes(bench: Bench, position: int) -> list[tuple[np.ndarray, int | None]]
     """Records far from the one at `position`, with another label where there are labels."""
     record, records = bench.data.records[position], bench.data.records
     low, high = records.min(axis=0), records.max(axis=0)
-    if bench.plan.facts.kind == "image":
+    if bench.plan.facts.kind.name == "image":
         low, high = np.zeros_like(record), np.full_like(record, 255)
     classes = bench.plan.facts.num_classes
     label = None if bench.data.labels is None else (int(bench.data.labels[position]) + 1) % classes

@@ -59,7 +59,7 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
 
 def measure_names(facts: DatasetFacts, dataset: str) -> list[str]:
     """Measures that suit the dataset's kind, and those that only papers have printed for it."""
-    own = [name for name, metric in METRICS.items() if facts.kind in metric.kinds]
+    own = [name for name, metric in METRICS.items() if facts.kind.name in metric.kinds]
     return [*own, *[name for name in sorted(set(load_published(dataset)["metric"])) if name not in own]]
 
 

@@ -64,7 +64,7 @@ def show_page(
     run_id: str, shown: Sequence[int], samples: Records, dataset: Dataset, neighbours: Neighbours, given: dict[int, Verdict]
 ) -> None:
     """A card for each sample in `shown`: pictures side by side, or rows of a table."""
-    is_image = dataset.facts.kind == "image"
+    is_image = dataset.facts.kind.name == "image"
     with st.grid(columns="auto", min_column_width=540 if is_image else 640, border=True):
         for index in shown:
             with st.container():

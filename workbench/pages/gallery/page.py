@@ -73,7 +73,7 @@ def look_choices(finished: list[Run]) -> Look:
     run = next(run for run in finished if run.id == run_id)
     facts = run.plan.facts
     run_marks(run)
-    spaces = [name for name, entry in FEATURES.items() if facts.kind in entry.kinds]
+    spaces = [name for name, entry in FEATURES.items() if facts.kind.name in entry.kinds]
     about = "\n".join(f"- **{name}**: {FEATURES[name].description}" for name in spaces)
     names = [class_name(facts, label) for label in range(facts.num_classes)]
     return Look(

@@ -1,0 +1,37 @@
+"""Previews: a few samples of the weights so far, as the kind of record shows itself."""
+
+import pandas as pd
+import pytest
+from PIL import Image
+from support.quick import quick_plan
+from support.rehearsals import MarginalsOfTable
+
+from workbench.experiment import new_state
+from workbench.jobs.folder import RunFolder
+from workbench.jobs.recorder import NUM_PREVIEWS, Previews
+from workbench.methods import METHODS
+
+
+def preview_of(method: str) -> RunFolder:
+    """The folder of a run of `method` after one preview of its first weights."""
+    plan, folder = quick_plan(method), RunFolder("preview1")
+    folder.create()
+    Previews(folder, plan.build(), new_state(plan, seed=0)).draw()
+    return folder
+
+
+def test_a_preview_of_images_is_a_picture() -> None:
+    preview = preview_of("dp-merf").preview()
+    assert preview is not None
+    assert Image.open(preview).size == (10 * 9 * 8, 2 * 9 * 8)
+    assert preview.stat().st_mode & 0o077 == 0
+
+
+def test_a_preview_of_a_table_has_as_many_rows_as_were_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS, MarginalsOfTable.name, MarginalsOfTable)
+    preview = preview_of(MarginalsOfTable.name).preview()
+    assert preview is not None
+    frame = pd.read_csv(preview)
+    assert list(frame) == ["class", "column 1", "column 2", "column 3"]
+    assert len(frame) == NUM_PREVIEWS
+    assert preview.stat().st_mode & 0o077 == 0

@@ -1,0 +1,129 @@
+"""Tables: rows of category numbers, each column with a name and with the categories that may stand in it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from workbench.errors import WorkbenchError
+from workbench.escaping import html_text, spreadsheet_cell
+from workbench.records.base import RecordKind, Records
+from workbench.serialization import dumps
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CLASS = "class"  # the heading of the labels
+
+
+class Column(BaseModel):
+    """One column: its name and its categories, all of them declared and public.
+
+    `edges`, of a column of numbers: the limits of the ranges that are its categories, in order, one more than there are ranges.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    name: str = Field(min_length=1)
+    categories: tuple[str, ...] = Field(min_length=1)
+    edges: tuple[float, ...] = ()
+
+    @classmethod
+    def of_ranges(cls, name: str, edges: Sequence[float]) -> Self:
+        """A column of numbers in the ranges between `edges`: each with its lower limit, the last with its upper one too."""
+        if len(edges) < 2:
+            raise WorkbenchError(f"Expected at least 2 edges of {name}, got {len(edges)}.")
+        ends = [")"] * (len(edges) - 2) + ["]"]
+        ranges = [f"[{low:g}, {high:g}{end}" for (low, high), end in zip(pairwise(edges), ends, strict=True)]
+        return cls(name=name, categories=tuple(ranges), edges=tuple(edges))
+
+    @model_validator(mode="after")
+    def _edges_enclose_the_categories(self) -> Self:
+        if self.edges and (len(self.edges) != len(self.categories) + 1 or not all(low < high for low, high in pairwise(self.edges))):
+            raise ValueError(f"Expected {len(self.categories) + 1} rising edges of {self.name}, got {self.edges}.")
+        return self
+
+
+class TableKind(RecordKind):
+    """Rows int64 (columns,) of category numbers."""
+
+    noun: ClassVar[str] = "rows of a table"
+    feature_label: ClassVar[str] = "one-hot"
+    array_name: ClassVar[str] = "rows"
+    preview_file: ClassVar[str] = "latest.csv"
+
+    name: Literal["table"] = "table"
+    columns: tuple[Column, ...] = Field(min_length=1)
+
+    @classmethod
+    def of_sizes(cls, categories: Sequence[int]) -> Self:
+        """A table of columns without names: "column 1" and so on, their categories by number."""
+        return cls(columns=tuple(Column(name=f"column {i}", categories=tuple(map(str, range(n)))) for i, n in enumerate(categories, 1)))
+
+    @model_validator(mode="after")
+    def _names_are_distinct(self) -> Self:
+        repeated = [name for name, times in Counter([CLASS, *(column.name for column in self.columns)]).items() if times > 1]
+        if repeated:
+            raise ValueError(f"Expected columns of different names, none of them {CLASS!r}, got {', '.join(repeated)} again.")
+        return self
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(columns,)."""
+        return (len(self.columns),)
+
+    @property
+    def categories(self) -> tuple[int, ...]:
+        """Number of categories of each column."""
+        return tuple(len(column.categories) for column in self.columns)
+
+    def complaint(self, records: np.ndarray) -> str:
+        """Another type than int64, or a number that is no category's."""
+        if records.dtype != np.int64:
+            return f"Expected rows of type int64, got {records.dtype}. Convert them."
+        if records.size and ((records < 0) | (records >= np.asarray(self.categories))).any():
+            low, high = tuple(records.min(axis=0).tolist()), tuple(records.max(axis=0).tolist())
+            return f"Expected categories from 0 and below {self.categories} per column, got {low} to {high}."
+        return ""
+
+    def draw(self, count: int, generator: np.random.Generator) -> np.ndarray:
+        """Each column evenly over its categories."""
+        return np.stack([generator.integers(0, size, count) for size in self.categories], axis=1)
+
+    def features(self, records: np.ndarray) -> np.ndarray:
+        """One-hot: 1 at each column's category, (N, sum of categories)."""
+        if complaint := self.complaint(records):
+            raise WorkbenchError(complaint)
+        result = np.zeros((len(records), sum(self.categories)), dtype=np.float32)
+        np.put_along_axis(result, records + np.cumsum([0, *self.categories[:-1]]), 1.0, axis=1)
+        return result
+
+    def frame(self, records: Records, classes: Sequence[str]) -> "pd.DataFrame":
+        """The rows by the names of columns, categories and classes, inert in a spreadsheet; the class first where there are labels."""
+        import pandas as pd
+
+        named = {CLASS: (classes, records.labels)} if classes and records.labels is not None else {}
+        named |= {column.name: (column.categories, values) for column, values in zip(self.columns, records.records.T, strict=True)}
+        cells = {name: np.array(list(map(spreadsheet_cell, texts)), dtype=object) for name, (texts, _) in named.items()}
+        return pd.DataFrame({spreadsheet_cell(name): cells[name][values] for name, (_, values) in named.items()})
+
+    def preview(self, records: Records, classes: Sequence[str]) -> bytes:
+        """A CSV file with a line of headings."""
+        return self.frame(records, classes).to_csv(index=False).encode()
+
+    def html(self, record: np.ndarray, text: str) -> str:
+        """The categories' names between commas, and the text below them."""
+        names = [column.categories[value] for column, value in zip(self.columns, record.tolist(), strict=True)]
+        return f"<code>{html_text(', '.join(names))}</code><br>{text}"
+
+    def to_arrays(self, records: np.ndarray) -> dict[str, np.ndarray]:
+        """`rows` int64 (N, columns), and `columns`, their names, categories and edges as JSON."""
+        return {self.array_name: records, "columns": np.array(dumps(self.columns))}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+        """int64 (N, columns)."""
+        return np.ascontiguousarray(arrays[cls.array_name])
