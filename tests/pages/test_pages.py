@@ -28,7 +28,7 @@ from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
-from workbench.ui.choices import run_parameters
+from workbench.ui.choices import clone_link
 from workbench.ui.formats import number
 from workbench.ui.runs import run_label
 
@@ -316,7 +316,7 @@ def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: Ope
     plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, overrides=overrides)
     settings = PerformanceSettings(device="cpu", num_threads=1)
     run = local.register(plan, "digits", performance=settings, loaded=dataset)
-    app = open_page("train", **run_parameters(run, "train_"))
+    app = open_page("train", **clone_link(run, "train_"))
     assert not app.error
     assert app.number_input(key="train_epsilon").value == 5.0
     assert app.number_input(key="train_phase_one_steps").value == 3
@@ -472,9 +472,10 @@ def test_a_total_under_another_relation_says_so_beside_the_number(open_page: Ope
 @pytest.mark.usefixtures("home_with_runs")
 def test_a_clone_leaves_the_default_delta_empty_and_carries_any_other_to_the_bit() -> None:
     run = RunStore().list()[0]
-    assert "train_delta" not in run_parameters(run, "train_")
-    other = run.model_copy(update={"plan": run.plan.model_copy(update={"delta": 1e-5})})
-    assert run_parameters(other, "train_")["train_delta"] == "1e-05"
+    assert "train_delta" not in clone_link(run, "train_")
+    asked = run.plan.request.edited(delta=1e-5)
+    other = run.model_copy(update={"plan": run.plan.model_copy(update={"request": asked})})
+    assert clone_link(other, "train_")["train_delta"] == "1e-05"
 
 
 def test_a_budget_is_set_on_the_claims_page(open_page: OpenPage) -> None:

@@ -1,8 +1,7 @@
 """The choices that make a plan, drawn alike on the Budget and the Train page and bound to the address bar."""
 
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob
 from typing import Any
@@ -10,29 +9,35 @@ from typing import Any
 import streamlit as st
 
 from workbench.datasets import DATASETS, DatasetFacts, account_name, is_path
+from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.jobs.run import Run
 from workbench.lazy import torch
 from workbench.methods import METHODS
-from workbench.methods.base import Method, Target
+from workbench.methods.base import Method
 from workbench.plan import Plan
 from workbench.planning import DEFAULT_EPSILON, configure, default_delta
+from workbench.request import Request
 from workbench.training.state import PerformanceSettings
-from workbench.ui.forms import form_parameters
+from workbench.ui.forms import config_form, fields_that_may_be_empty, form_parameters
 from workbench.ui.session import facts_or_stop, planned
 
-TARGET_TITLES = {"bound": "Proved bound", "claim": "Paper's claim", "none": "Nothing, as configured"}
+TARGET_TITLES = {  # a number to meet the epsilon, or which number a run rests on where nothing is calibrated
+    "bound": "Proved bound",
+    "claim": "Paper's claim",
+    "none": "Nothing, as configured",
+    "none, claim": "Nothing, on the paper's word",
+}
 DEFAULT_METHOD = "dp-promise"
 GPU_DEVICES = ("/dev/nvidia*", "/dev/dxg", "/dev/kfd")  # of NVIDIA, of Windows below Linux, of AMD
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What the user chose; `epsilon` and `delta` are None where the default stands, `target` "none" where nothing is calibrated."""
+    """What the user chose; `delta` is None where the default stands, `target` one of `TARGET_TITLES`."""
 
-    dataset: str
-    reading: dict[str, str | None]
+    dataset: DatasetRef
     facts: DatasetFacts
     method: str
     preset: str
@@ -45,24 +50,45 @@ class Choices:
         """The method's class."""
         return METHODS[self.method]
 
-    def plan(self, overrides: dict[str, Any] | None = None) -> Plan:
-        """The plan of these choices with `overrides`; a WorkbenchError says why there is none."""
-        calibrated = self.target != "none" and takes_epsilon(self.method_class)
-        epsilon = None
-        if calibrated:
-            epsilon = DEFAULT_EPSILON if self.epsilon is None else self.epsilon
-        target: Target = "claim" if self.target == "claim" else "bound"
-        return planned(self.method, self.facts, epsilon, self.delta, self.preset, overrides or {}, target)
+    def request(self, settings: Mapping[str, Any] | None = None) -> Request:
+        """What is asked for, with `settings`; a WorkbenchError says what is wrong with it."""
+        calibrated = not self.target.startswith("none") and takes_epsilon(self.method_class)
+        return Request.of(
+            self.method,
+            self.dataset,
+            preset=self.preset,
+            epsilon=(DEFAULT_EPSILON if self.epsilon is None else self.epsilon) if calibrated else None,
+            delta=self.delta,
+            target="claim" if self.target.endswith("claim") else "bound",
+            settings=settings,
+        )
+
+    def plan(self, settings: Mapping[str, Any] | None = None) -> Plan:
+        """The plan of these choices with `settings`; a WorkbenchError says why there is none."""
+        return planned(self.request(settings), self.facts)
 
     def defaults(self) -> dict[str, Any]:
-        """The configuration's values before calibration and overrides."""
+        """The configuration's values before calibration and settings."""
         return default_config(self.method_class, self.facts, self.preset)
 
-    def parameters(self, prefix: str) -> dict[str, str]:
-        """The query parameters under which a page with `prefix` shows the same choices."""
-        values = {"dataset": self.dataset, "method": self.method, "preset": self.preset, "target": TARGET_TITLES[self.target]}
-        values |= {"epsilon": self.epsilon, "delta": self.delta} | {f"dataset_{field}": text for field, text in self.reading.items()}
-        return form_parameters(values, prefix)
+
+def link(request: Request, prefix: str) -> dict[str, Any]:
+    """The query parameters under which the form of a page with `prefix` makes this request."""
+    place = request.place
+    uncalibrated = {"bound": "none", "claim": "none, claim"}
+    target = request.target if request.epsilon is not None else uncalibrated[request.target]
+    values: dict[str, Any] = {
+        "dataset": place.text,
+        **{f"dataset_{name}": text for name, text in place.texts.items()},
+        "dataset_split_seed": place.split_seed or None,
+        "method": request.method,
+        "preset": request.preset,
+        "target": TARGET_TITLES[target],
+        "epsilon": request.epsilon,
+        "delta": request.delta,
+    }
+    empty = [name for name, value in request.settings.items() if value is None]
+    return form_parameters(values | request.settings, prefix) | ({f"{prefix}empty": empty} if empty else {})
 
 
 def plan_choices(prefix: str) -> Choices:
@@ -72,10 +98,10 @@ def plan_choices(prefix: str) -> Choices:
     """
     row, below = st.columns([1, 0.6, 1, 1, 1, 1, 1], vertical_alignment="bottom"), st.container()
     with row[0]:
-        dataset = dataset_choice(f"{prefix}dataset")
-    with below if is_path(dataset) else row[1]:
-        reading = reading_choice(dataset, f"{prefix}dataset_")
-    facts = facts_or_stop(dataset, **reading)
+        text = dataset_choice(f"{prefix}dataset")
+    with below if is_path(text) else row[1]:
+        dataset = reading_choice(text, f"{prefix}dataset_")
+    facts = facts_or_stop(dataset)
     fitting = [name for name, method_class in METHODS.items() if facts.kind.name in method_class.kinds]
     if not fitting:
         st.error(f"No method here takes {facts.kind.name} data, which {markdown(facts.name)} is.")
@@ -90,7 +116,7 @@ def plan_choices(prefix: str) -> Choices:
     if preset not in method_class.presets:
         preset = presets[0]
     target, epsilon, delta = _privacy_choices(prefix, row[4:], method_class, facts, preset)
-    return Choices(dataset, reading, facts, method, preset, target, epsilon, delta)
+    return Choices(dataset, facts, method, preset, target, epsilon, delta)
 
 
 def dataset_choice(key: str) -> str:
@@ -105,32 +131,34 @@ FOLDER_STARTS = f"{STARTS}a file's name decides where it goes. The names and num
 ARRAYS_START = f"{STARTS}a record's position decides where it goes. The number of records and the classes' names are taken to be public."
 
 
-def reading_choice(dataset: str, key: str) -> dict[str, str | None]:
-    """How the dataset is read: the name its account goes by, the size of its images, its classes; None where the default stands."""
-    own = is_path(dataset)
+def reading_choice(dataset: str, key: str) -> DatasetRef:
+    """The dataset as it is read: the name its account goes by, the size of its images, its classes, its split; empty is the default.
+
+    What is wrong with these ends the page with its reason.
+    """
     common: dict[str, Any] = {"value": None, "bind": "query-params"}
-    resizing: dict[str, Any] = {"key": f"{key}resize", "placeholder": "C,H,W, as 1,28,28", **common}
-    if not own:
+    resizing: dict[str, Any] = {"label": "Resize to", "key": f"{key}resize", "placeholder": "C,H,W, as 1,28,28", **common}
+    seeding: dict[str, Any] = {"label": "Split seed", "min_value": 0, "step": 1, "key": f"{key}split_seed", "placeholder": "0", **common}
+    given, named = None, None
+    if is_path(dataset):
+        with st.expander("Name, size and classes of your own files", expanded=True):
+            name, resize, classes, split = st.columns(4)
+            shape = resize.text_input(**resizing)
+            help_text = "All runs under this name are on one account in the ledger, whatever version of the records they were on."
+            given = name.text_input("Name", key=f"{key}name", placeholder=account_name(dataset), help=help_text, **common)
+            named = classes.text_input("Classes", key=f"{key}classes", placeholder="as in the file, or cat,dog", **common)
+            seed = split.number_input(**seeding)
+            st.caption(ARRAYS_START if dataset.endswith(".npz") else FOLDER_STARTS)
+    else:
         with st.popover("Size", help="The size its images are read at."):
-            return {"name": None, "resize": st.text_input("Resize to", **resizing), "classes": None}
-    with st.expander("Name, size and classes of your own files", expanded=True):
-        name, resize, classes = st.columns(3)
-        shape = resize.text_input("Resize to", **resizing)
-        help_text = "All runs under this name are on one account in the ledger, whatever version of the records they were on."
-        given = name.text_input("Name", key=f"{key}name", placeholder=account_name(dataset), help=help_text, **common)
-        named = classes.text_input("Classes", key=f"{key}classes", placeholder="as in the file, or cat,dog", **common)
-        st.caption(ARRAYS_START if dataset.endswith(".npz") else FOLDER_STARTS)
-    return {"name": given, "resize": shape, "classes": named}
-
-
-def read_parameters(run: Run) -> dict[str, str]:
-    """The fields of `reading_choice` under which a run's dataset is read as it was planned."""
-    facts = run.plan.facts
-    size = ",".join(map(str, facts.shape))
-    if is_path(run.dataset):
-        return {"dataset_name": facts.name, "dataset_resize": size, "dataset_classes": json.dumps(facts.classes)}
-    entry = DATASETS.get(run.dataset)
-    return {} if entry is None or entry.facts().shape == facts.shape else {"dataset_resize": size}
+            shape = st.text_input(**resizing)
+            is_drawn = dataset in DATASETS and DATASETS[dataset].draw is not None
+            seed = st.number_input(**seeding) if is_drawn else None
+    try:
+        return DatasetRef.parse(dataset, given, shape, named, int(seed or 0))
+    except WorkbenchError as error:
+        st.error(markdown(error))
+        st.stop()
 
 
 def device_choice(key: str) -> str:
@@ -167,26 +195,25 @@ def preset_help(method_class: type[Method]) -> str:
     return "\n".join(f"- **{name}**: {preset.description}" for name, preset in method_class.presets.items())
 
 
-def run_parameters(run: Run, prefix: str) -> dict[str, str]:
-    """The query parameters under which the Train page shows a run's plan: its choices, and what was set by hand.
+def settings_form(choices: Choices, prefix: str) -> dict[str, Any]:
+    """The fields of the method's configuration, and those to be left to calibration whatever a preset sets: what is set by hand."""
+    settings = config_form(choices.method_class.Config, choices.defaults(), prefix)
+    if optional := fields_that_may_be_empty(choices.method_class.Config):
+        help_text = "Fields that a preset sets and calibration shall find; the others without a value are found anyway."
+        empty = st.multiselect("Leave to calibration", optional, key=f"{prefix}empty", bind="query-params", help=help_text, placeholder="")
+        settings |= dict.fromkeys(empty)
+    return settings
 
-    What calibration found is left out, so that another epsilon is calibrated anew. A seed is not carried.
+
+def clone_link(run: Run, prefix: str) -> dict[str, Any]:
+    """The query parameters under which the Train page shows a run's request, and how it was run; a seed is not carried.
+
+    What calibration found is no part of a request, so that another epsilon is calibrated anew.
     """
-    plan = run.plan
-    calibrated = plan.target_epsilon is not None
-    values: dict[str, Any] = {
-        "dataset": run.dataset,
-        **read_parameters(run),
-        "method": run.method,
-        "preset": plan.preset,
-        "target": TARGET_TITLES[plan.target if calibrated else "none"],
-        "epsilon": plan.target_epsilon,
-        "delta": None if plan.delta == default_delta(METHODS[plan.method], plan.facts, plan.preset) else plan.delta,
-    }
     standard = PerformanceSettings().model_dump()
     speed = {name: value for name, value in run.performance.items() if value != standard[name]}
     device = {"device": speed.pop("device")} if "device" in speed else {}
-    return form_parameters(values | plan.request.settings | device | {"speed": speed}, prefix)
+    return link(run.plan.request, prefix) | form_parameters(device | {"speed": speed}, prefix)
 
 
 def _privacy_choices(
@@ -211,7 +238,7 @@ def _privacy_choices(
         format="%g",
         key=f"{prefix}epsilon",
         bind="query-params",
-        disabled=not able or target == "none",
+        disabled=not able or target.startswith("none"),
         help="The privacy loss to stay under; smaller protects more.",
     )
     delta = row[2].number_input(

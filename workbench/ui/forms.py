@@ -13,6 +13,7 @@ import streamlit as st
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from workbench.request import nested
 from workbench.ui.formats import words
 
 YES_NO = {"yes": True, "no": False}
@@ -29,7 +30,7 @@ def config_form(
     Fields named in `leave_out` are drawn elsewhere.
     """
     fields = {name: field for name, field in config_class.model_fields.items() if name not in leave_out}
-    plain = {name: field for name, field in fields.items() if _nested(field) is None}
+    plain = {name: field for name, field in fields.items() if nested(field) is None}
     overrides: dict[str, Any] = {}
     with st.grid(columns=columns, vertical_alignment="bottom"):
         for name, field in plain.items():
@@ -37,7 +38,7 @@ def config_form(
             if value is not None:
                 overrides[name] = value
     for name, field in fields.items():
-        model = _nested(field)
+        model = nested(field)
         if model is not None:
             inner = _nested_form(name, field, model, defaults.get(name), prefix)
             if inner:
@@ -89,6 +90,17 @@ def form_parameters(overrides: Mapping[str, Any], prefix: str) -> dict[str, str]
     return parameters
 
 
+def fields_that_may_be_empty(config_class: type[BaseModel], prefix: str = "") -> list[str]:
+    """The fields that admit no value at all, by dotted name."""
+    found = []
+    for name, field in config_class.model_fields.items():
+        if (model := nested(field)) is not None:
+            found += fields_that_may_be_empty(model, f"{prefix}{name}.")
+        elif type(None) in get_args(field.annotation):
+            found.append(f"{prefix}{name}")
+    return found
+
+
 def bounds(field: FieldInfo) -> tuple[float | None, float | None]:
     """The smallest and largest value a number field admits, None where it is open.
 
@@ -101,11 +113,6 @@ def bounds(field: FieldInfo) -> tuple[float | None, float | None]:
         elif isinstance(constraint, (annotated_types.Le, annotated_types.Lt)):
             high = constraint.le if isinstance(constraint, annotated_types.Le) else constraint.lt
     return low, high  # type: ignore[return-value]
-
-
-def _nested(field: FieldInfo) -> type[BaseModel] | None:
-    annotation = _without_none(field.annotation)
-    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
 
 
 def _nested_form(name: str, field: FieldInfo, model: type[BaseModel], default: Any, prefix: str) -> dict[str, Any]:

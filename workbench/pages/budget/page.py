@@ -11,7 +11,7 @@ from workbench.pages.budget.meaning import meaning_section
 from workbench.pages.budget.utility import utility_section
 from workbench.training.state import PerformanceSettings
 from workbench.ui.cards import plan_details, plan_numbers
-from workbench.ui.choices import plan_choices
+from workbench.ui.choices import link, plan_choices
 from workbench.ui.example import example_notice
 from workbench.ui.runs import known_runs
 
@@ -33,9 +33,9 @@ def draw() -> None:
         plan_details(plan)
         show_expectation(plan, PerformanceSettings())
         if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
-            go_to("train", choices.parameters("train_"))
+            go_to("train", link(plan.request, "train_"))
     st.header("Utility against epsilon", anchor=False)
-    utility_section(choices.facts, choices.dataset, known_runs(), PREFIX)
+    utility_section(choices.facts, choices.dataset.text, known_runs(), PREFIX)
     example_notice()
     if plan is not None:
         st.header("What this epsilon means", anchor=False)

@@ -1,7 +1,6 @@
 """Utility against epsilon: the user's own runs, the papers' printed points, and the lines they lie between."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -34,8 +33,7 @@ PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy
 
 def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], prefix: str) -> None:
     """The chart with its two choices (measure; which epsilon the own runs stand at), its table, and what is not on it."""
-    place = str(Path(dataset).resolve()) if datasets.is_path(dataset) else dataset  # as a run keeps it
-    mine = [run for run in runs if run.dataset == place and run.state == "done"]
+    mine = [run for run in runs if run.dataset == dataset and run.state == "done"]
     names = measure_names(facts, dataset)
     left, right = st.columns([2, 3])
     preferred = PREFERRED if load_published(dataset).empty else PREFERRED_WHERE_PUBLISHED

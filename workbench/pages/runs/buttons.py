@@ -7,14 +7,14 @@ from workbench.jobs.finished import evaluate_run
 from workbench.jobs.run import Run
 from workbench.pages import go_to
 from workbench.ui.actions import attempt, cancel_or_resume
-from workbench.ui.choices import run_parameters
+from workbench.ui.choices import clone_link
 
 
 def run_buttons(run: Run, prefix: str) -> None:
     """What can be done with a run: watch, clone and edit, cancel or resume, evaluate, look at its gallery, delete."""
     with st.container(horizontal=True):
         if st.button("Clone and edit", key=f"{prefix}clone", icon=":material/content_copy:"):
-            go_to("train", run_parameters(run, "train_"))
+            go_to("train", clone_link(run, "train_"))
         if run.is_active and st.button("Watch", key=f"{prefix}watch", icon=":material/monitoring:"):
             go_to("train", {"train_run": run.id})
         cancel_or_resume(run, prefix)

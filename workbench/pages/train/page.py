@@ -11,7 +11,7 @@ from workbench.pages.train.watch import watch
 from workbench.plan import Plan
 from workbench.training.state import PerformanceSettings
 from workbench.ui.cards import plan_details, plan_numbers
-from workbench.ui.choices import Choices, device_choice, plan_choices
+from workbench.ui.choices import Choices, device_choice, plan_choices, settings_form
 from workbench.ui.example import example_notice
 from workbench.ui.forms import config_form
 from workbench.ui.runs import is_asked_for, run_choice
@@ -26,13 +26,13 @@ def draw() -> None:
     choices = plan_choices(PREFIX)
     with st.expander("Method settings", expanded=False):
         st.caption("An empty field leaves the default it shows. What the guarantee depends on is all here.")
-        overrides = config_form(choices.method_class.Config, choices.defaults(), PREFIX)
+        settings = settings_form(choices, PREFIX)
     with st.expander("Device and speed", expanded=False):
         performance, seed = speed_choices()
-    plan = show_plan(choices, overrides)
+    plan = show_plan(choices, settings)
     pressed = st.button("Launch", type="primary", key=f"{PREFIX}launch", icon=":material/play_arrow:", disabled=plan is None)
     if pressed and plan is not None:
-        launch(plan, choices.dataset, performance, seed)
+        launch(plan, performance, seed)
     launched = st.session_state.pop(f"{PREFIX}launched", None)
     with above if is_asked_for(f"{PREFIX}run", launched) else st.container():  # who asked for a run need not scroll to it
         st.header("Watch a run", anchor=False)
@@ -58,26 +58,29 @@ def speed_choices() -> tuple[dict[str, Any], int | None]:
     return {"device": device, **speed}, seed
 
 
-def show_plan(choices: Choices, overrides: dict[str, Any]) -> Plan | None:
+def show_plan(choices: Choices, settings: dict[str, Any]) -> Plan | None:
     """The plan with its numbers and warnings, or why there is none."""
     plan = None
     try:
-        plan = choices.plan(overrides)
+        plan = choices.plan(settings)
         plan_numbers(plan)
         plan_details(plan)
-        for warning in launch_warnings(plan, choices.dataset):
+        with st.expander("This request as text"):
+            st.caption("`workbench train --request FILE` takes it, and so does a recipe's line, with a name beside.")
+            st.code(plan.request.text, language="json", wrap_lines=True)
+        for warning in launch_warnings(plan):
             st.warning(markdown(warning))
     except WorkbenchError as error:
         st.error(markdown(error))
     return plan
 
 
-def launch(plan: Plan, dataset: str, performance: dict[str, Any], seed: int | None) -> None:
+def launch(plan: Plan, performance: dict[str, Any], seed: int | None) -> None:
     """Start the run as a process and draw the page anew; an expected error is shown instead."""
     try:
         with st.spinner("Starting a process for the run …"):
             settings = PerformanceSettings.model_validate(performance)
-            run = local.launch(plan, dataset, performance=settings, seed=seed, loaded=loaded(dataset, plan.facts))
+            run = local.launch(plan, performance=settings, seed=seed, loaded=loaded(plan.request.place, plan.facts))
         st.session_state[f"{PREFIX}launched"] = run.id
         st.rerun()
     except WorkbenchError as error:

@@ -1,0 +1,55 @@
+"""A link fills the form with the request it is of, and the form makes that request again."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from workbench.datasets.reference import DatasetRef
+from workbench.jobs import local
+from workbench.jobs.store import RunStore
+from workbench.planning import make_plan
+from workbench.request import Request
+from workbench.ui.choices import link
+
+CASES: dict[str, dict[str, Any]] = {
+    "plain": {"method": "dp-merf", "epsilon": 10},
+    "numbers to the bit": {
+        "method": "dp-merf",
+        "epsilon": 2.5,
+        "delta": 1e-05,
+        "target": "claim",
+        "settings": {"steps": 20, "learning_rate": 1 / 3},
+    },
+    "nested settings": {"method": "nonprivate", "settings": {"network.channel_multipliers": [1, 1], "diffusion.schedule": "cosine"}},
+    "nothing calibrated": {"method": "dp-merf", "settings": {"noise_multiplier": 3.0}, "target": "claim"},
+    "left empty": {"method": "dp-merf", "epsilon": 10, "settings": {"noise_multiplier": None}},
+    "empty texts": {"method": "nonprivate", "settings": {"network.attention_resolutions": [], "sampler.clip_x_start": False}},
+}
+
+
+def form_text(app: AppTest) -> str:
+    """The canonical text that the page shows of its form's request."""
+    assert not app.error, app.error[0].value
+    return next(code.value for code in app.code if '"method"' in code.value)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_a_link_and_its_form_make_the_same_request(open_page: Callable[..., AppTest], case: dict[str, Any]) -> None:
+    asked = Request.of(dataset="digits", **case)
+    assert form_text(open_page("train", **link(asked, "train_"))) == asked.text
+
+
+def test_files_of_ones_own_too_and_a_clone_of_their_run(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    np.savez(tmp_path / "digits.npz", images=draw.integers(0, 256, (40, 8, 8, 1), dtype=np.uint8), labels=np.arange(40) % 2)
+    place = DatasetRef.parse(tmp_path / "digits.npz", "faces", "1,4,4", '["cat", "dog, big"]', 3)
+    asked = Request.of("dp-merf", place, epsilon=5, settings={"steps": 20})
+    assert form_text(open_page("train", **link(asked, "train_"))) == asked.text
+    run = local.register(make_plan(asked))
+    app = open_page("runs", runs_chosen=f"{run.id} · dp-merf · {place.path}")
+    app.button(key=f"runs_{run.id}_clone").click().run()
+    assert form_text(app) == RunStore().get(run.id).plan.request.text == asked.text
