@@ -1,10 +1,11 @@
 """Pictures and tables of records."""
 
 import numpy as np
+from streamlit.testing.v1 import AppTest
 
-from workbench.datasets import DatasetFacts
-from workbench.records import Records, TableKind
-from workbench.ui.gallery import picture, record_table, sheet
+from workbench.pages.gallery.cards import CARDS
+from workbench.records import KINDS
+from workbench.ui.gallery import VIEWS, picture, sheet
 
 
 def test_a_picture_is_enlarged_by_a_whole_factor_with_hard_edges() -> None:
@@ -30,7 +31,38 @@ def test_a_sheet_has_every_record_in_its_place() -> None:
     assert (canvas[0, 0, 0], canvas[0, 10, 0], canvas[10, 0, 0], canvas[10, 10, 0]) == (10, 20, 30, 255)
 
 
-def test_rows_of_a_table_carry_their_class() -> None:
-    facts = DatasetFacts(name="t", kind=TableKind.of_sizes((3, 2)), num_records=4, classes=("a", "b"))
-    frame = record_table(Records(np.array([[0, 1], [2, 0]]), np.array([1, 0])), facts, limit=2)
-    assert frame.to_dict("list") == {"class": ["b", "a"], "column 1": [0, 2], "column 2": [1, 0]}
+def test_every_kind_of_record_has_a_view_and_a_card() -> None:
+    assert set(VIEWS) == set(CARDS) == set(KINDS)
+
+
+def table_page() -> None:
+    """The records, the preview and a card of a table of two columns."""
+    from pathlib import Path
+
+    import numpy as np
+
+    from workbench.datasets import Dataset, DatasetFacts
+    from workbench.evaluation import Neighbours
+    from workbench.home import home
+    from workbench.pages.gallery.cards import show_page
+    from workbench.records import Records, TableKind
+    from workbench.ui.gallery import VIEWS, show_records
+
+    facts = DatasetFacts(name="t", kind=TableKind.of_sizes((3, 2)), num_records=2, classes=("a", "b"))
+    records = Records(np.array([[0, 1], [2, 0]]), np.array([1, 0]))
+    show_records(records, facts, "two rows", limit=1)
+    path = Path(home()) / facts.kind.preview_file
+    path.write_bytes(facts.kind.preview(records, facts.classes))
+    VIEWS[facts.kind.name].preview(path, "r")
+    near = Neighbours("one-hot", np.array([[1]]), np.array([[0.5]]), np.array([0]), np.array([1.5]))
+    show_page("r", [0], records, Dataset(facts, records, records), near, {})
+
+
+def test_rows_of_a_table_are_shown_under_their_names() -> None:
+    app = AppTest.from_function(table_page).run(timeout=30)
+    assert not app.exception
+    shown, preview, card = (element.value for element in app.dataframe)
+    assert shown.to_dict("list") == {"class": ["b"], "column 1": ["0"], "column 2": ["1"]}
+    assert preview.to_dict("list") == {"class": ["b", "a"], "column 1": [0, 2], "column 2": [1, 0]}
+    assert card.to_dict("list") == {"class": ["b", "a", "b"], "column 1": ["0", "2", "0"], "column 2": ["1", "0", "1"]}
+    assert card.index.tolist() == ["generated", "training 1, at 0.5", "held-out, at 1.5"]

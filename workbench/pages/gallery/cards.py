@@ -1,7 +1,8 @@
 """One page of the gallery: which samples it shows, their cards, and the verdicts given so far."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from workbench.evaluation import Neighbours
 from workbench.jobs import verdicts
 from workbench.jobs.verdicts import Verdict
 from workbench.pages.gallery.parts import Picture, neighbour_card, verdict_controls
-from workbench.records import Records
+from workbench.records import Records, TableKind
 from workbench.ui.formats import number
 from workbench.ui.gallery import class_name
 
@@ -63,15 +64,12 @@ def take_back(run_id: str) -> None:
 def show_page(
     run_id: str, shown: Sequence[int], samples: Records, dataset: Dataset, neighbours: Neighbours, given: dict[int, Verdict]
 ) -> None:
-    """A card for each sample in `shown`: pictures side by side, or rows of a table."""
-    is_image = dataset.facts.kind.name == "image"
-    with st.grid(columns="auto", min_column_width=540 if is_image else 640, border=True):
+    """A card for each sample in `shown`, as its kind of record is shown."""
+    card = CARDS[dataset.facts.kind.name]
+    with st.grid(columns="auto", min_column_width=card.least_width, border=True):
         for index in shown:
             with st.container():
-                if is_image:
-                    _image_card(index, samples, dataset, neighbours)
-                else:
-                    _row_card(index, samples, dataset, neighbours)
+                card.draw(index, samples, dataset, neighbours)
                 _verdict(run_id, index, given.get(index))
 
 
@@ -101,15 +99,26 @@ def _neighbour(what: str, records: Records, position: int, distance: float, fact
 def _row_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours) -> None:
     heading = sample_heading(index, samples, dataset.facts, neighbours)
     st.markdown(f"**{markdown(heading)}**")
-    rows = [("generated", None, samples.records[index])]
-    for rank, (position, distance) in enumerate(zip(neighbours.indices[index], neighbours.distances[index], strict=True)):
-        rows.append((f"training {rank + 1}", distance, dataset.train.records[position]))
-    rows.append(("held-out", neighbours.held_out_distances[index], dataset.held_out.records[neighbours.held_out_indices[index]]))
-    columns = [f"column {number_ + 1}" for number_ in range(samples.records.shape[1])]
-    frame = pd.DataFrame([record for _, _, record in rows], columns=columns)
-    frame.insert(0, "distance", ["–" if distance is None else number(float(distance)) for _, distance, _ in rows])
-    frame.insert(0, "record", [what for what, _, _ in rows])
-    st.dataframe(frame, hide_index=True, alt=f"{heading}, with its nearest records as rows")
+    nearest, held_out = neighbours.indices[index], neighbours.held_out_indices[[index]]
+    rows = samples.take(np.array([index])).followed_by(dataset.train.take(nearest)).followed_by(dataset.held_out.take(held_out))
+    distances = [number(float(distance)) for distance in (*neighbours.distances[index], neighbours.held_out_distances[index])]
+    names = [*(f"training {rank}" for rank in range(1, len(nearest) + 1)), "held-out"]
+    frame = TableKind.of(dataset.facts.kind).frame(rows, dataset.facts.classes)
+    frame.index = pd.Index(
+        ["generated", *(f"{name}, at {distance}" for name, distance in zip(names, distances, strict=True))], name="record"
+    )
+    st.dataframe(frame, alt=f"{heading}, with its nearest records as rows")
+
+
+@dataclass(frozen=True)
+class Card:
+    """How a sample is shown beside its neighbours: `draw(index, samples, dataset, neighbours)`, at least so many pixels wide."""
+
+    least_width: int
+    draw: Callable[[int, Records, Dataset, Neighbours], None]
+
+
+CARDS = {"image": Card(540, _image_card), "table": Card(640, _row_card)}  # by the names of KINDS
 
 
 def _verdict(run_id: str, index: int, given: Verdict | None) -> None:

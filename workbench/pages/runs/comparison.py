@@ -71,7 +71,7 @@ def show_samples(run: Run, columns: int = 10, limit: int = 60) -> None:
     """Samples of a run that has some, else its latest preview."""
     samples = kept_samples(run.id)
     if samples is None:
-        show_preview(RunFolder(run.id), run.id)
+        show_preview(run)
     else:
         show_records(samples, run.plan.facts, f"{min(limit, len(samples))} samples of run {run.id}", columns, limit)
 

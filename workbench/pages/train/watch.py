@@ -58,7 +58,7 @@ def show_run(run: Run, prefix: str) -> None:
     folder = RunFolder(run.id)
     left, right = st.columns([2, 3])
     with left:
-        show_preview(folder, run.id)
+        show_preview(run)
     with right:
         show_loss(folder, f"{prefix}loss_chart")
     with st.expander("Log", expanded=run.state in ("failed", "lost")):
