@@ -4,7 +4,6 @@ import itertools
 import json
 import re
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,6 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.methods import METHODS
 from workbench.plan import Plan
 from workbench.planning import make_plan
+from workbench.recipes.lines import FOLDER
 from workbench.records import ImageKind
 
 Shape = tuple[int, int, int]
@@ -76,7 +76,8 @@ def test_defaults_plan(cell: Cell) -> None:
     depends=[
         "workbench/planning.py", "workbench/methods/**", "workbench/privacy/accounting/calibration.py",
         "workbench/privacy/accounting/formulas.py", "workbench/privacy/accounting/gaussian.py",
-        "workbench/privacy/accounting/accountants/**", "workbench/privacy/accounting/stages.py", "workbench/diffusion/schedules.py",
+        "workbench/privacy/accounting/accountants/**", "workbench/privacy/accounting/bounds.py",
+        "workbench/privacy/accounting/stages.py", "workbench/diffusion/schedules.py",
     ]
 )  # fmt: skip
 def test_defaults_plan_over_the_whole_grid(figures: dict[str, Any]) -> None:
@@ -163,7 +164,7 @@ def test_recipes_are_planned_as_before(recipe: str) -> None:
     """Nothing of them is adapted, and the boundaries are those that their published figures were made with."""
     sizes: dict[str, Any] = {"name": "mnist", "num_records": 60_000, "kind": ImageKind(size=(1, 28, 28)), "classes": tuple("0123456789")}
     facts = datasets.facts("digits") if recipe == "digits" else DatasetFacts(**sizes)
-    for line in json.loads((Path(__file__).parents[2] / "recipes" / f"{recipe}.json").read_text())["runs"]:
+    for line in json.loads((FOLDER / f"{recipe}.json").read_text())["runs"]:
         plan = make_plan(line["method"], facts, epsilon=line.get("epsilon"), delta=line.get("delta"), overrides=line.get("settings", {}))
         assert plan.warnings == (), line["name"]
         assert plan.config.get("boundary") == BOUNDARIES.get(line["name"], {}).get(recipe)

@@ -1,4 +1,4 @@
-"""The digits at full size: recipes/digits.json, three independent runs a line, against the bars of its README table."""
+"""The digits at full size: workbench/recipes/digits.json, three independent runs a line, against the bars of its README table."""
 
 import statistics
 from pathlib import Path
@@ -14,9 +14,9 @@ MINUTES = 4
 REPEATS = 3
 NUM_SAMPLES = 1500
 
-NONPRIVATE = [*FLOW, *DDPM, "workbench/methods/nonprivate/*", "recipes/digits.json"]
-DP_PROMISE = [*FLOW, *DDPM, *PRIVATE_STEP, "workbench/methods/dp_promise/**", "recipes/digits.json"]
-DP_MERF = [*FLOW, "workbench/methods/dp_merf/*", "workbench/networks/generator.py", "recipes/digits.json"]
+NONPRIVATE = [*FLOW, *DDPM, "workbench/methods/nonprivate/*", "workbench/recipes/digits.json"]
+DP_PROMISE = [*FLOW, *DDPM, *PRIVATE_STEP, "workbench/methods/dp_promise/**", "workbench/recipes/digits.json"]
+DP_MERF = [*FLOW, "workbench/methods/dp_merf/*", "workbench/networks/generator.py", "workbench/recipes/digits.json"]
 
 
 @pytest.mark.slow(depends=NONPRIVATE, trains=("digits", "nonprivate"))

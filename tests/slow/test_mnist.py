@@ -1,4 +1,4 @@
-"""The real MNIST files at 28x28: recipes/mnist.json, about three hours on two cores. Needs the folder that WORKBENCH_DATA names."""
+"""The real MNIST files at 28x28: workbench/recipes/mnist.json, three hours on two cores. Needs the folder that WORKBENCH_DATA names."""
 
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,15 @@ from workbench.training.state import PerformanceSettings
 
 NUM_SAMPLES = 10_000
 NUM_UNTRAINED = 1_000  # the untrained network's samples, compared with as many of the trained one's
-DP_PROMISE = [*FLOW, *DDPM, *PRIVATE_STEP, "workbench/methods/dp_promise/**", "workbench/evaluation/neighbours.py", "recipes/mnist.json"]
-DP_MERF = [*FLOW, "workbench/methods/dp_merf/*", "workbench/networks/generator.py", "recipes/mnist.json"]
+DP_PROMISE = [
+    *FLOW,
+    *DDPM,
+    *PRIVATE_STEP,
+    "workbench/methods/dp_promise/**",
+    "workbench/evaluation/neighbours.py",
+    "workbench/recipes/mnist.json",
+]
+DP_MERF = [*FLOW, "workbench/methods/dp_merf/*", "workbench/networks/generator.py", "workbench/recipes/mnist.json"]
 
 
 @pytest.fixture

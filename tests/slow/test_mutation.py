@@ -15,6 +15,10 @@ COUNT, SEED = 160, 9
 ARGUMENTS = Path(__file__).with_name("equivalent_mutants.json")  # by the key of a mutant: why its change changes no guarantee
 DECIDE = (  # where a bound is computed, or what it is a bound of is carried out
     "workbench/privacy/accounting/accountants/*",
+    "workbench/privacy/accounting/bounds.py",
+    "workbench/privacy/accounting/curves.py",
+    "workbench/privacy/accounting/groups.py",
+    "workbench/privacy/accounting/sampler.py",
     "workbench/privacy/attacks/audit.py",
     "workbench/privacy/accounting/calibration.py",
     "workbench/privacy/not_dp/discrete_chain.py",

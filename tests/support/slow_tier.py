@@ -45,7 +45,9 @@ FLOW = (
     "workbench/networks/config.py",
     "workbench/networks/initialization.py",
     "workbench/privacy/accounting/accountants/**",
+    "workbench/privacy/accounting/bounds.py",
     "workbench/privacy/accounting/calibration.py",
+    "workbench/privacy/accounting/sampler.py",
     "workbench/training/randomness.py",
     "workbench/training/streams.py",
     "workbench/training/one_shot.py",
@@ -245,7 +247,7 @@ def commit(root: Path) -> str:
     """The short commit of the checkout, and whether files differ from it."""
     git = ["git", "-C", str(root)]
     name = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
-    changes = subprocess.run([*git, "status", "--porcelain", "--", "workbench", "tests", "recipes"], capture_output=True, check=False)
+    changes = subprocess.run([*git, "status", "--porcelain", "--", "workbench", "tests"], capture_output=True, check=False)
     return f"{name or 'no commit'}{' with changes' if changes.stdout else ''}"
 
 

@@ -90,7 +90,7 @@ def neighbours(
 
 @app.command()
 def reproduce(
-    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A file, or the name of one in recipes/.")],
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A file, or the name of one that the workbench brings along, as digits.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Write the results as JSON to this file, and their table (.md) and picture (.png) beside it."),

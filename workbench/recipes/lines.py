@@ -12,6 +12,8 @@ from workbench.jobs.run import RESUMABLE
 from workbench.request import Request
 from workbench.serialization import jsonable
 
+FOLDER = Path(__file__).parent
+
 
 class RecipeRun(BaseModel):
     """One line of a recipe: what to train, how often, and with how many samples to measure it."""
@@ -69,7 +71,7 @@ class Recipe(BaseModel):
 
 
 def load_recipe(name_or_path: str) -> Recipe:
-    """A recipe from a file, or from recipes/NAME.json of the checkout."""
+    """A recipe from a file, or one that the workbench brings along, by name."""
     path = _find(name_or_path)
     try:
         return Recipe.model_validate_json(path.read_text())
@@ -78,8 +80,8 @@ def load_recipe(name_or_path: str) -> Recipe:
 
 
 def recipe_names() -> list[str]:
-    """The names of the recipes in recipes/ of the checkout."""
-    return sorted(path.stem for path in _folder().glob("*.json"))
+    """The names of the recipes that the workbench brings along: the JSON files beside this module."""
+    return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
 def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], None] | None = None) -> Iterator[dict[str, Any]]:
@@ -167,16 +169,10 @@ def _part(progress: Callable[[float], None] | None, number: int, count: int) -> 
     return lambda share: None if progress is None else progress((number + share) / count)
 
 
-def _folder() -> Path:
-    import workbench
-
-    return Path(workbench.__file__).parent.parent / "recipes"
-
-
 def _find(name_or_path: str) -> Path:
     path = Path(name_or_path)
     if path.is_file():
         return path
     if name_or_path in recipe_names():
-        return _folder() / f"{name_or_path}.json"
+        return FOLDER / f"{name_or_path}.json"
     raise WorkbenchError(f"Unknown recipe {name_or_path!r}. Give a file, or one of: {', '.join(recipe_names()) or 'none'}.")

@@ -74,7 +74,7 @@ class DPPromiseConfig(MethodConfig):
             check_batch_size(name, getattr(self, name), facts)
 
 
-# Images of 28x28 and more: two hours on two cores (recipes/mnist.json).
+# Images of 28x28 and more: two hours on two cores (workbench/recipes/mnist.json).
 LARGE: dict[str, Any] = {
     "pretraining_steps": 600,
     "pretraining_learning_rate": 6e-4,
