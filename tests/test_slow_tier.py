@@ -113,11 +113,11 @@ def test_the_short_run_notices_other_weights(monkeypatch: pytest.MonkeyPatch) ->
     from digests import of_fit
     from support.quick import quick_plan
 
-    from workbench.methods import dp_merf
+    from workbench.methods.dp_merf import training
 
     before = of_fit(quick_plan("dp-merf"))
-    usual = dp_merf.fourier_features
-    monkeypatch.setattr(dp_merf, "fourier_features", lambda images, frequencies: usual(images, frequencies) * (1 + 1e-6))
+    usual = training.fourier_features
+    monkeypatch.setattr(training, "fourier_features", lambda images, frequencies: usual(images, frequencies) * (1 + 1e-6))
     after = of_fit(quick_plan("dp-merf"))
     assert before["weights"] != after["weights"]
     assert before["steps"] == after["steps"]
