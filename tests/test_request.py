@@ -1,16 +1,18 @@
 """Requests: one normal form, one canonical text."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from workbench.datasets import facts
+from workbench.datasets import DATASETS, Dataset, DatasetEntry, facts, load
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.planning import make_plan
+from workbench.records import Records
 from workbench.request import Request
 
 
@@ -117,3 +119,26 @@ def test_facts_given_by_hand_are_planned_for_and_not_trained_on() -> None:
     assert plan.bound.is_finite
     with pytest.raises(WorkbenchError, match="Expected a dataset to train on, got facts given by hand"):
         _ = plan.request.place
+
+
+def test_an_attribute_may_be_the_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    digits = load("digits")
+    curved = np.isin(np.arange(10), [0, 3, 6, 8, 9]).astype(np.int64)
+    facts_ = digits.facts.model_copy(update={"name": "shapes", "attributes": {"curved": ("no", "yes"), "digit": digits.facts.classes}})
+
+    def described(records: Records) -> Records:
+        assert records.labels is not None
+        return replace(records, attributes={"curved": curved[records.labels], "digit": records.labels})
+
+    dataset = Dataset(facts_, described(digits.train), described(digits.held_out))
+    monkeypatch.setitem(DATASETS, "shapes", DatasetEntry("Digits by shape.", lambda: facts_, lambda: dataset))
+    place = DatasetRef.parse("shapes", label="curved")
+    assert place.facts().classes == ("no", "yes")
+    assert list(place.facts().attributes) == ["digit"]
+    for loaded in (place.load(), place.load(place.facts())):
+        assert loaded.facts == place.facts()
+        assert np.array_equal(loaded.train.labels, curved[digits.train.labels])
+        loaded.facts.check(loaded.train)
+    assert Request.parse(Request.of("dp-merf", place).text).place == place
+    with pytest.raises(WorkbenchError, match=r"Unknown attribute of shapes 'size'\. Choose one of: curved, digit"):
+        DatasetRef.parse("shapes", label="size").facts()

@@ -85,9 +85,8 @@ def test_a_line_of_a_recipe(asked: Request) -> None:
     assert RecipeRun.model_validate_json(line.model_dump_json()).request.text == asked.text
     place = asked.place
     written = {f"dataset_{name}" if name == "name" else name: text for name, text in place.texts.items()}
-    if not place.split_seed:  # which a line gives with its dataset
-        flat = json.loads(asked.text) | {"name": "a line", "dataset": place.text, **written}
-        assert RecipeRun.model_validate(flat).request.text == asked.text
+    flat = json.loads(asked.text) | {"name": "a line", "dataset": place.text, "split_seed": place.split_seed, **written}
+    assert RecipeRun.model_validate(flat).request.text == asked.text
 
 
 def test_a_run_and_its_clone(asked: Request, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,12 @@ The command line, the pages, the notebooks and the background worker call these 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench import datasets, evaluation
+from workbench import evaluation
 from workbench.datasets import Dataset, DatasetFacts
+from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.evaluation import MetricResult
 from workbench.methods.base import SampleRequest
@@ -35,12 +37,12 @@ __all__ = ["Plan", "evaluate", "fit", "load", "make_plan", "new_state", "sample"
 DEFAULT_NUM_SAMPLES = 1500
 
 
-def load(name_or_path: str, known: DatasetFacts | None = None) -> Dataset:
+def load(dataset: DatasetRef | str | Path, known: DatasetFacts | None = None) -> Dataset:
     """Step 1: a dataset by registry name, or from a folder of class subfolders or an .npz file.
 
     `known` are facts that it was planned by: it is read under their name, with their classes and at their shape.
     """
-    return datasets.load(name_or_path) if known is None else datasets.load_as(name_or_path, known)
+    return (dataset if isinstance(dataset, DatasetRef) else DatasetRef.parse(dataset)).load(known)
 
 
 def new_state(

@@ -23,6 +23,7 @@ RequestFile = Annotated[
     typer.Option("--request", metavar="FILE", help="In the place of METHOD and its options: a request as JSON; - for input."),
 ]
 DatasetPlace = Annotated[str | None, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), or an .npz.")]
+Label = Annotated[str | None, typer.Option("--label", help="The attribute whose values are the classes, instead of the dataset's own.")]
 SplitSeed = Annotated[int, typer.Option(help="Splits your own files into training and held-out records.", min=0)]
 Epsilon = Annotated[float | None, typer.Option(help="Target epsilon; it is the proved bound that meets it.")]
 Delta = Annotated[float | None, typer.Option(help="Delta; the preset's, else 1/(2 num_records).")]
@@ -78,15 +79,17 @@ def asked_for(request: str | None, method: str | None, place: "DatasetRef | Data
     return Request.parse(sys.stdin.read() if request == "-" else Path(request).read_text(encoding="utf-8"))
 
 
-def place_of(dataset: str | None, name: str | None, resize: str | None, classes: str | None, split_seed: int = 0) -> "DatasetRef | None":
+def place_of(
+    dataset: str | None, name: str | None, resize: str | None, classes: str | None, split_seed: int, label: str | None
+) -> "DatasetRef | None":
     """The dataset that options name, or None."""
     from workbench.datasets.reference import DatasetRef
 
     if dataset is None:
-        if name or resize or classes or split_seed:
+        if name or resize or classes or split_seed or label:
             raise WorkbenchError("Expected --dataset beside the options that say how it is read.")
         return None
-    return DatasetRef.parse(dataset, name, resize, classes, split_seed)
+    return DatasetRef.parse(dataset, name, resize, classes, split_seed, label)
 
 
 def facts_by_hand(num_records: int | None, shape: str | None, num_classes: int) -> "DatasetFacts | None":

@@ -11,6 +11,7 @@ from workbench.cli.options import (
     Delta,
     Epsilon,
     Json,
+    Label,
     MethodName,
     OwnName,
     Performance,
@@ -91,6 +92,7 @@ def plan(
     resize: Resize = None,
     classes: Classes = None,
     split_seed: SplitSeed = 0,
+    label: Label = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     preset: PresetName = "default",
@@ -106,7 +108,7 @@ def plan(
     from workbench import experiment
     from workbench.privacy import group_bound
 
-    place, by_hand = place_of(dataset, name, resize, classes, split_seed), facts_by_hand(num_records, shape, num_classes)
+    place, by_hand = place_of(dataset, name, resize, classes, split_seed, label), facts_by_hand(num_records, shape, num_classes)
     if place and by_hand:
         raise WorkbenchError("Give --dataset, or --num-records and --shape, not both.")
     fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
@@ -152,6 +154,7 @@ def train(
     resize: Resize = None,
     classes: Classes = None,
     split_seed: SplitSeed = 0,
+    label: Label = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     preset: PresetName = "default",
@@ -171,7 +174,7 @@ def train(
     speed = parse_performance(device, performance)
     speed.torch_device()
     fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
-    asked = asked_for(request, method, place_of(dataset, name, resize, classes, split_seed), **fields)
+    asked = asked_for(request, method, place_of(dataset, name, resize, classes, split_seed, label), **fields)
     loaded = asked.place.load() if asked.place.path else None
     made = experiment.make_plan(asked, loaded.facts if loaded else None)
     check_trainable(made)

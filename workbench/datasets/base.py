@@ -3,13 +3,13 @@
 import hashlib
 import hmac
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, choose
 from workbench.home import installation_key
 from workbench.records import ImageKind, Kind, Records, TableKind
 
@@ -57,6 +57,12 @@ class DatasetFacts(BaseModel):
         ImageKind.of(self.kind)
         return self.model_copy(update={"kind": ImageKind(size=size)})
 
+    def labelled_by(self, attribute: str) -> "DatasetFacts":
+        """The facts where an attribute's values are the classes; an unknown attribute lists the choices."""
+        classes = choose(attribute, self.attributes, f"attribute of {self.name}")
+        rest = {name: values for name, values in self.attributes.items() if name != attribute}
+        return self.model_copy(update={"classes": classes, "attributes": rest})
+
     def draw(self, count: int, seed: int = 0) -> Records:
         """`count` records of this schema drawn evenly at random, with labels in turn: nobody's."""
         generator = np.random.default_rng(seed)
@@ -86,6 +92,15 @@ class Dataset:
     facts: DatasetFacts
     train: Records
     held_out: Records
+
+    def labelled_by(self, attribute: str) -> "Dataset":
+        """The dataset where an attribute's values are the labels, and its own labels are gone."""
+
+        def labelled(records: Records) -> Records:
+            rest = {name: values for name, values in records.attributes.items() if name != attribute}
+            return replace(records, labels=records.attributes[attribute], attributes=rest)
+
+        return Dataset(self.facts.labelled_by(attribute), labelled(self.train), labelled(self.held_out))
 
     @property
     def fingerprint(self) -> str:

@@ -27,6 +27,7 @@ class DatasetRef(BaseModel):
     classes: tuple[str, ...] = ()
     shape: tuple[int, ...] | None = Field(default=None, description="(C, H, W) that every image is read at.")
     split_seed: int = Field(default=0, ge=0, description="Splits one's own files, and draws what is drawn.")
+    label: str = Field(default="", description="The attribute whose values are the classes, in the place of the dataset's own.")
 
     @model_validator(mode="after")
     def _is_one_of_two(self) -> Self:
@@ -36,7 +37,13 @@ class DatasetRef(BaseModel):
 
     @classmethod
     def parse(
-        cls, text: str | Path, name: str | None = None, resize: str | None = None, classes: str | None = None, split_seed: int = 0
+        cls,
+        text: str | Path,
+        name: str | None = None,
+        resize: str | None = None,
+        classes: str | None = None,
+        split_seed: int = 0,
+        label: str | None = None,
     ) -> Self:
         """The dataset that texts name, as options and fields of a form have them; empty texts leave the default.
 
@@ -45,7 +52,7 @@ class DatasetRef(BaseModel):
         absolute, and its account named.
         """
         reading = datasets.reading(name, resize, classes)
-        values = {"shape": reading["shape"], "classes": reading["classes"], "split_seed": split_seed}
+        values = {"shape": reading["shape"], "classes": reading["classes"], "split_seed": split_seed, "label": label or ""}
         if datasets.is_path(text):
             path = Path(text).expanduser().resolve()
             return cls(path=str(path), account=datasets.own_name(path, name or None, datasets.DATASETS), **values)
@@ -77,18 +84,21 @@ class DatasetRef(BaseModel):
     def texts(self) -> dict[str, str]:
         """The other arguments of `parse`, without those at their default."""
         resize = ",".join(map(str, self.shape)) if self.shape else ""
-        values = {"name": self.account, "resize": resize, "classes": json.dumps(self.classes) if self.classes else ""}
+        values = {"name": self.account, "resize": resize, "classes": json.dumps(self.classes) if self.classes else "", "label": self.label}
         return {name: text for name, text in values.items() if text}
 
     def facts(self) -> DatasetFacts:
         """The public facts, from literals and headers where they say enough."""
-        return datasets.facts(self.place, self.shape, self.split_seed, name=self.account or None, classes=self.classes)
+        known = datasets.facts(self.place, self.shape, self.split_seed, name=self.account or None, classes=self.classes)
+        return known.labelled_by(self.label) if self.label else known
 
     def load(self, known: DatasetFacts | None = None) -> Dataset:
         """The records. With `known` facts, under their name, with their classes and at their shape, as when it was planned."""
-        if known is not None:
+        if known is not None and not self.label:
             return datasets.load_as(self.place, known, self.split_seed)
-        return datasets.load(self.place, self.shape, self.split_seed, name=self.account or None, classes=self.classes)
+        shape, name = (self.shape, self.account) if known is None else (known.shape, known.name)
+        dataset = datasets.load(self.place, shape, self.split_seed, name=name or None, classes=self.classes)
+        return dataset.labelled_by(self.label) if self.label else dataset
 
     @property
     def place(self) -> str | Path:

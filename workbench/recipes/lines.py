@@ -26,6 +26,8 @@ class RecipeRun(BaseModel):
     dataset_name: str | None = Field(default=None, description="The name of one's own files, as --name.")
     resize: str | None = Field(default=None, description="C,H,W, as --resize.")
     classes: str | None = Field(default=None, description="Names of the classes of one's own files, as --classes.")
+    split_seed: int = Field(default=0, ge=0, description="As --split-seed.")
+    label: str | None = Field(default=None, description="The attribute whose values are the classes, as --label.")
     epsilon: float | None = Field(default=None, gt=0)
     delta: float | None = Field(default=None, gt=0, lt=1)
     preset: str = "default"
@@ -47,7 +49,7 @@ class RecipeRun(BaseModel):
         """What the line asks for."""
         place = self.dataset
         if isinstance(place, str):
-            place = DatasetRef.parse(place, self.dataset_name, self.resize, self.classes)
+            place = DatasetRef.parse(place, self.dataset_name, self.resize, self.classes, self.split_seed, self.label)
         fields = {name: getattr(self, name) for name in Request.model_fields}
         return Request.of(**{**fields, "dataset": place})
 

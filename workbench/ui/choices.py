@@ -139,23 +139,26 @@ def reading_choice(dataset: str, key: str) -> DatasetRef:
     common: dict[str, Any] = {"value": None, "bind": "query-params"}
     resizing: dict[str, Any] = {"label": "Resize to", "key": f"{key}resize", "placeholder": "C,H,W, as 1,28,28", **common}
     seeding: dict[str, Any] = {"label": "Split seed", "min_value": 0, "step": 1, "key": f"{key}split_seed", "placeholder": "0", **common}
+    labelling: dict[str, Any] = {"label": "Label", "key": f"{key}label", "placeholder": "its own, or an attribute", **common}
     given, named = None, None
     if is_path(dataset):
         with st.expander("Name, size and classes of your own files", expanded=True):
-            name, resize, classes, split = st.columns(4)
+            name, resize, classes, label, split = st.columns(5)
             shape = resize.text_input(**resizing)
             help_text = "All runs under this name are on one account in the ledger, whatever version of the records they were on."
             given = name.text_input("Name", key=f"{key}name", placeholder=account_name(dataset), help=help_text, **common)
             named = classes.text_input("Classes", key=f"{key}classes", placeholder="as in the file, or cat,dog", **common)
+            attribute = label.text_input(**labelling)
             seed = split.number_input(**seeding)
             st.caption(ARRAYS_START if dataset.endswith(".npz") else FOLDER_STARTS)
     else:
         with st.popover("Size", help="The size its images are read at."):
             shape = st.text_input(**resizing)
             is_drawn = dataset in DATASETS and DATASETS[dataset].draw is not None
+            attribute = st.text_input(**labelling)
             seed = st.number_input(**seeding) if is_drawn else None
     try:
-        return DatasetRef.parse(dataset, given, shape, named, int(seed or 0))
+        return DatasetRef.parse(dataset, given, shape, named, int(seed or 0), attribute)
     except WorkbenchError as error:
         st.error(markdown(error))
         st.stop()
