@@ -18,7 +18,7 @@ from workbench.jobs.store import RunStore
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.training.state import PerformanceSettings
 
-QUICK = ["--set", "num_features=100", "--set", "steps=4", "--set", "batch_size=20"]
+QUICK = ["--set", "num_features=100", "--set", "training.steps=4", "--set", "training.batch_size=20"]
 VALUE_KEYS = {"epsilon", "status", "accountant", "neighboring_relation", "sampling", "reason", "delta"}
 
 Command = Callable[..., str]
@@ -105,11 +105,11 @@ def test_infinity_is_a_word(workbench: Command) -> None:
 
 
 def test_nested_fields_are_set_by_dotted_names(workbench: Command) -> None:
-    settings = ("--set", "network.base_channels=16", "--set", "network.channel_multipliers=[1, 1]", "--set", "schedule=constant")
+    settings = ("--set", "network.base_channels=16", "--set", "network.channel_multipliers=[1, 1]", "--set", "training.schedule=constant")
     config = read(workbench("plan", "nonprivate", "--dataset", "digits", *settings, "--json"))["config"]
     assert config["network"]["base_channels"] == 16
     assert config["network"]["channel_multipliers"] == [1, 1]
-    assert config["schedule"] == "constant"
+    assert config["training"]["schedule"] == "constant"
 
 
 def test_epsilon_by_every_accountant(workbench: Command) -> None:
@@ -212,7 +212,7 @@ def bad_data(tmp_path: Path) -> dict[str, str]:
 
 
 POISSON = ("--noise-multiplier", "1", "--sample-rate", "0.1", "--steps", "10", "--delta", "1e-5")
-FIXED = ("--set", "noise_multiplier=9", "--set", "boundary=999")  # nothing to calibrate
+FIXED = ("--set", "phase_two.noise_multiplier=9", "--set", "boundary=999")  # nothing to calibrate
 REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "delta above 1": (("train", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--delta", "2"), "delta in (0, 1), got 2.0"),
     "delta 0": (("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--delta", "0"), "delta in (0, 1), got 0.0"),
@@ -231,8 +231,11 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "unknown preset": (("plan", "dp-merf", "--dataset", "digits", "--preset", "best"), "preset"),
     "unknown field": (("plan", "dp-merf", "--dataset", "digits", "--set", "depth=3"), "noise_multiplier"),
     "unknown nested field": (("plan", "nonprivate", "--dataset", "digits", "--set", "network.depth=3"), "base_channels"),
-    "a field without a value": (("plan", "dp-merf", "--dataset", "digits", "--set", "steps"), "Expected KEY=VALUE, got 'steps'"),
-    "a field of the wrong kind": (("plan", "dp-merf", "--dataset", "digits", "--set", "steps=many"), "steps"),
+    "a field without a value": (
+        ("plan", "dp-merf", "--dataset", "digits", "--set", "training.steps"),
+        "Expected KEY=VALUE, got 'training.steps'",
+    ),
+    "a field of the wrong kind": (("plan", "dp-merf", "--dataset", "digits", "--set", "training.steps=many"), "training.steps"),
     "unknown speed setting": (("train", "dp-merf", "--dataset", "digits", "--performance", "speed=9"), "microbatch_size"),
     "unknown device": (("train", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--device", "quantum"), "quantum"),
     "an epsilon for nonprivate": (("train", "nonprivate", "--dataset", "digits", "--epsilon", "1"), "takes no epsilon"),
@@ -240,24 +243,24 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "a bad shape": (("plan", "dp-merf", "--num-records", "100", "--shape", "8x8"), "shape C,H,W"),
     "a shape of superscripts": (("plan", "dp-merf", "--num-records", "100", "--shape", "²,8,8"), "shape C,H,W"),
     "an unknown public dataset": (
-        ("train", "dp-promise", "--dataset", "digits", *FIXED, "--set", "public_dataset=cats"),
+        ("train", "dp-promise", "--dataset", "digits", *FIXED, "--set", "pretraining.dataset=cats"),
         "Unknown dataset 'cats'",
     ),
     "the private dataset as the public one": (
-        ("train", "dp-promise", "--dataset", "digits", *FIXED, "--set", "public_dataset=digits"),
+        ("train", "dp-promise", "--dataset", "digits", *FIXED, "--set", "pretraining.dataset=digits"),
         "other than the private one",
     ),
     "an unknown metric": (("evaluate", "abcdefgh", "--metric", "beauty"), "Unknown metric 'beauty'"),
     "a batch larger than the dataset, without privacy": (
-        ("plan", "nonprivate", "--dataset", "digits", "--set", "batch_size=5000"),
-        "batch_size of at most the 1500 training records",
+        ("plan", "nonprivate", "--dataset", "digits", "--set", "training.batch_size=5000"),
+        "batch_size of training of at most the 1500 training records",
     ),
     "public records that cannot be drawn": (
-        ("train", "dp-promise", "--dataset", "digits", "--epsilon", "10", "--set", "public_records=5"),
+        ("train", "dp-promise", "--dataset", "digits", "--epsilon", "10", "--set", "pretraining.records=5"),
         "at least 10 public records of glyphs",
     ),
     "a batch larger than the dataset": (
-        ("train", "dp-promise", "--dataset", "digits", "--epsilon", "10", "--set", "phase_two_batch_size=2000"),
+        ("train", "dp-promise", "--dataset", "digits", "--epsilon", "10", "--set", "phase_two.batch_size=2000"),
         "2000",
     ),
     "a path that is not there": (("train", "dp-merf", "--dataset", "./nowhere/at-all"), "nowhere"),

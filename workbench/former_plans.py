@@ -18,11 +18,12 @@ def upgraded(values: Mapping[str, Any], dataset: str = "") -> dict[str, Any]:
     Such a plan had its event composed, so its stages are taken from the method as it was configured.
     """
     from workbench.methods import METHODS  # takes a second, which plans of today need not wait for
+    from workbench.methods.renamed import nested, renamed
     from workbench.plan import PlannedStage
 
-    kept = ("facts", "config", "delta", "claim", "bound", "replace_one", "accountants", "warnings")
+    kept = ("facts", "delta", "claim", "bound", "replace_one", "accountants", "warnings")
     facts, method_class = DatasetFacts.model_validate(values["facts"]), METHODS[values["method"]]
-    method = method_class(method_class.Config.model_validate(values["config"]))
+    method = method_class(method_class.Config.model_validate(nested(renamed(values["method"], values["config"]))))
     request = {
         "method": values["method"],
         "dataset": _dataset(dataset or facts.name, facts),
@@ -30,10 +31,14 @@ def upgraded(values: Mapping[str, Any], dataset: str = "") -> dict[str, Any]:
         "epsilon": values["target_epsilon"],
         "delta": None if values["delta"] == method_class.presets[values["preset"]].delta(facts) else values["delta"],
         "target": values["target"],
-        "settings": values.get("overrides", {}),
+        "settings": renamed(values["method"], values.get("overrides", {})),
     }
     releases = [PlannedStage.of(stage) for stage in method.stages(facts)]
-    return {name: values[name] for name in kept if name in values} | {"request": request, "releases": releases}
+    return {name: values[name] for name in kept if name in values} | {
+        "request": request,
+        "config": method.config.model_dump(mode="json"),
+        "releases": releases,
+    }
 
 
 def _dataset(place: str, facts: DatasetFacts) -> DatasetRef | DatasetFacts:

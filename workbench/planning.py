@@ -13,6 +13,7 @@ from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError, first_complaint
 from workbench.methods import METHODS
 from workbench.methods.base import Method, MethodConfig
+from workbench.methods.fields import dotted, value_at, with_values
 from workbench.plan import Plan, PlannedStage
 from workbench.privacy import accountant_values, proved_bound
 from workbench.privacy.accounting.bounds import replace_one_bound
@@ -64,13 +65,14 @@ def _planned(request: Request, facts: DatasetFacts) -> Plan:
     delta = default_delta(method_class, facts, request.preset) if request.delta is None else request.delta
     presets, settings = chosen.values(facts), request.settings
     config = configure(method_class, facts, presets, settings)
-    wanted = epsilon_to_meet(config, request.epsilon, settings)
+    wanted = epsilon_to_meet(method_class, config, request.epsilon)
     notes = [chosen.note(facts)]
     if wanted is None:
         configured = method_class(config)
     else:
-        given = {name.split(".")[0] for name in (*presets, *settings)}
-        config, note = method_class.adapted(config, facts, wanted, delta, request.target, given)
+        by_hand = {name for name, value in settings.items() if value is not None}
+        config = with_values(config, {method_class.field_to_calibrate(config, by_hand).name: None})
+        config, note = method_class.adapted(config, facts, wanted, delta, request.target, {*dotted(presets), *settings})
         configured, notes = method_class.calibrated(config, facts, wanted, delta, request.target), [*notes, note]
     return describe(configured, facts, delta, request, notes)
 
@@ -93,13 +95,10 @@ def configure(method_class: type[Method], facts: DatasetFacts, *layers: Mapping[
         raise WorkbenchError(f"{method_class.name}: {first_complaint(error)}") from None
 
 
-def epsilon_to_meet(config: MethodConfig, epsilon: float | None, settings: Mapping[str, Any]) -> float | None:
-    """The epsilon to calibrate to: the one given, else 10 where the noise is to be found, else None."""
-    fixed = getattr(config, "noise_multiplier", 0.0) is not None
-    if epsilon is None:
-        return None if fixed else DEFAULT_EPSILON
-    if settings.get("noise_multiplier") is not None:
-        raise WorkbenchError("Give epsilon or noise_multiplier, not both: epsilon is met by choosing the noise multiplier.")
+def epsilon_to_meet(method_class: type[Method], config: MethodConfig, epsilon: float | None) -> float | None:
+    """The epsilon to calibrate to: the one given, else 10 where a field is left to be found, else None."""
+    if epsilon is None and any(value_at(config, field.name) is None for field in method_class.calibrated_fields):
+        return DEFAULT_EPSILON
     return epsilon
 
 

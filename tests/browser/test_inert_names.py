@@ -24,7 +24,7 @@ def evil_run(home: Path) -> str:
     path = home / "![x](y).npz"
     images, labels = generator.integers(0, 256, (60, 8, 8, 1), np.uint8), np.arange(60) % 2
     np.savez(path, images=images, labels=labels, classes=np.array(NAMES))
-    settings = ["--set", "num_features=50", "--set", "steps=3", "--set", "batch_size=8"]
+    settings = ["--set", "num_features=50", "--set", "training.steps=3", "--set", "training.batch_size=8"]
     command = ["train", "dp-merf", "--dataset", str(path), "--epsilon", "10", *settings, "--wait"]
     environment = {**os.environ, "WORKBENCH_HOME": str(home / "home"), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-m", "workbench.cli", *command], env=environment, capture_output=True, text=True, check=False)

@@ -12,7 +12,7 @@ from browser.conftest import ROOT, app_on, let_in
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 PROJECTOR: ViewportSize = {"width": 1280, "height": 720}
-TINY = {"num_features": "50", "steps": "30", "batch_size": "8"}
+TINY = {"num_features": "50", "training.steps": "30", "training.batch_size": "8"}
 SLOW_SECONDS = 2.0
 SLOW_DRAWING = f"""
 import sys, time
@@ -87,7 +87,7 @@ def test_a_gallery_card_is_one_line_of_square_pixels(page: Page, server: str, fi
 
 
 def test_a_launched_run_does_not_show_what_belongs_to_the_one_before(page: Page, home: Path, finished_run: str) -> None:
-    choices = {"method": "dp-merf", "device": "cpu", "speed.num_threads": "1"} | TINY | {"steps": "60000"}
+    choices = {"method": "dp-merf", "device": "cpu", "speed.num_threads": "1"} | TINY | {"training.steps": "60000"}
     link = "&".join(f"train_{name}={value}" for name, value in choices.items())
     with app_on(home, SLOW_DRAWING) as (address, _):
         page.goto(f"{let_in(page, address)}/train?{link}&train_run={finished_run}")

@@ -17,9 +17,15 @@ from workbench.plan import Plan
 from workbench.training.state import PerformanceSettings
 
 LONGER: dict[str, dict[str, Any]] = {  # with steps enough to stop between, and nothing to calibrate
-    "nonprivate": {"steps": 6},
-    "dp-merf": {"steps": 6},
-    "dp-promise": {"pretraining_steps": 2, "phase_two_steps": 4, "noise_multiplicity": 1, "noise_multiplier": 3.0, "boundary": 900},
+    "nonprivate": {"training.steps": 6},
+    "dp-merf": {"training.steps": 6},
+    "dp-promise": {
+        "pretraining.steps": 2,
+        "phase_two.steps": 4,
+        "phase_two.noise_multiplicity": 1,
+        "phase_two.noise_multiplier": 3.0,
+        "boundary": 900,
+    },
 }
 
 

@@ -46,7 +46,7 @@ def test_a_failed_example_is_made_anew(monkeypatch: pytest.MonkeyPatch, quick_pl
 def write(path: Path, **values: Any) -> str:
     run: dict[str, Any] = {"name": "tiny", "method": "dp-merf", "dataset": "digits", "epsilon": 10, "num_samples": 30}
     run |= {"performance": {"device": "cpu", "num_threads": 1}}  # as `train_here` has it
-    run |= {"metrics": ["accuracy_logistic_regression"], "settings": {"num_features": 100, "steps": 4, "batch_size": 20}}
+    run |= {"metrics": ["accuracy_logistic_regression"], "settings": {"num_features": 100, "training.steps": 4, "training.batch_size": 20}}
     path.write_text(json.dumps({"title": "Two runs", "runs": [run | values]}))
     return str(path)
 

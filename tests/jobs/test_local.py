@@ -65,7 +65,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_run_outlives_its_launcher_is_lost_when_killed_and_resumes_to_the_same_weights(quick_plan: PlanMaker, train_here: Make) -> None:
-    plan = quick_plan("nonprivate", steps=300)
+    plan = quick_plan("nonprivate", **{"training.steps": 300})
     launcher = subprocess.run([sys.executable, "-c", LAUNCH], input=dumps(plan), capture_output=True, text=True, check=False)
     assert launcher.returncode == -signal.SIGKILL, launcher.stderr
     run_id = launcher.stdout.strip()
@@ -94,7 +94,7 @@ def test_a_run_outlives_its_launcher_is_lost_when_killed_and_resumes_to_the_same
 
 
 def test_cancel_writes_a_checkpoint_and_resume_ends_the_run(quick_plan: PlanMaker, workbench_home: Path) -> None:
-    run = local.launch(quick_plan("nonprivate", steps=300), "digits", performance=ON_ONE_THREAD)
+    run = local.launch(quick_plan("nonprivate", **{"training.steps": 300}), "digits", performance=ON_ONE_THREAD)
     with pytest.raises(WorkbenchError, match="Only a cancelled, failed or lost run can be resumed"):
         local.resume(run.id)
     with pytest.raises(WorkbenchError, match="Cancel it first"):
@@ -123,7 +123,7 @@ def test_cancel_writes_a_checkpoint_and_resume_ends_the_run(quick_plan: PlanMake
 
 
 def test_a_worker_that_ignores_its_cancellation_is_killed(quick_plan: PlanMaker) -> None:
-    run = local.launch(quick_plan("nonprivate", steps=100_000), "digits", performance=ON_ONE_THREAD)
+    run = local.launch(quick_plan("nonprivate", **{"training.steps": 100_000}), "digits", performance=ON_ONE_THREAD)
     until(lambda: RunStore().get(run.id).state == "running", "the run to start")
     worker = process_of(run.id)
     worker.suspend()  # it can no longer answer a signal

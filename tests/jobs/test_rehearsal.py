@@ -15,13 +15,13 @@ DIGITS = datasets.facts("digits")
 
 def plan_of(epsilon: float = 10.0, **overrides: object) -> experiment.Plan:
     """A DP-MERF plan whose steps take milliseconds."""
-    return experiment.make_plan("dp-merf", DIGITS, epsilon=epsilon, overrides={"num_features": 50, "batch_size": 8} | overrides)
+    return experiment.make_plan("dp-merf", DIGITS, epsilon=epsilon, overrides={"num_features": 50, "training.batch_size": 8} | overrides)
 
 
 def test_a_stage_takes_its_steps_times_the_pace_of_its_rows() -> None:
     stages = {"release": Steps(points=((1000, 2.0), (2000, 3.0))), "generator": Steps(points=((2, 1.0), (4, 1.5)))}
     pace = Pace(stages=stages, memory=Line(fixed=1e6, per_row=10.0), starting=3.0, device="cpu")
-    found = expected(plan_of(steps=10), pace)
+    found = expected(plan_of(**{"training.steps": 10}), pace)
     assert [(stage.stage, stage.seconds) for stage in found.stages] == [("release", 1 + 1.5), ("generator", 10 * (0.5 + 0.25 * 8))]
     assert found.seconds == pytest.approx(3.0 + 2.5 + 25.0)
     assert found.peak_bytes == 1e6 + 128 * 10 + 1500 * 64 * 5
@@ -29,7 +29,7 @@ def test_a_stage_takes_its_steps_times_the_pace_of_its_rows() -> None:
 
 def test_one_measurement_serves_every_epsilon_and_every_size() -> None:
     keep(Pace(stages={}, memory=Line(fixed=0, per_row=0), starting=0, device="cpu"), place_of(plan_of(10.0), CPU))
-    assert known_pace(plan_of(0.7, steps=9, batch_size=77), CPU) is not None
+    assert known_pace(plan_of(0.7, **{"training.steps": 9, "training.batch_size": 77}), CPU) is not None
     assert known_pace(plan_of(num_features=60), CPU) is None
     assert known_pace(plan_of(), PerformanceSettings(device="cpu", num_threads=2)) is None
 

@@ -12,13 +12,14 @@ from workbench import datasets
 from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods import METHODS
+from workbench.methods.fields import value_at
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.recipes.lines import FOLDER
 from workbench.records import ImageKind
 
 Shape = tuple[int, int, int]
-NAMES_A_VALUE = re.compile(r"\b[a-z_]+=\S+|result for on .* \(\d")  # a field with a value that does, or the epsilons there are
+NAMES_A_VALUE = re.compile(r"\b[a-z_.]+=\S+|result for on .* \(\d")  # a field with a value that does, or the epsilons there are
 UNCALIBRATED = {"nonprivate"}
 
 
@@ -68,7 +69,7 @@ def planned(cell: Cell) -> Plan | str:
 def test_defaults_plan(cell: Cell) -> None:
     plan = planned(cell)
     assert isinstance(plan, Plan) or cell.preset != "default", plan
-    if isinstance(plan, Plan) and plan.config.get("phase_one_steps", 1) == 0:
+    if isinstance(plan, Plan) and plan.config.get("phase_one", {}).get("steps") == 0:
         assert "Phase one is left out" in plan.warnings[0]
 
 
@@ -104,28 +105,28 @@ OWN = DatasetFacts(name="own", num_records=501, kind=ImageKind(size=(1, 28, 28))
 def test_a_phase_one_that_is_too_much_is_made_smaller_and_the_plan_says_so() -> None:
     """Issue 9, point 15: 501 images of one's own."""
     plan = make_plan("dp-promise", OWN, epsilon=10)
-    assert plan.config["phase_one_batch_size"] == 8
-    assert plan.config["phase_one_steps"] == 600
+    assert plan.config["phase_one"]["batch_size"] == 8
+    assert plan.config["phase_one"]["steps"] == 600
     assert plan.config["boundary"] <= 950
     assert plan.bound.epsilon <= 10
-    assert "phase_one_batch_size 8 in place of 32" in plan.warnings[0]
+    assert "phase_one.batch_size 8 in place of 32" in plan.warnings[0]
     assert plan.request.settings == {}
 
 
 def test_without_records_enough_there_is_no_phase_one_and_the_plan_says_so() -> None:
     few = OWN.at_size((3, 64, 64)).model_copy(update={"num_records": 100})
     plan = make_plan("dp-promise", few, epsilon=0.5)
-    assert plan.config["phase_one_steps"] == 0
-    assert "Phase one is left out (phase_one_steps 0 in place of 600)" in plan.warnings[0]
+    assert plan.config["phase_one"]["steps"] == 0
+    assert "Phase one is left out (phase_one.steps 0 in place of 600)" in plan.warnings[0]
     assert [stage.name for stage in plan.build().stages(few)] == ["public pre-training", "phase two"]
 
 
 GIVEN: list[dict[str, Any]] = [
-    {"phase_one_steps": 600},
-    {"phase_one_share": 0.1},
+    {"phase_one.steps": 600},
+    {"phase_one.share": 0.1},
     {"boundary": 940},
-    {"phase_one_steps": 600, "phase_one_batch_size": 32, "phase_one_share": 0.1},
-    {"phase_one_steps": 600, "phase_one_batch_size": 32, "boundary": 800},
+    {"phase_one.steps": 600, "phase_one.batch_size": 32, "phase_one.share": 0.1},
+    {"phase_one.steps": 600, "phase_one.batch_size": 32, "boundary": 800},
 ]
 
 
@@ -137,23 +138,23 @@ def test_what_is_given_is_never_changed(given: dict[str, Any]) -> None:
     except WorkbenchError as error:
         refusal = str(error)
     else:
-        assert {name: plan.config[name] for name in given} == given
-        assert plan.config["phase_one_steps"] > 0
+        assert {name: value_at(plan.build().config, name) for name in given} == given
+        assert plan.config["phase_one"]["steps"] > 0
         return
-    assert "phase_one_share" in refusal
-    options = re.findall(r"(\w+)=([\d.]+\d)", refusal.partition("would do:")[2])
+    assert "phase_one.share" in refusal
+    options = re.findall(r"([\w.]+)=([\d.]+\d)", refusal.partition("would do:")[2])
     assert options
     for name, value in options:
         changed = {} if name == "epsilon" else {name: float(value)}
         planned = make_plan("dp-promise", OWN, epsilon=float(value) if name == "epsilon" else 10, overrides=given | changed)
-        assert planned.warnings == () or "boundary" in given or "phase_one_share" not in given
+        assert planned.warnings == () or "boundary" in given or "phase_one.share" not in given
     if "no boundary of your own" in refusal:
         make_plan("dp-promise", OWN, epsilon=10, overrides={name: value for name, value in given.items() if name != "boundary"})
 
 
 def test_a_preset_is_a_choice_too() -> None:
-    with pytest.raises(WorkbenchError, match="phase_one_share"):
-        make_plan("dp-promise", OWN, epsilon=1, preset="published", overrides={"targets": "renoised", "noise_multiplier": None})
+    with pytest.raises(WorkbenchError, match=r"phase_one\.share"):
+        make_plan("dp-promise", OWN, epsilon=1, preset="published", overrides={"targets": "renoised", "phase_two.noise_multiplier": None})
 
 
 BOUNDARIES = {"dp-promise, bound 10": {"digits": 708, "mnist": 829}, "dp-promise, bound 1": {"digits": 860}}

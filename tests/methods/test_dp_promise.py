@@ -23,15 +23,15 @@ MNIST = DatasetFacts(name="mnist", num_records=60_000, kind=ImageKind(size=(1, 2
 
 @pytest.mark.parametrize(("noise_multiplier", "published", "printed"), [(1.13, 9.9408, 10.09), (7.0, 0.99286, 1.006)])
 def test_published_claims(noise_multiplier: float, published: float, printed: float) -> None:
-    overrides = {"noise_multiplier": noise_multiplier}
+    overrides = {"phase_two.noise_multiplier": noise_multiplier}
     plan = make_plan("dp-promise", MNIST, preset="published", overrides=overrides)
     assert plan.claim.epsilon == pytest.approx(published, rel=1e-4)
     assert plan.delta == 1e-5
-    assert plan.config["phase_two_batch_size"] / plan.num_records == pytest.approx(1 / 15, abs=1e-12)
-    assert plan.config["phase_two_steps"] == 750
-    assert plan.config["phase_one_steps"] == 5625
+    assert plan.config["phase_two"]["batch_size"] / plan.num_records == pytest.approx(1 / 15, abs=1e-12)
+    assert plan.config["phase_two"]["steps"] == 750
+    assert plan.config["phase_one"]["steps"] == 5625
     as_printed = make_plan("dp-promise", MNIST, preset="printed", overrides=overrides)
-    assert as_printed.config["phase_two_steps"] == 733
+    assert as_printed.config["phase_two"]["steps"] == 733
     assert as_printed.claim.epsilon == pytest.approx(printed, abs=5e-3)
 
 
@@ -51,12 +51,12 @@ def test_published_claims_in_colour(dataset: tuple[int, tuple[int, int, int], fl
     facts = DatasetFacts(name="faces or things", num_records=num_records, kind=ImageKind(size=shape))
     preset = "published" if epsilon == 10 else f"published-{epsilon}"
     plan = make_plan("dp-promise", facts, preset=preset)
-    assert plan.config["noise_multiplier"] == noise_multiplier
+    assert plan.config["phase_two"]["noise_multiplier"] == noise_multiplier
     assert plan.claim.epsilon == pytest.approx(epsilon, rel=0.05)
     assert plan.delta == plan.claim.delta == delta
-    assert (plan.config["noise_multiplicity"], plan.config["phase_two_learning_rate"]) == (4, 3e-4)
+    assert (plan.config["phase_two"]["noise_multiplicity"], plan.config["phase_two"]["learning_rate"]) == (4, 3e-4)
     assert "authors' code" in plan.warnings[0]
-    given = make_plan("dp-promise", facts, preset=preset, overrides={"noise_multiplier": 2 * noise_multiplier})
+    given = make_plan("dp-promise", facts, preset=preset, overrides={"phase_two.noise_multiplier": 2 * noise_multiplier})
     assert given.claim.epsilon < 0.7 * epsilon
 
 
@@ -73,8 +73,8 @@ def test_printed_settings_of_celeba_are_the_papers() -> None:
     faces = DatasetFacts(name="own", num_records=202_599, kind=ImageKind(size=(3, 32, 32)))
     code, paper = (make_plan("dp-promise", faces, preset=preset).config for preset in ("published", "printed"))
     assert (code["boundary"], paper["boundary"]) == (900, 925)
-    assert (code["phase_two_steps"], paper["phase_two_steps"]) == (30 * 50, math.ceil(50 * 202_599 / 4096))
-    assert code["phase_one_steps"] == paper["phase_one_steps"] + 2 == 12_664, "two epochs of batches of 32, the last one short"
+    assert (code["phase_two"]["steps"], paper["phase_two"]["steps"]) == (30 * 50, math.ceil(50 * 202_599 / 4096))
+    assert code["phase_one"]["steps"] == paper["phase_one"]["steps"] + 2 == 12_664, "two epochs of batches of 32, the last one short"
 
 
 def test_fashion_mnist_has_its_own_network() -> None:
@@ -101,17 +101,17 @@ def test_paper_targets_have_no_bound_and_say_why() -> None:
 def test_phase_one_is_measured_by_what_the_target_names() -> None:
     """Its targets have a claim and no bound: for a claim it fits its share as it is, and nothing is left out."""
     plan = make_plan("dp-promise", MNIST, overrides={"targets": "paper"}, epsilon=10, target="claim")
-    assert plan.config["phase_one_steps"] == make_plan("dp-promise", MNIST).config["phase_one_steps"] > 0
+    assert plan.config["phase_one"]["steps"] == make_plan("dp-promise", MNIST).config["phase_one"]["steps"] > 0
 
 
 @pytest.mark.parametrize(("noise_multiplier", "bound"), [(1.13, 10.416), (7.0, 1.0124)])
 def test_renoised_bound_is_the_composition_of_both_phases(noise_multiplier: float, bound: float) -> None:
-    overrides = {"targets": "renoised", "noise_multiplier": noise_multiplier}
+    overrides = {"targets": "renoised", "phase_two.noise_multiplier": noise_multiplier}
     plan = make_plan("dp-promise", MNIST, preset="published", overrides=overrides)
     assert plan.bound.epsilon == pytest.approx(bound, abs=6e-4 if bound > 2 else 6e-5)
     assert plan.bound.neighboring_relation == "REPLACE_SPECIAL"
     assert plan.bound.status == "proved"
-    alone = make_plan("dp-promise", MNIST, preset="published", overrides=overrides | {"phase_one_steps": 0})
+    alone = make_plan("dp-promise", MNIST, preset="published", overrides=overrides | {"phase_one.steps": 0})
     assert alone.bound.epsilon < plan.bound.epsilon
 
 
@@ -145,7 +145,7 @@ def test_renoised_loss_is_minimal_at_the_true_noise_predictor() -> None:
     """At the truth the loss is E[1 - (1 - r) / (1 - abar_t)] over the trained times (docs/proofs.md, section 4)."""
     from workbench.diffusion import build_schedule
 
-    sizes = {"boundary": 700, "noise_multiplier": 1.0, "phase_one_batch_size": 400, "phase_one_draws": 20}
+    sizes = {"boundary": 700, "phase_two": {"noise_multiplier": 1.0}, "phase_one": {"batch_size": 400, "draws": 20}}
     config = DPPromiseConfig.model_validate(sizes | {"diffusion": {"prediction": "epsilon"}})
     alphas = build_schedule(config.diffusion).alphas_cumprod
     facts = DatasetFacts(name="constant", num_records=400, kind=ImageKind(size=(1, 8, 8)))
@@ -178,8 +178,8 @@ def test_phase_one_never_sees_labels_and_keeps_the_time_embedding() -> None:
 
 
 def test_batches_larger_than_the_dataset_are_refused() -> None:
-    with pytest.raises(WorkbenchError, match="phase_two_batch_size"):
-        quick_plan("dp-promise", overrides={"phase_two_batch_size": 2000})
+    with pytest.raises(WorkbenchError, match="batch_size of phase two"):
+        quick_plan("dp-promise", overrides={"phase_two.batch_size": 2000})
 
 
 @pytest.mark.parametrize("method", ["nonprivate", "dp-promise"])
@@ -190,7 +190,7 @@ def test_a_sampler_longer_than_the_process_is_refused_before_anything_is_spent(m
 
 def test_public_records_of_other_classes_lose_their_labels() -> None:
     two = DatasetFacts(name="own", num_records=1500, kind=ImageKind(size=(1, 8, 8)), classes=("cat", "dog"))
-    plan = make_plan("dp-promise", two, epsilon=10, overrides={"public_records": 50})
+    plan = make_plan("dp-promise", two, epsilon=10, overrides={"pretraining.records": 50})
     own = pretraining_records(plan)
     digits = pretraining_records(quick_plan("dp-promise"))
     assert own is not None

@@ -15,12 +15,13 @@ from support.rehearsals import MarginalsOfTable, TeacherStudent
 from workbench import experiment, methods
 from workbench.methods.dp_merf import stages as dp_merf_stages
 from workbench.methods.dp_merf import training as dp_merf
-from workbench.methods.dp_promise import DPPromise, phase_one
+from workbench.methods.dp_promise import phase_one
 from workbench.models import image_diffusion
 from workbench.privacy.accounting import events
 from workbench.training import poisson
 from workbench.training.per_record import clipping
 from workbench.training.private_step import PrivateOptimizer, PrivateStep
+from workbench.training.private_training import PrivateTraining
 from workbench.training.randomness import Randomness
 
 PHASE_ONE, PHASE_TWO = "phase one", "phase two"
@@ -51,7 +52,7 @@ def broken(bench: Bench, stage: str) -> set[tuple[str, str]]:
 
 
 Change = tuple[Callable[..., Any], str, str]
-DOUBLED_RATE = "self.config.sample_rate(state.facts))"
+DOUBLED_RATE = "self.settings.sample_rate(self.state.facts.num_records)"
 LONGER_FEATURES: Change = (
     dp_merf.fourier_features,
     "/ math.sqrt(frequencies.shape[1])",
@@ -63,7 +64,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "the rate doubled where it is asked for": (
         "dp-promise",
         PHASE_TWO,
-        (DPPromise._train_phase_two, DOUBLED_RATE, "2 * " + DOUBLED_RATE),
+        (PrivateTraining._batch, DOUBLED_RATE, "2 * " + DOUBLED_RATE),
         (PHASE_TWO, "sampling rate"),
     ),
     "the rate doubled where it is drawn": (
@@ -97,7 +98,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "phase two's noise halved where it is set": (
         "dp-promise",
         PHASE_TWO,
-        (DPPromise._private_step, "noise_multiplier=self.config.noise_multiplier", "noise_multiplier=self.config.noise_multiplier / 2"),
+        (PrivateTraining.__init__, "known_noise_multiplier(stage)", "known_noise_multiplier(stage) / 2"),
         (PHASE_TWO, "noise multiplier"),
     ),
     "the same noise at every step of phase two": (
@@ -253,7 +254,7 @@ def test_longer_features_are_truncated_before_they_are_released(monkeypatch: pyt
 
 def test_public_records_that_are_private_are_missed_without_their_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment, "check_apart", lambda _train, _public: None)
-    found = violations(findings(bench_of("dp-promise", {"phase_one_steps": 0, "phase_two_steps": 1})))
+    found = violations(findings(bench_of("dp-promise", {"phase_one.steps": 0, "phase_two.steps": 1})))
     assert [(finding.stage, finding.quantity) for finding in found] == [("all", "public records")]
 
 

@@ -21,7 +21,7 @@ from workbench.jobs.store import RunStore
 from workbench.server.start import APP
 from workbench.training.state import PerformanceSettings
 
-TINY = {"num_features": 200, "steps": 30, "batch_size": 50}
+TINY = {"num_features": 200, "training.steps": 30, "training.batch_size": 50}
 NUM_SAMPLES = 40
 
 

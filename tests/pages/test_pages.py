@@ -206,7 +206,7 @@ def test_train_launches_a_run_and_watches_it(open_page: OpenPage, monkeypatch: p
     parameters = {
         "train_method": "dp-merf",
         "train_epsilon": "1.0",
-        "train_steps": "7",
+        "train_training.steps": "7",
         "train_device": "cpu",
         "train_speed.num_threads": "1",
     }
@@ -215,7 +215,7 @@ def test_train_launches_a_run_and_watches_it(open_page: OpenPage, monkeypatch: p
     app.button(key="train_launch").click().run()
     assert not app.exception
     run = next(run for run in RunStore().list() if run.id not in before)
-    assert run.config["steps"] == 7
+    assert run.config["training"]["steps"] == 7
     assert (run.performance["device"], run.performance["num_threads"], run.seed) == ("cpu", 1, None)
     assert app.selectbox(key="train_run_choice").value == run.id
     assert app.button(key="train_cancel")
@@ -305,23 +305,23 @@ def test_a_run_is_cloned_for_editing_with_its_settings(open_page: OpenPage) -> N
     app.button(key=f"runs_{RunStore().list()[0].id}_clone").click().run()
     assert not app.exception
     assert app.title[0].value == "Train"
-    assert app.number_input(key="train_steps").value == 30
+    assert app.number_input(key="train_training.steps").value == 30
     assert app.number_input(key="train_epsilon").value == 1.0
     assert app.number_input(key="train_noise_multiplier").value is None
 
 
 def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: OpenPage, home_with_runs: object) -> None:
     dataset = load("digits")
-    overrides = {"public_dataset": "", "phase_one_steps": 3, "network": {"attention_resolutions": []}}
+    overrides = {"pretraining": {"dataset": ""}, "phase_one": {"steps": 3}, "network": {"attention_resolutions": []}}
     plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, overrides=overrides)
     settings = PerformanceSettings(device="cpu", num_threads=1)
     run = local.register(plan, "digits", performance=settings, loaded=dataset)
     app = open_page("train", **clone_link(run, "train_"))
     assert not app.error
     assert app.number_input(key="train_epsilon").value == 5.0
-    assert app.number_input(key="train_phase_one_steps").value == 3
-    assert (app.number_input(key="train_boundary").value, app.number_input(key="train_noise_multiplier").value) == (None, None)
-    assert (app.text_input(key="train_public_dataset").value, app.selectbox(key="train_device").value) == ("none", "cpu")
+    assert app.number_input(key="train_phase_one.steps").value == 3
+    assert (app.number_input(key="train_boundary").value, app.number_input(key="train_phase_two.noise_multiplier").value) == (None, None)
+    assert (app.text_input(key="train_pretraining.dataset").value, app.selectbox(key="train_device").value) == ("none", "cpu")
     before = {kept.id for kept in RunStore().list()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("workbench.jobs.local.start", lambda run_id: RunStore().get(run_id))

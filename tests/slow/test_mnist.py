@@ -58,8 +58,8 @@ def test_dp_promise_improves_on_the_untrained_and_the_pretrained_network(mnist: 
     neighbours = neighbours_run(run.id, num_samples=NUM_SAMPLES)
     figures |= {
         "parameters": parameters,
-        "private steps": run.config["phase_two_steps"],
-        "expected batch": run.config["phase_two_batch_size"],
+        "private steps": run.config["phase_two"]["steps"],
+        "expected batch": run.config["phase_two"]["batch_size"],
         "features": trained["features"],
         "frechet distance, trained": trained["value"],
         "frechet distance, public pre-training only": trained["epsilon_zero"],
@@ -71,8 +71,8 @@ def test_dp_promise_improves_on_the_untrained_and_the_pretrained_network(mnist: 
         "median distance to the nearest": float(sorted(neighbours.distances[:, 0])[NUM_SAMPLES // 2]),
     }
     assert parameters == pytest.approx(1.62e6, rel=0.01)
-    assert run.config["phase_two_steps"] >= 300
-    assert run.config["phase_two_batch_size"] == 1000
+    assert run.config["phase_two"]["steps"] >= 300
+    assert run.config["phase_two"]["batch_size"] == 1000
     assert (run.config["sampler"]["name"], run.config["sampler"]["num_inference_steps"]) == ("ddim", 50)
     assert noise.features == as_many.features == trained["features"]
     assert trained["value"] < trained["epsilon_zero"]

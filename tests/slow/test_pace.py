@@ -9,15 +9,16 @@ from workbench.jobs import local
 from workbench.jobs.pace import Pace, expected, known_pace
 from workbench.jobs.rehearsal import Rehearsal
 from workbench.methods import METHODS
+from workbench.methods.fields import value_at
 from workbench.training.state import PerformanceSettings
 
 STAGE_SECONDS = 10.0  # long enough that the pace of steps decides and not the start, short enough for three minutes in all
 MOST_STEPS = 5000
 WITHIN = 0.5  # share of the expected time by which a run may take longer or shorter
 STEPS = {  # the field that says how often a stage steps
-    "nonprivate": ("steps",),
-    "dp-merf": ("steps",),
-    "dp-promise": ("pretraining_steps", "phase_one_steps", "phase_two_steps"),
+    "nonprivate": ("training.steps",),
+    "dp-merf": ("training.steps",),
+    "dp-promise": ("pretraining.steps", "phase_one.steps", "phase_two.steps"),
 }
 SPEED = PerformanceSettings(device="cpu", num_threads=1)
 
@@ -32,7 +33,7 @@ def steps_for(method: str, plan: experiment.Plan, pace: Pace) -> dict[str, int]:
     """Steps of each stage that take about `STAGE_SECONDS`; the stages that step often are a method's last."""
     fields = STEPS[method]
     stages = expected(plan, pace).stages[-len(fields) :]
-    assert [stage.steps for stage in stages] == [plan.config[field] for field in fields]
+    assert [stage.steps for stage in stages] == [value_at(plan.build().config, field) for field in fields]
     paced = zip(fields, stages, strict=True)
     return {field: max(2, min(MOST_STEPS, round(STAGE_SECONDS * stage.steps / stage.seconds))) for field, stage in paced}
 

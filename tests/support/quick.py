@@ -16,18 +16,18 @@ TINY = {
 }
 
 QUICK: dict[str, dict[str, Any]] = {
-    "nonprivate": TINY | {"steps": 4, "batch_size": 8},
-    "dp-merf": {"num_features": 100, "steps": 4, "batch_size": 20},
+    "nonprivate": TINY | {"training.steps": 4, "training.batch_size": 8},
+    "dp-merf": {"num_features": 100, "training.steps": 4, "training.batch_size": 20},
     "dp-promise": TINY
     | {
-        "public_records": 50,
-        "pretraining_steps": 3,
-        "pretraining_batch_size": 8,
-        "phase_one_steps": 3,
-        "phase_one_batch_size": 8,
-        "phase_two_steps": 3,
-        "phase_two_batch_size": 20,
-        "noise_multiplicity": 2,
+        "pretraining.records": 50,
+        "pretraining.steps": 3,
+        "pretraining.batch_size": 8,
+        "phase_one.steps": 3,
+        "phase_one.batch_size": 8,
+        "phase_two.steps": 3,
+        "phase_two.batch_size": 20,
+        "phase_two.noise_multiplicity": 2,
     },
 }
 

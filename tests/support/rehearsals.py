@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -11,9 +11,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from workbench.datasets.base import Dataset, DatasetFacts, to_uint8, to_unit_range
-from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, SampleRequest, Target
+from workbench.methods.base import CalibratedField, Method, MethodConfig, SampleRequest
 from workbench.networks import MLP, initialized
-from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -41,15 +40,6 @@ class NoiseConfig(MethodConfig):
     noise_multiplier: float | None = Field(default=None, gt=0, description="Noise over the sensitivity; empty calibrates it.")
 
 
-def calibrated_noise(kind: type[Method], config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float) -> MethodConfig:
-    """`config` with the noise multiplier whose bound meets `epsilon`."""
-
-    def with_noise(value: float) -> MethodConfig:
-        return config.model_copy(update={"noise_multiplier": value})
-
-    return with_noise(calibration.calibrate_real(lambda value: kind(with_noise(value)).stages(facts), epsilon, delta, *NOISE_MULTIPLIERS))
-
-
 class MarginalsOfTable(Method):
     """A table of categories: one Gaussian release of all one-way marginals per class; rows drawn from them."""
 
@@ -58,13 +48,9 @@ class MarginalsOfTable(Method):
     source = "rehearsal"
     kinds = frozenset({"table"})
     Config = NoiseConfig
+    calibrated_fields = (CalibratedField("noise_multiplier"),)
     released: ClassVar[tuple[str, ...]] = ("marginals",)
     config: NoiseConfig
-
-    @classmethod
-    def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
-        """Calibrate the one release."""
-        return cls(calibrated_noise(cls, config, facts, epsilon, delta))
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """One release, replace-one distance sqrt(2 columns); a record that is made null leaves one cell a column, sqrt(columns)."""
@@ -137,13 +123,9 @@ class TeacherStudent(Method):
     title = "Teacher and student"
     source = "rehearsal"
     Config = TeacherConfig
+    calibrated_fields = (CalibratedField("noise_multiplier"),)
     released: ClassVar[tuple[str, ...]] = ("student",)
     config: TeacherConfig
-
-    @classmethod
-    def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
-        """Calibrate teacher and student together."""
-        return cls(calibrated_noise(cls, config, facts, epsilon, delta))
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """The teacher's event, the student's, and the discriminator's free steps."""

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.files import make_private_folder, write_text_atomically
 from workbench.home import home
+from workbench.methods.fields import dotted, part_of, value_at
 from workbench.serialization import dumps
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.plan import Plan
     from workbench.training.state import PerformanceSettings
 
-FORMAT = 2  # raised when what is measured changes
+FORMAT = 3  # raised when what is measured changes
 ROWS_AT_ONCE = {"cpu": 128, "cuda": 1024}  # of a large batch, as microbatches take them
 
 
@@ -123,7 +124,7 @@ def rows_of(method: "Method", plan: "Plan", stage: str) -> float:
 
 
 def _size(method: "Method", plan: "Plan", name: str) -> float:
-    return plan.num_records if name == "num_records" else getattr(method.config, name)
+    return plan.num_records if name == "num_records" else value_at(method.config, name)
 
 
 def known_pace(plan: "Plan", performance: "PerformanceSettings") -> Pace | None:
@@ -148,8 +149,8 @@ def place_of(plan: "Plan", performance: "PerformanceSettings") -> Path:
 
 def _shapes(plan: "Plan") -> dict[str, Any]:
     """The values of the configuration that change the time of a row, or of a step where a method names no sizes."""
-    method = plan.build()
-    given = json.loads(dumps(plan.config))
+    method, given = plan.build(), json.loads(dumps(plan.config))
     if method.workload.shapes is not None:
-        return {name: given[name] for name in method.workload.shapes}
-    return {name: value for name, value in given.items() if type(method.config).model_fields[name].default is not None}
+        return part_of(given, method.workload.shapes)
+    found = {field.name for field in method.calibrated_fields}
+    return {name: value for name, value in dotted(given).items() if name not in found}

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from workbench.home import home
 from workbench.jobs.pace import Line, Pace, Steps, keep, known_pace, place_of, rows_of
 from workbench.locks import locked
+from workbench.methods.fields import dotted, value_at, with_values
 from workbench.serialization import dumps
 
 STEPS, SECONDS = 100, 0.3  # a stage is measured for so many steps or so long; two steps at least
@@ -130,11 +131,12 @@ def _at_size(plan: Any, rows: int, least: int) -> Any:
     count = max(least, round(rows / others))
     sizes = {names[0]: count for names in named if names[0] != "num_records"}
     facts = plan.facts.model_copy(update={"num_records": count})
-    return plan.model_copy(update={"config": plan.config | sizes, "facts": facts, "num_records": count})
+    config = with_values(method.config, sizes).model_dump(mode="json")
+    return plan.model_copy(update={"config": config, "facts": facts, "num_records": count})
 
 
 def _product(method: Any, names: tuple[str, ...]) -> float:
-    return float(np.prod([getattr(method.config, name) for name in names]))
+    return float(np.prod([value_at(method.config, name) for name in names]))
 
 
 def stage_seconds(plan: Any, performance: Any) -> dict[str, float]:
@@ -148,7 +150,7 @@ def stage_seconds(plan: Any, performance: Any) -> dict[str, float]:
     stages = method.stages(facts)
     state = experiment.new_state(plan, performance, seed=0)
     data = facts.draw(facts.num_records)
-    largest = max([facts.num_records, *(value for value in plan.config.values() if type(value) is int and value <= 4096)])
+    largest = max([facts.num_records, *(value for value in dotted(plan.config).values() if type(value) is int and value <= 4096)])
     public = facts.draw(largest) if method.public_dataset else None
     found = {}
     for position, stage in enumerate(stages):

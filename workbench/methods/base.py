@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
+from workbench.methods.fields import value_at, with_values
+from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue, Target
 from workbench.records import Records
 from workbench.training.state import State, Step
-
-NOISE_MULTIPLIERS = (0.05, 1e5)  # the range that calibration searches
 
 
 class MethodConfig(BaseModel):
@@ -68,6 +68,20 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class CalibratedField:
+    """A field of the configuration that may be left empty, to be found from a target epsilon between `low` and `high`.
+
+    `name` is dotted where it is nested. The bound falls in the value, or rises if `increasing` (steps, a batch size).
+    """
+
+    name: str
+    low: float = 0.05
+    high: float = 1e5
+    increasing: bool = False
+    whole: bool = False  # integers alone
+
+
+@dataclass(frozen=True)
 class Workload:
     """What the time of a step depends on, by names of the configuration's fields (`num_records` is the dataset's).
 
@@ -113,6 +127,7 @@ class Method(ABC):
     readings: ClassVar[Mapping[str, Reading]] = {}  # lines of the claims table by name; none where no paper claims anything
     released: ClassVar[tuple[str, ...]]  # names of the state's modules and tensors that samples are made from
     workload: ClassVar[Workload] = Workload()
+    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = ()  # none: it takes no epsilon
     kept_private: ClassVar[tuple[str, ...]] = ()  # the same, for what sampling needs but may never leave the room
 
     def __init__(self, config: MethodConfig) -> None:
@@ -138,8 +153,40 @@ class Method(ABC):
 
     @classmethod
     def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
-        """The method whose bound (or claim) meets `epsilon`; refuses by name where none does."""
-        raise WorkbenchError(f"{cls.name} takes no epsilon: it has no privacy guarantee to calibrate. Leave epsilon out.")
+        """The method whose bound (or claim) meets `epsilon` by the declared field that is empty; refuses by name where no value does."""
+        field = cls.field_to_calibrate(config)
+
+        def with_value(value: float) -> Self:
+            return cls(with_values(config, {field.name: value}))
+
+        def stages_of(value: float) -> list[Stage]:
+            return with_value(value).stages(facts)
+
+        def claimed(value: float) -> float:
+            return with_value(value).claim(facts, delta).epsilon
+
+        evaluate = claimed if target == "claim" else None
+        options: dict[str, Any] = {"increasing": field.increasing, "evaluate": evaluate, "field": field.name}
+        if field.whole:
+            return with_value(calibration.calibrate_integer(stages_of, epsilon, delta, int(field.low), int(field.high), **options))
+        return with_value(calibration.calibrate_real(stages_of, epsilon, delta, field.low, field.high, **options))
+
+    @classmethod
+    def field_to_calibrate(cls, config: MethodConfig, given: Set[str] = frozenset()) -> CalibratedField:
+        """The declared field that is empty, else the first that is not among those `given`.
+
+        Refuses a method that declares none, two that are empty, and the case that all are given.
+        """
+        names = [field.name for field in cls.calibrated_fields]
+        if not names:
+            raise WorkbenchError(f"{cls.name} takes no epsilon: it has no privacy guarantee to calibrate. Leave epsilon out.")
+        empty = [field for field in cls.calibrated_fields if value_at(config, field.name) is None]
+        if len(empty) > 1:
+            raise WorkbenchError(f"Expected at most one of {' and '.join(names)} to be empty: give the others.")
+        free = empty or [field for field in cls.calibrated_fields if field.name not in given]
+        if not free:
+            raise WorkbenchError(f"Give epsilon or {names[0]}, not both: epsilon is met by choosing {' or '.join(names)}.")
+        return free[0]
 
     @property
     def public_dataset(self) -> str | None:
@@ -174,9 +221,3 @@ class Method(ABC):
     @abstractmethod
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Generate records in the dataset's own schema (uint8 images or table rows) with their labels."""
-
-
-def check_batch_size(field: str, size: float, facts: DatasetFacts) -> None:
-    """Refuse a batch larger than the training records."""
-    if size > facts.num_records:
-        raise WorkbenchError(f"Expected {field} of at most the {facts.num_records} training records, got {size:g}.")

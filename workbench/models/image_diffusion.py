@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -27,12 +26,6 @@ if TYPE_CHECKING:
 
 UNCONDITIONAL = 0  # row of the label embedding that stands for "no label"; class c is row c + 1
 SAMPLE_BATCH = {"cpu": 100, "cuda": 500}  # larger ones are slower on a CPU: memory for their tensors is mapped anew each time
-
-LearningRateSchedule = Literal["constant", "cosine"]
-LEARNING_RATES: dict[LearningRateSchedule, Callable[[float], float]] = {  # share of the steps done -> factor
-    "constant": lambda _done: 1.0,
-    "cosine": lambda done: 0.5 * (1.0 + math.cos(math.pi * done)),
-}
 
 
 class DiffusionSettings(Protocol):
@@ -97,24 +90,10 @@ def label_rows(labels: np.ndarray | None, count: int) -> np.ndarray:
 
 
 def as_tensors(data: Records, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Images float32 (N, C, H, W) in [-1, 1] and label rows int64 (N,) on `device`."""
+    """Images float32 (N, C, H, W) in [-1, 1], zero for null records, and label rows int64 (N,) on `device`."""
     images = torch.from_numpy(to_unit_range(data.records)).to(device)
+    images[torch.from_numpy(~data.mask).to(device)] = 0.0
     return images, torch.from_numpy(label_rows(data.labels, len(data))).to(device)
-
-
-def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
-    """The learning rate of the next step, for all parameters."""
-    for group in optimizer.param_groups:
-        group["lr"] = learning_rate
-
-
-def minimise(network: nn.Module, ema: networks.ExponentialMovingAverage, optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
-    """One ordinary optimiser step on a mean loss; returns the loss."""
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    optimizer.step()
-    ema.update(network)
-    return float(loss.detach())
 
 
 def plain_loss(
@@ -125,7 +104,7 @@ def plain_loss(
     return diffusion.loss(output, images, noise, times)
 
 
-def row_losses(diffusion: GaussianDiffusion, network: nn.Module, batch: tuple[Tensor, Tensor], last: int) -> RowLosses:
+def row_losses(diffusion: GaussianDiffusion, network: nn.Module, batch: tuple[Tensor, ...], last: int) -> RowLosses:
     """The denoising losses of a batch's images and label rows for a private step, at times drawn from 1..`last`."""
     shape = tuple(batch[0].shape[1:])
 
@@ -143,46 +122,27 @@ def row_losses(diffusion: GaussianDiffusion, network: nn.Module, batch: tuple[Te
     return RowLosses(network, batch, draw, inputs, loss)
 
 
-def ordinary_batches(
-    data: tuple[Tensor, Tensor], diffusion: GaussianDiffusion, state: State, stage: str, step: int, batch_size: int, label_dropout: float
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """A uniformly drawn batch for training without privacy: images, label rows (some dropped), times in 1..T, noise."""
-    images, rows = data
-    draw = state.randomness.torch_generator(f"{stage} batch", step)
-    index = torch.randint(len(images), (batch_size,), generator=draw).to(images.device)
-    kept = (torch.rand(batch_size, generator=draw) >= label_dropout).to(images.device)
-    times = torch.randint(1, diffusion.timesteps + 1, (batch_size,), generator=draw).to(images.device)
-    noise = torch.randn((batch_size, *images.shape[1:]), generator=draw).to(images.device)
-    return images[index], rows[index] * kept, times, noise
+def ordinary_loss(
+    settings: DiffusionSettings, data: Records, state: State, stage: str, batch_size: int, label_dropout: float
+) -> Callable[[int], Tensor]:
+    """The mean denoising loss of a step of ordinary training: records drawn evenly, some without their label, times in 1..T, noise.
 
+    A null record is drawn like any other, and its loss is zero.
+    """
+    diffusion, network = build_diffusion(settings.diffusion), ordinary(state.modules["network"], state)
+    images, rows = as_tensors(data, state.device)
+    present = torch.from_numpy(data.mask).to(state.device)
 
-def train_ordinarily(
-    data: tuple[Tensor, Tensor],
-    diffusion: GaussianDiffusion,
-    state: State,
-    stage: str,
-    steps: int,
-    batch_size: int,
-    label_dropout: float,
-    *,
-    learning_rate: float,
-    schedule: LearningRateSchedule,
-    spend: bool,
-) -> Iterator[tuple[int, float]]:
-    """Train `state.modules["network"]` without privacy from where `state.steps[stage]` stands; yields (step, loss)."""
-    model, ema = state.modules["network"], state.modules["ema"]
-    network = ordinary(model, state)
-    assert isinstance(ema, networks.ExponentialMovingAverage)
-    for step in range(state.steps.get(stage, 0) + 1, steps + 1):
-        if spend:
-            state.spend(stage, step)
-        set_learning_rate(state.optimizers[stage], learning_rate * LEARNING_RATES[schedule]((step - 1) / steps))
-        images, rows, times, noise = ordinary_batches(data, diffusion, state, stage, step, batch_size, label_dropout)
-        with state.performance.autocast(state.device):
-            loss = plain_loss(diffusion, network, images, rows, times, noise).mean()
-        value = minimise(model, ema, state.optimizers[stage], loss)
-        state.steps[stage] = step
-        yield step, value
+    def loss(step: int) -> Tensor:
+        draw = state.randomness.torch_generator(f"{stage} batch", step)
+        index = torch.randint(len(images), (batch_size,), generator=draw).to(images.device)
+        kept = (torch.rand(batch_size, generator=draw) >= label_dropout).to(images.device)
+        times = torch.randint(1, diffusion.timesteps + 1, (batch_size,), generator=draw).to(images.device)
+        noise = torch.randn((batch_size, *images.shape[1:]), generator=draw).to(images.device)
+        losses = plain_loss(diffusion, network, images[index], rows[index] * kept, times, noise)
+        return (losses * present[index]).mean()
+
+    return loss
 
 
 def draw_samples(settings: DiffusionSettings, network: nn.Module, state: State, request: SampleRequest) -> Records:

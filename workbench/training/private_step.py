@@ -1,7 +1,8 @@
 """One private step: clipped per-record gradients in microbatches, noise once, division by the expected batch size."""
 
 import logging
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -91,6 +92,9 @@ class PrivateStep:
     mean over its K rows. Records share a pass only where nothing can mix them: `RowLosses` on a network whose layers are
     known. All others go through one at a time, and are asked again at random steps.
 
+    `max_grad_norm` is the clipping norm of a record's gradient, or one for each of `parameter_groups`, beginnings of parameters'
+    names: then the noise has the deviation noise_multiplier sqrt(sum C_g^2). `clip_to` sets others before a step.
+
     `division` "realised" divides by the number of records drawn, as some papers print it: no bound covers that, it is for
     study only. `group` makes the ranks of a process group share each batch. `records_at_once` keeps the microbatch size that
     was found, by purpose: hand in the state's, so that a resumed run splits its batches alike.
@@ -102,7 +106,7 @@ class PrivateStep:
         optimizer: torch.optim.Optimizer,
         *,
         noise_multiplier: float,
-        max_grad_norm: float,
+        max_grad_norm: float | Sequence[float],
         expected_batch_size: float,
         randomness: Randomness,
         noise_multiplicity: int = 1,
@@ -111,19 +115,23 @@ class PrivateStep:
         division: Literal["expected", "realised"] = "expected",
         group: dist.ProcessGroup | None = None,
         records_at_once: dict[str, int] | None = None,
+        parameter_groups: Sequence[str] = ("",),
     ) -> None:
-        check_settings(noise_multiplier, max_grad_norm, expected_batch_size)
+        thresholds = (max_grad_norm,) if isinstance(max_grad_norm, float | int) else tuple(max_grad_norm)
+        check_settings(noise_multiplier, thresholds, expected_batch_size)
         self.gradients = PerRecordGradients(module, noise_multiplicity)
+        self.groups = grouped(self.gradients.parameters, parameter_groups)
         self.optimizer = PrivateOptimizer(
             optimizer,
             noise_multiplier=noise_multiplier,
-            max_grad_norm=max_grad_norm,
+            max_grad_norm=math.hypot(*thresholds),
             divisor=expected_batch_size,
             randomness=randomness,
             purpose=f"{purpose}: noise",
             group=group,
         )
         check_same_parameters(module, self.optimizer.params)
+        self.clip_to(thresholds)
         self.expected_batch_size, self.division = expected_batch_size, division
         self.randomness, self.purpose, self.group = randomness, purpose, group
         self.performance = performance or PerformanceSettings()
@@ -135,6 +143,13 @@ class PrivateStep:
         share_parameters(module, group)
         if division == "realised":
             logger.warning("Dividing by the realised batch size: for study only, no privacy bound covers this run.")
+
+    def clip_to(self, thresholds: Sequence[float]) -> None:
+        """Clip to these norms from now on, one a group of parameters, and scale the noise to what a record may then move."""
+        if len(thresholds) != len(self.groups):
+            raise WorkbenchError(f"Expected a clipping norm for each of {len(self.groups)} groups of parameters, got {len(thresholds)}.")
+        self.thresholds = tuple(thresholds)
+        self.optimizer.max_grad_norm = math.hypot(*thresholds)
 
     def step(self, step: int, num_records: int, losses: Losses) -> float | None:
         """Step `step` on a batch of `num_records` (0 for an empty one, which still adds noise); the mean loss, or None.
@@ -250,15 +265,26 @@ class PrivateStep:
             with self.performance.autocast(self.device):
                 return losses(replace(part))  # with its streams at their beginning, however often it is asked
 
-        return self.gradients.clipped_sum(row_losses, len(part.records), self.optimizer.max_grad_norm)
+        return self.gradients.clipped_sum(row_losses, len(part.records), list(zip(self.groups, self.thresholds, strict=True)))
 
 
-def check_settings(noise_multiplier: float, max_grad_norm: float, expected_batch_size: float) -> None:
+def grouped(parameters: Mapping[str, nn.Parameter], beginnings: Sequence[str]) -> list[set[nn.Parameter]]:
+    """The parameters whose names begin with each of `beginnings`, the first that fits; refuses one that none fits."""
+    groups: list[set[nn.Parameter]] = [set() for _ in beginnings]
+    for name, parameter in parameters.items():
+        fitting = [number for number, beginning in enumerate(beginnings) if name.startswith(beginning)]
+        if not fitting:
+            raise WorkbenchError(f"Expected every parameter in one of the groups {', '.join(beginnings)}, but {name} is in none.")
+        groups[fitting[0]].add(parameter)
+    return groups
+
+
+def check_settings(noise_multiplier: float, thresholds: Sequence[float], expected_batch_size: float) -> None:
     """Refuse settings that no Gaussian mechanism has."""
     if noise_multiplier < 0:
         raise WorkbenchError(f"Expected a noise_multiplier of at least 0, got {noise_multiplier}.")
-    if max_grad_norm <= 0:
-        raise WorkbenchError(f"Expected a max_grad_norm above 0, got {max_grad_norm}.")
+    if not thresholds or min(thresholds) <= 0:
+        raise WorkbenchError(f"Expected a max_grad_norm above 0, got {', '.join(map(str, thresholds))}.")
     if expected_batch_size <= 0:
         raise WorkbenchError(f"Expected an expected_batch_size above 0, got {expected_batch_size}.")
 

@@ -11,9 +11,9 @@ from workbench.planning import make_plan
 NUM_RECORDS = 120
 SMALLER: dict[str, Any] = {  # where a method has the field
     "network.channel_multipliers": (1,),
-    "pretraining_steps": 2,
-    "phase_one_steps": 2,
-    "phase_two_steps": 2,
+    "pretraining.steps": 2,
+    "phase_one.steps": 2,
+    "phase_two.steps": 2,
 }
 
 

@@ -25,6 +25,7 @@ from support.mechanism.recording import (
 )
 from workbench.privacy.accounting import events as own
 from workbench.privacy.accounting.stages import Stage
+from workbench.training.dp_sgd import DPSGD
 from workbench.training.one_shot import sampler_distance
 from workbench.training.randomness import Randomness
 
@@ -175,8 +176,9 @@ def distance(bench: Bench, at: At, data: Any, changes: Changes) -> float:
 def divisor(bench: Bench, stage: Stage, most: float) -> Iterator[Finding]:
     """What the sum is divided by, where the configuration names the clipping norm: the expected batch size."""
     event: Any = stage.event
-    norm, expected = getattr(bench.method.config, "max_grad_norm", None), event.sampling_probability * bench.plan.facts.num_records
-    if norm is not None:
+    expected = event.sampling_probability * bench.plan.facts.num_records
+    norms = [part.max_grad_norm for _, part in bench.method.config if isinstance(part, DPSGD) and part.batch_size == expected]
+    for norm in norms:
         yield Finding(stage.name, "divisor", expected, norm / most, math.isclose(norm / most, expected, rel_tol=SINGLE))
 
 

@@ -4,6 +4,15 @@ from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import MethodConfig
+from workbench.training.ordinary import OrdinaryTraining
+
+
+class GeneratorTraining(OrdinaryTraining):
+    """The generator's steps."""
+
+    steps: int = Field(default=800, ge=1, description="Generator steps; they touch the release alone.")
+    batch_size: int = Field(default=500, ge=1, description="Generated images in a step.")
+    learning_rate: float = Field(default=1e-2, gt=0, description="Adam's first learning rate.")
 
 
 class DPMERFConfig(MethodConfig):
@@ -17,9 +26,7 @@ class DPMERFConfig(MethodConfig):
     latent_size: int = Field(default=10, ge=1, description="Inputs of the generator beside the label.")
     hidden_size: int = Field(default=200, ge=1, description="Units of the generator's first layer.")
     channels: int = Field(default=16, ge=1, description="Channels of the generator's convolutions.")
-    steps: int = Field(default=800, ge=1, description="Generator steps; they touch the release alone.")
-    batch_size: int = Field(default=500, ge=1, description="Generated images in a step.")
-    learning_rate: float = Field(default=1e-2, gt=0, description="Adam's first learning rate; a cosine takes it to zero.")
+    training: GeneratorTraining = GeneratorTraining()
 
     def embedding_shape(self, facts: DatasetFacts) -> tuple[int, int]:
         """(features, classes) of the release: a mean embedding for each class."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import NOISE_MULTIPLIERS, Method, MethodConfig, Preset, Reading, SampleRequest, Target, Workload
+from workbench.methods.base import CalibratedField, Method, Preset, Reading, SampleRequest, Workload
 from workbench.methods.dp_merf import claim, stages
 from workbench.methods.dp_merf.config import DPMERFConfig
 from workbench.methods.dp_merf.presets import PRESETS
 from workbench.methods.dp_merf.stages import GENERATOR, RELEASE
-from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
@@ -29,8 +28,9 @@ class DPMERF(Method):
     readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
     released: ClassVar[tuple[str, ...]] = ("generator",)
     workload: ClassVar[Workload] = Workload(
-        {RELEASE: ("num_records",), GENERATOR: ("batch_size",)}, ("num_features", "latent_size", "hidden_size", "channels")
+        {RELEASE: ("num_records",), GENERATOR: ("training.batch_size",)}, ("num_features", "latent_size", "hidden_size", "channels")
     )
+    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     config: DPMERFConfig
 
     @classmethod
@@ -39,22 +39,7 @@ class DPMERF(Method):
 
         Mostly black images want the smaller learning rate: at 1e-2 the generator may fall to all black and stay there.
         """
-        return {"num_features": 10_000, "steps": 600, "learning_rate": 3e-3} if facts.dimensions > 300 else {}
-
-    @classmethod
-    def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
-        """The noise multiplier whose bound (replace special), or claim (replace one, the larger), meets `epsilon`; both are exact."""
-        assert isinstance(config, DPMERFConfig)
-
-        def stages_of(noise_multiplier: float) -> list[Stage]:
-            return cls(config.model_copy(update={"noise_multiplier": noise_multiplier})).stages(facts)
-
-        def claimed(noise_multiplier: float) -> float:
-            return claim.claimed(noise_multiplier=noise_multiplier, delta=delta).epsilon
-
-        evaluate = claimed if target == "claim" else None
-        found = calibration.calibrate_real(stages_of, epsilon, delta, *NOISE_MULTIPLIERS, evaluate=evaluate, field="noise_multiplier")
-        return cls(config.model_copy(update={"noise_multiplier": found}))
+        return {"num_features": 10_000, "training.steps": 600, "training.learning_rate": 3e-3} if facts.dimensions > 300 else {}
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """The release, and the generator's training that is free."""

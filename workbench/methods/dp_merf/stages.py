@@ -25,4 +25,4 @@ def stages(config: DPMERFConfig, facts: DatasetFacts) -> list[Stage]:
         reason="Every record adds a vector of norm 1/num_records, so replacing one moves the mean by at most 2/num_records "
         "and making one null by at most 1/num_records.",
     )
-    return [release, Stage(name=GENERATOR, event=event, spent="free", steps=config.steps)]
+    return [release, config.training.free_stage(GENERATOR)]

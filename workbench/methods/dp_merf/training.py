@@ -13,6 +13,7 @@ from workbench.methods.dp_merf.config import DPMERFConfig
 from workbench.methods.dp_merf.stages import GENERATOR, RELEASE
 from workbench.records import Records
 from workbench.training.one_shot import Grid
+from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.state import State, Step
 
 EMBEDDING_CHUNK = 1000
@@ -22,7 +23,7 @@ def initial_state(config: DPMERFConfig, facts: DatasetFacts, state: State) -> St
     """The generator, Adam, and room for the one release."""
     generator = networks.initialized(lambda: new_generator(config, facts), state.randomness.torch_generator("initialisation"))
     state.modules = {"generator": generator.to(state.device)}
-    state.optimizers = {GENERATOR: torch.optim.Adam(generator.parameters(), lr=config.learning_rate)}
+    state.optimizers = {GENERATOR: torch.optim.Adam(generator.parameters(), lr=config.training.learning_rate)}
     state.tensors = {"embedding": torch.zeros(*config.embedding_shape(facts), device=state.device)}
     return state
 
@@ -67,7 +68,7 @@ def release(data: Records, frequencies: Tensor, grid: Grid, state: State) -> Ten
     for start in range(0, len(data), EMBEDDING_CHUNK):
         part = data.take(slice(start, start + EMBEDDING_CHUNK))
         images = torch.from_numpy(to_unit_range(part.records)).to(state.device)
-        steps = grid.truncated(fourier_features(images, frequencies).cpu().numpy())
+        steps = grid.truncated(fourier_features(images, frequencies).cpu().numpy()) * part.mask[:, None]
         labels = np.zeros(len(part), np.int64) if part.labels is None else part.labels
         for label in np.unique(labels):
             total[:, label] += steps[labels == label].sum(axis=0)
@@ -77,22 +78,18 @@ def release(data: Records, frequencies: Tensor, grid: Grid, state: State) -> Ten
 
 def fit_generator(config: DPMERFConfig, frequencies: Tensor, state: State) -> Iterator[Step]:
     """Minimise the squared distance between the released and the generated embedding (their eq. 8)."""
-    generator, optimizer, steps = state.modules["generator"], state.optimizers[GENERATOR], config.steps
+    generator, size = state.modules["generator"], config.training.batch_size
     classes = state.tensors["embedding"].shape[1]
-    for step in range(state.steps.get(GENERATOR, 0) + 1, steps + 1):
-        for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * 0.5 * (1 + math.cos(math.pi * (step - 1) / steps))
+
+    def loss(step: int) -> Tensor:
         draw = state.randomness.torch_generator(GENERATOR, step)
-        latent = torch.randn(config.batch_size, config.latent_size, generator=draw).to(state.device)
-        rows = (torch.arange(config.batch_size) % classes).to(state.device)
+        latent = torch.randn(size, config.latent_size, generator=draw).to(state.device)
+        rows = (torch.arange(size) % classes).to(state.device)
         features = fourier_features(generator.train()(latent, rows), frequencies)
-        made = features.T @ torch.nn.functional.one_hot(rows, classes).float() / config.batch_size
-        loss = (made - state.tensors["embedding"]).square().sum()
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        optimizer.step()
-        state.steps[GENERATOR] = step
-        yield Step(GENERATOR, step, steps, float(loss.detach()), private=False)
+        made = features.T @ torch.nn.functional.one_hot(rows, classes).float() / size
+        return (made - state.tensors["embedding"]).square().sum()
+
+    yield from OrdinaryTrainer(config.training, GENERATOR, state, loss, private=False).run()
 
 
 def fourier_features(images: Tensor, frequencies: Tensor) -> Tensor:

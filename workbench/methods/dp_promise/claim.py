@@ -16,11 +16,11 @@ NOTATION = {
     "dimensions": "d",
     "num_records": "n",
     "boundary": "S",
-    "phase_one_batch_size": "m1",
-    "phase_one_steps": "N1",
-    "phase_two_batch_size": "m2",
-    "phase_two_steps": "N2",
-    "noise_multiplier": "sigma",
+    "phase_one.batch_size": "m1",
+    "phase_one.steps": "N1",
+    "phase_two.batch_size": "m2",
+    "phase_two.steps": "N2",
+    "phase_two.noise_multiplier": "sigma",
 }
 READINGS = {
     "dp-promise": Reading("dp-promise with the paper's regression targets", "published", FORMULA, NOTATION),

@@ -12,11 +12,13 @@ from workbench.lazy import torch
 from workbench.methods.base import Target
 from workbench.methods.dp_promise import claim
 from workbench.methods.dp_promise.config import DPPromiseConfig
+from workbench.methods.fields import with_values
 from workbench.models import image_diffusion
 from workbench.privacy import proved_bound
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.accounting.stages import Stage
+from workbench.training.ordinary import check_batch_size
 from workbench.training.poisson import fixed_size_batch, poisson_batch
 from workbench.training.state import State
 
@@ -33,22 +35,22 @@ REFUTED = (
 
 def stage(config: DPPromiseConfig, facts: DatasetFacts) -> Stage:
     """One step shows a batch of records under the forward process's noise at the boundary, or worse (paper targets)."""
-    config.check_batches(facts)
+    check_batch_size(PHASE_ONE, config.phase_one.batch_size, facts.num_records)
     if config.targets == "paper":
         event = UnprovedDpEvent(REFUTED, "refuted")
-        return Stage(PHASE_ONE, event, "per_step", config.phase_one_steps, sampling="Poisson batches", reason=REFUTED)
+        return Stage(PHASE_ONE, event, "per_step", config.phase_one.steps, sampling="Poisson batches", reason=REFUTED)
     distance = claim.phase_one_distance(facts.dimensions, alpha_at_boundary(config))
     if distance < 1e-6:
         raise WorkbenchError(
             f"Nothing of a record is left at boundary {config.last_private_timestep}, so phase one learns nothing. Choose a smaller one."
         )
     noise_multiplier = 1.0 / distance
-    event = FixedBatchGaussianDpEvent(facts.num_records, config.phase_one_batch_size, noise_multiplier)
+    event = FixedBatchGaussianDpEvent(facts.num_records, config.phase_one.batch_size, noise_multiplier)
     return Stage(
         PHASE_ONE,
         event,
         "per_step",
-        config.phase_one_steps,
+        config.phase_one.steps,
         relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
         sampling="fixed-size batches without replacement, drawn afresh at every step, unordered, without index or label",
         reason="Renoised targets: each step is post-processing of noised records (docs/proofs.md, section 4).",
@@ -58,17 +60,18 @@ def stage(config: DPPromiseConfig, facts: DatasetFacts) -> Stage:
 def renoised_loss(config: DPPromiseConfig, network: Callable[..., Tensor], images: Tensor, state: State, step: int) -> Tensor:
     """Release y ~ q(x_S | x) of a fresh fixed-size batch; regress on the noise that leads from y to later steps.
 
-    L = || w - sqrt((1 - r) / (1 - abar_t)) z_theta(sqrt(r) y + sqrt(1 - r) w, t) ||^2 with r = abar_t / abar_S.
+    L = || w - sqrt((1 - r) / (1 - abar_t)) z_theta(sqrt(r) y + sqrt(1 - r) w, t) ||^2 with r = abar_t / abar_S. A null record's
+    image is zero, so that its part of the release is noise alone.
     """
     diffusion = build_diffusion(config.diffusion)
     boundary = config.last_private_timestep
-    chosen = fixed_size_batch(state.randomness, "phase one batch", step, len(images), config.phase_one_batch_size)
+    chosen = fixed_size_batch(state.randomness, "phase one batch", step, len(images), config.phase_one.batch_size)
     noise = state.randomness.normal("phase one release", step, (len(chosen), *images.shape[1:])).to(images.device)
     at_boundary = torch.full((len(chosen),), boundary, device=images.device)
     released = diffusion.add_noise(images[torch.from_numpy(chosen).to(images.device)], noise, at_boundary)
 
     # everything below is post-processing of `released`
-    released = released.repeat(config.phase_one_draws, 1, 1, 1)
+    released = released.repeat(config.phase_one.draws, 1, 1, 1)
     draw = state.randomness.torch_generator("phase one times", step)
     times = torch.randint(boundary + 1, diffusion.timesteps + 1, (len(released),), generator=draw).to(images.device)
     fresh = torch.randn(released.shape, generator=draw).to(images.device)
@@ -80,17 +83,19 @@ def renoised_loss(config: DPPromiseConfig, network: Callable[..., Tensor], image
     return (fresh - factor * predicted).square().mean()
 
 
-def paper_loss(config: DPPromiseConfig, network: Callable[..., Tensor], images: Tensor, state: State, step: int) -> Tensor:
-    """Algorithm 1, lines 2 to 6: a Poisson batch, times in S..T, and the noise itself as the target."""
+def paper_loss(config: DPPromiseConfig, network: Callable[..., Tensor], images: Tensor, present: Tensor, state: State, step: int) -> Tensor:
+    """Algorithm 1, lines 2 to 6: a Poisson batch, times in S..T, and the noise itself as the target; a null record's loss is zero."""
     diffusion = build_diffusion(config.diffusion)
-    rate = config.phase_one_batch_size / len(images)
+    rate = config.phase_one.batch_size / len(images)
     chosen = poisson_batch(state.randomness, "phase one batch", step, len(images), rate)
-    batch = images[torch.from_numpy(chosen).to(images.device)]
+    index = torch.from_numpy(chosen).to(images.device)
+    batch = images[index]
     draw = state.randomness.torch_generator("phase one times", step)
     times = torch.randint(config.last_private_timestep, diffusion.timesteps + 1, (len(batch),), generator=draw).to(images.device)
     noise = torch.randn(batch.shape, generator=draw).to(images.device)
     rows = torch.zeros_like(times)
-    return image_diffusion.plain_loss(diffusion, network, batch, rows, times, noise).sum() / max(len(batch), 1)
+    losses = image_diffusion.plain_loss(diffusion, network, batch, rows, times, noise)
+    return (losses * present[index]).sum() / max(len(batch), 1)
 
 
 def terms(config: DPPromiseConfig, facts: DatasetFacts) -> dict[str, Any]:
@@ -99,8 +104,8 @@ def terms(config: DPPromiseConfig, facts: DatasetFacts) -> dict[str, Any]:
         "num_dimensions": facts.dimensions,
         "num_records": facts.num_records,
         "alphas_cumprod": alpha_at_boundary(config),
-        "batch_size_1": config.phase_one_batch_size,
-        "steps_1": config.phase_one_steps,
+        "batch_size_1": config.phase_one.batch_size,
+        "steps_1": config.phase_one.steps,
     }
 
 
@@ -120,14 +125,14 @@ def smallest_boundary(config: DPPromiseConfig, facts: DatasetFacts, epsilon: flo
     """The smallest S whose phase one alone stays within its share of `epsilon`, by bound or by claim."""
 
     def with_boundary(boundary: int) -> DPPromiseConfig:
-        return config.model_copy(update={"boundary": boundary})
+        return with_values(config, {"boundary": boundary})
 
     def claimed(boundary: int) -> float:
         return epsilon_alone(with_boundary(boundary), facts, delta, target)
 
     return calibration.calibrate_integer(
         lambda boundary: [stage(with_boundary(boundary), facts)],
-        config.phase_one_share * epsilon,
+        config.phase_one.share * epsilon,
         delta,
         low=1,
         high=config.diffusion.timesteps - 1,

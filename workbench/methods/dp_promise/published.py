@@ -126,10 +126,10 @@ def published(facts: DatasetFacts, epsilon: float = 10) -> dict[str, Any]:
     first = min(settings["phase_one_batch_size"], facts.num_records)
     return common(row, facts, epsilon) | {
         "boundary": settings["boundary"],
-        "phase_one_batch_size": first,
-        "phase_one_steps": settings["phase_one_epochs"] * math.ceil(facts.num_records / first),
-        "phase_two_batch_size": facts.num_records / batches,
-        "phase_two_steps": settings["phase_two_epochs"] * batches,
+        "phase_one.batch_size": first,
+        "phase_one.steps": settings["phase_one_epochs"] * math.ceil(facts.num_records / first),
+        "phase_two.batch_size": facts.num_records / batches,
+        "phase_two.steps": settings["phase_two_epochs"] * batches,
     }
 
 
@@ -146,10 +146,10 @@ def printed(facts: DatasetFacts) -> dict[str, Any]:
     first = min(settings["phase_one_batch_size"], facts.num_records)
     return common(row, facts, 10) | {
         "boundary": settings["boundary"],
-        "phase_one_batch_size": first,
-        "phase_one_steps": settings["phase_one_epochs"] * facts.num_records // first,
-        "phase_two_batch_size": size,
-        "phase_two_steps": math.ceil(settings["phase_two_epochs"] * facts.num_records / size),
+        "phase_one.batch_size": first,
+        "phase_one.steps": settings["phase_one_epochs"] * facts.num_records // first,
+        "phase_two.batch_size": size,
+        "phase_two.steps": math.ceil(settings["phase_two_epochs"] * facts.num_records / size),
     }
 
 
@@ -166,16 +166,16 @@ def common(row: Published, facts: DatasetFacts, epsilon: float) -> dict[str, Any
     """What does not follow from the number of records."""
     values = {
         "targets": "paper",
-        "noise_multiplier": row.noise_multipliers[epsilon],
-        "phase_one_learning_rate": 3e-4,
-        "phase_two_learning_rate": row.phase_two_learning_rate,
-        "noise_multiplicity": row.noise_multiplicity,
-        "max_grad_norm": 0.01,
+        "phase_two.noise_multiplier": row.noise_multipliers[epsilon],
+        "phase_one.learning_rate": 3e-4,
+        "phase_two.learning_rate": row.phase_two_learning_rate,
+        "phase_two.noise_multiplicity": row.noise_multiplicity,
+        "phase_two.max_grad_norm": 0.01,
         "ema_decay": 0.9999,
-        "pretraining_steps": row.pretraining_steps,
-        "pretraining_batch_size": 128,
-        "pretraining_learning_rate": 2e-4,
-        "pretraining_schedule": "constant",
+        "pretraining.steps": row.pretraining_steps,
+        "pretraining.batch_size": 128,
+        "pretraining.learning_rate": 2e-4,
+        "pretraining.schedule": "constant",
         "diffusion": {"schedule": "linear", "timesteps": 1000, "prediction": "epsilon"},
         "sampler": {"name": "ddim", "num_inference_steps": 200, "eta": 1.0, "guidance_scale": 0.0},
     }

@@ -11,10 +11,11 @@ from workbench.errors import WorkbenchError
 from workbench.methods.base import Target
 from workbench.methods.dp_promise import phase_one
 from workbench.methods.dp_promise.config import DPPromiseConfig
+from workbench.methods.fields import value_at, with_values
 from workbench.privacy.accounting import calibration
 
 LATEST_BOUNDARY = 0.95  # of the time steps: behind a later one phase one has next to nothing to train
-ADAPTED = ("phase_one_batch_size", "phase_one_steps", "phase_one_share")
+ADAPTED = ("phase_one.batch_size", "phase_one.steps", "phase_one.share")
 CHOSEN = frozenset({*ADAPTED, "boundary"})  # whoever gives one of these wants a phase one
 # Divisors of batch and steps, and the factor of the share. Small batches cost less privacy a record seen, so they come first.
 SMALLER: tuple[tuple[int, int, float], ...] = ((2, 1, 1), (4, 1, 1), (4, 4, 1), (8, 8, 1), (8, 8, 2))
@@ -35,7 +36,7 @@ class Aim:
 
     def fits(self, config: DPPromiseConfig, boundary: int) -> bool:
         """Whether phase one alone stays within its share of epsilon at `boundary`, or at the one that is given."""
-        allowed = config.phase_one_share * self.epsilon
+        allowed = config.phase_one.share * self.epsilon
         if self.target == "claim":
             return self.spent(config, boundary) <= allowed
         return calibration.meets([phase_one.stage(placed(config, boundary), self.facts)], allowed, self.delta)
@@ -43,7 +44,7 @@ class Aim:
 
 def placed(config: DPPromiseConfig, boundary: int) -> DPPromiseConfig:
     """The configuration with a boundary: its own, or this one."""
-    return config.model_copy(update={"boundary": config.boundary or boundary})
+    return with_values(config, {"boundary": config.boundary or boundary})
 
 
 def adapted(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> tuple[DPPromiseConfig, str]:
@@ -55,7 +56,7 @@ def adapted(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> tuple[DPPromi
     """
     last = max(1, config.diffusion.timesteps - 1)
     latest = min(last, math.ceil(LATEST_BOUNDARY * config.diffusion.timesteps))
-    if not config.phase_one_steps or aim.fits(config, latest):
+    if not config.phase_one.steps or aim.fits(config, latest):
         return config, ""
     if config.boundary is not None and aim.spent(config, last) <= aim.epsilon:
         return config, ""
@@ -64,7 +65,7 @@ def adapted(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> tuple[DPPromi
     if first < len(smaller):
         return smaller[first], told(config, smaller[first], aim)
     if not CHOSEN & given:
-        return config.model_copy(update={"phase_one_steps": 0}), left_out(config, smaller[-1], aim)
+        return with_values(config, {"phase_one.steps": 0}), left_out(config, smaller[-1], aim)
     if config.boundary is None and aim.fits(config, last):
         return config, ""
     raise WorkbenchError(refusal(config, aim, given, last))
@@ -73,68 +74,68 @@ def adapted(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> tuple[DPPromi
 def reduced(config: DPPromiseConfig, given: Set[str], batch: int, steps: int, share: float) -> DPPromiseConfig:
     """The configuration with a smaller phase one, in the fields that are not given."""
     values: dict[str, Any] = {
-        "phase_one_batch_size": max(1, config.phase_one_batch_size // batch),
-        "phase_one_steps": max(1, config.phase_one_steps // steps),
-        "phase_one_share": min(0.5, config.phase_one_share * share),
+        "phase_one.batch_size": max(1, config.phase_one.batch_size // batch),
+        "phase_one.steps": max(1, config.phase_one.steps // steps),
+        "phase_one.share": min(0.5, config.phase_one.share * share),
     }
-    return config.model_copy(update={name: value for name, value in values.items() if name not in given})
+    return with_values(config, {name: value for name, value in values.items() if name not in given})
 
 
 def told(config: DPPromiseConfig, smaller: DPPromiseConfig, aim: Aim) -> str:
     """What was changed, and why."""
-    pairs = [(name, getattr(config, name), getattr(smaller, name)) for name in ADAPTED]
+    pairs = [(name, value_at(config, name), value_at(smaller, name)) for name in ADAPTED]
     changes = ", ".join(f"{name} {after:g} in place of {before:g}" for name, before, after in pairs if before != after)
     return (
         f"Phase one is smaller than usual, so that with {aim.facts.num_records} records of {aim.facts.dimensions} values it stays within "
-        f"its share ({smaller.phase_one_share:g}) of epsilon {aim.epsilon:g}: {changes}. Give these fields to choose them yourself."
+        f"its share ({smaller.phase_one.share:g}) of epsilon {aim.epsilon:g}: {changes}. Give these fields to choose them yourself."
     )
 
 
 def left_out(config: DPPromiseConfig, least: DPPromiseConfig, aim: Aim) -> str:
     """That there is no phase one, and why."""
     return (
-        f"Phase one is left out (phase_one_steps 0 in place of {config.phase_one_steps}): with {aim.facts.num_records} records of "
-        f"{aim.facts.dimensions} values even {least.phase_one_steps} steps of {least.phase_one_batch_size} records would take more than "
-        f"{least.phase_one_share:g} of epsilon {aim.epsilon:g}. Phase two trains all time steps. More records or a larger epsilon would "
+        f"Phase one is left out (phase_one.steps 0 in place of {config.phase_one.steps}): with {aim.facts.num_records} records of "
+        f"{aim.facts.dimensions} values even {least.phase_one.steps} steps of {least.phase_one.batch_size} records would take more than "
+        f"{least.phase_one.share:g} of epsilon {aim.epsilon:g}. Phase two trains all time steps. More records or a larger epsilon would "
         "bring it back."
     )
 
 
 def refusal(config: DPPromiseConfig, aim: Aim, given: Set[str], last: int) -> str:
     """The share, what phase one alone reaches, and values of single fields that would do."""
-    share, spent = config.phase_one_share, aim.spent(config, last)
+    share, spent = config.phase_one.share, aim.spent(config, last)
     options = [f"{name}={value:g}" for name, value in remedies(config, aim, last, spent)]
     if config.boundary is not None and plans_without_boundary(config, aim, given):
         options.append("no boundary of your own")
     return (
-        f"Expected phase one to stay within its share of epsilon: phase_one_share {share:g} of epsilon {aim.epsilon:g} is "
-        f"{share * aim.epsilon:g}, and {config.phase_one_steps} steps of {config.phase_one_batch_size} records alone reach {spent:.4g} at "
+        f"Expected phase one to stay within its share of epsilon: phase_one.share {share:g} of epsilon {aim.epsilon:g} is "
+        f"{share * aim.epsilon:g}, and {config.phase_one.steps} steps of {config.phase_one.batch_size} records alone reach {spent:.4g} at "
         f"delta {aim.delta:.3g}{'' if config.boundary else ', even'} at boundary {config.boundary or last}. "
-        f"Each of these alone would do: {', '.join([*options, 'phase_one_steps=0'])} (no phase one)."
+        f"Each of these alone would do: {', '.join([*options, 'phase_one.steps=0'])} (no phase one)."
     )
 
 
 def remedies(config: DPPromiseConfig, aim: Aim, last: int, spent: float) -> list[tuple[str, float]]:
     """Values of single fields, or of epsilon, with which phase one fits its share; those that have none are left out."""
     found: list[tuple[str, float]] = []
-    for name in ("phase_one_steps", "phase_one_batch_size"):
+    for name in ("phase_one.steps", "phase_one.batch_size"):
         value = largest(config, aim, last, name)
         if value is not None:
             found.append((name, value))
-    if config.boundary is not None and aim.fits(config.model_copy(update={"boundary": last}), last):
-        free = config.model_copy(update={"boundary": None})
+    if config.boundary is not None and aim.fits(with_values(config, {"boundary": last}), last):
+        free = with_values(config, {"boundary": None})
         found.append(("boundary", phase_one.smallest_boundary(free, aim.facts, aim.epsilon, aim.delta, aim.target)))
     if spent <= 0.5 * aim.epsilon:
-        found.append(("phase_one_share", rounded_up(spent / aim.epsilon)))
+        found.append(("phase_one.share", rounded_up(spent / aim.epsilon)))
     if math.isfinite(spent):
-        found.append(("epsilon", rounded_up(spent / config.phase_one_share)))
+        found.append(("epsilon", rounded_up(spent / config.phase_one.share)))
     return found
 
 
 def plans_without_boundary(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> bool:
     """Whether phase one fits, perhaps smaller, where the boundary is left to calibration."""
     try:
-        return bool(adapted(config.model_copy(update={"boundary": None}), aim, given - {"boundary"})[0].phase_one_steps)
+        return bool(adapted(with_values(config, {"boundary": None}), aim, given - {"boundary"})[0].phase_one.steps)
     except WorkbenchError:
         return False
 
@@ -143,9 +144,9 @@ def largest(config: DPPromiseConfig, aim: Aim, last: int, name: str) -> int | No
     """The largest value of a field, below its own, with which phase one fits; None where not even 1 does."""
 
     def spent(value: int) -> float:
-        return aim.spent(config.model_copy(update={name: value}), last)
+        return aim.spent(with_values(config, {name: value}), last)
 
-    allowed, own = config.phase_one_share * aim.epsilon, int(getattr(config, name))
+    allowed, own = config.phase_one.share * aim.epsilon, int(value_at(config, name))
     if own == 1 or spent(1) > allowed:
         return None
     return calibration.calibrate_integer(lambda _: [], allowed, aim.delta, 1, own, increasing=True, evaluate=spent, field=name)

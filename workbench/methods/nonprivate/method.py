@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from workbench.datasets.base import DatasetFacts
-from workbench.diffusion import build_diffusion
 from workbench.lazy import torch
-from workbench.methods.base import Method, SampleRequest, Workload, check_batch_size
+from workbench.methods.base import Method, SampleRequest, Workload
 from workbench.methods.nonprivate.config import NonPrivateConfig
 from workbench.models import image_diffusion
 from workbench.privacy.accounting.stages import Stage
@@ -27,32 +26,20 @@ class NonPrivate(Method):
     source = "Ho, Jain and Abbeel 2020"
     Config = NonPrivateConfig
     released: ClassVar[tuple[str, ...]] = ("ema",)
-    workload: ClassVar[Workload] = Workload({STAGE: ("batch_size",)}, ("network",))
+    workload: ClassVar[Workload] = Workload({STAGE: ("training.batch_size",)}, ("network",))
     config: NonPrivateConfig
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
         """The U-Net of the image size, a smaller learning rate from 18x18 pixels on, no batch above the records."""
         large = facts.dimensions > 300
-        sizes = {"learning_rate": 2e-4 if large else 1e-3, "batch_size": min(128, facts.num_records)}
+        sizes = {"training.learning_rate": 2e-4 if large else 1e-3, "training.batch_size": min(128, facts.num_records)}
         return {"network": image_diffusion.default_network(facts), **sizes}
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """One stage whose every step shows the gradient of private records."""
         image_diffusion.check_sampler(self.config)
-        check_batch_size("batch_size", self.config.batch_size, facts)
-        from dp_accounting import dp_event
-
-        return [
-            Stage(
-                name=STAGE,
-                event=dp_event.NonPrivateDpEvent(),
-                spent="per_step",
-                steps=self.config.steps,
-                sampling="uniform batches",
-                reason="Gradients of private records enter the weights without clipping or noise.",
-            )
-        ]
+        return [self.config.training.unprotected_stage(STAGE, facts.num_records)]
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """No paper claims privacy for it."""
@@ -68,27 +55,16 @@ class NonPrivate(Method):
         """A network, its moving average and Adam."""
         network = image_diffusion.new_network(self.config, facts, state)
         state.modules = {"network": network, "ema": image_diffusion.new_ema(self.config, network, state)}
-        state.optimizers = {STAGE: torch.optim.Adam(network.parameters(), lr=self.config.learning_rate)}
+        state.optimizers = {STAGE: torch.optim.Adam(network.parameters(), lr=self.config.training.learning_rate)}
         return state
 
     def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
         """Minimise the denoising loss on the private records themselves."""
-        diffusion = build_diffusion(self.config.diffusion)
-        tensors = image_diffusion.as_tensors(data, state.device)
-        batches = image_diffusion.train_ordinarily(
-            tensors,
-            diffusion,
-            state,
-            STAGE,
-            self.config.steps,
-            self.config.batch_size,
-            self.config.label_dropout,
-            learning_rate=self.config.learning_rate,
-            schedule=self.config.schedule,
-            spend=True,
-        )
-        for step, loss in batches:
-            yield Step(STAGE, step, self.config.steps, loss)
+        from workbench.training.ordinary_training import OrdinaryTrainer
+
+        settings = self.config.training
+        loss = image_diffusion.ordinary_loss(self.config, data, state, STAGE, settings.batch_size, self.config.label_dropout)
+        yield from OrdinaryTrainer(settings, STAGE, state, loss, private=True, averages={"ema": "network"}).run()
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Images from the moving average of the weights."""

@@ -1,11 +1,28 @@
 """From contributions to the clipped sum."""
 
+from collections.abc import Collection, Sequence
+
 import torch
 from torch import Tensor, nn
 
 from workbench.training.per_record.contributions import Contribution, StoredGradient, by_record
 
 MARGIN = 1e-6  # added to norms before division, as Opacus does
+
+Clipping = tuple[Collection[nn.Parameter], float]  # parameters that are clipped together, and to which norm
+
+
+def clip_groups(contributions: dict[nn.Parameter, Contribution], groups: Sequence[Clipping]) -> tuple[dict[nn.Parameter, Tensor], Tensor]:
+    """`clip` over each group of parameters by itself; the norms (R,) are those over all of them. Empties `contributions`."""
+    sums: dict[nn.Parameter, Tensor] = {}
+    norms: list[Tensor] = []
+    for parameters, max_grad_norm in groups:
+        if mine := {p: contributions.pop(p) for p in list(contributions) if p in parameters}:
+            found, over_group = clip(mine, max_grad_norm)
+            sums |= found
+            norms.append(over_group)
+    assert not contributions, "every parameter is in a group"
+    return sums, norms[0] if len(norms) == 1 else torch.stack(norms).norm(dim=0)
 
 
 @torch.no_grad()

@@ -1,7 +1,7 @@
 """Per-record gradients of a module from one backward pass, and their clipped sum."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from workbench.errors import WorkbenchError
-from workbench.training.per_record.clipping import clip
+from workbench.training.per_record.clipping import Clipping, clip_groups
 from workbench.training.per_record.fallback import UnitCall
 from workbench.training.per_record.layers import Layer, find_layers, frozen_layers, has_rule, piece, refuse_mixing_layers
 from workbench.training.per_record.rows import check_rows, unknown_module
@@ -63,10 +63,11 @@ class PerRecordGradients:
         now, _ = self._run(losses, num_records, store=True)
         return {name: self._stored(now, p) for name, p in self.parameters.items()}
 
-    def clipped_sum(self, losses: Losses, num_records: int, max_grad_norm: float) -> ClippedSum:
+    def clipped_sum(self, losses: Losses, num_records: int, max_grad_norm: float | Sequence[Clipping]) -> ClippedSum:
         """The sum of all records' gradients, each scaled down to Euclidean norm `max_grad_norm` over all parameters.
 
-        A record whose gradient is not finite counts as zero. `losses` as in `gradients`.
+        In place of one norm there may be groups of parameters, each parameter in one, with a norm for each group. A gradient
+        that is not finite (over a group) counts as zero. `losses` as in `gradients`.
         """
         if num_records == 0:
             nothing = torch.zeros(0)
@@ -74,7 +75,8 @@ class PerRecordGradients:
         now, row_losses = self._run(losses, num_records, store=False)
         if not now.contributions:
             return ClippedSum({name: torch.zeros_like(p) for name, p in self.parameters.items()}, torch.zeros(num_records), row_losses)
-        sums, norms = clip(now.contributions, max_grad_norm)
+        groups = [(set(now.contributions), max_grad_norm)] if isinstance(max_grad_norm, float | int) else max_grad_norm
+        sums, norms = clip_groups(now.contributions, groups)
         unused = {name: torch.zeros_like(p) for name, p in self.parameters.items() if p not in sums}
         return ClippedSum({name: sums[p] for name, p in self.parameters.items() if p in sums} | unused, norms, row_losses)
 

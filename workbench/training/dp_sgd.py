@@ -1,0 +1,83 @@
+"""DP-SGD as one part: settings that give a stage its event and, in `private_training`, carry it out. No torch.
+
+A method that trains by DP-SGD has one of these in its configuration and says its loss; rate, noise, clipping, divisor and
+steps are read from here by both sides, so that they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.errors import WorkbenchError
+from workbench.training.ordinary import SCHEDULES, Schedule, check_batch_size
+
+if TYPE_CHECKING:
+    from workbench.privacy.accounting.stages import Stage
+
+REASON = "Per-record gradients are clipped and the noisy sum is divided by the expected batch size, a constant."
+
+
+class DPSGD(BaseModel):
+    """Poisson batches, gradients clipped per record, Gaussian noise once a step, division by the expected batch size.
+
+    Abadi et al. 2016, Algorithm 1; a record's loss is the mean over `noise_multiplicity` draws (Dockhorn et al. 2023). A
+    method with defaults of its own makes a subclass that gives the fields anew.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    noise_multiplier: float | None = Field(
+        default=None, ge=1e-3, le=1e6, description="DP-SGD noise over the clipping norm; empty calibrates it."
+    )
+    max_grad_norm: float = Field(default=1.0, gt=0, description="Clipping norm C of a record's gradient.")
+    clipping_schedule: Schedule = Field(default="constant", description="How that norm, and the noise with it, falls over the steps.")
+    batch_size: float = Field(default=450, gt=0, description="Expected Poisson batch; the sampling rate times num_records.")
+    steps: int = Field(default=60, ge=1, description="DP-SGD steps.")
+    noise_multiplicity: int = Field(default=1, ge=1, description="Noise samples K that a record's loss is averaged over.")
+    learning_rate: float = Field(default=2e-3, gt=0, description="Adam's learning rate.")
+    schedule: Schedule = Field(default="constant", description="How the learning rate falls over the steps.")
+
+    def known_noise_multiplier(self, name: str) -> float:
+        """The noise multiplier of stage `name`; refused while there is none."""
+        if self.noise_multiplier is None:
+            raise WorkbenchError(f"Expected a noise_multiplier of {name}, got none: give one, or an epsilon to calibrate it to.")
+        return self.noise_multiplier
+
+    def sample_rate(self, num_records: int) -> float:
+        """The probability with which each of `num_records` joins a batch."""
+        return self.batch_size / num_records
+
+    def learning_rate_at(self, step: int) -> float:
+        """The learning rate of step 1..steps."""
+        return self.learning_rate * SCHEDULES[self.schedule]((step - 1) / self.steps)
+
+    def thresholds_at(self, step: int) -> tuple[float, ...]:
+        """The clipping norms C_g of the groups of parameters at step 1..steps; here there is one group, of all parameters.
+
+        A record moves the sum by at most sqrt(sum C_g^2), which the noise is scaled to: its multiplier is that of every step.
+        """
+        return (self.max_grad_norm * SCHEDULES[self.clipping_schedule]((step - 1) / self.steps),)
+
+    def stage(self, name: str, num_records: int, reason: str = REASON) -> Stage:
+        """The stage `name` that a trainer of these settings carries out; refuses a batch larger than the records."""
+        from dp_accounting import dp_event
+
+        from workbench.privacy.accounting.stages import Stage
+
+        check_batch_size(name, self.batch_size, num_records)
+        noise = dp_event.GaussianDpEvent(self.known_noise_multiplier(name))
+        event = dp_event.PoissonSampledDpEvent(self.sample_rate(num_records), noise)
+        return Stage(name, event, "per_step", self.steps, sampling="Poisson batches", reason=reason)
+
+
+class GroupedDPSGD(DPSGD):
+    """DP-SGD that clips groups of parameters, each to a norm of its own; the method says which parameters are a group."""
+
+    group_norms: tuple[float, ...] = Field(min_length=1, description="Clipping norms of the groups, in units of max_grad_norm.")
+
+    def thresholds_at(self, step: int) -> tuple[float, ...]:
+        """The clipping norms C_g of the groups at step 1..steps."""
+        (whole,) = super().thresholds_at(step)
+        return tuple(whole * norm for norm in self.group_norms)
