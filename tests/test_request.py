@@ -24,9 +24,10 @@ def own_file(folder: Path, name: str = "digits.npz", images: int = 24) -> Path:
 
 
 def test_the_text_leaves_defaults_out_and_is_sorted() -> None:
-    asked = Request.of("dp-merf", "digits", epsilon=10, settings={"steps": 300.0, "batch_size": "50"})
+    asked = Request.of("dp-merf", "digits", epsilon=10, settings={"training.steps": 300.0, "training.batch_size": "50"})
     assert (
-        asked.text == '{"dataset": {"name": "digits"}, "epsilon": 10.0, "method": "dp-merf", "settings": {"batch_size": 50, "steps": 300}}'
+        asked.text == '{"dataset": {"name": "digits"}, "epsilon": 10.0, "method": "dp-merf", "settings": '
+        '{"training.batch_size": 50, "training.steps": 300}}'
     )
 
 
@@ -50,7 +51,7 @@ def test_what_means_the_same_has_one_text(one: dict[str, Any], other: dict[str, 
     "fields",
     [
         {},
-        {"epsilon": 3.25, "delta": 1e-5, "settings": {"targets": "paper", "noise_multiplier": None}, "target": "claim"},
+        {"epsilon": 3.25, "delta": 1e-5, "settings": {"targets": "paper", "phase_two.noise_multiplier": None}, "target": "claim"},
         {"preset": "published-5", "dataset": DatasetRef(path="/files/digits", account="own-digits", classes=("a", "b, c"), split_seed=3)},
         {"dataset": facts("digits")},
     ],
@@ -68,10 +69,10 @@ def test_a_text_is_read_as_the_request_that_wrote_it(fields: dict[str, Any]) -> 
         ({"preset": "nothing"}, "Unknown preset of dp-merf"),
         ({"epsilon": -1.0}, "Expected a finite epsilon above 0, got -1.0"),
         ({"delta": 1.0}, "Expected delta in"),
-        ({"settings": {"stepz": 3}}, "Unknown field of DPMERFConfig 'stepz'. Choose one of: .*steps"),
-        ({"settings": {"steps": 0}}, "dp-merf: steps: .*greater than or equal to 1, got 0"),
-        ({"settings": {"learning_rate": float("inf")}}, "dp-merf: learning_rate: .*finite"),
-        ({"settings": {"steps.more": 3}}, "steps has no fields of its own"),
+        ({"settings": {"stepz": 3}}, "Unknown field of DPMERFConfig 'stepz'. Choose one of: .*training"),
+        ({"settings": {"training.steps": 0}}, r"dp-merf: training\.steps: .*greater than or equal to 1, got 0"),
+        ({"settings": {"training.learning_rate": float("inf")}}, r"dp-merf: training\.learning_rate: .*finite"),
+        ({"settings": {"training.steps.more": 3}}, "steps has no fields of its own"),
     ],
 )
 def test_wrong_requests_are_refused_by_name(fields: dict[str, Any], message: str) -> None:
@@ -106,11 +107,11 @@ def test_a_file_is_loaded_as_its_reference_says(tmp_path: Path) -> None:
 
 
 def test_a_plan_of_a_request_is_that_of_its_fields() -> None:
-    asked = Request.of("dp-merf", "digits", epsilon=2, settings={"steps": 20})
+    asked = Request.of("dp-merf", "digits", epsilon=2, settings={"training.steps": 20})
     plan = make_plan(asked)
-    assert plan == make_plan("dp-merf", DatasetRef(name="digits"), epsilon=2.0, overrides={"steps": 20})
+    assert plan == make_plan("dp-merf", DatasetRef(name="digits"), epsilon=2.0, overrides={"training.steps": 20})
     assert plan.request == asked
-    assert plan.config["steps"] == 20
+    assert plan.config["training"]["steps"] == 20
     assert json.loads(plan.model_dump_json())["request"]["dataset"]["name"] == "digits"
 
 

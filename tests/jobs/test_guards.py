@@ -70,8 +70,8 @@ def test_a_clone_keeps_what_the_original_was_given(
 ) -> None:
     run = train_here(quick_plan("dp-merf", hidden_size=40))
     monkeypatch.setattr(local, "start", lambda run_id: RunStore().get(run_id))
-    cloned = local.clone(run.id, {"learning_rate": 0.5})
-    expected = run.config | {"learning_rate": 0.5}
+    cloned = local.clone(run.id, {"training.learning_rate": 0.5})
+    expected = run.config | {"training": {**run.config["training"], "learning_rate": 0.5}}
     assert cloned.config == expected
     assert cloned.bound == run.bound
 

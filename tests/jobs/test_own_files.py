@@ -72,6 +72,6 @@ def test_a_run_and_its_clone_see_the_records_as_they_were_planned(
     assert (again.facts.name, again.facts.shape, again.facts.classes) == ("clinic A", (1, 6, 6), ("a", "b"))
     assert again.fingerprint == run.fingerprint
     monkeypatch.setattr(local, "start", lambda run_id: RunStore().get(run_id))
-    cloned = local.clone(run.id, {"learning_rate": 0.5})
+    cloned = local.clone(run.id, {"training.learning_rate": 0.5})
     assert (cloned.plan.facts, cloned.fingerprint) == (run.plan.facts, run.fingerprint)
     assert Ledger().entries("clinic A")[0].run_id == run.id

@@ -6,6 +6,7 @@ from workbench import datasets, experiment
 from workbench.jobs.pace import Line, Pace, Steps, expected, keep, known_pace, line, place_of
 from workbench.jobs.rehearsal import Rehearsal
 from workbench.methods import METHODS
+from workbench.methods.fields import dotted
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
 
@@ -43,7 +44,8 @@ def test_a_promise_with_another_epsilon_needs_no_other_measurement() -> None:
 
 @pytest.mark.parametrize("kind", METHODS.values(), ids=list(METHODS))
 def test_sizes_are_fields_of_the_configuration(kind: type) -> None:
-    fields = {*kind.Config.model_fields, "num_records"}
+    values = kind.Config().model_dump()
+    fields = {*dotted(values), *values, "num_records"}
     assert {name for names in kind.workload.rows.values() for name in names} <= fields
     assert set(kind.workload.shapes or ()) <= fields
     assert kind.workload.rows
