@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
+from workbench.records import ImageKind
 from workbench.training.dp_sgd import DPSGD, GroupedDPSGD
 from workbench.training.ordinary import OrdinaryTraining
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -20,7 +21,7 @@ from workbench.training.randomness import Randomness
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import PerformanceSettings, State
 
-FACTS = DatasetFacts(name="ramps", num_records=40, shape=(1, 2, 2))
+FACTS = DatasetFacts(name="ramps", num_records=40, kind=ImageKind(size=(1, 2, 2)))
 RAMPS = torch.linspace(-1, 1, 40 * 4).view(40, 4)
 
 
