@@ -25,7 +25,7 @@ CASES: dict[str, dict[str, Any]] = {
         "epsilon": 2.5,
         "delta": 1e-05,
         "target": "claim",
-        "settings": {"steps": 20, "learning_rate": 1 / 3},
+        "settings": {"training.steps": 20, "training.learning_rate": 1 / 3},
     },
     "nested settings": {"method": "nonprivate", "dataset": {}, "settings": {**SMALL, "ema_decay": 0.5, "schedule": "constant"}},
     "files of one's own": {
@@ -33,7 +33,7 @@ CASES: dict[str, dict[str, Any]] = {
         "dataset": {"own": True, "name": "faces", "resize": "1,4,4", "classes": '["cat", "dog, big"]', "split_seed": 3},
         "epsilon": 5,
     },
-    "empty texts": {"method": "dp-promise", "dataset": {}, "epsilon": 10, "settings": {"public_dataset": "", "targets": "renoised"}},
+    "empty texts": {"method": "dp-promise", "dataset": {}, "epsilon": 10, "settings": {"pretraining.dataset": "", "targets": "renoised"}},
 }
 
 
@@ -100,6 +100,6 @@ def test_a_run_and_its_clone(asked: Request, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_request_and_options_are_not_mixed(tmp_path: Path) -> None:
     (tmp_path / "request.json").write_text(Request.of("dp-merf", "digits").text)
-    for more in (["dp-merf"], ["--dataset", "digits"], ["--epsilon", "3"], ["--preset", "published"], ["--set", "steps=3"]):
+    for more in (["dp-merf"], ["--dataset", "digits"], ["--epsilon", "3"], ["--preset", "published"], ["--set", "training.steps=3"]):
         result = CliRunner().invoke(app, ["plan", "--request", str(tmp_path / "request.json"), *more])
         assert "not both" in str(result.exception)

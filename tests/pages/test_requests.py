@@ -22,7 +22,7 @@ CASES: dict[str, dict[str, Any]] = {
         "epsilon": 2.5,
         "delta": 1e-05,
         "target": "claim",
-        "settings": {"steps": 20, "learning_rate": 1 / 3},
+        "settings": {"training.steps": 20, "training.learning_rate": 1 / 3},
     },
     "nested settings": {"method": "nonprivate", "settings": {"network.channel_multipliers": [1, 1], "diffusion.schedule": "cosine"}},
     "nothing calibrated": {"method": "dp-merf", "settings": {"noise_multiplier": 3.0}, "target": "claim"},
@@ -47,7 +47,7 @@ def test_files_of_ones_own_too_and_a_clone_of_their_run(open_page: Callable[...,
     draw = np.random.default_rng(0)
     np.savez(tmp_path / "digits.npz", images=draw.integers(0, 256, (40, 8, 8, 1), dtype=np.uint8), labels=np.arange(40) % 2)
     place = DatasetRef.parse(tmp_path / "digits.npz", "faces", "1,4,4", '["cat", "dog, big"]', 3)
-    asked = Request.of("dp-merf", place, epsilon=5, settings={"steps": 20})
+    asked = Request.of("dp-merf", place, epsilon=5, settings={"training.steps": 20})
     assert form_text(open_page("train", **link(asked, "train_"))) == asked.text
     run = local.register(make_plan(asked))
     app = open_page("runs", runs_chosen=f"{run.id} · dp-merf · {place.path}")
