@@ -27,7 +27,7 @@ CASES: dict[str, dict[str, Any]] = {
         "target": "claim",
         "settings": {"training.steps": 20, "training.learning_rate": 1 / 3},
     },
-    "nested settings": {"method": "nonprivate", "dataset": {}, "settings": {**SMALL, "ema_decay": 0.5, "schedule": "constant"}},
+    "nested settings": {"method": "nonprivate", "dataset": {}, "settings": {**SMALL, "ema_decay": 0.5, "training.schedule": "constant"}},
     "files of one's own": {
         "method": "dp-merf",
         "dataset": {"own": True, "name": "faces", "resize": "1,4,4", "classes": '["cat", "dog, big"]', "split_seed": 3},

@@ -182,7 +182,7 @@ def visible_gpus() -> dict[str, str]:
 
 def takes_epsilon(method_class: type[Method]) -> bool:
     """Whether the method can be calibrated to an epsilon at all."""
-    return method_class.calibrated.__func__ is not Method.calibrated.__func__  # type: ignore[attr-defined]
+    return bool(method_class.calibrated_fields)
 
 
 def default_config(method_class: type[Method], facts: DatasetFacts, preset: str) -> dict[str, Any]:
