@@ -28,8 +28,8 @@ from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
-from workbench.ui.choices import clone_link
 from workbench.ui.formats import number
+from workbench.ui.links import clone_link
 from workbench.ui.runs import run_label
 
 OpenPage = Callable[..., AppTest]

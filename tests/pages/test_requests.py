@@ -13,7 +13,7 @@ from workbench.jobs import local
 from workbench.jobs.store import RunStore
 from workbench.planning import make_plan
 from workbench.request import Request
-from workbench.ui.choices import link
+from workbench.ui.links import link
 
 CASES: dict[str, dict[str, Any]] = {
     "plain": {"method": "dp-merf", "epsilon": 10},

@@ -12,15 +12,13 @@ from workbench.datasets import DATASETS, DatasetFacts, account_name, is_path
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
-from workbench.jobs.run import Run
 from workbench.lazy import torch
 from workbench.methods import METHODS
 from workbench.methods.base import Method
 from workbench.plan import Plan
 from workbench.planning import DEFAULT_EPSILON, configure, default_delta
 from workbench.request import Request
-from workbench.training.state import PerformanceSettings
-from workbench.ui.forms import config_form, fields_that_may_be_empty, form_parameters
+from workbench.ui.forms import config_form, fields_that_may_be_empty
 from workbench.ui.session import facts_or_stop, planned
 
 TARGET_TITLES = {  # a number to meet the epsilon, or which number a run rests on where nothing is calibrated
@@ -70,25 +68,6 @@ class Choices:
     def defaults(self) -> dict[str, Any]:
         """The configuration's values before calibration and settings."""
         return default_config(self.method_class, self.facts, self.preset)
-
-
-def link(request: Request, prefix: str) -> dict[str, Any]:
-    """The query parameters under which the form of a page with `prefix` makes this request."""
-    place = request.place
-    uncalibrated = {"bound": "none", "claim": "none, claim"}
-    target = request.target if request.epsilon is not None else uncalibrated[request.target]
-    values: dict[str, Any] = {
-        "dataset": place.text,
-        **{f"dataset_{name}": text for name, text in place.texts.items()},
-        "dataset_split_seed": place.split_seed or None,
-        "method": request.method,
-        "preset": request.preset,
-        "target": TARGET_TITLES[target],
-        "epsilon": request.epsilon,
-        "delta": request.delta,
-    }
-    empty = [name for name, value in request.settings.items() if value is None]
-    return form_parameters(values | request.settings, prefix) | ({f"{prefix}empty": empty} if empty else {})
 
 
 def plan_choices(prefix: str) -> Choices:
@@ -206,17 +185,6 @@ def settings_form(choices: Choices, prefix: str) -> dict[str, Any]:
         empty = st.multiselect("Leave to calibration", optional, key=f"{prefix}empty", bind="query-params", help=help_text, placeholder="")
         settings |= dict.fromkeys(empty)
     return settings
-
-
-def clone_link(run: Run, prefix: str) -> dict[str, Any]:
-    """The query parameters under which the Train page shows a run's request, and how it was run; a seed is not carried.
-
-    What calibration found is no part of a request, so that another epsilon is calibrated anew.
-    """
-    standard = PerformanceSettings().model_dump()
-    speed = {name: value for name, value in run.performance.items() if value != standard[name]}
-    device = {"device": speed.pop("device")} if "device" in speed else {}
-    return link(run.plan.request, prefix) | form_parameters(device | {"speed": speed}, prefix)
 
 
 def _privacy_choices(

@@ -11,8 +11,9 @@ from workbench.pages.budget.meaning import meaning_section
 from workbench.pages.budget.utility import utility_section
 from workbench.training.state import PerformanceSettings
 from workbench.ui.cards import plan_details, plan_numbers
-from workbench.ui.choices import link, plan_choices
+from workbench.ui.choices import plan_choices
 from workbench.ui.example import example_notice
+from workbench.ui.links import link
 from workbench.ui.runs import known_runs
 
 PREFIX = "budget_"

@@ -7,7 +7,7 @@ from workbench.jobs.finished import evaluate_run
 from workbench.jobs.run import Run
 from workbench.pages import go_to
 from workbench.ui.actions import attempt, cancel_or_resume
-from workbench.ui.choices import clone_link
+from workbench.ui.links import clone_link
 
 
 def run_buttons(run: Run, prefix: str) -> None:
