@@ -108,7 +108,9 @@ def test_measures_refuse_records_that_are_not_the_run_s(
     quick_plan: Callable[..., Any], train_here: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, digits = train_here(quick_plan("dp-merf")), load("digits")
-    monkeypatch.setattr("workbench.experiment.load", lambda _name, _known=None: replace(digits, train=digits.train.take(slice(1, None))))
+    monkeypatch.setattr(
+        "workbench.datasets.reference.DatasetRef.load", lambda _place, _known=None: replace(digits, train=digits.train.take(slice(1, None)))
+    )
     for refused in (lambda: finished.evaluate_run(run.id, 20), lambda: finished.neighbours_run(run.id, num_samples=20)):
         with pytest.raises(WorkbenchError, match="no longer those that run"):
             refused()
