@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state
-from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromiseConfig, phase_one
+from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromiseConfig, losses, phase_one
 from workbench.plan import check_trainable
 from workbench.planning import make_plan
 from workbench.records import ImageKind
@@ -151,11 +151,11 @@ def test_renoised_loss_is_minimal_at_the_true_noise_predictor() -> None:
     facts = DatasetFacts(name="constant", num_records=400, kind=ImageKind(size=(1, 8, 8)))
     state = State(facts, new_state(quick_plan("nonprivate"), seed=0).randomness)
     images = torch.full((400, 1, 8, 8), 0.5)
-    losses = {factor: float(phase_one.renoised_loss(config, Oracle(alphas, 0.5, factor), images, state, 1)) for factor in (0.9, 1.0, 1.1)}
+    found = {factor: float(losses.renoised_loss(config, Oracle(alphas, 0.5, factor), images, state, 1)) for factor in (0.9, 1.0, 1.1)}
     later = alphas[701:]
     expected = float(np.mean(1 - (1 - later / alphas[700]) / (1 - later)))
-    assert losses[1.0] == pytest.approx(expected, rel=0.02)
-    assert losses[0.9] > losses[1.0] < losses[1.1]
+    assert found[1.0] == pytest.approx(expected, rel=0.02)
+    assert found[0.9] > found[1.0] < found[1.1]
 
 
 def test_phase_one_never_sees_labels_and_keeps_the_time_embedding() -> None:

@@ -15,7 +15,7 @@ from support.rehearsals import MarginalsOfTable, TeacherStudent
 from workbench import experiment, methods
 from workbench.methods.dp_merf import stages as dp_merf_stages
 from workbench.methods.dp_merf import training as dp_merf
-from workbench.methods.dp_promise import phase_one
+from workbench.methods.dp_promise import losses
 from workbench.models import image_diffusion
 from workbench.privacy.accounting import events
 from workbench.training import poisson
@@ -144,13 +144,13 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "phase one noised at S - 20": (
         "dp-promise",
         PHASE_ONE,
-        (phase_one.renoised_loss, "(len(chosen),), boundary,", "(len(chosen),), boundary - 20,"),
+        (losses.renoised_loss, "(len(chosen),), boundary,", "(len(chosen),), boundary - 20,"),
         (PHASE_ONE, "noise multiplier"),
     ),
     "phase one trained from S - 20": (
         "dp-promise",
         PHASE_ONE,
-        (phase_one.renoised_loss, "torch.randint(boundary + 1,", "torch.randint(boundary - 20,"),
+        (losses.renoised_loss, "torch.randint(boundary + 1,", "torch.randint(boundary - 20,"),
         (PHASE_ONE, "boundary"),
     ),
     "phase two trained beyond S": (
@@ -162,19 +162,19 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "the same zeta at every step": (
         "dp-promise",
         PHASE_ONE,
-        (phase_one.renoised_loss, '"phase one release", step', '"phase one release", 1'),
+        (losses.renoised_loss, '"phase one release", step', '"phase one release", 1'),
         ("all", "freshness"),
     ),
     "zeta the same for every record": (
         "dp-promise",
         PHASE_ONE,
-        (phase_one.renoised_loss, "(len(chosen), *images.shape[1:]))", "(1, *images.shape[1:])).expand(len(chosen), -1, -1, -1)"),
+        (losses.renoised_loss, "(len(chosen), *images.shape[1:]))", "(1, *images.shape[1:])).expand(len(chosen), -1, -1, -1)"),
         (PHASE_ONE, "noise"),
     ),
     "the same batch at every step of phase one": (
         "dp-promise",
         PHASE_ONE,
-        (phase_one.renoised_loss, '"phase one batch", step', '"phase one batch", 1'),
+        (losses.renoised_loss, '"phase one batch", step', '"phase one batch", 1'),
         (PHASE_ONE, "freshness"),
     ),
     "phase one's batch in the order of the records": (
@@ -186,7 +186,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "a zeta from the stream of other draws": (
         "dp-promise",
         PHASE_ONE,
-        (phase_one.renoised_loss, '"phase one release", step', '"phase one times", step'),
+        (losses.renoised_loss, '"phase one release", step', '"phase one times", step'),
         (PHASE_ONE, "freshness"),
     ),
     "DP-MERF's embeddings of norm sqrt 2": (

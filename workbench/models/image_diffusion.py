@@ -4,41 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from torch import Tensor, nn
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts, to_uint8, to_unit_range
-from workbench.diffusion import DiffusionConfig, GaussianDiffusion, SamplerConfig, build_diffusion, generate
-from workbench.errors import WorkbenchError
-from workbench.lazy import torch
-from workbench.networks import UNETS, UNetConfig, default_unet
+from workbench.diffusion import GaussianDiffusion, build_diffusion, generate
+from workbench.models.settings import DiffusionSettings
 from workbench.records import Records
+from workbench.training.microbatch import Microbatch
+from workbench.training.row_losses import RowLosses
 from workbench.training.state import State
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
-
     from workbench.methods.base import SampleRequest
-    from workbench.training.microbatch import Microbatch
-    from workbench.training.row_losses import RowLosses
 
 UNCONDITIONAL = 0  # row of the label embedding that stands for "no label"; class c is row c + 1
 SAMPLE_BATCH = {"cpu": 100, "cuda": 500}  # larger ones are slower on a CPU: memory for their tensors is mapped anew each time
-
-
-class DiffusionSettings(Protocol):
-    """The part of a method's configuration that describes its diffusion model."""
-
-    @property
-    def network(self) -> UNetConfig: ...
-    @property
-    def diffusion(self) -> DiffusionConfig: ...
-    @property
-    def sampler(self) -> SamplerConfig: ...
-    @property
-    def ema_decay(self) -> float: ...
 
 
 def new_network(settings: DiffusionSettings, facts: DatasetFacts, state: State, purpose: str = "initialisation") -> networks.UNet:
@@ -48,18 +33,6 @@ def new_network(settings: DiffusionSettings, facts: DatasetFacts, state: State, 
         lambda: networks.UNet(settings.network, channels, (height, width), facts.num_classes), state.randomness.torch_generator(purpose)
     )
     return network.to(state.device, memory_format=state.performance.memory_format)  # pyright: ignore[reportCallIssue]
-
-
-def check_sampler(settings: DiffusionSettings) -> None:
-    """Refuse a sampler that no training could serve, before anything is spent."""
-    steps, timesteps = settings.sampler.num_inference_steps, settings.diffusion.timesteps
-    if steps > timesteps:
-        raise WorkbenchError(f"Expected sampler.num_inference_steps of at most the {timesteps} time steps, got {steps}.")
-
-
-def default_network(facts: DatasetFacts) -> dict[str, Any]:
-    """The U-Net that suits the dataset's images, as values of a configuration."""
-    return UNETS[default_unet(facts.shape)].model_dump()
 
 
 def new_ema(settings: DiffusionSettings, network: nn.Module, state: State) -> networks.ExponentialMovingAverage:
@@ -107,8 +80,6 @@ def plain_loss(
 def row_losses(diffusion: GaussianDiffusion, network: nn.Module, batch: tuple[Tensor, ...], last: int) -> RowLosses:
     """The denoising losses of a batch's images and label rows for a private step, at times drawn from 1..`last`."""
     shape = tuple(batch[0].shape[1:])
-
-    from workbench.training.row_losses import RowLosses
 
     def draw(part: Microbatch) -> tuple[Tensor, Tensor]:
         return part.integers(1, last + 1), part.normal(shape)

@@ -1,6 +1,6 @@
 """Hyper-parameters of dp-promise and what follows from them."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -58,16 +58,3 @@ class DPPromiseConfig(MethodConfig):
         if self.boundary >= self.diffusion.timesteps:
             raise WorkbenchError(f"Expected a boundary below the {self.diffusion.timesteps} time steps, got {self.boundary}.")
         return self.boundary
-
-
-# Images of 28x28 and more: two hours on two cores (workbench/recipes/mnist.json).
-LARGE: dict[str, Any] = {
-    "pretraining.steps": 600,
-    "pretraining.learning_rate": 6e-4,
-    "phase_one.steps": 600,
-    "phase_one.draws": 2,
-    "phase_two.steps": 300,
-    "phase_two.learning_rate": 6e-4,
-    "phase_two.noise_multiplicity": 1,
-    "ema_decay": 0.99,
-}

@@ -1,29 +1,19 @@
-"""Phase one: the release of noised records, its event, and the losses that are taken of it."""
+"""Phase one: the release of noised records, its event, and the boundary at which it fits its share of epsilon."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.datasets.base import DatasetFacts
-from workbench.diffusion import build_diffusion, build_schedule
+from workbench.diffusion import build_schedule
 from workbench.errors import WorkbenchError
-from workbench.lazy import torch
 from workbench.methods.base import Target
 from workbench.methods.dp_promise import claim
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.fields import with_values
-from workbench.models import image_diffusion
 from workbench.privacy import proved_bound
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.training.ordinary import check_batch_size
-from workbench.training.poisson import fixed_size_batch, poisson_batch
-from workbench.training.state import State
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 PHASE_ONE = "phase one"
 REFUTED = (
@@ -55,47 +45,6 @@ def stage(config: DPPromiseConfig, facts: DatasetFacts) -> Stage:
         sampling="fixed-size batches without replacement, drawn afresh at every step, unordered, without index or label",
         reason="Renoised targets: each step is post-processing of noised records (docs/proofs.md, section 4).",
     )
-
-
-def renoised_loss(config: DPPromiseConfig, network: Callable[..., Tensor], images: Tensor, state: State, step: int) -> Tensor:
-    """Release y ~ q(x_S | x) of a fresh fixed-size batch; regress on the noise that leads from y to later steps.
-
-    L = || w - sqrt((1 - r) / (1 - abar_t)) z_theta(sqrt(r) y + sqrt(1 - r) w, t) ||^2 with r = abar_t / abar_S. A null record's
-    image is zero, so that its part of the release is noise alone.
-    """
-    diffusion = build_diffusion(config.diffusion)
-    boundary = config.last_private_timestep
-    chosen = fixed_size_batch(state.randomness, "phase one batch", step, len(images), config.phase_one.batch_size)
-    noise = state.randomness.normal("phase one release", step, (len(chosen), *images.shape[1:])).to(images.device)
-    at_boundary = torch.full((len(chosen),), boundary, device=images.device)
-    released = diffusion.add_noise(images[torch.from_numpy(chosen).to(images.device)], noise, at_boundary)
-
-    # everything below is post-processing of `released`
-    released = released.repeat(config.phase_one.draws, 1, 1, 1)
-    draw = state.randomness.torch_generator("phase one times", step)
-    times = torch.randint(boundary + 1, diffusion.timesteps + 1, (len(released),), generator=draw).to(images.device)
-    fresh = torch.randn(released.shape, generator=draw).to(images.device)
-    alphas = torch.tensor(diffusion.schedule.alphas_cumprod, dtype=torch.float32, device=images.device)
-    kept = (alphas[times] / alphas[boundary]).view(-1, 1, 1, 1)  # r
-    factor = ((1 - kept) / (1 - alphas[times].view(-1, 1, 1, 1))).sqrt()
-    noisy = kept.sqrt() * released + (1 - kept).sqrt() * fresh
-    predicted = diffusion.predict_noise(network(noisy, times, torch.zeros_like(times)), noisy, times)
-    return (fresh - factor * predicted).square().mean()
-
-
-def paper_loss(config: DPPromiseConfig, network: Callable[..., Tensor], images: Tensor, present: Tensor, state: State, step: int) -> Tensor:
-    """Algorithm 1, lines 2 to 6: a Poisson batch, times in S..T, and the noise itself as the target; a null record's loss is zero."""
-    diffusion = build_diffusion(config.diffusion)
-    rate = config.phase_one.batch_size / len(images)
-    chosen = poisson_batch(state.randomness, "phase one batch", step, len(images), rate)
-    index = torch.from_numpy(chosen).to(images.device)
-    batch = images[index]
-    draw = state.randomness.torch_generator("phase one times", step)
-    times = torch.randint(config.last_private_timestep, diffusion.timesteps + 1, (len(batch),), generator=draw).to(images.device)
-    noise = torch.randn(batch.shape, generator=draw).to(images.device)
-    rows = torch.zeros_like(times)
-    losses = image_diffusion.plain_loss(diffusion, network, batch, rows, times, noise)
-    return (losses * present[index]).sum() / max(len(batch), 1)
 
 
 def terms(config: DPPromiseConfig, facts: DatasetFacts) -> dict[str, Any]:

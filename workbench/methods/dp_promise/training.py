@@ -1,0 +1,104 @@
+"""dp-promise's training: public pre-training, phase one on released records, phase two by DP-SGD (Algorithm 1)."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from workbench import networks
+from workbench.datasets.base import DatasetFacts
+from workbench.diffusion import build_diffusion
+from workbench.errors import WorkbenchError
+from workbench.methods.dp_promise import losses
+from workbench.methods.dp_promise.config import DPPromiseConfig
+from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING
+from workbench.models import image_diffusion
+from workbench.records import Records
+from workbench.training.ordinary_training import OrdinaryTrainer
+from workbench.training.private_training import PrivateTraining
+from workbench.training.row_losses import RowLosses
+from workbench.training.state import State, Step
+
+
+def initial_state(config: DPPromiseConfig, facts: DatasetFacts, state: State) -> State:
+    """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
+    network = image_diffusion.new_network(config, facts, state)
+    state.modules = {
+        "network": network,
+        "ema": image_diffusion.new_ema(config, network, state),
+        "public_ema": image_diffusion.new_ema(config, network, state),
+    }
+    tuned = tuned_parameters(config, network)
+    state.optimizers = {
+        PRETRAINING: torch.optim.Adam(network.parameters(), lr=config.pretraining.learning_rate),
+        PHASE_ONE: torch.optim.Adam(tuned, lr=config.phase_one.learning_rate),
+        PHASE_TWO: torch.optim.Adam(tuned, lr=config.phase_two.learning_rate),
+    }
+    return state
+
+
+def fit(config: DPPromiseConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+    """Algorithm 1: pre-train on public records, then phase one, then phase two."""
+    if config.pretraining.takes_place:
+        if public is None:
+            raise WorkbenchError(f"Expected public records of {config.pretraining.dataset!r} for pre-training, got none.")
+        yield from pretrain(config, public, state)
+    images, rows = image_diffusion.as_tensors(data, state.device)
+    if config.phase_one.steps:
+        yield from train_phase_one(config, images, data, state)
+    yield from train_phase_two(config, (images, rows), data, state)
+
+
+def pretrain(config: DPPromiseConfig, public: Records, state: State) -> Iterator[Step]:
+    """Ordinary conditional training on public images; its moving average is kept for the epsilon-0 row."""
+    settings = config.pretraining
+    loss = image_diffusion.ordinary_loss(config, public, state, PRETRAINING, settings.batch_size, config.label_dropout)
+    for step in OrdinaryTrainer(settings, PRETRAINING, state, loss, private=False, averages={"ema": "network"}).run():
+        if step.step == step.steps:
+            state.modules["public_ema"].load_state_dict(state.modules["ema"].state_dict())
+        yield step
+
+
+def train_phase_one(config: DPPromiseConfig, images: Tensor, data: Records, state: State) -> Iterator[Step]:
+    """Unconditional training of the time steps beyond the boundary."""
+    network = image_diffusion.ordinary(begin(config, PHASE_ONE, state)[0], state)
+    if config.targets == "renoised":
+        loss = partial(losses.renoised_loss, config, network, images, state)
+    else:
+        present = torch.from_numpy(data.mask).to(state.device)
+        loss = partial(losses.paper_loss, config, network, images, present, state)
+    yield from OrdinaryTrainer(config.phase_one, PHASE_ONE, state, loss, private=True, averages={"ema": "network"}).run()
+
+
+def train_phase_two(config: DPPromiseConfig, tensors: tuple[Tensor, Tensor], data: Records, state: State) -> Iterator[Step]:
+    """DP-SGD on the time steps up to the boundary, with labels and noise multiplicity."""
+    network, ema = begin(config, PHASE_TWO, state)
+    diffusion = build_diffusion(config.diffusion)
+    last = config.last_private_timestep - (1 if config.targets == "paper" and config.phase_one.steps else 0)
+
+    def row_losses(batch: tuple[Tensor, ...]) -> RowLosses:
+        return image_diffusion.row_losses(diffusion, network, batch, last)
+
+    yield from PrivateTraining(config.phase_two, PHASE_TWO, network, state, tensors, row_losses, present=data.mask, average=ema).run()
+
+
+def begin(config: DPPromiseConfig, stage: str, state: State) -> tuple[networks.UNet, networks.ExponentialMovingAverage]:
+    """Start a stage from the moving average so far; a resumed stage goes on where it stands."""
+    network, ema = state.modules["network"], state.modules["ema"]
+    assert isinstance(network, networks.UNet)
+    assert isinstance(ema, networks.ExponentialMovingAverage)
+    for parameter in network.parameters():
+        parameter.requires_grad_(True)
+    if config.pretraining.takes_place:
+        for parameter in network.time_parameters():
+            parameter.requires_grad_(False)
+    if state.steps.get(stage, 0) == 0:
+        network.load_state_dict(ema.module.state_dict())
+    return network, ema
+
+
+def tuned_parameters(config: DPPromiseConfig, network: networks.UNet) -> list[torch.nn.Parameter]:
+    """All parameters, less the time embedding that public pre-training has fixed."""
+    frozen = {id(parameter) for parameter in network.time_parameters()} if config.pretraining.takes_place else set()
+    return [parameter for parameter in network.parameters() if id(parameter) not in frozen]
