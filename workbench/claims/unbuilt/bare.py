@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 
 from workbench.claims.row import ClaimRow, setting_text
 from workbench.privacy.accounting.formulas import poisson_gaussian_rdp
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.training.dp_sgd import DPSGD, REASON
 
 DELTA = 1e-5
-DP_SGD_REASON = (
-    "Gradients are clipped per record and summed over Poisson batches with Gaussian noise. The accountants bound this mechanism."
-)
 
 
 @dataclass(frozen=True)
@@ -60,26 +58,23 @@ class BareClaim:
         return PrivacyValue(epsilon=float("inf"), delta=DELTA, status="not_evaluated", reason=self.reason, source=self.source)
 
 
-def dp_sgd_claim(title: str, source: str, where: str, **arguments: Any) -> BareClaim:
-    """The claim of a paper whose only private step is DP-SGD: noise_multiplier, sample_rate and steps by name."""
+def dp_sgd_claim(title: str, source: str, where: str, training: DPSGD, num_records: int) -> BareClaim:
+    """The claim of a paper whose only private step is DP-SGD, with the settings that will be a preset when it is built."""
     return BareClaim(
         title=title,
         source=source,
-        reason=DP_SGD_REASON,
+        reason=REASON,
         formula="RDP of the Poisson-sampled Gaussian over all steps",
         where=where,
-        claimed=lambda **numbers: poisson_gaussian_rdp(**numbers, source=source),
-        arguments=arguments,
-        stages=lambda: [dp_sgd_stage(**arguments)],
+        claimed=partial(poisson_gaussian_rdp, source=source),
+        arguments={
+            "noise_multiplier": training.known_noise_multiplier("DP-SGD"),
+            "sample_rate": training.sample_rate(num_records),
+            "steps": training.steps,
+        },
+        beside={"num_records": num_records, "batch_size": training.batch_size},
+        stages=lambda: [training.stage("DP-SGD", num_records)],
     )
-
-
-def dp_sgd_stage(noise_multiplier: float, sample_rate: float, steps: int) -> Stage:
-    """Poisson batches, gradients clipped per record, division by the expected batch size."""
-    from dp_accounting import dp_event
-
-    event = dp_event.PoissonSampledDpEvent(sample_rate, dp_event.GaussianDpEvent(noise_multiplier))
-    return Stage("DP-SGD", event, "per_step", steps, sampling="Poisson batches, constant divisor")
 
 
 def gaussian_stage(noise_multiplier: float, steps: int) -> Stage:

@@ -3,14 +3,15 @@
 import math
 from functools import partial
 
-from workbench.claims.unbuilt.bare import BareClaim, dp_sgd_stage, gaussian_stage, unproved_stage
+from workbench.claims.unbuilt.bare import BareClaim, gaussian_stage, unproved_stage
 from workbench.errors import check_delta
 from workbench.privacy.accounting.formulas import inverse_square
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.training.dp_sgd import DPSGD
 
-NUM_RECORDS, BATCH_SIZE = 60_000, 64
-STEPS = 93_800  # 100 epochs
-NOISE_MULTIPLIER = 174.0
+NUM_RECORDS = 60_000
+TRAINING = DPSGD(noise_multiplier=174.0, batch_size=64, steps=93_800)  # 100 epochs
+NOISE_MULTIPLIER = TRAINING.known_noise_multiplier("DP-SGD")
 PRIVATE_THRESHOLD = (
     "Line 5 of the algorithm takes the clipping threshold from the private batch, so the scale of the noise depends on the records. "
     "Nothing bounds what that scale tells."
@@ -42,15 +43,15 @@ reading = partial(
     source="Chu et al. 2023 (DPDM), Algorithm 1 and section IV.C",
     formula="min over a of T a/(2 sigma^2) + log(1/delta)/(a - 1)",
     where="100 epochs of MNIST",
-    arguments={"noise_multiplier": NOISE_MULTIPLIER, "steps": STEPS},
-    beside={"num_records": NUM_RECORDS, "batch_size": BATCH_SIZE},
+    arguments={"noise_multiplier": NOISE_MULTIPLIER, "steps": TRAINING.steps},
+    beside={"num_records": NUM_RECORDS, "batch_size": TRAINING.batch_size},
     notation={"noise_multiplier": "sigma", "steps": "T"},
 )
 
 PER_RECORD = reading(
     title="Chu et al. with gradients clipped per record and Poisson batches",
     claimed=claimed,
-    stages=lambda: [dp_sgd_stage(NOISE_MULTIPLIER, BATCH_SIZE / NUM_RECORDS, STEPS)],
+    stages=lambda: [TRAINING.stage("DP-SGD", NUM_RECORDS)],
     reason="Clipping per record, as the paper's proof has it, with Poisson batches is a Poisson-sampled Gaussian. "
     "The threshold comes from a public batch and costs nothing.",
 )
@@ -63,7 +64,7 @@ PRINTED = reading(
 BATCH = reading(
     title="Chu et al. with the batch's gradient clipped, as Algorithm 1 has it, and the threshold public",
     claimed=partial(claimed, per_record=False),
-    stages=lambda: [gaussian_stage(NOISE_MULTIPLIER / (2 * BATCH_SIZE), STEPS)],
+    stages=lambda: [gaussian_stage(NOISE_MULTIPLIER / (2 * TRAINING.batch_size), TRAINING.steps)],
     reason="One record can turn the clipped mean of a batch by 2 C against noise C sigma/m, a multiplier of sigma/(2m). "
     "The bound is true and useless.",
 )

@@ -3,14 +3,15 @@
 import math
 from functools import partial
 
-from workbench.claims.unbuilt.bare import BareClaim, dp_sgd_stage, gaussian_stage, unproved_stage
+from workbench.claims.unbuilt.bare import BareClaim, gaussian_stage, unproved_stage
 from workbench.errors import check_delta
 from workbench.privacy.accounting.formulas import inverse_square
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.training.dp_sgd import DPSGD
 
 NUM_PARAMETERS, BATCH_SIZE, STEPS, TIMESTEPS = 1_620_000, 64, 1000, 500
 NOISE_MULTIPLIER = 3.4e5
-SOUND_RECORDS, SOUND_BATCH_SIZE, SOUND_STEPS, SOUND_NOISE_MULTIPLIER = 60_000, 4000, 4500, 2.487
+SOUND_RECORDS, SOUND_TRAINING = 60_000, DPSGD(noise_multiplier=2.487, batch_size=4000, steps=4500)
 TEACHER = (
     "The teacher and the discriminator are trained on all private records and enter every gradient, so clipping one term bounds little. "
     "The chain rule of equation 17 multiplies the clipped part by a factor that depends on the private record and has no bound."
@@ -91,12 +92,12 @@ SOUND = reading(
     claimed=partial(claimed, per_record=True),
     arguments={
         "vector_length": NUM_PARAMETERS,
-        "batch_size": SOUND_BATCH_SIZE,
-        "steps": SOUND_STEPS,
-        "noise_multiplier": SOUND_NOISE_MULTIPLIER,
+        "batch_size": SOUND_TRAINING.batch_size,
+        "steps": SOUND_TRAINING.steps,
+        "noise_multiplier": SOUND_TRAINING.known_noise_multiplier("DP-SGD"),
     },
     beside={"num_records": SOUND_RECORDS},
-    stages=lambda: [dp_sgd_stage(SOUND_NOISE_MULTIPLIER, SOUND_BATCH_SIZE / SOUND_RECORDS, SOUND_STEPS)],
+    stages=lambda: [SOUND_TRAINING.stage("DP-SGD", SOUND_RECORDS)],
     reason="The teacher is public and the discriminator sees generated images alone, so records enter through the student's gradients. "
     "Clipped per record over Poisson batches they are a Poisson-sampled Gaussian, of which the paper's formula is no account.",
 )
