@@ -39,6 +39,6 @@ def test_channels_last_is_the_same_but_for_rounding(method: str) -> None:
     check(method, PLAIN.model_copy(update={"channels_last": True}), 1e-3, 0.5)
 
 
-@pytest.mark.slow(depends=["workbench/models/image_diffusion.py", "workbench/networks/unet.py", "workbench/training/state.py"])
+@pytest.mark.slow(depends=["workbench/models/*", "workbench/networks/unet.py", "workbench/training/state.py"])
 def test_compiled_passes_are_the_same_but_for_rounding() -> None:
     check("dp-promise", PLAIN.model_copy(update={"compile": True}), 1e-3, 0.5)

@@ -62,7 +62,7 @@ FLOW = (
     "workbench/recipes/lines.py",
     "workbench/jobs/finished.py",
 )
-DDPM = ("workbench/models/image_diffusion.py", "workbench/networks/unet.py", "workbench/networks/ema.py", "workbench/diffusion/**")
+DDPM = ("workbench/models/*", "workbench/networks/unet.py", "workbench/networks/ema.py", "workbench/diffusion/**")
 PRIVATE_STEP = (
     "workbench/training/private_step.py",
     "workbench/training/microbatch.py",
