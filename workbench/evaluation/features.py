@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def remembered_classifier(source: Dataset, seed: int) -> Classifier:
     if not can_train_classifier(facts):
         raise WorkbenchError(f"Expected images with classes to train a classifier on, {facts.name} has none. Choose the features pixels.")
 
-    def weights() -> dict:
+    def weights() -> dict[str, Any]:
         return train_classifier(build_cnn, source.train, facts.num_classes, seed).module.state_dict()
 
     found = cache.remembered_weights(("classifier", source.fingerprint, facts.num_classes, seed), weights)

@@ -36,12 +36,12 @@ class CountedMemory(TorchDispatchMode):
         return output
 
     def _take(self, storage: torch.UntypedStorage) -> None:
-        if storage._cdata in self._known:
+        if storage._cdata in self._known:  # pyright: ignore[reportPrivateUsage]
             return
-        self._known.add(storage._cdata)
+        self._known.add(storage._cdata)  # pyright: ignore[reportPrivateUsage]
         self.alive += storage.nbytes()
         self.peak = max(self.peak, self.alive)
-        weakref.finalize(storage, self._drop, storage._cdata, storage.nbytes())
+        weakref.finalize(storage, self._drop, storage._cdata, storage.nbytes())  # pyright: ignore[reportPrivateUsage]
 
     def _drop(self, key: int, size: int) -> None:
         self._known.discard(key)

@@ -22,7 +22,7 @@ def mixing_possible(gradients: PerRecordGradients, losses: Losses) -> str | None
     """Why the losses of a microbatch's records might depend on each other; None where they cannot."""
     if type(losses) is not RowLosses:
         return "the losses are a function of whole microbatches"
-    if losses.network is not gradients.module:
+    if losses.network is not gradients.module:  # pyright: ignore[reportFunctionMemberAccess]
         return "the losses are those of another network"
     return gradients.mixing_possible()
 

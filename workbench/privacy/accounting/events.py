@@ -115,7 +115,7 @@ def event_to_json(event: dp_event.DpEvent) -> dict[str, Any]:
     return {"type": name, **fields}
 
 
-def event_from_json(value: dict[str, Any]) -> dp_event.DpEvent:
+def event_from_json(value: Any) -> dp_event.DpEvent:
     """The event whose `event_to_json` is `value`; unknown types and fields are refused by name."""
     name = value.get("type") if isinstance(value, dict) else None
     if name not in EVENTS:

@@ -1,3 +1,4 @@
+# pyright: basic
 """Any other module, through `torch.func`: run record by record forwards, differentiated record by record backwards."""
 
 from collections.abc import Callable, Iterator, Sequence

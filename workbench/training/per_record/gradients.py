@@ -1,3 +1,4 @@
+# pyright: basic
 """Per-record gradients of a module from one backward pass, and their clipped sum."""
 
 import logging

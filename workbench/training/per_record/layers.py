@@ -1,3 +1,4 @@
+# pyright: basic
 """Which rule runs which layer of a module, and which layers no rule may run."""
 
 import logging

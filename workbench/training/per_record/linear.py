@@ -1,3 +1,4 @@
+# pyright: basic
 """Linear layers with any leading dimensions: outer products by record, or norms from Gram matrices."""
 
 import torch

@@ -1,3 +1,4 @@
+# pyright: basic
 """Normalisations inside a record: group, instance and layer norm. Those over the batch mix records and are refused."""
 
 from typing import Any

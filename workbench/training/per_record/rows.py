@@ -1,3 +1,4 @@
+# pyright: basic
 """Which modules are known to act row by row, so that records may share a pass; all others see one record at a time.
 
 Proved by their layers: a layer with a rule, a layer of `KNOWN`, a network that `workbench.networks` declares and whose layers

@@ -1,3 +1,4 @@
+# pyright: basic
 """The contract of a layer's rule, and the autograd function that runs a layer by it."""
 
 from abc import ABC, abstractmethod

@@ -106,8 +106,10 @@ class Pmf(pld_pmf.DensePLDPmf):
 
 def dense(distribution: PrivacyLossDistribution) -> PrivacyLossDistribution:
     """A distribution of the library's with both of its directions as `Pmf`."""
-    remove = Pmf.of(distribution._pmf_remove)
-    return PrivacyLossDistribution(remove) if distribution._symmetric else PrivacyLossDistribution(remove, Pmf.of(distribution._pmf_add))
+    remove = Pmf.of(distribution._pmf_remove)  # pyright: ignore[reportPrivateUsage]
+    if distribution._symmetric:  # pyright: ignore[reportPrivateUsage]
+        return PrivacyLossDistribution(remove)
+    return PrivacyLossDistribution(remove, Pmf.of(distribution._pmf_add))  # pyright: ignore[reportPrivateUsage]
 
 
 def _prefix(probs: Floats, threshold: float) -> int:

@@ -45,7 +45,7 @@ def _bracket(noise_multiplier: float, sample_rate: float, steps: int, delta: flo
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            distribution = accountant._get_dprv(eps_error=eps_error, delta_error=delta / 1000)
+            distribution = accountant._get_dprv(eps_error=eps_error, delta_error=delta / 1000)  # pyright: ignore[reportPrivateUsage]
             lower, estimate, upper = distribution.compute_epsilon(delta, delta / 1000, eps_error)
     except (ValueError, RuntimeError, OverflowError, ZeroDivisionError, FloatingPointError, MemoryError) as error:
         raise RefusedError(f"Opacus's PRV accountant gives no bracket here: {error}.") from error
