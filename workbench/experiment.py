@@ -76,10 +76,17 @@ def fit(plan: Plan, dataset: Dataset, state: State) -> Iterator[Step]:
 
 
 def sample(plan: Plan, state: State, num_samples: int, **request: Any) -> Records:
-    """Step 4: generate records from a fitted state; further fields of `SampleRequest` by name."""
+    """Step 4: generate records from a fitted state; further fields of `SampleRequest` by name.
+
+    What the sampler itself spends on private records is recorded by `state.spend` first.
+    """
     if num_samples < 1:
         raise WorkbenchError(f"Expected at least 1 sample, got {num_samples}.")
-    return plan.build().sample(state, SampleRequest(num_samples, **request))
+    method, asked = plan.build(), SampleRequest(num_samples, **request)
+    for stage in method.sampling_stages(state.facts, asked):
+        for step in range(1, stage.steps + 1) if stage.spent != "free" else ():
+            state.spend(stage.name, step)
+    return method.sample(state, asked)
 
 
 def evaluate(
@@ -87,8 +94,8 @@ def evaluate(
 ) -> list[MetricResult]:
     """Step 5: sample and measure, with the real-data ceiling and the epsilon-0 row beside every value."""
     samples = sample(plan, state, num_samples)
-    pretrained = plan.build().public_dataset is not None
-    public = sample(plan, state, num_samples, source="public", purpose="public samples") if pretrained else None
+    before = plan.build().has_public_model
+    public = sample(plan, state, num_samples, source="public", purpose="public samples") if before else None
     results = evaluation.evaluate(samples, dataset, public_samples=public, public=public_dataset(plan), seed=seed, **options)
     releasable = plan.bound.is_finite and state.randomness.releasable
     return [result.of_run(releasable) for result in results]

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,11 +12,13 @@ from support.rehearsals import REHEARSALS
 
 from workbench import methods
 from workbench.experiment import fit, new_state, sample
+from workbench.methods.base import SampleRequest
 from workbench.plan import Plan
 from workbench.privacy import event_from_json, event_to_json
 from workbench.privacy.accounting.stages import compose
 from workbench.serialization import dumps
 from workbench.training.state import State
+from workbench.training_data import pretraining_records
 
 every_method = pytest.mark.parametrize("method", ALL_METHODS)
 
@@ -112,6 +115,23 @@ def test_resume_equals_an_uninterrupted_fit(method: str) -> None:
 
 
 @every_method
+def test_a_null_record_adds_nothing(method: str) -> None:
+    """It counts and is drawn like any other, and what it held before does not matter."""
+    plan, dataset = quick_plan(method), quick_dataset(method)
+    places, train = np.arange(0, len(dataset.train), 2), dataset.train
+    records, labels = train.records.copy(), None if train.labels is None else train.labels.copy()
+    records[places] = records[places[::-1]]
+    if labels is not None:
+        labels[places] = labels[places[::-1]]
+    states = []
+    for data in (train, replace(train, records=records, labels=labels)):
+        states.append(new_state(plan, seed=0))
+        for _ in plan.build().fit(data.without(places), pretraining_records(plan), states[-1]):
+            pass
+    assert_same(*states)
+
+
+@every_method
 def test_seeds_decide_the_fit(method: str) -> None:
     plan = quick_plan(method)
     one, same, other = new_state(plan, seed=0), new_state(plan, seed=0), new_state(plan)
@@ -137,6 +157,31 @@ def test_samples_follow_the_schema_and_come_from_the_released_part(method: str) 
     assert samples.labels.dtype == np.int64
     assert set(samples.labels) == set(range(plan.facts.num_classes))
     assert plan.facts.kind.complaint(samples.records) == ""
+
+
+@every_method
+def test_a_public_model_is_declared_and_is_that_of_before_every_paid_stage(method: str) -> None:
+    plan = quick_plan(method)
+    if not plan.build().has_public_model:
+        return
+    state, drawn = new_state(plan, seed=0), []
+    paid = {stage.name for stage in plan.stages if stage.spent != "free"}
+    for step in fit(plan, quick_dataset(method), state):
+        if step.stage in paid:
+            drawn.append(sample(plan, state, 5, source="public").records)
+    assert all(np.array_equal(drawn[0], records) for records in drawn)
+
+
+@every_method
+def test_what_the_sampler_spends_is_spent_before_it_draws(method: str) -> None:
+    plan = quick_plan(method)
+    state = new_state(plan, seed=0)
+    spent: list[tuple[str, int]] = []
+    state.spend = lambda stage, step: spent.append((stage, step))
+    sample(plan, state, 5)
+    stages = plan.build().sampling_stages(plan.facts, SampleRequest(5))
+    assert spent == [(stage.name, step) for stage in stages if stage.spent != "free" for step in range(1, stage.steps + 1)]
+    assert bool(spent) == (method == "rehearsal-guided")
 
 
 @every_method

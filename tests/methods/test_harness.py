@@ -136,8 +136,8 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         "teacher",
         (
             TeacherStudent.fit,
-            "state.spend(name, step)\n            self._private_step(name, step, one_hot, images, state)",
-            "self._private_step(name, step, one_hot, images, state)\n            state.spend(name, step)",
+            "state.spend(name, step)\n            self._private_step(name, step, one_hot, images, data.mask, state)",
+            "self._private_step(name, step, one_hot, images, data.mask, state)\n            state.spend(name, step)",
         ),
         ("teacher", "spending comes first"),
     ),

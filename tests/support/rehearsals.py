@@ -85,7 +85,7 @@ class MarginalsOfTable(Method):
         assert self.config.noise_multiplier
         offsets = np.cumsum([0, *TableKind.of(state.facts.kind).categories[:-1]])
         cells = np.zeros((len(data), sum(TableKind.of(state.facts.kind).categories)))
-        cells[np.arange(len(data))[:, None], data.records + offsets] = 1.0
+        cells[np.arange(len(data))[:, None], data.records + offsets] = data.mask[:, None]
         columns = len(offsets)
         grid = Grid(self.config.noise_multiplier * math.sqrt(2 * columns), max_norm=math.sqrt(columns), num_records=len(data))
         counts = np.zeros(tuple(state.tensors["marginals"].shape), np.int64)
@@ -161,7 +161,7 @@ class TeacherStudent(Method):
         for name, steps in (("teacher", self.config.teacher_steps), ("student", self.config.student_steps)):
             for step in range(state.steps.get(name, 0) + 1, steps + 1):
                 state.spend(name, step)
-                self._private_step(name, step, one_hot, images, state)
+                self._private_step(name, step, one_hot, images, data.mask, state)
                 if name == "student":
                     self._discriminate(step, state)
                 state.steps[name] = step
@@ -175,10 +175,11 @@ class TeacherStudent(Method):
             images = state.modules["student"](torch.nn.functional.one_hot(torch.from_numpy(labels), state.facts.num_classes).float())
         return Records(to_uint8(images.numpy()).reshape(-1, *state.facts.shape), labels)
 
-    def _private_step(self, name: str, step: int, one_hot: Tensor, images: Tensor, state: State) -> None:
+    def _private_step(self, name: str, step: int, one_hot: Tensor, images: Tensor, present: np.ndarray, state: State) -> None:
         """A clipped, noised step of a linear map towards the records of a Poisson batch; its gradients are outer products."""
         assert self.config.noise_multiplier
-        chosen = torch.from_numpy(poisson_batch(state.randomness, name, step, len(images), self.config.sample_rate))
+        drawn = poisson_batch(state.randomness, name, step, len(images), self.config.sample_rate)
+        chosen = torch.from_numpy(drawn[present[drawn]])
         layer = state.modules[name]
         assert isinstance(layer, nn.Linear)
         with torch.no_grad():
@@ -253,7 +254,8 @@ class GuidedByPrivateClassifier(Method):
         for step in range(state.steps.get("classifier", 0) + 1, self.config.steps + 1):
             state.spend("classifier", step)
             index = torch.from_numpy(state.randomness.stream("classifier batch", step).integers(0, len(images), 32))
-            loss = nn.functional.cross_entropy(state.modules["classifier"](images[index]), labels[index])
+            losses = nn.functional.cross_entropy(state.modules["classifier"](images[index]), labels[index], reduction="none")
+            loss = (losses * torch.from_numpy(data.mask)[index]).mean()
             state.optimizers["classifier"].zero_grad()
             loss.backward()
             state.optimizers["classifier"].step()

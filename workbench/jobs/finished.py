@@ -67,7 +67,7 @@ def kept_samples(run_id: str) -> Records | None:
 def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
     """Samples of the model before it saw a private record (epsilon 0); None where the method has no such model."""
     run = _finished(run_id)
-    if run.plan.build().public_dataset is None:
+    if not run.plan.build().has_public_model:
         return None
     folder = RunFolder(run_id)
     path = folder.samples / "public.npz"

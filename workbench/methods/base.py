@@ -198,6 +198,14 @@ class Method(ABC):
         """How many of its records are used; None for all."""
         return None
 
+    @property
+    def has_public_model(self) -> bool:
+        """Whether the state keeps a model from before any paid stage, which `sample` draws from for the source "public" (epsilon 0).
+
+        Public records alone make none: they may give features or thresholds, or have been selected at a price.
+        """
+        return False
+
     @abstractmethod
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """All releases in order, free ones included; the names are those that `fit` yields and spends."""

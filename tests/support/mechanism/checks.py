@@ -21,7 +21,6 @@ from support.mechanism.recording import (
     Sampled,
     Window,
     replaced,
-    without,
 )
 from workbench.privacy.accounting import events as own
 from workbench.privacy.accounting.stages import Stage
@@ -162,6 +161,8 @@ def replaced_in_sum(bench: Bench, stage: Stage, at: At, most: float, unit: float
     yield Finding(stage.name, "null record", stated.zero_out, most / unit, math.isclose(most / unit, stated.zero_out, rel_tol=SINGLE))
     black, white = other_records(bench)[1:]
     changes = Changes({at: np.array([1, 2, 0])}, scale=LARGE)
+    nulled = distance(bench, at, bench.data.without(0), changes)
+    yield Finding(stage.name, "null record", stated.zero_out, nulled / unit, math.isclose(nulled / unit, stated.zero_out, rel_tol=SINGLE))
     moved = float(np.linalg.norm(bench.again(at, black, changes).release - bench.again(at, white, changes).release))
     yield within(stage, "replaced record", moved / unit, stated.replace_one, SINGLE, least=0.0)
     moved = distance(bench, at, white, Changes({at: np.array([1, 2, 3])}))
@@ -212,7 +213,7 @@ def whole_release(bench: Bench, stage: Stage) -> Iterator[Finding]:
     stated, replaced_by, nulled = stage.distances, 0.0, 0.0
     assert stated is not None
     for position in (0, 1, len(bench.data) // 2, len(bench.data) - 1):
-        nulled = max(nulled, distance(bench, at, without(bench.data, position), Changes()))
+        nulled = max(nulled, distance(bench, at, bench.data.without(position), Changes()))
         for record, label in extremes(bench, position):
             replaced_by = max(replaced_by, distance(bench, at, replaced(bench.data, position, record, label), Changes()))
     yield within(stage, "replaced record", replaced_by / noise, stated.replace_one, reach + SINGLE)
@@ -232,7 +233,7 @@ def noised_records(bench: Bench, stage: Stage) -> Iterator[Finding]:
 
     Images of values in [-1, 1] are up to 2 sqrt(dimensions) apart. If noise sigma = noise_multiplier hides that distance, then moving
     the standard normals of a record by (x - x') / (sigma 2 sqrt(dimensions)) makes up for x' in place of x: the step is the same.
-    The length of that shift is the record's distance in deviations. For the null record, a grey image, it is half of the full one.
+    The length of that shift is the record's distance in deviations. For the null record, whose image is zero, it is half of the full one.
     """
     event: Any = stage.event
     size = event.batch_size
@@ -261,10 +262,13 @@ def made_up_for(bench: Bench, stage: Stage, at: At, batch: np.ndarray, noise: Dr
         position = int(batch[place])
         white = replaced(bench.data, position, np.full_like(bench.data.records[position], 255))
         before = bench.again(at, white, Changes({at: batch}))
-        for quantity, value, most in (("replaced record", 0, stated.replace_one), ("null record", 127, stated.zero_out)):
-            other = replaced(bench.data, position, np.full_like(bench.data.records[position], value))
+        black = replaced(bench.data, position, np.full_like(bench.data.records[position], 0))
+        for quantity, other, apart_by, most in (
+            ("replaced record", black, 2.0, stated.replace_one),
+            ("null record", bench.data.without(position), 1.0, stated.zero_out),
+        ):
             shift = np.zeros((len(batch), bench.plan.facts.dimensions))
-            shift[place] = (255 - value) / 127.5 / (event.noise_multiplier * 2.0 * math.sqrt(bench.plan.facts.dimensions))
+            shift[place] = apart_by / (event.noise_multiplier * 2.0 * math.sqrt(bench.plan.facts.dimensions))
             after, made_up = (bench.again(at, other, Changes({at: batch}, shifts)) for shifts in ({}, {noise.key: shift}))
             moved, left = (float(np.linalg.norm(window.release - before.release)) for window in (after, made_up))
             yield Finding(

@@ -83,14 +83,14 @@ class WatchedRecords(Records):
     """Records that say when they are read."""
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ("records", "labels", "attributes") and (log := object.__getattribute__(self, "__dict__").get("log")):
+        if name in ("records", "labels", "attributes", "present") and (log := object.__getattribute__(self, "__dict__").get("log")):
             log.add(Read())
         return super().__getattribute__(name)
 
 
 def watched(records: Records, log: Log) -> Records:
     """`records`, watched."""
-    found = WatchedRecords(records.records, records.labels, records.attributes)
+    found = WatchedRecords(records.records, records.labels, records.attributes, records.present)
     found.__dict__["log"] = log
     return found
 
@@ -257,8 +257,3 @@ def replaced(data: Records, position: int, record: np.ndarray, label: int | None
     if label is not None and labels is not None:
         labels[position] = label
     return replace(data, records=records, labels=labels)
-
-
-def without(data: Records, position: int) -> Records:
-    """`data` without one record: the public number of records stays, so the record adds nothing, as a null record does."""
-    return data.take(np.flatnonzero(np.arange(len(data)) != position))

@@ -75,6 +75,11 @@ class DPPromise(Method):
         """How many of its records are used."""
         return self.config.pretraining.records
 
+    @property
+    def has_public_model(self) -> bool:
+        """The moving average that public pre-training ended with."""
+        return self.config.pretraining.takes_place
+
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Pre-training (free), phase one, phase two."""
         return stages.stages(self.config, facts)
