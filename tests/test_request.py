@@ -109,7 +109,7 @@ def test_a_file_is_loaded_as_its_reference_says(tmp_path: Path) -> None:
 def test_a_plan_of_a_request_is_that_of_its_fields() -> None:
     asked = Request.of("dp-merf", "digits", epsilon=2, settings={"training.steps": 20})
     plan = make_plan(asked)
-    assert plan == make_plan("dp-merf", DatasetRef(name="digits"), epsilon=2.0, overrides={"training.steps": 20})
+    assert plan == make_plan("dp-merf", DatasetRef(name="digits"), epsilon=2.0, settings={"training.steps": 20})
     assert plan.request == asked
     assert plan.config["training"]["steps"] == 20
     assert json.loads(plan.model_dump_json())["request"]["dataset"]["name"] == "digits"

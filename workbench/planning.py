@@ -37,7 +37,7 @@ def make_plan(
     epsilon: float | None = None,
     delta: float | None = None,
     target: Target = "bound",
-    overrides: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Plan: ...
 
 
@@ -52,7 +52,7 @@ def make_plan(asked: Request | str, facts: DatasetFacts | DatasetRef | str | Non
         return _planned(request, facts if isinstance(facts, DatasetFacts) else request.facts())
     if facts is None:
         raise WorkbenchError("Expected a dataset or its facts beside the method's name, got none.")
-    request = Request.of(asked, facts, settings=fields.pop("overrides", None), **fields)
+    request = Request.of(asked, facts, **fields)
     return _planned(request, request.facts())
 
 

@@ -50,7 +50,7 @@ def quick_plan() -> Callable[..., Plan]:
 
     def make(method: str = "dp-merf", **fields: Any) -> Plan:
         epsilon = 10.0 if method == "dp-merf" else None
-        return experiment.make_plan(method, load("digits").facts, epsilon=epsilon, overrides=QUICK[method] | LONGER[method] | fields)
+        return experiment.make_plan(method, load("digits").facts, epsilon=epsilon, settings=QUICK[method] | LONGER[method] | fields)
 
     return make
 

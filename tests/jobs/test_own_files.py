@@ -36,7 +36,7 @@ def train() -> Train:
     def make(path: str, **reading: Any) -> Run:
         loaded = datasets.load(path, classes=("a", "b"), **reading)
         plan = experiment.make_plan(
-            "dp-merf", loaded.facts, epsilon=10.0, overrides=QUICK["dp-merf"] | {"training.steps": 2, "training.batch_size": 8}
+            "dp-merf", loaded.facts, epsilon=10.0, settings=QUICK["dp-merf"] | {"training.steps": 2, "training.batch_size": 8}
         )
         run = local.register(plan, path, performance=PerformanceSettings(device="cpu", num_threads=1), loaded=loaded)
         RunStore().change(run.id, {"queued"}, "started", state="starting", attempt=1)

@@ -16,7 +16,7 @@ DIGITS = datasets.facts("digits")
 
 def plan_of(epsilon: float = 10.0, **overrides: object) -> experiment.Plan:
     """A DP-MERF plan whose steps take milliseconds."""
-    return experiment.make_plan("dp-merf", DIGITS, epsilon=epsilon, overrides={"num_features": 50, "training.batch_size": 8} | overrides)
+    return experiment.make_plan("dp-merf", DIGITS, epsilon=epsilon, settings={"num_features": 50, "training.batch_size": 8} | overrides)
 
 
 def test_a_stage_takes_its_steps_times_the_pace_of_its_rows() -> None:

@@ -31,7 +31,7 @@ from workbench.request import Request
 @cache
 def planned() -> Plan:
     """A plan whose noise is given, so that nothing is calibrated."""
-    return make_plan("dp-merf", DatasetRef(name="digits"), overrides={"noise_multiplier": 2.0})
+    return make_plan("dp-merf", DatasetRef(name="digits"), settings={"noise_multiplier": 2.0})
 
 
 class Settings(BaseModel):

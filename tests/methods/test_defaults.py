@@ -134,7 +134,7 @@ GIVEN: list[dict[str, Any]] = [
 def test_what_is_given_is_never_changed(given: dict[str, Any]) -> None:
     """It is planned as it is or refused, and every value that the refusal names would do."""
     try:
-        plan = make_plan("dp-promise", OWN, epsilon=10, overrides=given)
+        plan = make_plan("dp-promise", OWN, epsilon=10, settings=given)
     except WorkbenchError as error:
         refusal = str(error)
     else:
@@ -146,15 +146,15 @@ def test_what_is_given_is_never_changed(given: dict[str, Any]) -> None:
     assert options
     for name, value in options:
         changed = {} if name == "epsilon" else {name: float(value)}
-        planned = make_plan("dp-promise", OWN, epsilon=float(value) if name == "epsilon" else 10, overrides=given | changed)
+        planned = make_plan("dp-promise", OWN, epsilon=float(value) if name == "epsilon" else 10, settings=given | changed)
         assert planned.warnings == () or "boundary" in given or "phase_one.share" not in given
     if "no boundary of your own" in refusal:
-        make_plan("dp-promise", OWN, epsilon=10, overrides={name: value for name, value in given.items() if name != "boundary"})
+        make_plan("dp-promise", OWN, epsilon=10, settings={name: value for name, value in given.items() if name != "boundary"})
 
 
 def test_a_preset_is_a_choice_too() -> None:
     with pytest.raises(WorkbenchError, match=r"phase_one\.share"):
-        make_plan("dp-promise", OWN, epsilon=1, preset="published", overrides={"targets": "renoised", "phase_two.noise_multiplier": None})
+        make_plan("dp-promise", OWN, epsilon=1, preset="published", settings={"targets": "renoised", "phase_two.noise_multiplier": None})
 
 
 BOUNDARIES = {"dp-promise, bound 10": {"digits": 708, "mnist": 829}, "dp-promise, bound 1": {"digits": 860}}
@@ -166,6 +166,6 @@ def test_recipes_are_planned_as_before(recipe: str) -> None:
     sizes: dict[str, Any] = {"name": "mnist", "num_records": 60_000, "kind": ImageKind(size=(1, 28, 28)), "classes": tuple("0123456789")}
     facts = datasets.facts("digits") if recipe == "digits" else DatasetFacts(**sizes)
     for line in json.loads((FOLDER / f"{recipe}.json").read_text())["runs"]:
-        plan = make_plan(line["method"], facts, epsilon=line.get("epsilon"), delta=line.get("delta"), overrides=line.get("settings", {}))
+        plan = make_plan(line["method"], facts, epsilon=line.get("epsilon"), delta=line.get("delta"), settings=line.get("settings", {}))
         assert plan.warnings == (), line["name"]
         assert plan.config.get("boundary") == BOUNDARIES.get(line["name"], {}).get(recipe)

@@ -22,7 +22,7 @@ DIGITS = load("digits")
 
 def prepared(noise_multiplier: float, seed: int = 0) -> tuple[DPMERF, State]:
     """The method on digits, and a state of its own."""
-    plan = experiment.make_plan("dp-merf", DIGITS.facts, overrides={"noise_multiplier": noise_multiplier, "num_features": 400})
+    plan = experiment.make_plan("dp-merf", DIGITS.facts, settings={"noise_multiplier": noise_multiplier, "num_features": 400})
     method = plan.build()
     assert isinstance(method, DPMERF)
     return method, experiment.new_state(plan, seed=seed)

@@ -24,13 +24,13 @@ MNIST = DatasetFacts(name="mnist", num_records=60_000, kind=ImageKind(size=(1, 2
 @pytest.mark.parametrize(("noise_multiplier", "published", "printed"), [(1.13, 9.9408, 10.09), (7.0, 0.99286, 1.006)])
 def test_published_claims(noise_multiplier: float, published: float, printed: float) -> None:
     overrides = {"phase_two.noise_multiplier": noise_multiplier}
-    plan = make_plan("dp-promise", MNIST, preset="published", overrides=overrides)
+    plan = make_plan("dp-promise", MNIST, preset="published", settings=overrides)
     assert plan.claim.epsilon == pytest.approx(published, rel=1e-4)
     assert plan.delta == 1e-5
     assert plan.config["phase_two"]["batch_size"] / plan.num_records == pytest.approx(1 / 15, abs=1e-12)
     assert plan.config["phase_two"]["steps"] == 750
     assert plan.config["phase_one"]["steps"] == 5625
-    as_printed = make_plan("dp-promise", MNIST, preset="printed", overrides=overrides)
+    as_printed = make_plan("dp-promise", MNIST, preset="printed", settings=overrides)
     assert as_printed.config["phase_two"]["steps"] == 733
     assert as_printed.claim.epsilon == pytest.approx(printed, abs=5e-3)
 
@@ -56,7 +56,7 @@ def test_published_claims_in_colour(dataset: tuple[int, tuple[int, int, int], fl
     assert plan.delta == plan.claim.delta == delta
     assert (plan.config["phase_two"]["noise_multiplicity"], plan.config["phase_two"]["learning_rate"]) == (4, 3e-4)
     assert "authors' code" in plan.warnings[0]
-    given = make_plan("dp-promise", facts, preset=preset, overrides={"phase_two.noise_multiplier": 2 * noise_multiplier})
+    given = make_plan("dp-promise", facts, preset=preset, settings={"phase_two.noise_multiplier": 2 * noise_multiplier})
     assert given.claim.epsilon < 0.7 * epsilon
 
 
@@ -100,18 +100,18 @@ def test_paper_targets_have_no_bound_and_say_why() -> None:
 
 def test_phase_one_is_measured_by_what_the_target_names() -> None:
     """Its targets have a claim and no bound: for a claim it fits its share as it is, and nothing is left out."""
-    plan = make_plan("dp-promise", MNIST, overrides={"targets": "paper"}, epsilon=10, target="claim")
+    plan = make_plan("dp-promise", MNIST, settings={"targets": "paper"}, epsilon=10, target="claim")
     assert plan.config["phase_one"]["steps"] == make_plan("dp-promise", MNIST).config["phase_one"]["steps"] > 0
 
 
 @pytest.mark.parametrize(("noise_multiplier", "bound"), [(1.13, 10.416), (7.0, 1.0124)])
 def test_renoised_bound_is_the_composition_of_both_phases(noise_multiplier: float, bound: float) -> None:
     overrides = {"targets": "renoised", "phase_two.noise_multiplier": noise_multiplier}
-    plan = make_plan("dp-promise", MNIST, preset="published", overrides=overrides)
+    plan = make_plan("dp-promise", MNIST, preset="published", settings=overrides)
     assert plan.bound.epsilon == pytest.approx(bound, abs=6e-4 if bound > 2 else 6e-5)
     assert plan.bound.neighboring_relation == "REPLACE_SPECIAL"
     assert plan.bound.status == "proved"
-    alone = make_plan("dp-promise", MNIST, preset="published", overrides=overrides | {"phase_one.steps": 0})
+    alone = make_plan("dp-promise", MNIST, preset="published", settings=overrides | {"phase_one.steps": 0})
     assert alone.bound.epsilon < plan.bound.epsilon
 
 
@@ -190,7 +190,7 @@ def test_a_sampler_longer_than_the_process_is_refused_before_anything_is_spent(m
 
 def test_public_records_of_other_classes_lose_their_labels() -> None:
     two = DatasetFacts(name="own", num_records=1500, kind=ImageKind(size=(1, 8, 8)), classes=("cat", "dog"))
-    plan = make_plan("dp-promise", two, epsilon=10, overrides={"pretraining.records": 50})
+    plan = make_plan("dp-promise", two, epsilon=10, settings={"pretraining.records": 50})
     own = pretraining_records(plan)
     digits = pretraining_records(quick_plan("dp-promise"))
     assert own is not None

@@ -37,7 +37,7 @@ def test_runs_of_before_open_and_plan_the_same_today(old_home: Path) -> None:
         for old, value in before["config"].items():
             found = value_at(plan.build().config, names.get(old, old))
             assert found == value or old in ("network", "diffusion", "sampler"), old
-        again = make_plan(run.method, plan.facts, epsilon=plan.target_epsilon, delta=plan.delta, overrides=plan.request.settings)
+        again = make_plan(run.method, plan.facts, epsilon=plan.target_epsilon, delta=plan.delta, settings=plan.request.settings)
         assert (again.config, again.releases, again.bound, again.claim) == (plan.config, plan.releases, plan.bound, plan.claim)
 
 

@@ -28,7 +28,7 @@ NUM_SAMPLES = 40
 def train_in_process(method: str, dataset: Dataset, epsilon: float | None, example: bool = False, **overrides: Any) -> Run:
     """A finished run, trained by the worker's own code in this process; the worker's signal handlers do not outlive it."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
-    plan = experiment.make_plan(method, dataset.facts, epsilon=epsilon, overrides=overrides)
+    plan = experiment.make_plan(method, dataset.facts, epsilon=epsilon, settings=overrides)
     settings = PerformanceSettings(device="cpu", num_threads=1)
     run = local.register(plan, dataset.facts.name, performance=settings, example=example, loaded=dataset)
     RunStore().change(run.id, {"queued"}, "started", state="starting", attempt=1)

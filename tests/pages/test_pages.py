@@ -313,7 +313,7 @@ def test_a_run_is_cloned_for_editing_with_its_settings(open_page: OpenPage) -> N
 def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: OpenPage, home_with_runs: object) -> None:
     dataset = load("digits")
     overrides = {"pretraining": {"dataset": ""}, "phase_one": {"steps": 3}, "network": {"attention_resolutions": []}}
-    plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, overrides=overrides)
+    plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, settings=overrides)
     settings = PerformanceSettings(device="cpu", num_threads=1)
     run = local.register(plan, "digits", performance=settings, loaded=dataset)
     app = open_page("train", **clone_link(run, "train_"))
@@ -333,7 +333,7 @@ def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: Ope
 
 def test_a_claim_only_run_is_marked_wherever_it_shows(open_page: OpenPage, home_with_runs: object) -> None:
     dataset = load("digits")
-    plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, overrides={"targets": "paper"}, target="claim")
+    plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, settings={"targets": "paper"}, target="claim")
     run = local.register(plan, "digits", loaded=dataset)
     RunStore().change(run.id, {"queued"}, "finished", state="done")
     evaluation = json.loads(RunFolder(RunStore().list()[-1].id).evaluation.read_text())

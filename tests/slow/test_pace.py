@@ -26,7 +26,7 @@ SPEED = PerformanceSettings(device="cpu", num_threads=1)
 def plan_of(method: str, overrides: dict[str, int] | None = None) -> experiment.Plan:
     """The method's default plan on digits."""
     epsilon = None if method == "nonprivate" else 10.0
-    return experiment.make_plan(method, datasets.facts("digits"), epsilon=epsilon, overrides=overrides or {})
+    return experiment.make_plan(method, datasets.facts("digits"), epsilon=epsilon, settings=overrides or {})
 
 
 def steps_for(method: str, plan: experiment.Plan, pace: Pace) -> dict[str, int]:

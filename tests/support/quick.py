@@ -45,4 +45,4 @@ def quick_plan(method: str, **options: Any) -> Plan:
     if method in PRIVATE_METHODS:
         options = {"epsilon": 10.0} | options
     overrides = QUICK.get(method, {}) | options.pop("overrides", {})
-    return make_plan(method, quick_dataset(method).facts, overrides=overrides, **options)
+    return make_plan(method, quick_dataset(method).facts, settings=overrides, **options)

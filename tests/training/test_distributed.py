@@ -101,7 +101,7 @@ def fit_shared(rank: int, folder: str) -> None:
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
     dataset = experiment.load("digits")
-    plan = experiment.make_plan("dp-promise", dataset.facts, epsilon=10.0, overrides=QUICK["dp-promise"])
+    plan = experiment.make_plan("dp-promise", dataset.facts, epsilon=10.0, settings=QUICK["dp-promise"])
     state = experiment.new_state(plan, group=dist.group.WORLD)
     steps = list(experiment.fit(plan, dataset, state))
     assert steps[-1].stage == "phase two"

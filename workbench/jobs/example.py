@@ -68,7 +68,7 @@ def _launch() -> Run:
     from workbench.training.state import PerformanceSettings
 
     dataset = experiment.load(EXAMPLE_DATASET)
-    plan = experiment.make_plan(EXAMPLE_METHOD, dataset.facts, epsilon=EXAMPLE_EPSILON, overrides={"training.steps": EXAMPLE_STEPS})
+    plan = experiment.make_plan(EXAMPLE_METHOD, dataset.facts, epsilon=EXAMPLE_EPSILON, settings={"training.steps": EXAMPLE_STEPS})
     one_thread = PerformanceSettings(device="cpu", num_threads=1)  # quick on so small a model, also beside other work
     return local.launch(plan, EXAMPLE_DATASET, performance=one_thread, example=True, loaded=dataset)
 

@@ -173,8 +173,8 @@ def wait(run_id: str, timeout_seconds: float | None = None, progress: Callable[[
         time.sleep(POLL_SECONDS)
 
 
-def clone(run_id: str, overrides: Mapping[str, Any] | None = None) -> Run:
-    """Launch a new run with the plan, dataset and device of another, `overrides` (dotted field names) over those it was given.
+def clone(run_id: str, settings: Mapping[str, Any] | None = None) -> Run:
+    """Launch a new run with the plan, dataset and device of another, `settings` (dotted field names) over those it was given.
 
     Changed values keep the target epsilon: the bound is calibrated anew. A seed is not copied.
     """
@@ -182,7 +182,7 @@ def clone(run_id: str, overrides: Mapping[str, Any] | None = None) -> Run:
     from workbench.training.state import PerformanceSettings
 
     run = RunStore().get(run_id)
-    plan = make_plan(run.plan.request.edited(settings=overrides), run.plan.facts) if overrides else run.plan
+    plan = make_plan(run.plan.request.edited(settings=settings), run.plan.facts) if settings else run.plan
     return launch(plan, performance=PerformanceSettings.model_validate(run.performance), parent=run_id)
 
 

@@ -30,5 +30,5 @@ def bench_of(method: str, overrides: dict[str, Any] | None = None) -> Bench:
     fields = methods.METHODS[method].Config.model_fields
     smaller = {name: value for name, value in SMALLER.items() if name.split(".")[0] in fields}
     epsilon = 10.0 if method in PRIVATE_METHODS else None
-    plan = make_plan(method, dataset.facts, epsilon=epsilon, overrides=QUICK.get(method, {}) | smaller | (overrides or {}))
+    plan = make_plan(method, dataset.facts, epsilon=epsilon, settings=QUICK.get(method, {}) | smaller | (overrides or {}))
     return Bench(plan, dataset)
