@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from support.homes import here
 
 from workbench.cli import main
 from workbench.jobs import local, worker
@@ -44,10 +45,10 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> None:
     """`train` and `resume` do their work in this process, and wait for it."""
 
     def start(run_id: str) -> Run:
-        attempt = RunStore().get(run_id).attempt + 1
-        RunStore().change(run_id, {"queued", "cancelled"}, "started", state="starting", attempt=attempt)
-        worker.main(run_id)
-        return RunStore().get(run_id)
+        attempt = RunStore(here()).get(run_id).attempt + 1
+        RunStore(here()).change(run_id, {"queued", "cancelled"}, "started", state="starting", attempt=attempt)
+        worker.main(here(), run_id)
+        return RunStore(here()).get(run_id)
 
     monkeypatch.setattr(local, "start", start)
     monkeypatch.setattr(worker, "_listen", lambda _stop: None)
@@ -190,10 +191,10 @@ def test_delete_asks(workbench: Command, monkeypatch: pytest.MonkeyPatch) -> Non
     from workbench import experiment
 
     plan = experiment.make_plan("dp-merf", experiment.load("digits").facts, epsilon=10)
-    run = local.register(plan, "digits", performance=PerformanceSettings(device="cpu"))
+    run = local.register(here(), plan, "digits", performance=PerformanceSettings(device="cpu"))
     monkeypatch.setattr(sys, "stdin", open("/dev/null"))  # noqa: SIM115
     workbench("delete", run.id, code=130)
-    assert RunStore().get(run.id).id == run.id
+    assert RunStore(here()).get(run.id).id == run.id
 
 
 def image(path: Path, side: int) -> None:

@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+from support.homes import here
 
 from workbench.cli import main
 from workbench.cli.output import print_fields, print_table
 from workbench.cli.planning import warn
 from workbench.escaping import html_text, markdown, spreadsheet_cell, terminal
-from workbench.jobs import verdicts
+from workbench.jobs.verdicts import Verdicts
 
 EVIL = [
     "![x](http://127.0.0.1:9/x.png)",
@@ -104,8 +105,8 @@ def test_the_command_line_prints_no_control_character(capsys: pytest.CaptureFixt
 
 def test_the_verdicts_file_runs_no_note() -> None:
     for sample, note in enumerate(["=1+1", " =HYPERLINK(A1)", "\u00a0@x", "-2.5", "looks copied"]):
-        verdicts.judge("abcdefgh", sample, "fine", note)
-    rows = list(csv.DictReader(io.StringIO(verdicts.export_csv("abcdefgh"))))
+        Verdicts(here().verdicts).judge("abcdefgh", sample, "fine", note)
+    rows = list(csv.DictReader(io.StringIO(Verdicts(here().verdicts).export_csv("abcdefgh"))))
     assert [row["note"] for row in rows] == ["'=1+1", "' =HYPERLINK(A1)", "'\u00a0@x", "-2.5", "looks copied"]
 
 

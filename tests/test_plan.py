@@ -6,6 +6,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from support.homes import here
 from support.quick import quick_plan
 
 from workbench.jobs.finished import dataset_of, load_model
@@ -38,7 +39,7 @@ def test_a_plan_holds_its_stages(method: str) -> None:
 
 
 def test_plans_of_version_01_open(former_home: Path) -> None:
-    runs = {run.method: run for run in RunStore().list()}
+    runs = {run.method: run for run in RunStore(here()).list()}
     assert runs.keys() == METHODS.keys()
     with sqlite3.connect(former_home / "runs.sqlite") as connection:
         written = {method: json.loads(plan) for method, plan in connection.execute("SELECT method, plan FROM runs")}
@@ -50,12 +51,12 @@ def test_plans_of_version_01_open(former_home: Path) -> None:
         assert proved_bound(plan.stages, plan.delta) == plan.bound
         assert plan.request.text.startswith('{"dataset": {"name": "digits"}')
         assert plan.request.edited() == plan.request
-        assert dataset_of(run).facts == plan.facts
-        load_model(run)
+        assert dataset_of(here(), run).facts == plan.facts
+        load_model(here(), run)
 
 
 def test_a_changed_run_of_version_01_is_written_as_now(former_home: Path) -> None:
-    store = RunStore()
+    store = RunStore(here())
     before = store.list()[-1]
     after = store.change(before.id, {"done"}, "kept", plan=before.plan)
     assert after.plan == before.plan

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.homes import here
 from typer.testing import CliRunner
 
 from workbench.cli import app
@@ -90,12 +91,12 @@ def test_a_line_of_a_recipe(asked: Request) -> None:
 
 
 def test_a_run_and_its_clone(asked: Request, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "start", lambda run_id: RunStore().get(run_id))
-    run = local.register(make_plan(asked))
-    assert RunStore().get(run.id).plan.request.text == asked.text
-    assert local.clone(run.id).plan.request.text == asked.text
+    monkeypatch.setattr(local, "start", lambda workspace, run_id: RunStore(workspace).get(run_id))
+    run = local.register(here(), make_plan(asked))
+    assert RunStore(here()).get(run.id).plan.request.text == asked.text
+    assert local.clone(here(), run.id).plan.request.text == asked.text
     changed = {"ema_decay": 0.25} if asked.method != "dp-merf" else {"channels": 8}
-    assert local.clone(run.id, changed).plan.request.text == asked.edited(settings=changed).text != asked.text
+    assert local.clone(here(), run.id, changed).plan.request.text == asked.edited(settings=changed).text != asked.text
 
 
 def test_a_request_and_options_are_not_mixed(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
     dataset = workbench.load("digits")
     plan = workbench.make_plan("dp-promise", dataset.facts, epsilon=10)     # what will be released, at what cost
     state = workbench.new_state(plan)
-    for step in workbench.fit(plan, dataset, state): ...                    # or workbench.launch(plan, "digits"), in a process
+    for step in workbench.fit(plan, dataset, state): ...                    # or launch(Workspace.default(), plan), in a process
     samples = workbench.sample(plan, state, 1500)
     results = workbench.evaluate(plan, state, dataset)
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from workbench.plan import Plan
     from workbench.planning import make_plan
     from workbench.records import Records
+    from workbench.workspace import Workspace
 
 _HOME_OF = {
     "DATASETS": "datasets",
@@ -34,6 +35,7 @@ _HOME_OF = {
     "Plan": "plan",
     "Records": "records",
     "WorkbenchError": "errors",
+    "Workspace": "workspace",
     "evaluate": "experiment",
     "fit": "experiment",
     "launch": "jobs.local",
@@ -52,6 +54,7 @@ __all__ = [
     "Plan",
     "Records",
     "WorkbenchError",
+    "Workspace",
     "evaluate",
     "fit",
     "launch",

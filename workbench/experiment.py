@@ -28,6 +28,7 @@ from workbench.records import Records
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step
 from workbench.training_data import check_apart, check_records, pretraining_records, public_dataset
+from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from torch import distributed as dist
@@ -37,12 +38,13 @@ __all__ = ["Plan", "evaluate", "fit", "load", "make_plan", "new_state", "sample"
 DEFAULT_NUM_SAMPLES = 1500
 
 
-def load(dataset: DatasetRef | str | Path, known: DatasetFacts | None = None) -> Dataset:
+def load(dataset: DatasetRef | str | Path, known: DatasetFacts | None = None, workspace: Workspace | None = None) -> Dataset:
     """Step 1: a dataset by registry name, or from a folder of class subfolders or an .npz file.
 
-    `known` are facts that it was planned by: it is read under their name, with their classes and at their shape.
+    `known` are facts that it was planned by: it is read under their name, with their classes and at their shape. Downloads are kept in
+    `workspace`, by default the default one, as everywhere here.
     """
-    return (dataset if isinstance(dataset, DatasetRef) else DatasetRef.parse(dataset)).load(known)
+    return (dataset if isinstance(dataset, DatasetRef) else DatasetRef.parse(dataset, workspace=workspace)).load(known, workspace)
 
 
 def new_state(
@@ -65,11 +67,11 @@ def new_state(
     return plan.build().initial_state(plan.facts, state)
 
 
-def fit(plan: Plan, dataset: Dataset, state: State) -> Iterator[Step]:
+def fit(plan: Plan, dataset: Dataset, state: State, workspace: Workspace | None = None) -> Iterator[Step]:
     """Step 3: train on the dataset's training records, changing `state` in place; stop, save and plot as you like."""
     check_trainable(plan)
     check_records(plan, dataset)
-    public = pretraining_records(plan)
+    public = pretraining_records(plan, workspace)
     if public is not None:
         check_apart(dataset.train, public)
     yield from plan.build().fit(dataset.train, public, state)
@@ -90,12 +92,20 @@ def sample(plan: Plan, state: State, num_samples: int, **request: Any) -> Record
 
 
 def evaluate(
-    plan: Plan, state: State, dataset: Dataset, num_samples: int = DEFAULT_NUM_SAMPLES, seed: int = 0, **options: Any
+    plan: Plan,
+    state: State,
+    dataset: Dataset,
+    num_samples: int = DEFAULT_NUM_SAMPLES,
+    seed: int = 0,
+    workspace: Workspace | None = None,
+    **options: Any,
 ) -> list[MetricResult]:
     """Step 5: sample and measure, with the real-data ceiling and the epsilon-0 row beside every value."""
     samples = sample(plan, state, num_samples)
     before = plan.build().has_public_model
     public = sample(plan, state, num_samples, source="public", purpose="public samples") if before else None
-    results = evaluation.evaluate(samples, dataset, public_samples=public, public=public_dataset(plan), seed=seed, **options)
+    results = evaluation.evaluate(
+        samples, dataset, public_samples=public, public=public_dataset(plan, workspace), seed=seed, workspace=workspace, **options
+    )
     releasable = plan.bound.is_finite and state.randomness.releasable
     return [result.of_run(releasable) for result in results]

@@ -17,6 +17,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError, check_delta, choose, first_complaint
 from workbench.privacy.accounting.values import Target
+from workbench.workspace import Workspace
 
 
 class Request(BaseModel):
@@ -94,9 +95,9 @@ class Request(BaseModel):
             return self.dataset
         raise WorkbenchError(f"Expected a dataset to train on, got facts given by hand ({self.dataset.name}). Name a dataset or a path.")
 
-    def facts(self) -> DatasetFacts:
+    def facts(self, workspace: Workspace | None = None) -> DatasetFacts:
         """The public facts that its plan is made from."""
-        return self.dataset.facts() if isinstance(self.dataset, DatasetRef) else self.dataset
+        return self.dataset.facts(workspace) if isinstance(self.dataset, DatasetRef) else self.dataset
 
 
 def read_settings(model: type[BaseModel], settings: Mapping[str, Any], method: str = "") -> dict[str, Any]:

@@ -5,6 +5,7 @@ from workbench.datasets import Dataset
 from workbench.errors import WorkbenchError
 from workbench.plan import Plan
 from workbench.records import Records
+from workbench.workspace import Workspace
 
 
 def check_records(plan: Plan, dataset: Dataset) -> None:
@@ -25,7 +26,7 @@ def check_apart(train: Records, public: Records) -> None:
         )
 
 
-def public_dataset(plan: Plan) -> Dataset | None:
+def public_dataset(plan: Plan, workspace: Workspace | None = None) -> Dataset | None:
     """The public dataset at the records' shape: the one the method pre-trains on, else the private dataset's companion, else None.
 
     Measures compare in its features. Naming a dataset as public in a configuration declares it so; the private dataset
@@ -38,21 +39,21 @@ def public_dataset(plan: Plan) -> Dataset | None:
         return None
     if name == plan.facts.name:
         raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
-    return datasets.load_public(name, plan.facts.shape, method.public_records, declared_public=True)
+    return datasets.load_public(name, plan.facts.shape, method.public_records, declared_public=True, workspace=workspace)
 
 
-def pretraining_records(plan: Plan) -> Records | None:
+def pretraining_records(plan: Plan, workspace: Workspace | None = None) -> Records | None:
     """The public records that the method pre-trains on, without labels where their classes are others; None where it uses none."""
     if plan.build().public_dataset is None:
         return None
-    public = public_dataset(plan)
+    public = public_dataset(plan, workspace)
     if public is None:
         return None
     same_classes = public.facts.classes == plan.facts.classes
     return public.train if same_classes else Records(public.train.records)
 
 
-def check_public(plan: Plan) -> None:
+def check_public(plan: Plan, workspace: Workspace) -> None:
     """Refuse a public dataset that is not there at this shape and number, or is the private one itself, before anything is written."""
     method = plan.build()
     name = method.public_dataset
@@ -61,6 +62,6 @@ def check_public(plan: Plan) -> None:
     if name == plan.facts.name:
         raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
     try:
-        datasets.check_public(name, plan.facts.shape, method.public_records)
+        datasets.check_public(name, plan.facts.shape, method.public_records, workspace)
     except WorkbenchError as error:
         raise WorkbenchError(f"{error} Choose another public_dataset, or none for training without pre-training.") from None

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
+from support.homes import here
 
 from workbench import datasets
 from workbench.datasets import DATASETS, glyphs, load_public
 from workbench.datasets.resize import axis_weights, convert_channels, resize
 from workbench.datasets.splits import held_out_count, position_split
 from workbench.errors import WorkbenchError
-from workbench.home import data_home
 
 SHAPE = (1, 8, 8)
 WriteFamily = Callable[..., dict[str, str]]
@@ -22,8 +22,8 @@ WriteFamily = Callable[..., dict[str, str]]
 @pytest.mark.parametrize("name", DATASETS)
 def test_contract_of_every_dataset(name: str, write_family: WriteFamily, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(glyphs, "DEFAULT_NUM_RECORDS", 200)
-    if not DATASETS[name].is_local():
-        write_family(data_home() / name)
+    if not DATASETS[name].is_local(here()):
+        write_family(here().data / name)
     facts, dataset = datasets.facts(name, SHAPE), datasets.load(name, SHAPE)
     assert facts == dataset.facts
     assert (facts.name, facts.kind.name, facts.num_classes) == (name, "image", 10)
@@ -34,7 +34,7 @@ def test_contract_of_every_dataset(name: str, write_family: WriteFamily, monkeyp
         assert records.labels is not None
         assert records.labels.dtype == np.int64
         assert np.unique(records.labels).tolist() == list(range(10))
-    assert dataset.fingerprint == datasets.load(name, SHAPE).fingerprint
+    assert dataset.fingerprint(here().key) == datasets.load(name, SHAPE).fingerprint(here().key)
 
 
 def test_digits_are_scikit_learns_split_1500_297() -> None:
@@ -109,7 +109,7 @@ def test_public_glyphs_at_the_targets_shape() -> None:
 def test_private_records_are_public_only_by_declaration(write_family: WriteFamily) -> None:
     with pytest.raises(WorkbenchError, match="Expected a public dataset, got 'mnist'"):
         load_public("mnist", SHAPE)
-    write_family(data_home() / "mnist")
+    write_family(here().data / "mnist")
     dataset = load_public("mnist", (3, 8, 8), num_records=20, declared_public=True)
     assert dataset.facts.is_public
     assert dataset.train.records.shape == (20, 3, 8, 8)
@@ -118,7 +118,7 @@ def test_private_records_are_public_only_by_declaration(write_family: WriteFamil
 
 
 def test_more_public_records_than_there_are(write_family: WriteFamily) -> None:
-    write_family(data_home() / "mnist")
+    write_family(here().data / "mnist")
     with pytest.raises(WorkbenchError, match="Expected 1 to 30 public records, got 31"):
         load_public("mnist", SHAPE, num_records=31, declared_public=True)
 

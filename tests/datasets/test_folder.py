@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from support.homes import here
 
 from workbench import datasets
 from workbench.errors import WorkbenchError
@@ -57,7 +58,7 @@ def test_every_image_is_on_one_side_of_the_split(tmp_path: Path) -> None:
     dataset, other = datasets.load(tmp_path / "mine"), datasets.load(tmp_path / "mine", seed=1)
     numbers = np.concatenate([dataset.train.records[:, 0, 0, 0], dataset.held_out.records[:, 0, 0, 0]])
     np.testing.assert_array_equal(np.sort(numbers), np.arange(20))
-    assert dataset.fingerprint == datasets.load(tmp_path / "mine").fingerprint != other.fingerprint
+    assert dataset.fingerprint(here().key) == datasets.load(tmp_path / "mine").fingerprint(here().key) != other.fingerprint(here().key)
 
 
 def test_pixels_are_the_files(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from support.homes import here
 
 from workbench import datasets
 from workbench.datasets import glyphs
@@ -105,33 +106,33 @@ def test_glyphs_teach_a_classifier_to_read_other_glyphs() -> None:
 
 @pytest.mark.parametrize("num", [10, 17, 101])
 def test_every_digit_is_on_both_sides(num: int) -> None:
-    dataset = glyphs.load((1, 8, 8), num)
+    dataset = glyphs.load(here(), (1, 8, 8), num)
     assert len(dataset.train) == num
     for records in (dataset.train, dataset.held_out):
         assert np.unique(np.asarray(records.labels)).tolist() == list(range(10))
 
 
 def test_load_is_public_and_kept_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = glyphs.load((1, 8, 8), 40)
+    first = glyphs.load(here(), (1, 8, 8), 40)
     assert first.facts.is_public
     assert (len(first.train), len(first.held_out), first.facts.num_records) == (40, 10, 40)
     monkeypatch.setattr(glyphs, "draw", None)  # a second load must not draw
-    assert glyphs.load((1, 8, 8), 40).fingerprint == first.fingerprint
+    assert glyphs.load(here(), (1, 8, 8), 40).fingerprint(here().key) == first.fingerprint(here().key)
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a zip file"])
 def test_a_damaged_cache_is_drawn_anew(damage: bytes) -> None:
-    first = glyphs.load((1, 8, 8), 40)
-    path = glyphs.cache_path(50, (1, 8, 8), 0)
+    first = glyphs.load(here(), (1, 8, 8), 40)
+    path = glyphs.cache_path(50, (1, 8, 8), 0, here().cache)
     path.write_bytes(damage)
-    assert glyphs.load((1, 8, 8), 40).fingerprint == first.fingerprint
+    assert glyphs.load(here(), (1, 8, 8), 40).fingerprint(here().key) == first.fingerprint(here().key)
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize(("shape", "num"), [((1, 7, 8), 40), ((2, 8, 8), 40), ((1, 65, 64), 40), ((8, 8), 40), ((1, 8, 8), 9)])
 def test_impossible_glyphs_are_refused(shape: tuple[int, ...], num: int) -> None:
     with pytest.raises(WorkbenchError, match="Expected"):
-        glyphs.load(shape, num)
+        glyphs.load(here(), shape, num)
     if num == 40:
         with pytest.raises(WorkbenchError, match="Expected a shape C,H,W"):
             datasets.facts("glyphs", shape)

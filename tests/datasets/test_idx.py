@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.homes import here
 
 from workbench import datasets
 from workbench.datasets import idx
@@ -77,8 +78,8 @@ def test_reads_what_was_written(data: Path, compress: bool, where: str, write_fa
 def test_the_data_folder_itself_must_bear_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_family: WriteFamily) -> None:
     write_family(tmp_path / "mnist")
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path / "mnist"))
-    assert datasets.DATASETS["mnist"].is_local()
-    assert not datasets.DATASETS["fashion-mnist"].is_local()
+    assert datasets.DATASETS["mnist"].is_local(here())
+    assert not datasets.DATASETS["fashion-mnist"].is_local(here())
 
 
 def test_facts_read_headers_only(data: Path, idx_bytes: IdxBytes) -> None:
@@ -154,11 +155,11 @@ def test_downloads_once_and_only_what_is_missing(
     family = source((mirror.url,), write_family(tmp_path / "mirror"))
     (data / "mnist").mkdir()
     (data / "mnist" / "t10k-labels-idx1-ubyte").write_bytes(idx_bytes(np.arange(10)))
-    assert len(idx.load(family).train) == 30
+    assert len(idx.load(family, here()).train) == 30
     assert sorted(mirror.asked) == ["/t10k-images-idx3-ubyte.gz", "/train-images-idx3-ubyte.gz", "/train-labels-idx1-ubyte.gz"]
-    idx.load(family)
+    idx.load(family, here())
     assert len(mirror.asked) == 3
-    assert idx.is_local(family)
+    assert idx.is_local(family, here())
 
 
 def test_next_mirror_after_a_wrong_checksum_or_a_missing_file(
@@ -169,7 +170,7 @@ def test_next_mirror_after_a_wrong_checksum_or_a_missing_file(
     (tmp_path / "mirror" / "t10k-images-idx3-ubyte.gz").unlink()
     family = source((mirror.url, (tmp_path / "other").as_uri() + "/"), good)
     expected = np.random.default_rng(0).integers(256, size=(30, 6, 6))
-    np.testing.assert_array_equal(idx.load(family).train.records[:, 0], expected)
+    np.testing.assert_array_equal(idx.load(family, here()).train.records[:, 0], expected)
 
 
 @pytest.mark.parametrize("damage", ["checksum", "truncated"])
@@ -178,7 +179,7 @@ def test_a_bad_download_leaves_nothing(data: Path, mirror: Mirror, tmp_path: Pat
     path = tmp_path / "mirror" / "train-images-idx3-ubyte.gz"
     path.write_bytes(gzip.compress(b"other") if damage == "checksum" else path.read_bytes()[:-1])
     with pytest.raises(WorkbenchError, match=re.escape(md5[path.name])):
-        idx.load(source((mirror.url,), md5))
+        idx.load(source((mirror.url,), md5), here())
     assert not list(data.rglob("*"))
 
 
@@ -198,7 +199,7 @@ def test_a_connection_that_breaks_leaves_nothing(data: Path) -> None:
     thread.start()
     try:
         with pytest.raises(WorkbenchError, match="connect to the network, or set WORKBENCH_DATA"):
-            idx.load(source((f"http://127.0.0.1:{server.server_address[1]}/",), idx.MNIST.md5))
+            idx.load(source((f"http://127.0.0.1:{server.server_address[1]}/",), idx.MNIST.md5), here())
     finally:
         server.shutdown()
         server.server_close()
@@ -208,7 +209,7 @@ def test_a_connection_that_breaks_leaves_nothing(data: Path) -> None:
 
 def test_no_network_says_what_to_set(data: Path) -> None:
     with pytest.raises(WorkbenchError, match=r"set WORKBENCH_DATA to a folder in which mnist/train-images-idx3-ubyte\.gz lies"):
-        idx.load(source(((data / "nowhere").as_uri() + "/",), idx.MNIST.md5))
+        idx.load(source(((data / "nowhere").as_uri() + "/",), idx.MNIST.md5), here())
     assert not list(data.rglob("*"))
 
 
@@ -216,4 +217,4 @@ def test_a_data_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path / "file"))
     with pytest.raises(WorkbenchError, match="set WORKBENCH_DATA to a folder that can be written"):
-        idx.load(source((), idx.MNIST.md5))
+        idx.load(source((), idx.MNIST.md5), here())

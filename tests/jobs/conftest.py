@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.homes import here
 from support.quick import QUICK
 
 from workbench import experiment
@@ -61,8 +62,8 @@ def queue() -> Callable[..., Run]:
 
     def make(plan: Plan, **options: Any) -> Run:
         performance = PerformanceSettings(device="cpu", num_threads=1)
-        run = local.register(plan, "digits", performance=performance, **options)
-        return RunStore().change(run.id, {"queued"}, "started", state="starting", attempt=1)
+        run = local.register(here(), plan, "digits", performance=performance, **options)
+        return RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
 
     return make
 
@@ -73,7 +74,7 @@ def train_here(queue: Callable[..., Run]) -> Callable[..., Run]:
 
     def make(plan: Plan, **options: Any) -> Run:
         run = queue(plan, **options)
-        worker.main(run.id)
-        return RunStore().get(run.id)
+        worker.main(here(), run.id)
+        return RunStore(here()).get(run.id)
 
     return make

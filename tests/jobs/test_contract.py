@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.homes import here
 from support.quick import ALL_METHODS, quick_dataset, quick_plan
 from support.rehearsals import REHEARSALS, toy_table
 
@@ -23,15 +24,15 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rehearsal methods and a small table, by registry alone."""
     for name, kind in REHEARSALS.items():
         monkeypatch.setitem(methods.METHODS, name, kind)
-    entry = DatasetEntry("A small table.", lambda: toy_table().facts, toy_table)
+    entry = DatasetEntry("A small table.", lambda _: toy_table().facts, lambda _: toy_table())
     monkeypatch.setitem(DATASETS, "toy-table", entry)
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)
 def test_a_whole_run(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, dataset = quick_plan(method), quick_dataset(method)
-    run = local.register(plan, dataset.facts.name, performance=PerformanceSettings(device="cpu", num_threads=1), seed=0)
-    RunStore().change(run.id, {"queued"}, "started", state="starting", attempt=1)
+    run = local.register(here(), plan, dataset.facts.name, performance=PerformanceSettings(device="cpu", num_threads=1), seed=0)
+    RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
 
     # cancel after the first step, with a checkpoint
     whole = experiment.fit
@@ -44,27 +45,27 @@ def test_a_whole_run(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = sum(stage.steps for stage in plan.stages)
     if steps > 1:
         monkeypatch.setattr(experiment, "fit", cancelled_after_one)
-        worker.main(run.id)
-        assert RunStore().get(run.id).state == "cancelled"
+        worker.main(here(), run.id)
+        assert RunStore(here()).get(run.id).state == "cancelled"
         monkeypatch.setattr(experiment, "fit", whole)
-        RunStore().change(run.id, {"cancelled"}, "started", state="starting", attempt=2, process=None)
+        RunStore(here()).change(run.id, {"cancelled"}, "started", state="starting", attempt=2, process=None)
 
     # resume to the end: everything planned was spent, once
-    worker.main(run.id)
-    done = RunStore().get(run.id)
+    worker.main(here(), run.id)
+    done = RunStore(here()).get(run.id)
     assert (done.state, done.step, done.error) == ("done", done.steps, None)
-    spent = {stage.stage: (stage.charged, stage.charged_again) for stage in Ledger().spent(run.id) if stage.spent != "free"}
+    spent = {stage.stage: (stage.charged, stage.charged_again) for stage in Ledger(here().ledger).spent(run.id) if stage.spent != "free"}
     assert spent == {stage.name: (stage.steps, 0) for stage in plan.stages if stage.spent != "free"}
     assert not done.releasable, "a seeded run is repeatable and not releasable"
 
     # sample, evaluate with the metrics of its kind of data, look at neighbours
-    samples = finished.sample_run(run.id, 40)
+    samples = finished.sample_run(here(), run.id, 40)
     assert samples.records.shape == (40, *plan.facts.shape)
     cheap = [name for name, metric in METRICS.items() if plan.facts.kind.name in metric.kinds and name in CHEAP]
-    evaluation = finished.evaluate_run(run.id, 40, metrics=cheap)
+    evaluation = finished.evaluate_run(here(), run.id, 40, metrics=cheap)
     assert [result["name"] for result in evaluation["results"]] == cheap
     assert all(np.isfinite(float(result["value"])) for result in evaluation["results"])
-    found = finished.neighbours_run(run.id, "pixels", k=3, num_samples=40)
+    found = finished.neighbours_run(here(), run.id, "pixels", k=3, num_samples=40)
     assert found.indices.shape == (40, 3)
     assert (np.diff(found.distances, axis=1) >= 0).all()
 

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.homes import here
 
 from workbench.cli import main
 from workbench.errors import DamagedFileError, WorkbenchError
-from workbench.home import installation_key
-from workbench.jobs import finished, verdicts
+from workbench.jobs import finished
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.jobs.verdicts import Verdicts
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import load_saved
 
@@ -30,9 +31,9 @@ def damage(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "read"),
     [
-        ("ledger.sqlite", lambda: Ledger()),
-        ("runs.sqlite", lambda: RunStore().list()),
-        ("verdicts.sqlite", lambda: verdicts.verdicts("abcdefgh")),
+        ("ledger.sqlite", lambda: Ledger(here().ledger)),
+        ("runs.sqlite", lambda: RunStore(here()).list()),
+        ("verdicts.sqlite", lambda: Verdicts(here().verdicts).of("abcdefgh")),
     ],
 )
 def test_random_bytes_are_one_sentence_that_names_the_file(workbench_home: Path, name: str, read: Callable[[], Any]) -> None:
@@ -55,7 +56,7 @@ def test_the_command_line_ends_with_the_sentence(
 
 
 def test_an_overwritten_page_of_the_ledger_is_a_sentence(workbench_home: Path) -> None:
-    path = Ledger().path
+    path = Ledger(here().ledger).path
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.execute("PRAGMA journal_mode = DELETE")
@@ -63,7 +64,7 @@ def test_an_overwritten_page_of_the_ledger_is_a_sentence(workbench_home: Path) -
     content = path.read_bytes()
     path.write_bytes(content[:100] + NOISE[: len(content) - 100])
     with pytest.raises(WorkbenchError, match=r"ledger\.sqlite"):
-        Ledger().entries()
+        Ledger(here().ledger).entries()
 
 
 @pytest.mark.parametrize("content", [b"", b"short", bytes(33)])
@@ -71,13 +72,13 @@ def test_a_key_that_is_none_is_a_sentence(workbench_home: Path, content: bytes) 
     workbench_home.mkdir(parents=True, exist_ok=True)
     (workbench_home / "installation.key").write_bytes(content)
     with pytest.raises(WorkbenchError, match=rf"Expected 32 bytes in .*installation.key, found {len(content)}\. Put a copy"):
-        installation_key()
+        bytes(here().key)
 
 
 def test_a_key_is_never_seen_half_made(workbench_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.link", lambda *_paths: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        installation_key()
+        bytes(here().key)
     assert list(workbench_home.glob("*key*")) == []
 
 
@@ -85,19 +86,19 @@ def test_a_lost_run_says_no_smaller_number_where_the_ledger_is_damaged(
     quick_plan: Callable[..., Any], queue: Callable[..., Run], workbench_home: Path
 ) -> None:
     run = queue(quick_plan("dp-merf"))
-    RunStore().change(run.id, {"starting"}, "aged", heartbeat=1.0)
+    RunStore(here()).change(run.id, {"starting"}, "aged", heartbeat=1.0)
     damage(workbench_home / "ledger.sqlite")
     with pytest.raises(DamagedFileError, match=r"ledger\.sqlite"):
-        RunStore().get(run.id)
+        RunStore(here()).get(run.id)
 
 
 @pytest.mark.parametrize("content", [NOISE, b"", b"PK" + NOISE, b"\x93NUMPY" + NOISE])
 def test_damaged_samples_evaluations_and_weights_are_sentences(workbench_home: Path, content: bytes) -> None:
-    folder = RunFolder("abcdefgh")
+    folder = RunFolder(here(), "abcdefgh")
     folder.create()
     reads: dict[Path, Callable[[], Any]] = {
-        folder.samples / "samples.npz": lambda: finished.kept_samples("abcdefgh"),
-        folder.evaluation: lambda: finished.kept_evaluation("abcdefgh"),
+        folder.samples / "samples.npz": lambda: finished.kept_samples(here(), "abcdefgh"),
+        folder.evaluation: lambda: finished.kept_evaluation(here(), "abcdefgh"),
         folder.model: lambda: load_saved(folder.model),
     }
     for path, read in reads.items():
@@ -108,8 +109,8 @@ def test_damaged_samples_evaluations_and_weights_are_sentences(workbench_home: P
 
 def test_a_damaged_row_of_the_registry_is_a_sentence(quick_plan: Callable[..., Any], queue: Callable[..., Run]) -> None:
     run = queue(quick_plan("dp-merf"))
-    with sqlite3.connect(RunStore().path) as connection:
+    with sqlite3.connect(RunStore(here()).path) as connection:
         connection.execute("UPDATE runs SET plan = '{' WHERE id = ?", (run.id,))
     connection.close()
     with pytest.raises(DamagedFileError, match=r"damaged row"):
-        RunStore().get(run.id)
+        RunStore(here()).get(run.id)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.homes import here
 
 from workbench.cli import main
 from workbench.errors import WorkbenchError
@@ -21,26 +22,28 @@ from workbench.recipes import report as recipe_report
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any], train_here: Callable[..., Run]) -> None:
     """Launches train a plan of seconds here, so that no process is started."""
-    monkeypatch.setattr(local, "launch", lambda _plan, *_, seed=None, example=False, **__: train_here(_plan, seed=seed, example=example))
-    monkeypatch.setattr(local, "wait", lambda run_id, **_: RunStore().get(run_id))
+    monkeypatch.setattr(
+        local, "launch", lambda _workspace, _plan, *_, seed=None, example=False, **__: train_here(_plan, seed=seed, example=example)
+    )
+    monkeypatch.setattr(local, "wait", lambda workspace, run_id, **_: RunStore(workspace).get(run_id))
 
 
 def test_all_who_ask_for_the_example_get_the_same_one(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
     plan = quick_plan()
-    monkeypatch.setattr(example, "_launch", lambda: local.register(plan, "digits", example=True))
+    monkeypatch.setattr(example, "_launch", lambda _workspace: local.register(here(), plan, "digits", example=True))
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: example.ensure_example(wait_seconds=0), range(4)))
+        found = list(pool.map(lambda _: example.ensure_example(here(), wait_seconds=0), range(4)))
     assert len({run.id for run in found}) == 1
     assert found[0].example
-    assert len(RunStore().list()) == 1
+    assert len(RunStore(here()).list()) == 1
 
 
 def test_a_failed_example_is_made_anew(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
     plan = quick_plan()
-    monkeypatch.setattr(example, "_launch", lambda: local.register(plan, "digits", example=True))
-    first = example.ensure_example(wait_seconds=0)
-    RunStore().change(first.id, {"queued"}, "failed", state="failed")
-    assert example.ensure_example(wait_seconds=0).id != first.id
+    monkeypatch.setattr(example, "_launch", lambda _workspace: local.register(here(), plan, "digits", example=True))
+    first = example.ensure_example(here(), wait_seconds=0)
+    RunStore(here()).change(first.id, {"queued"}, "failed", state="failed")
+    assert example.ensure_example(here(), wait_seconds=0).id != first.id
 
 
 def write(path: Path, **values: Any) -> str:
@@ -55,7 +58,7 @@ def write(path: Path, **values: Any) -> str:
 def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
     recipe = recipes.load_recipe(write(tmp_path / "recipe.json", repeats=2))
     shares: list[float] = []
-    made = list(recipes.reproduce(recipe, progress=shares.append))
+    made = list(recipes.reproduce(recipe, here(), progress=shares.append))
     assert len({result["run"] for result in made}) == 2
     rows = recipe_report.summary_rows(made)
     assert [(row["line"], row["measure"], row["runs"]) for row in rows] == [("tiny", "accuracy_logistic_regression", 2)]
@@ -63,10 +66,10 @@ def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
     assert rows[0]["mean"] == pytest.approx(sum(values) / 2)
     assert shares == sorted(shares)
     assert all(result["drawing_seconds"] > 0 and result["peak_bytes"] > 2**20 for result in made)
-    reused = list(recipes.reproduce(recipe, reuse=True))
+    reused = list(recipes.reproduce(recipe, here(), reuse=True))
     assert {result["run"] for result in reused} == {result["run"] for result in made}
     in_bfloat16 = recipes.load_recipe(write(tmp_path / "other.json", performance={"precision": "bfloat16"}))
-    assert next(recipes.reproduce(in_bfloat16, reuse=True))["run"] not in {result["run"] for result in made}
+    assert next(recipes.reproduce(in_bfloat16, here(), reuse=True))["run"] not in {result["run"] for result in made}
 
 
 def test_a_line_reads_a_file_of_ones_own_as_the_command_line_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,10 +78,10 @@ def test_a_line_reads_a_file_of_ones_own_as_the_command_line_does(tmp_path: Path
     given = {"dataset": str(tmp_path / "scan.npz"), "dataset_name": "faces", "resize": "1,8,8", "classes": "cat,dog"}
     recipe = recipes.load_recipe(write(tmp_path / "recipe.json", **given))
     launched: list[Any] = []
-    monkeypatch.setattr(local, "launch", lambda plan, **_: launched.append(plan) or local.register(plan))
-    monkeypatch.setattr(local, "wait", lambda run_id, **_: RunStore().get(run_id))
+    monkeypatch.setattr(local, "launch", lambda workspace, plan, **_: launched.append(plan) or local.register(workspace, plan))
+    monkeypatch.setattr(local, "wait", lambda workspace, run_id, **_: RunStore(workspace).get(run_id))
     with pytest.raises(WorkbenchError, match="is queued"):
-        next(recipes.reproduce(recipe))
+        next(recipes.reproduce(recipe, here()))
     (plan,) = launched
     assert plan.request.place.path == given["dataset"]
     assert (plan.facts.name, plan.facts.shape, plan.facts.classes) == ("faces", (1, 8, 8), ("cat", "dog"))
@@ -100,13 +103,15 @@ def test_what_a_recipe_found_can_be_written_without_its_private_numbers(tmp_path
 @pytest.mark.usefixtures("in_this_process")
 def test_reuse_goes_on_with_a_run_that_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = recipes.load_recipe(write(tmp_path / "recipe.json"))
-    (first,) = recipes.reproduce(recipe)
+    (first,) = recipes.reproduce(recipe, here())
     resumed = []
     monkeypatch.setattr(
-        local, "resume", lambda run_id: resumed.append(run_id) or RunStore().change(run_id, {"lost"}, "ended", state="done")
+        local,
+        "resume",
+        lambda _workspace, run_id: resumed.append(run_id) or RunStore(here()).change(run_id, {"lost"}, "ended", state="done"),
     )
-    RunStore().change(first["run"], {"done"}, "lost", state="lost")
-    (again,) = recipes.reproduce(recipe, reuse=True)
+    RunStore(here()).change(first["run"], {"done"}, "lost", state="lost")
+    (again,) = recipes.reproduce(recipe, here(), reuse=True)
     assert resumed == [again["run"]] == [first["run"]]
 
 
@@ -138,8 +143,8 @@ def test_a_wrong_name_is_refused_before_anything_is_trained(values: dict[str, An
     good = {"name": "first", "method": "dp-merf", "dataset": "digits"}
     recipe = recipes.Recipe.model_validate({"title": "x", "runs": [good, good | {"name": "second"} | values]})
     with pytest.raises(WorkbenchError, match=message):
-        next(recipes.reproduce(recipe))
-    assert RunStore().list() == []
+        next(recipes.reproduce(recipe, here()))
+    assert RunStore(here()).list() == []
 
 
 def test_an_unknown_recipe_lists_the_known_ones() -> None:

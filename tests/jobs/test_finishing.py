@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.homes import here
 
 from workbench.cli.output import run_values
 from workbench.errors import WorkbenchError
@@ -43,8 +44,8 @@ class Crashed(BaseException):
 
 def finish_with_a_crash(run: Run, number: int, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Another attempt at a run, killed before the `number`-th call of its end; whether it came so far."""
-    attempt = RunStore().get(run.id).attempt + 1
-    RunStore().change(run.id, {"lost"}, "started", state="starting", attempt=attempt, process=None)
+    attempt = RunStore(here()).get(run.id).attempt + 1
+    RunStore(here()).change(run.id, {"lost"}, "started", state="starting", attempt=attempt, process=None)
     made = 0
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,12 +69,12 @@ def finish_with_a_crash(run: Run, number: int, monkeypatch: pytest.MonkeyPatch) 
         patched.setattr(Fitting, "_finish", finish)
         patched.setattr("workbench.jobs.heartbeat.Heartbeat._loop", lambda _heartbeat: None)  # its beats come at any time
         try:
-            worker.main(run.id)
+            worker.main(here(), run.id)
         except Crashed:
             pass
         else:
             return False
-    RunStore().change(run.id, {"running"}, "lost", state="lost", process=None)
+    RunStore(here()).change(run.id, {"running"}, "lost", state="lost", process=None)
     return True
 
 
@@ -89,9 +90,9 @@ def test_a_run_killed_anywhere_in_its_end_ends_done_without_a_key(
 
         patched.setattr(Fitting, "_finish", killed)
         with pytest.raises(Crashed):
-            worker.main(run.id)
-    RunStore().change(run.id, {"running"}, "lost", state="lost", process=None)
-    key = load_saved(RunFolder(run.id).checkpoint)["state"]["randomness"]["key"].encode()
+            worker.main(here(), run.id)
+    RunStore(here()).change(run.id, {"running"}, "lost", state="lost", process=None)
+    key = load_saved(RunFolder(here(), run.id).checkpoint)["state"]["randomness"]["key"].encode()
     shutil.copytree(workbench_home, tmp_path / "at the end")
     number = 0
     while True:
@@ -100,25 +101,25 @@ def test_a_run_killed_anywhere_in_its_end_ends_done_without_a_key(
         shutil.copytree(tmp_path / "at the end", workbench_home)
         if not finish_with_a_crash(run, number, monkeypatch):
             break
-        RunStore().change(run.id, {"lost"}, "started", state="starting", attempt=3, process=None)
-        worker.main(run.id)
-        done = RunStore().get(run.id)
+        RunStore(here()).change(run.id, {"lost"}, "started", state="starting", attempt=3, process=None)
+        worker.main(here(), run.id)
+        done = RunStore(here()).get(run.id)
         assert (done.state, done.error, done.may_be_released) == ("done", None, True), number
         assert done.epsilon_spent == done.bound.epsilon == run.bound.epsilon
         files = [path for path in workbench_home.rglob("*") if path.is_file()]
         assert not [path.name for path in files if key in path.read_bytes() or path.name.startswith("checkpoint")], number
-        assert Ledger().entries()[0].closed_at is not None
+        assert Ledger(here().ledger).entries()[0].closed_at is not None
     assert number > 10
 
 
 def test_a_finished_run_whose_ledger_was_lost_is_charged_in_full(quick_plan: PlanMaker, queue: Make, workbench_home: Path) -> None:
     run = queue(quick_plan("dp-merf"))
-    worker.main(run.id)
-    RunStore().change(run.id, {"done"}, "lost", state="starting", attempt=2, process=None)
+    worker.main(here(), run.id)
+    RunStore(here()).change(run.id, {"done"}, "lost", state="starting", attempt=2, process=None)
     for path in workbench_home.glob("ledger.sqlite*"):
         path.unlink()
-    worker.main(run.id)
-    assert RunStore().get(run.id).epsilon_spent == run.bound.epsilon
+    worker.main(here(), run.id)
+    assert RunStore(here()).get(run.id).epsilon_spent == run.bound.epsilon
 
 
 def test_any_flipped_bit_of_a_checkpoint_is_refused_and_the_account_stays(
@@ -132,8 +133,8 @@ def test_any_flipped_bit_of_a_checkpoint_is_refused_and_the_account_stays(
 
         patched.setattr(Fitting, "_finish", killed)
         with pytest.raises(Crashed):
-            worker.main(run.id)
-    checkpoint = RunFolder(run.id).checkpoint
+            worker.main(here(), run.id)
+    checkpoint = RunFolder(here(), run.id).checkpoint
     whole = checkpoint.read_bytes()
     state = new_state(quick_plan("dp-merf"), PerformanceSettings(device="cpu"))
     draw = random.Random(1)
@@ -148,18 +149,18 @@ def test_any_flipped_bit_of_a_checkpoint_is_refused_and_the_account_stays(
         checkpoint.write_bytes(whole[:cut])
         with pytest.raises(WorkbenchError, match="is damaged"):
             load_checkpoint(state, checkpoint)
-    RunStore().change(run.id, {"running"}, "started", state="starting", attempt=2, process=None)
-    worker.main(run.id)
-    failed = RunStore().get(run.id)
+    RunStore(here()).change(run.id, {"running"}, "started", state="starting", attempt=2, process=None)
+    worker.main(here(), run.id)
+    failed = RunStore(here()).get(run.id)
     assert failed.state == "failed"
     assert "checksum does not fit" in str(failed.error)
     assert "stays in the ledger" in str(failed.error)
-    assert failed.epsilon_spent == Ledger().epsilon_spent(run.id, run.delta).epsilon == pytest.approx(run.bound.epsilon)
+    assert failed.epsilon_spent == Ledger(here().ledger).epsilon_spent(run.id, run.delta).epsilon == pytest.approx(run.bound.epsilon)
     assert checkpoint.read_bytes() == whole[:-1], "a refused checkpoint is left as it is"
     checkpoint.write_bytes(whole)
-    RunStore().change(run.id, {"failed"}, "started", state="starting", attempt=3, process=None)
-    worker.main(run.id)
-    assert RunStore().get(run.id).may_be_released
+    RunStore(here()).change(run.id, {"failed"}, "started", state="starting", attempt=3, process=None)
+    worker.main(here(), run.id)
+    assert RunStore(here()).get(run.id).may_be_released
 
 
 def test_only_a_checkpoint_has_to_be_sealed(tmp_path: Path) -> None:
@@ -175,7 +176,7 @@ def test_removing_a_run_never_overwrites_a_checkpoint_that_still_counts(
     quick_plan: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A crash in `save_checkpoint` leaves a second name of the checkpoint; overwriting that one first would destroy it."""
-    folder = RunFolder("abcdefgh")
+    folder = RunFolder(here(), "abcdefgh")
     folder.create()
     save_checkpoint(new_state(quick_plan("dp-merf"), PerformanceSettings(device="cpu")), folder.checkpoint)
     (folder.path / "checkpoint.pt.previous").hardlink_to(folder.checkpoint)
@@ -194,11 +195,11 @@ def test_a_resumed_run_remembers_the_time_of_its_earlier_attempts(
     quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = queue(quick_plan("dp-merf"))
-    RunStore().change(run.id, {"starting"}, "lost", state="lost", started=100.0, finished=160.0)
+    RunStore(here()).change(run.id, {"starting"}, "lost", state="lost", started=100.0, finished=160.0)
     monkeypatch.setattr(local.subprocess, "run", lambda *_arguments, **_named: type("Ended", (), {"returncode": 0, "stderr": ""})())
-    again = local.resume(run.id)
+    again = local.resume(here(), run.id)
     assert again.seconds_before == 60.0
-    RunStore().change(run.id, {"starting"}, "run", state="running", started=200.0, heartbeat=210.0, step=3, resumed_at=1)
+    RunStore(here()).change(run.id, {"starting"}, "run", state="running", started=200.0, heartbeat=210.0, step=3, resumed_at=1)
     assert again.started is not None
     running = again.model_copy(update={"state": "running", "started": 200.0, "heartbeat": 210.0, "step": 3, "resumed_at": 1, "steps": 5})
     assert (running.seconds_running, running.seconds_of_attempt, running.seconds_left) == (70.0, 10.0, 10.0)
@@ -208,7 +209,7 @@ def test_a_resumed_run_remembers_the_time_of_its_earlier_attempts(
 
 def test_a_registry_of_version_1_is_brought_up_to_date(quick_plan: PlanMaker, queue: Make) -> None:
     run = queue(quick_plan("dp-merf"))
-    with sqlite3.connect(RunStore().path) as connection:
+    with sqlite3.connect(RunStore(here()).path) as connection:
         connection.execute("ALTER TABLE runs DROP COLUMN seconds_before")
         connection.execute("PRAGMA user_version = 1")
-    assert RunStore().get(run.id).seconds_before == 0.0
+    assert RunStore(here()).get(run.id).seconds_before == 0.0

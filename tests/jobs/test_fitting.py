@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.homes import here
 
 from workbench import experiment
 from workbench.jobs import fitting, worker
@@ -53,28 +54,28 @@ def crash(run: Run, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work on a run until it is killed, and leave it lost."""
     crash_after(steps, monkeypatch)
     with pytest.raises(Crashed):
-        worker.main(run.id)
-    RunStore().change(run.id, {"running"}, "lost", state="lost", process=None)
+        worker.main(here(), run.id)
+    RunStore(here()).change(run.id, {"running"}, "lost", state="lost", process=None)
 
 
 def work_again(run_id: str) -> Run:
     """A second attempt, in this process."""
-    attempt = RunStore().get(run_id).attempt + 1
-    RunStore().change(run_id, {"lost", "failed", "cancelled"}, "started", state="starting", attempt=attempt, process=None)
-    worker.main(run_id)
-    return RunStore().get(run_id)
+    attempt = RunStore(here()).get(run_id).attempt + 1
+    RunStore(here()).change(run_id, {"lost", "failed", "cancelled"}, "started", state="starting", attempt=attempt, process=None)
+    worker.main(here(), run_id)
+    return RunStore(here()).get(run_id)
 
 
 def counts(run_id: str) -> dict[str, tuple[int, int]]:
-    return {stage.stage: (stage.charged, stage.charged_again) for stage in Ledger().spent(run_id) if stage.spent != "free"}
+    return {stage.stage: (stage.charged, stage.charged_again) for stage in Ledger(here().ledger).spent(run_id) if stage.spent != "free"}
 
 
 def key_of(run_id: str) -> str:
-    return load_saved(RunFolder(run_id).checkpoint)["state"]["randomness"]["key"]
+    return load_saved(RunFolder(here(), run_id).checkpoint)["state"]["randomness"]["key"]
 
 
 def assert_same_model(one: Run, other: Run) -> None:
-    left, right = (load_saved(RunFolder(run.id).model)["modules"] for run in (one, other))
+    left, right = (load_saved(RunFolder(here(), run.id).model)["modules"] for run in (one, other))
     for name, module in left.items():
         for key, value in module.items():
             assert torch.equal(value, right[name][key]), (name, key)
@@ -83,7 +84,7 @@ def assert_same_model(one: Run, other: Run) -> None:
 @pytest.mark.parametrize("method", ["nonprivate", "dp-merf", "dp-promise"])
 def test_a_run_ends_with_its_weights_its_account_and_no_key(method: str, quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan(method))
-    folder = RunFolder(run.id)
+    folder = RunFolder(here(), run.id)
     assert (run.state, run.step, run.error) == ("done", run.steps, None)
     assert run.epsilon_spent == run.bound.epsilon == quick_plan(method).bound.epsilon
     assert run.releasable is (method != "nonprivate")
@@ -99,7 +100,7 @@ def test_a_run_ends_with_its_weights_its_account_and_no_key(method: str, quick_p
     assert folder.preview() is not None
     assert set(load_saved(folder.model)["modules"]) | set(load_saved(folder.model)["tensors"]) <= set(quick_plan(method).build().released)
     assert all(again == 0 for _, again in counts(run.id).values())
-    assert Ledger().entries()[0].closed_at is not None
+    assert Ledger(here().ledger).entries()[0].closed_at is not None
 
 
 def test_the_first_checkpoint_is_written_before_the_first_step(quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,11 +109,11 @@ def test_the_first_checkpoint_is_written_before_the_first_step(quick_plan: PlanM
     real = Ledger.charge
 
     def charge(ledger: Ledger, run_id: str, stage: str, step: int) -> None:
-        seen.append((RunFolder(run_id).checkpoint.exists(), key_of(run_id)))
+        seen.append((RunFolder(here(), run_id).checkpoint.exists(), key_of(run_id)))
         real(ledger, run_id, stage, step)
 
     monkeypatch.setattr(Ledger, "charge", charge)
-    worker.main(run.id)
+    worker.main(here(), run.id)
     assert seen
     assert all(exists for exists, _ in seen)
     assert len({key for _, key in seen}) == 1
@@ -157,7 +158,7 @@ def test_a_changed_environment_draws_new_noise_and_counts_the_replayed_steps_aga
     crash(run, 5, monkeypatch)  # after 2 public steps, 3 of phase I; the checkpoint is that of the start
     key, stages = key_of(run.id), list(counts(run.id))
     monkeypatch.setattr(checkpoints, "environment", lambda _performance: {"torch": "another"})
-    crash_again = RunStore().change(run.id, {"lost"}, "started", state="starting", attempt=2, process=None)
+    crash_again = RunStore(here()).change(run.id, {"lost"}, "started", state="starting", attempt=2, process=None)
     crash(crash_again, 1, monkeypatch)
     assert key_of(run.id) != key
     assert [counts(run.id)[stage][1] for stage in stages] == [3, 0]
@@ -174,9 +175,10 @@ def test_a_math_library_that_computes_otherwise_counts_the_replayed_steps_again(
     setting = "ONEDNN_MAX_CPU_ISA=SSE41"
     run = queue(quick_plan("dp-promise"))
     crash(run, 5, monkeypatch)
-    RunStore().change(run.id, {"lost"}, "started", state="starting", attempt=2, process=None)
+    RunStore(here()).change(run.id, {"lost"}, "started", state="starting", attempt=2, process=None)
     code = "import sys; from workbench.training import checkpoints; checkpoints.asked_of_libraries = str; "
-    code += "from workbench.jobs import worker; sys.exit(worker.main(sys.argv[1]))"
+    code += "from workbench.jobs import worker; from workbench.workspace import Workspace; "
+    code += "sys.exit(worker.main(Workspace.default(), sys.argv[1]))"
     variables = dict(os.environ) | dict([setting.split("=")])
     resumed = subprocess.run([sys.executable, "-c", code, run.id], env=variables, capture_output=True, text=True, check=False)
     assert resumed.returncode == 0, resumed.stderr
@@ -201,7 +203,7 @@ def test_a_lost_ledger_is_brought_up_to_the_checkpoint_and_what_it_counted_again
     crash(run, 5, monkeypatch)
     stages = list(counts(run.id))
     monkeypatch.setattr(checkpoints, "environment", lambda _performance: {"torch": "another"})
-    crash(RunStore().change(run.id, {"lost"}, "started", state="starting", attempt=2, process=None), 1, monkeypatch)
+    crash(RunStore(here()).change(run.id, {"lost"}, "started", state="starting", attempt=2, process=None), 1, monkeypatch)
     for path in workbench_home.glob("ledger.sqlite*"):
         path.unlink()
     assert work_again(run.id).state == "done"
@@ -219,10 +221,10 @@ def test_cancelling_keeps_every_step(quick_plan: PlanMaker, queue: Make, monkeyp
             yield step
 
     monkeypatch.setattr(experiment, "fit", cancelled_after_two)
-    worker.main(run.id)
-    cancelled = RunStore().get(run.id)
+    worker.main(here(), run.id)
+    cancelled = RunStore(here()).get(run.id)
     assert (cancelled.state, cancelled.step) == ("cancelled", 2)
-    assert load_saved(RunFolder(run.id).checkpoint)["state"]["steps"] == {"training": 2}
+    assert load_saved(RunFolder(here(), run.id).checkpoint)["state"]["steps"] == {"training": 2}
     monkeypatch.setattr(experiment, "fit", real)
     resumed = work_again(run.id)
     assert (resumed.state, resumed.resumed_at) == ("done", 2)
@@ -230,9 +232,9 @@ def test_cancelling_keeps_every_step(quick_plan: PlanMaker, queue: Make, monkeyp
 
 def test_a_run_cancelled_while_it_loads_never_touches_a_record(quick_plan: PlanMaker, queue: Make) -> None:
     run = queue(quick_plan())
-    RunStore().change(run.id, {"starting"}, "cancelled", state="cancelling")
-    worker.main(run.id)
-    assert RunStore().get(run.id).state == "cancelled"
+    RunStore(here()).change(run.id, {"starting"}, "cancelled", state="cancelling")
+    worker.main(here(), run.id)
+    assert RunStore(here()).get(run.id).state == "cancelled"
     assert counts(run.id) == {"release": (0, 0)}
 
 
@@ -241,7 +243,7 @@ def test_a_spent_run_without_its_checkpoint_is_not_started_over(
 ) -> None:
     run = queue(quick_plan())
     crash(run, 2, monkeypatch)
-    RunFolder(run.id).erase_checkpoint()
+    RunFolder(here(), run.id).erase_checkpoint()
     failed = work_again(run.id)
     assert failed.state == "failed"
     assert "its checkpoint is gone" in str(failed.error)
@@ -249,7 +251,7 @@ def test_a_spent_run_without_its_checkpoint_is_not_started_over(
 
 def test_an_end_between_erasing_the_key_and_saying_so_is_an_end(quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan())
-    RunStore().change(run.id, {"done"}, "lost", state="lost")
+    RunStore(here()).change(run.id, {"done"}, "lost", state="lost")
     assert work_again(run.id).state == "done"
 
 
@@ -274,11 +276,11 @@ def test_a_full_disk_fails_the_run_and_leaves_the_checkpoint_before(
     monkeypatch.setattr(checkpoints, "save_atomically", on_a_small_disk)
     monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", 0.0)
     monkeypatch.setenv("WORKBENCH_CHECKPOINT_SECONDS", "0")
-    worker.main(run.id)
-    failed = RunStore().get(run.id)
+    worker.main(here(), run.id)
+    failed = RunStore(here()).get(run.id)
     assert failed.state == "failed"
     assert "The checkpoint could not be written: File too large" in str(failed.error)
-    folder = RunFolder(run.id)
+    folder = RunFolder(here(), run.id)
     assert load_saved(folder.checkpoint)["state"]["steps"] == {}
     assert not list(folder.path.glob("*.partial"))
     monkeypatch.setattr(checkpoints, "save_atomically", real)
@@ -291,8 +293,8 @@ def test_a_ledger_that_cannot_be_written_stops_the_step(quick_plan: PlanMaker, q
 
     monkeypatch.setattr(Ledger, "charge", charge)
     run = queue(quick_plan())
-    worker.main(run.id)
-    failed = RunStore().get(run.id)
+    worker.main(here(), run.id)
+    failed = RunStore(here()).get(run.id)
     assert failed.state == "failed"
     assert "the step was not taken" in str(failed.error)
     assert failed.step == 0
@@ -307,17 +309,17 @@ def test_an_error_in_the_method_is_one_sentence_and_the_trace_is_in_the_log(
 
     monkeypatch.setattr(experiment, "fit", fit)
     run = queue(quick_plan())
-    assert worker.main(run.id) == 1
-    assert RunStore().get(run.id).error == "FloatingPointError: loss is nan"
+    assert worker.main(here(), run.id) == 1
+    assert RunStore(here()).get(run.id).error == "FloatingPointError: loss is nan"
     assert "Traceback" in capsys.readouterr().err
 
 
 def test_records_that_changed_since_the_plan_fail_the_run(quick_plan: PlanMaker, queue: Make, workbench_home: Path) -> None:
     run = queue(quick_plan())
-    with sqlite3.connect(RunStore().path) as connection:
+    with sqlite3.connect(RunStore(here()).path) as connection:
         connection.execute("UPDATE runs SET fingerprint = '0' WHERE id = ?", (run.id,))
-    worker.main(run.id)
-    assert "no longer those that run" in str(RunStore().get(run.id).error)
+    worker.main(here(), run.id)
+    assert "no longer those that run" in str(RunStore(here()).get(run.id).error)
 
 
 def test_a_worker_whose_run_was_taken_over_leaves_it_alone(quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,12 +333,12 @@ def test_a_worker_whose_run_was_taken_over_leaves_it_alone(quick_plan: PlanMaker
             yield step
 
     monkeypatch.setattr(experiment, "fit", taken_over)
-    fit = fitting.Fitting(run, Progress(), stop)
+    fit = fitting.Fitting(here(), run, Progress(), stop)
     first = time.time_ns()
     fit.run()
-    assert not RunFolder(run.id).model.exists()
-    assert load_saved(RunFolder(run.id).checkpoint)["state"]["steps"] == {}
-    assert RunFolder(run.id).checkpoint.stat().st_mtime_ns < time.time_ns() > first
+    assert not RunFolder(here(), run.id).model.exists()
+    assert load_saved(RunFolder(here(), run.id).checkpoint)["state"]["steps"] == {}
+    assert RunFolder(here(), run.id).checkpoint.stat().st_mtime_ns < time.time_ns() > first
 
 
 def test_the_epsilon_shown_never_lags_behind_and_ends_at_the_bound(quick_plan: PlanMaker) -> None:
@@ -358,7 +360,7 @@ def test_the_epsilon_shown_never_lags_behind_and_ends_at_the_bound(quick_plan: P
 def test_two_workers_never_share_a_run(quick_plan: PlanMaker, queue: Make) -> None:
     run = queue(quick_plan())
     with contextlib.suppress(Exception):
-        worker.claim(run.id)
-    RunStore().change(run.id, {"starting"}, "changed", process=RunStore().get(run.id).process.model_copy(update={"pid": 1}))  # type: ignore[union-attr]
+        worker.claim(here(), run.id)
+    RunStore(here()).change(run.id, {"starting"}, "changed", process=RunStore(here()).get(run.id).process.model_copy(update={"pid": 1}))  # type: ignore[union-attr]
     with pytest.raises(ValueError, match=r"belongs to process 1|lost"):
-        worker.claim(run.id)
+        worker.claim(here(), run.id)

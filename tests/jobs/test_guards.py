@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.homes import here
 
 from workbench.datasets import load
 from workbench.errors import BudgetWarning, WorkbenchError
@@ -30,38 +31,38 @@ def test_a_run_that_fails_reports_what_the_ledger_charged(
 
     monkeypatch.setattr(training, "release", explode)
     run = queue(quick_plan("dp-merf"))
-    worker.main(run.id)
-    failed = RunStore().get(run.id)
+    worker.main(here(), run.id)
+    failed = RunStore(here()).get(run.id)
     assert failed.state == "failed"
-    assert failed.epsilon_spent == Ledger().epsilon_spent(run.id, run.delta).epsilon == pytest.approx(run.bound.epsilon)
+    assert failed.epsilon_spent == Ledger(here().ledger).epsilon_spent(run.id, run.delta).epsilon == pytest.approx(run.bound.epsilon)
 
 
 def test_a_lost_run_reports_what_the_ledger_charged(quick_plan: Callable[..., Any], queue: Make) -> None:
     run = queue(quick_plan("dp-merf"))
     stages = quick_plan("dp-merf").stages
-    Ledger().open_run(run.id, run.fingerprint, run.dataset, run.method, stages, run.delta)
-    Ledger().charge(run.id, "release", 1)
-    RunStore().change(run.id, {"starting"}, "aged", heartbeat=1.0)
-    lost = RunStore().get(run.id)
+    Ledger(here().ledger).open_run(run.id, run.fingerprint, run.dataset, run.method, stages, run.delta)
+    Ledger(here().ledger).charge(run.id, "release", 1)
+    RunStore(here()).change(run.id, {"starting"}, "aged", heartbeat=1.0)
+    lost = RunStore(here()).get(run.id)
     assert (lost.state, lost.epsilon_spent) == ("lost", pytest.approx(run.bound.epsilon))
 
 
 def test_a_second_worker_and_a_late_one_touch_nothing(quick_plan: Callable[..., Any], queue: Make) -> None:
     run = queue(quick_plan("dp-merf"))
-    with RunFolder(run.id).worker_lock.open("w") as held:
+    with RunFolder(here(), run.id).worker_lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(WorkbenchError, match="Another process"):
-            worker.main(run.id)
+            worker.main(here(), run.id)
     with pytest.raises(WorkbenchError, match="started for attempt 7"):
-        worker.main(run.id, 7)
-    assert RunStore().get(run.id).state == "starting"
-    assert not RunFolder(run.id).checkpoint.exists()
+        worker.main(here(), run.id, 7)
+    assert RunStore(here()).get(run.id).state == "starting"
+    assert not RunFolder(here(), run.id).checkpoint.exists()
 
 
 def test_measures_of_a_run_that_may_not_leave_may_not_leave(quick_plan: Callable[..., Any], train_here: Make) -> None:
     for method, seed, releasable in (("nonprivate", None, False), ("dp-merf", 0, False), ("dp-merf", None, True)):
         run = train_here(quick_plan(method), seed=seed)
-        (measured,) = finished.evaluate_run(run.id, 20, metrics=["inception_score"])["results"]
+        (measured,) = finished.evaluate_run(here(), run.id, 20, metrics=["inception_score"])["results"]
         assert measured["releasable"] is releasable
 
 
@@ -69,8 +70,8 @@ def test_a_clone_keeps_what_the_original_was_given(
     quick_plan: Callable[..., Any], train_here: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = train_here(quick_plan("dp-merf", hidden_size=40))
-    monkeypatch.setattr(local, "start", lambda run_id: RunStore().get(run_id))
-    cloned = local.clone(run.id, {"training.learning_rate": 0.5})
+    monkeypatch.setattr(local, "start", lambda workspace, run_id: RunStore(workspace).get(run_id))
+    cloned = local.clone(here(), run.id, {"training.learning_rate": 0.5})
     expected = run.config | {"training": {**run.config["training"], "learning_rate": 0.5}}
     assert cloned.config == expected
     assert cloned.bound == run.bound
@@ -81,7 +82,8 @@ def test_a_replaced_checkpoint_is_overwritten(tmp_path: Path, quick_plan: Callab
 
     state: State = new_state(quick_plan("dp-merf"), PerformanceSettings(device="cpu"))
     key = bytes.fromhex(str(state.randomness.to_checkpoint()["key"]))
-    path = tmp_path / "checkpoint.pt"
+    path = tmp_path / "run" / "checkpoint.pt"
+    path.parent.mkdir()
     erased = []
     monkeypatch.setattr(
         checkpoints, "erase", lambda old: (erased.append(old.exists() and key.hex().encode() in old.read_bytes()), real(old))
@@ -89,29 +91,27 @@ def test_a_replaced_checkpoint_is_overwritten(tmp_path: Path, quick_plan: Callab
     checkpoints.save_checkpoint(state, path)
     checkpoints.save_checkpoint(state, path)
     assert erased == [False] * 5 + [True], "the second save overwrote the first file, which held the key"
-    assert {found.name for found in tmp_path.iterdir()} == {"checkpoint.pt"}
+    assert {found.name for found in path.parent.iterdir()} == {"checkpoint.pt"}
 
     # a crash between naming the old file and replacing it: the checkpoint that counts is not overwritten
-    (tmp_path / "checkpoint.pt.previous").hardlink_to(path)
+    path.with_name("checkpoint.pt.previous").hardlink_to(path)
     checkpoints.save_checkpoint(state, path)
     assert checkpoints.load_checkpoint(state, path)[0] == []
 
 
 def test_every_way_to_launch_warns_of_a_budget_that_may_be_exceeded(quick_plan: Callable[..., Any], queue: Make) -> None:
     run = queue(quick_plan("dp-merf"))
-    Ledger().set_budget(run.fingerprint, 1.0, 1e-4)
+    Ledger(here().ledger).set_budget(run.fingerprint, 1.0, 1e-4)
     with pytest.warns(BudgetWarning, match="budget"):
-        local.register(quick_plan("dp-merf"), "digits")
+        local.register(here(), quick_plan("dp-merf"), "digits")
 
 
 def test_measures_refuse_records_that_are_not_the_run_s(
     quick_plan: Callable[..., Any], train_here: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, digits = train_here(quick_plan("dp-merf")), load("digits")
-    monkeypatch.setattr(
-        "workbench.datasets.reference.DatasetRef.load", lambda _place, _known=None: replace(digits, train=digits.train.take(slice(1, None)))
-    )
-    for refused in (lambda: finished.evaluate_run(run.id, 20), lambda: finished.neighbours_run(run.id, num_samples=20)):
+    monkeypatch.setattr("workbench.datasets.reference.DatasetRef.load", lambda *_: replace(digits, train=digits.train.take(slice(1, None))))
+    for refused in (lambda: finished.evaluate_run(here(), run.id, 20), lambda: finished.neighbours_run(here(), run.id, num_samples=20)):
         with pytest.raises(WorkbenchError, match="no longer those that run"):
             refused()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 import torch
+from support.homes import here
 
 from workbench.errors import WorkbenchError
 from workbench.jobs import local
@@ -42,12 +43,12 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 
 def steps_charged(run_id: str) -> int:
-    entries = [entry for entry in Ledger().entries() if entry.run_id == run_id]
+    entries = [entry for entry in Ledger(here().ledger).entries() if entry.run_id == run_id]
     return max((stage.charged for entry in entries for stage in entry.stages), default=0)
 
 
 def process_of(run_id: str) -> psutil.Process:
-    process = RunStore().get(run_id).process
+    process = RunStore(here()).get(run_id).process
     assert process is not None
     return psutil.Process(process.pid)
 
@@ -57,8 +58,9 @@ import signal, sys, os
 from workbench.plan import Plan
 from workbench.jobs import local
 from workbench.training.state import PerformanceSettings
+from workbench.workspace import Workspace
 plan = Plan.model_validate_json(sys.stdin.read())
-run = local.launch(plan, "digits", performance=PerformanceSettings(device="cpu", num_threads=1), seed=3)
+run = local.launch(Workspace.default(), plan, "digits", performance=PerformanceSettings(device="cpu", num_threads=1), seed=3)
 print(run.id, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -70,7 +72,7 @@ def test_a_run_outlives_its_launcher_is_lost_when_killed_and_resumes_to_the_same
     assert launcher.returncode == -signal.SIGKILL, launcher.stderr
     run_id = launcher.stdout.strip()
 
-    until(lambda: steps_charged(run_id) > 20 and RunFolder(run_id).checkpoint.exists(), "20 steps")
+    until(lambda: steps_charged(run_id) > 20 and RunFolder(here(), run_id).checkpoint.exists(), "20 steps")
     worker = process_of(run_id)
     assert worker.ppid() not in (os.getpid(), 0)
     assert os.getsid(worker.pid) == worker.pid
@@ -79,55 +81,55 @@ def test_a_run_outlives_its_launcher_is_lost_when_killed_and_resumes_to_the_same
 
     worker.send_signal(signal.SIGKILL)
     killed = time.monotonic()
-    until(lambda: RunStore().get(run_id).state == "lost", "the run to be lost")
+    until(lambda: RunStore(here()).get(run_id).state == "lost", "the run to be lost")
     assert time.monotonic() - killed < 15
     charged = steps_charged(run_id)
     assert charged < 300
 
-    local.resume(run_id)
-    done = local.wait(run_id, PATIENCE)
-    assert (done.state, done.attempt, done.releasable) == ("done", 2, False), RunFolder(run_id).log_tail()
+    local.resume(here(), run_id)
+    done = local.wait(here(), run_id, PATIENCE)
+    assert (done.state, done.attempt, done.releasable) == ("done", 2, False), RunFolder(here(), run_id).log_tail()
     whole = train_here(plan, seed=3)
-    for name, module in load_saved(RunFolder(whole.id).model)["modules"].items():
-        again = load_saved(RunFolder(run_id).model)["modules"][name]
+    for name, module in load_saved(RunFolder(here(), whole.id).model)["modules"].items():
+        again = load_saved(RunFolder(here(), run_id).model)["modules"][name]
         assert all(torch.equal(value, again[key]) for key, value in module.items())
 
 
 def test_cancel_writes_a_checkpoint_and_resume_ends_the_run(quick_plan: PlanMaker, workbench_home: Path) -> None:
-    run = local.launch(quick_plan("nonprivate", **{"training.steps": 300}), "digits", performance=ON_ONE_THREAD)
+    run = local.launch(here(), quick_plan("nonprivate", **{"training.steps": 300}), "digits", performance=ON_ONE_THREAD)
     with pytest.raises(WorkbenchError, match="Only a cancelled, failed or lost run can be resumed"):
-        local.resume(run.id)
+        local.resume(here(), run.id)
     with pytest.raises(WorkbenchError, match="Cancel it first"):
-        local.delete(run.id)
+        local.delete(here(), run.id)
     until(lambda: steps_charged(run.id) > 5, "5 steps")
-    process = RunStore().get(run.id).process
-    cancelled = local.cancel(run.id)
+    process = RunStore(here()).get(run.id).process
+    cancelled = local.cancel(here(), run.id)
     assert cancelled.state == "cancelled"
     assert 5 <= cancelled.step < 300
     until(lambda: process is not None and not is_alive(process), "the worker to end")
-    saved = load_saved(RunFolder(run.id).checkpoint)["state"]
+    saved = load_saved(RunFolder(here(), run.id).checkpoint)["state"]
     assert saved["steps"] == {"training": cancelled.step}
     with pytest.raises(WorkbenchError, match="Only a run that has not ended"):
-        local.cancel(run.id)
+        local.cancel(here(), run.id)
 
-    local.resume(run.id)
-    done = local.wait(run.id, PATIENCE)
-    assert (done.state, done.step) == ("done", 300), RunFolder(run.id).log_tail()
+    local.resume(here(), run.id)
+    done = local.wait(here(), run.id, PATIENCE)
+    assert (done.state, done.step) == ("done", 300), RunFolder(here(), run.id).log_tail()
     key = str(saved["randomness"]["key"])
     contents = [path.read_bytes() for path in workbench_home.rglob("*") if path.is_file()]
     assert not any(key.encode() in content or bytes.fromhex(key) in content for content in contents)
 
-    local.delete(run.id)
-    assert not RunFolder(run.id).path.exists()
+    local.delete(here(), run.id)
+    assert not RunFolder(here(), run.id).path.exists()
     assert steps_charged(run.id) == 300
 
 
 def test_a_worker_that_ignores_its_cancellation_is_killed(quick_plan: PlanMaker) -> None:
-    run = local.launch(quick_plan("nonprivate", **{"training.steps": 100_000}), "digits", performance=ON_ONE_THREAD)
-    until(lambda: RunStore().get(run.id).state == "running", "the run to start")
+    run = local.launch(here(), quick_plan("nonprivate", **{"training.steps": 100_000}), "digits", performance=ON_ONE_THREAD)
+    until(lambda: RunStore(here()).get(run.id).state == "running", "the run to start")
     worker = process_of(run.id)
     worker.suspend()  # it can no longer answer a signal
-    cancelled = local.cancel(run.id, grace_seconds=0.5)
+    cancelled = local.cancel(here(), run.id, grace_seconds=0.5)
     assert cancelled.state == "cancelled"
     assert "before it could write a last checkpoint" in str(cancelled.error)
     until(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE, "the worker to end")
@@ -136,10 +138,10 @@ def test_a_worker_that_ignores_its_cancellation_is_killed(quick_plan: PlanMaker)
 def test_bad_launches_write_nothing(quick_plan: PlanMaker, workbench_home: Path) -> None:
     plan = quick_plan()
     with pytest.raises(WorkbenchError, match="Unknown device"):
-        local.launch(plan, "digits", performance=PerformanceSettings(device="quantum"))
+        local.launch(here(), plan, "digits", performance=PerformanceSettings(device="quantum"))
     with pytest.raises(WorkbenchError, match="not for glyphs"):
-        local.launch(plan, "glyphs", performance=ON_ONE_THREAD)
-    assert RunStore().list() == []
+        local.launch(here(), plan, "glyphs", performance=ON_ONE_THREAD)
+    assert RunStore(here()).list() == []
     assert not (workbench_home / "runs").exists()
 
 
@@ -148,18 +150,18 @@ def test_a_dataset_is_its_name_even_where_a_folder_is_called_so(
 ) -> None:
     (tmp_path / "digits").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert local.register(quick_plan(), "digits").dataset == "digits"
+    assert local.register(here(), quick_plan(), "digits").dataset == "digits"
 
 
 def test_a_queued_run_is_cancelled_without_a_process(quick_plan: PlanMaker) -> None:
-    run = local.register(quick_plan(), "digits", performance=ON_ONE_THREAD)
-    assert local.request_cancel(run.id).state == "cancelled"
-    local.delete(run.id)
+    run = local.register(here(), quick_plan(), "digits", performance=ON_ONE_THREAD)
+    assert local.request_cancel(here(), run.id).state == "cancelled"
+    local.delete(here(), run.id)
 
 
 def test_a_launch_that_fails_says_why(quick_plan: PlanMaker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local.sys, "executable", sys.executable, raising=False)
-    run = local.register(quick_plan(), "digits", performance=ON_ONE_THREAD)
-    RunFolder(run.id).remove()
-    assert local.start(run.id).state == "failed"
-    assert "could not be started" in str(RunStore().get(run.id).error)
+    run = local.register(here(), quick_plan(), "digits", performance=ON_ONE_THREAD)
+    RunFolder(here(), run.id).remove()
+    assert local.start(here(), run.id).state == "failed"
+    assert "could not be started" in str(RunStore(here()).get(run.id).error)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.homes import here
 from support.quick import QUICK
 
 from workbench import datasets, experiment
@@ -38,10 +39,10 @@ def train() -> Train:
         plan = experiment.make_plan(
             "dp-merf", loaded.facts, epsilon=10.0, settings=QUICK["dp-merf"] | {"training.steps": 2, "training.batch_size": 8}
         )
-        run = local.register(plan, path, performance=PerformanceSettings(device="cpu", num_threads=1), loaded=loaded)
-        RunStore().change(run.id, {"queued"}, "started", state="starting", attempt=1)
-        worker.main(run.id)
-        return RunStore().get(run.id)
+        run = local.register(here(), plan, path, performance=PerformanceSettings(device="cpu", num_threads=1), loaded=loaded)
+        RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
+        worker.main(here(), run.id)
+        return RunStore(here()).get(run.id)
 
     return make
 
@@ -51,10 +52,14 @@ def test_one_bit_or_a_shuffle_opens_no_fresh_account(tmp_path: Path, images: np.
     images[0, 0, 0, 0] ^= 1
     second = train(write(tmp_path / "faces.npz", images))
     third = train(write(tmp_path / "moved.npz", images[::-1]), name="faces")
-    entries = Ledger().entries("faces")
+    entries = Ledger(here().ledger).entries("faces")
     assert [entry.run_id for entry in entries] == [first.id, second.id, third.id]
     assert len({entry.fingerprint for entry in entries}) == 3
-    assert Ledger().total("faces").epsilon > Ledger().total("faces", [first.id, second.id]).epsilon > second.bound.epsilon / 2
+    assert (
+        Ledger(here().ledger).total("faces").epsilon
+        > Ledger(here().ledger).total("faces", [first.id, second.id]).epsilon
+        > second.bound.epsilon / 2
+    )
 
 
 def test_the_same_records_under_another_name_are_warned_of(tmp_path: Path, images: np.ndarray, train: Train) -> None:
@@ -68,10 +73,10 @@ def test_a_run_and_its_clone_see_the_records_as_they_were_planned(
 ) -> None:
     run = train(write(tmp_path / "faces.npz", images), name="clinic A", shape=(1, 6, 6))
     assert run.state == "done", run.error
-    again = finished.dataset_of(run)
+    again = finished.dataset_of(here(), run)
     assert (again.facts.name, again.facts.shape, again.facts.classes) == ("clinic A", (1, 6, 6), ("a", "b"))
-    assert again.fingerprint == run.fingerprint
-    monkeypatch.setattr(local, "start", lambda run_id: RunStore().get(run_id))
-    cloned = local.clone(run.id, {"training.learning_rate": 0.5})
+    assert again.fingerprint(here().key) == run.fingerprint
+    monkeypatch.setattr(local, "start", lambda workspace, run_id: RunStore(workspace).get(run_id))
+    cloned = local.clone(here(), run.id, {"training.learning_rate": 0.5})
     assert (cloned.plan.facts, cloned.fingerprint) == (run.plan.facts, run.fingerprint)
-    assert Ledger().entries("clinic A")[0].run_id == run.id
+    assert Ledger(here().ledger).entries("clinic A")[0].run_id == run.id

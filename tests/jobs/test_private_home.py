@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.homes import here
 
 from workbench.errors import WorkbenchError
-from workbench.home import close_to_others, home, installation_key
-from workbench.jobs import finished, local, verdicts
+from workbench.jobs import finished, local
+from workbench.jobs.verdicts import Verdicts
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
+from workbench.workspace import close_to_others
 
 METRICS = ["accuracy_logistic_regression", "inception_score"]
 
@@ -34,11 +36,15 @@ def no_umask() -> Iterator[None]:
 
 
 def test_everything_in_the_home_is_private_whatever_the_umask(quick_plan: Callable[..., Any], workbench_home: Path) -> None:
-    run = local.wait(local.launch(quick_plan(), "digits", performance=PerformanceSettings(device="cpu", num_threads=1)).id)
+    run = local.wait(
+        here(),
+        here(),
+        local.launch(here(), quick_plan(), "digits", performance=PerformanceSettings(device="cpu", num_threads=1)).id,
+    )
     assert run.state == "done", run.error
-    finished.evaluate_run(run.id, 40, metrics=METRICS)
-    finished.neighbours_run(run.id, num_samples=40)
-    verdicts.judge(run.id, 0, "fine")
+    finished.evaluate_run(here(), run.id, 40, metrics=METRICS)
+    finished.neighbours_run(here(), run.id, num_samples=40)
+    Verdicts(here().verdicts).judge(run.id, 0, "fine")
     with closing(sqlite3.connect(workbench_home / "runs.sqlite")) as connection:  # so that SQLite's logs are there
         connection.execute("BEGIN IMMEDIATE")
         names = {path.name for path in workbench_home.rglob("*")}
@@ -48,16 +54,16 @@ def test_everything_in_the_home_is_private_whatever_the_umask(quick_plan: Callab
 
 
 def test_a_home_that_was_open_is_closed_on_opening_and_one_sentence_says_so(workbench_home: Path, caplog: pytest.LogCaptureFixture) -> None:
-    home()
-    Ledger()
+    here()
+    Ledger(here().ledger)
     workbench_home.chmod(0o755)
     (workbench_home / "ledger.sqlite").chmod(0o644)
     (workbench_home / "runs" / "abcdefgh").mkdir(parents=True)
     (workbench_home / "runs" / "abcdefgh" / "model.pt").write_text("weights")
     close_to_others.cache_clear()  # as a new process does
     with caplog.at_level(logging.WARNING):
-        home()
-        home()
+        here()
+        here()
     assert open_to_others(workbench_home) == []
     assert [record.getMessage() for record in caplog.records] == [
         f"Closed {workbench_home} to the other accounts of this machine: 5 of its files and folders gave them rights."
@@ -68,17 +74,17 @@ def test_a_home_behind_a_link_is_closed_too(workbench_home: Path, tmp_path: Path
     (place := tmp_path / "place").mkdir(mode=0o755)
     workbench_home.parent.mkdir(parents=True, exist_ok=True)
     workbench_home.symlink_to(place)
-    home()
+    here()
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
 
 
 def test_the_key_is_private_from_its_first_moment(workbench_home: Path) -> None:
-    installation_key()
+    bytes(here().key)
     assert open_to_others(workbench_home) == []
 
 
 def test_a_new_home_says_nothing(workbench_home: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert stat.S_IMODE(home().stat().st_mode) == 0o700
+    assert stat.S_IMODE(here().home.stat().st_mode) == 0o700
     assert caplog.records == []
 
 
@@ -86,7 +92,7 @@ def test_a_folder_of_other_things_is_not_closed(workbench_home: Path) -> None:
     workbench_home.mkdir()
     (workbench_home / "thesis.tex").write_text("words")
     with pytest.raises(WorkbenchError, match=r"got one of other things\. Set WORKBENCH_HOME"):
-        home()
+        here()
     assert stat.S_IMODE(workbench_home.stat().st_mode) == 0o777
     assert stat.S_IMODE((workbench_home / "thesis.tex").stat().st_mode) == 0o666
 
@@ -95,7 +101,7 @@ def test_a_folder_that_all_share_is_no_home(workbench_home: Path) -> None:
     workbench_home.mkdir()
     workbench_home.chmod(0o1777)  # as /tmp is
     with pytest.raises(WorkbenchError, match=r"got one of other things\. Set WORKBENCH_HOME"):
-        home()
+        here()
     assert stat.S_IMODE(workbench_home.stat().st_mode) == 0o1777
 
 
@@ -103,5 +109,5 @@ def test_a_link_in_the_home_is_not_followed(workbench_home: Path, tmp_path: Path
     (elsewhere := tmp_path / "elsewhere.npz").write_text("records")
     (workbench_home / "runs").mkdir(parents=True)
     (workbench_home / "runs" / "link.npz").symlink_to(elsewhere)
-    home()
+    here()
     assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o666

@@ -1,6 +1,7 @@
 """Expected time and memory: sizes times a pace, one measurement for all epsilons, and the measurement itself."""
 
 import pytest
+from support.homes import here
 
 from workbench import datasets, experiment
 from workbench.jobs.pace import Line, Pace, Steps, expected, keep, known_pace, line, place_of
@@ -29,15 +30,15 @@ def test_a_stage_takes_its_steps_times_the_pace_of_its_rows() -> None:
 
 
 def test_one_measurement_serves_every_epsilon_and_every_size() -> None:
-    keep(Pace(stages={}, memory=Line(fixed=0, per_row=0), starting=0, device="cpu"), place_of(plan_of(10.0), CPU))
-    assert known_pace(plan_of(0.7, **{"training.steps": 9, "training.batch_size": 77}), CPU) is not None
-    assert known_pace(plan_of(num_features=60), CPU) is None
-    assert known_pace(plan_of(), PerformanceSettings(device="cpu", num_threads=2)) is None
+    keep(Pace(stages={}, memory=Line(fixed=0, per_row=0), starting=0, device="cpu"), place_of(here(), plan_of(10.0), CPU))
+    assert known_pace(here(), plan_of(0.7, **{"training.steps": 9, "training.batch_size": 77}), CPU) is not None
+    assert known_pace(here(), plan_of(num_features=60), CPU) is None
+    assert known_pace(here(), plan_of(), PerformanceSettings(device="cpu", num_threads=2)) is None
 
 
 def test_a_promise_with_another_epsilon_needs_no_other_measurement() -> None:
     def place(epsilon: float) -> object:
-        return place_of(experiment.make_plan("dp-promise", DIGITS, epsilon=epsilon, target="claim"), CPU)
+        return place_of(here(), experiment.make_plan("dp-promise", DIGITS, epsilon=epsilon, target="claim"), CPU)
 
     assert place(10.0) == place(3.0)
 
@@ -65,18 +66,18 @@ def test_a_line_is_never_below_nothing() -> None:
 
 
 def test_a_rehearsal_process_measures_every_stage_and_spends_nothing() -> None:
-    rehearsal = Rehearsal(plan_of(), CPU)
+    rehearsal = Rehearsal(here(), plan_of(), CPU)
     rehearsal.wait(300)
     assert rehearsal.failure == ""
-    pace = known_pace(plan_of(0.5), CPU)
+    pace = known_pace(here(), plan_of(0.5), CPU)
     assert pace is not None
     assert set(pace.stages) == {"release", "generator"}
     assert expected(plan_of(), pace).seconds > 0
     assert expected(plan_of(), pace).peak_bytes > 2**20
-    assert Ledger().entries() == []
+    assert Ledger(here().ledger).entries() == []
 
 
 def test_a_rehearsal_that_fails_says_why() -> None:
-    rehearsal = Rehearsal(plan_of(), CPU.model_copy(update={"device": "abacus"}))
+    rehearsal = Rehearsal(here(), plan_of(), CPU.model_copy(update={"device": "abacus"}))
     rehearsal.wait(300)
     assert "abacus" in rehearsal.failure

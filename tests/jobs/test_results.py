@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.homes import here
 
 from workbench.datasets import facts
 from workbench.datasets.base import DatasetFacts
@@ -31,32 +32,32 @@ def test_samples_are_kept_and_only_ever_added_to(quick_plan: PlanMaker, train_he
     run = train_here(quick_plan())
     monkeypatch.setattr(finished, "SAMPLE_CHUNK", 8)
     shares: list[float] = []
-    first = finished.sample_run(run.id, 12, shares.append)
+    first = finished.sample_run(here(), run.id, 12, shares.append)
     assert shares == [8 / 12, 1.0]
     assert first.records.shape == (12, 1, 8, 8)
     assert first.records.dtype == np.uint8
     assert first.labels is not None
     assert first.labels.tolist() == [*range(10), 0, 1]
-    more = finished.sample_run(run.id, 20)
+    more = finished.sample_run(here(), run.id, 20)
     assert np.array_equal(more.records[:12], first.records)
     assert more.labels is not None
     assert more.labels.tolist() == [*range(10)] * 2
     assert len(np.unique(more.records.reshape(20, -1), axis=0)) == 20
-    assert np.array_equal(finished.sample_run(run.id, 5).records, first.records[:5])
-    kept = finished.kept_samples(run.id)
+    assert np.array_equal(finished.sample_run(here(), run.id, 5).records, first.records[:5])
+    kept = finished.kept_samples(here(), run.id)
     assert kept is not None
     assert len(kept) == 20
 
 
 def test_the_samples_of_a_seeded_run_repeat(quick_plan: PlanMaker, train_here: Make) -> None:
     one, other = (train_here(quick_plan(), seed=4) for _ in range(2))
-    assert np.array_equal(finished.sample_run(one.id, 6).records, finished.sample_run(other.id, 6).records)
+    assert np.array_equal(finished.sample_run(here(), one.id, 6).records, finished.sample_run(here(), other.id, 6).records)
 
 
 def test_a_file_of_samples_says_what_may_be_done_with_them(quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan())
-    finished.sample_run(run.id, 10)
-    path = RunFolder(run.id).samples / "samples.npz"
+    finished.sample_run(here(), run.id, 10)
+    path = RunFolder(here(), run.id).samples / "samples.npz"
     notes = read_notes(path)
     assert (notes["run"], notes["releasable"], notes["claim_only"]) == (run.id, True, False)
     assert notes["bound"]["epsilon"] == run.bound.epsilon
@@ -68,7 +69,7 @@ def test_only_a_finished_run_gives_samples(quick_plan: PlanMaker, queue: Make) -
     run = queue(quick_plan())
     for make in (finished.sample_run, finished.evaluate_run, finished.neighbours_run):
         with pytest.raises(WorkbenchError, match="is starting; samples are drawn from a finished run"):
-            make(run.id)
+            make(here(), run.id)
 
 
 def test_the_default_number_is_that_of_the_training_records_at_most_10_000(quick_plan: PlanMaker, queue: Make) -> None:
@@ -83,7 +84,7 @@ def test_an_evaluation_is_kept_until_another_is_asked_for(quick_plan: PlanMaker,
 
     run = train_here(quick_plan("dp-promise"))
     shares: list[float] = []
-    found = finished.evaluate_run(run.id, 40, metrics=["accuracy_logistic_regression"], progress=shares.append)
+    found = finished.evaluate_run(here(), run.id, 40, metrics=["accuracy_logistic_regression"], progress=shares.append)
     assert [result["name"] for result in found["results"]] == ["accuracy_logistic_regression"]
     result = found["results"][0]
     assert 0 <= result["value"] <= 1
@@ -92,16 +93,16 @@ def test_an_evaluation_is_kept_until_another_is_asked_for(quick_plan: PlanMaker,
     assert result["epsilon_zero"] is not None
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    assert json.loads(RunFolder(run.id).evaluation.read_text()) == found
+    assert json.loads(RunFolder(here(), run.id).evaluation.read_text()) == found
 
     def unexpected(*_arguments: Any, **_options: Any) -> Any:
         raise AssertionError("measured again")
 
     monkeypatch.setattr(evaluation, "evaluate", unexpected)
-    assert finished.evaluate_run(run.id, 40, metrics=["accuracy_logistic_regression"]) == found
-    assert finished.kept_evaluation(run.id) == found
+    assert finished.evaluate_run(here(), run.id, 40, metrics=["accuracy_logistic_regression"]) == found
+    assert finished.kept_evaluation(here(), run.id) == found
     with pytest.raises(AssertionError, match="measured again"):
-        finished.evaluate_run(run.id, 40, seed=1, metrics=["accuracy_logistic_regression"])
+        finished.evaluate_run(here(), run.id, 40, seed=1, metrics=["accuracy_logistic_regression"])
 
 
 def test_a_complete_evaluation_answers_for_its_parts_and_gives_way_to_none(
@@ -112,27 +113,27 @@ def test_a_complete_evaluation_answers_for_its_parts_and_gives_way_to_none(
     run = train_here(quick_plan())
     measured = [{"name": "privacy_score", "value": 0.5}, {"name": "accuracy_mlp", "value": 0.7}]
     complete = {"run": run.id, "num_samples": 40, "seed": 0, "metrics": None, "results": measured}
-    RunFolder(run.id).evaluation.write_text(json.dumps(complete))
+    RunFolder(here(), run.id).evaluation.write_text(json.dumps(complete))
     monkeypatch.setattr(evaluation, "evaluate", lambda *_arguments, **_options: [])
-    assert finished.evaluate_run(run.id, 40, metrics=["accuracy_mlp"])["results"] == measured[1:]
-    assert finished.evaluate_run(run.id, 40, seed=1, metrics=["accuracy_mlp"])["results"] == []
-    assert finished.kept_evaluation(run.id) == complete
+    assert finished.evaluate_run(here(), run.id, 40, metrics=["accuracy_mlp"])["results"] == measured[1:]
+    assert finished.evaluate_run(here(), run.id, 40, seed=1, metrics=["accuracy_mlp"])["results"] == []
+    assert finished.kept_evaluation(here(), run.id) == complete
 
 
 def test_a_method_without_a_public_model_has_no_epsilon_zero(quick_plan: PlanMaker, train_here: Make) -> None:
-    assert finished.public_samples(train_here(quick_plan()).id, 5) is None
+    assert finished.public_samples(here(), train_here(quick_plan()).id, 5) is None
 
 
 def test_neighbours_are_found_once(quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan())
-    found = finished.neighbours_run(run.id, "pixels", 3, 10)
+    found = finished.neighbours_run(here(), run.id, "pixels", 3, 10)
     assert found.indices.shape == (10, 3)
     assert np.all(np.diff(found.distances, axis=1) >= 0)
-    again = finished.neighbours_run(run.id, "pixels", 3, 10)
+    again = finished.neighbours_run(here(), run.id, "pixels", 3, 10)
     assert again.features == found.features
     assert np.array_equal(again.held_out_indices, found.held_out_indices)
     with pytest.raises(WorkbenchError, match="Unknown feature space 'telepathy'"):
-        finished.neighbours_run(run.id, "telepathy")
+        finished.neighbours_run(here(), run.id, "telepathy")
 
 
 def test_a_sampler_that_touches_records_pays_first_and_raises_the_bound(
@@ -143,24 +144,24 @@ def test_a_sampler_that_touches_records_pays_first_and_raises_the_bound(
 
     monkeypatch.setattr(DPMERF, "sampling_stages", sampling_stages)
     run = train_here(quick_plan())
-    assert RunFolder(run.id).preview() is None
+    assert RunFolder(here(), run.id).preview() is None
     paid: list[int] = []
     real = DPMERF.sample
 
     def sample(method: DPMERF, state: Any, request: SampleRequest) -> Records:
-        paid.append(sum(entry.purpose == "sampling" for entry in Ledger().entries()))
+        paid.append(sum(entry.purpose == "sampling" for entry in Ledger(here().ledger).entries()))
         return real(method, state, request)
 
     monkeypatch.setattr(DPMERF, "sample", sample)
-    finished.sample_run(run.id, 4)
-    once = RunStore().get(run.id)
-    finished.sample_run(run.id, 4)
-    finished.sample_run(run.id, 6)
-    twice = RunStore().get(run.id)
+    finished.sample_run(here(), run.id, 4)
+    once = RunStore(here()).get(run.id)
+    finished.sample_run(here(), run.id, 4)
+    finished.sample_run(here(), run.id, 6)
+    twice = RunStore(here()).get(run.id)
     assert paid == [1, 2]
     assert run.bound.epsilon < once.bound.epsilon < twice.bound.epsilon
     assert twice.epsilon_spent == twice.bound.epsilon
-    assert read_notes(RunFolder(run.id).samples / "samples.npz")["bound"]["epsilon"] == twice.bound.epsilon
+    assert read_notes(RunFolder(here(), run.id).samples / "samples.npz")["bound"]["epsilon"] == twice.bound.epsilon
 
 
 def test_table_rows_go_through_a_file(tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ import sqlite3
 import subprocess
 import sys
 import time
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
+from support.homes import here
 
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
@@ -42,7 +43,7 @@ class Settings(BaseModel):
 
 def create(**values: Any) -> Run:
     plan = planned().model_copy(update=values.pop("plan", {}))
-    return RunStore().create(plan, "digits", "f" * 16, Settings(), steps=10, **values)  # type: ignore[arg-type]
+    return RunStore(here()).create(plan, "digits", "f" * 16, Settings(), steps=10, **values)  # type: ignore[arg-type]
 
 
 def sleeper(**options: Any) -> subprocess.Popen[bytes]:
@@ -51,21 +52,23 @@ def sleeper(**options: Any) -> subprocess.Popen[bytes]:
 
 def running(process: ProcessIdentity | None, **values: Any) -> Run:
     run = create()
-    return RunStore().change(run.id, {"queued"}, "started", state="running", process=process, heartbeat=time.time(), attempt=1, **values)
+    return RunStore(here()).change(
+        run.id, {"queued"}, "started", state="running", process=process, heartbeat=time.time(), attempt=1, **values
+    )
 
 
 def test_a_run_comes_back_as_it_was_made() -> None:
     run = create(seed=2**70)
-    assert RunStore().get(run.id) == run
+    assert RunStore(here()).get(run.id) == run
     assert (run.state, run.steps, run.plan, run.seed) == ("queued", 10, planned(), 2**70)
-    assert RunFolder(run.id).plan.exists()
-    assert RunFolder(run.id).path.stat().st_mode & 0o077 == 0
+    assert RunFolder(here(), run.id).plan.exists()
+    assert RunFolder(here(), run.id).path.stat().st_mode & 0o077 == 0
 
 
 def test_infinite_bounds_survive_the_registry() -> None:
     infinite = PrivacyValue(epsilon=float("inf"), delta=1e-5, status="not_proved", reason="No proof.")
     run = create(plan={"bound": infinite})
-    again = RunStore().get(run.id)
+    again = RunStore(here()).get(run.id)
     assert again.bound == infinite
     assert again.claim_only
     assert not again.releasable
@@ -79,38 +82,38 @@ def test_only_a_secret_key_and_a_proved_bound_make_a_run_releasable(seed: int | 
 
 @pytest.mark.parametrize("run_id", ["../../etc", "", "abc", "ABCDEFGH", "abcdefg/", "abcdefgh\n"])
 def test_a_malformed_id_never_reaches_a_path(run_id: str, workbench_home: Path) -> None:
-    for act in (RunStore().get, RunStore().delete, RunFolder):
+    for act in (RunStore(here()).get, RunStore(here()).delete, partial(RunFolder, here())):
         with pytest.raises(WorkbenchError, match="Expected a run id"):
             act(run_id)
 
 
 def test_an_unknown_run_is_one_sentence() -> None:
     with pytest.raises(WorkbenchError, match="Unknown run 'abcdefgh'"):
-        RunStore().get("abcdefgh")
+        RunStore(here()).get("abcdefgh")
 
 
 def test_runs_are_listed_newest_first_and_filtered() -> None:
     first, second = create(), create(plan={"request": Request.of("nonprivate", "digits")})
-    assert [run.id for run in RunStore().list()] == [second.id, first.id]
-    assert [run.id for run in RunStore().list(method="dp-merf")] == [first.id]
-    assert RunStore().list(state="done") == []
+    assert [run.id for run in RunStore(here()).list()] == [second.id, first.id]
+    assert [run.id for run in RunStore(here()).list(method="dp-merf")] == [first.id]
+    assert RunStore(here()).list(state="done") == []
 
 
 def test_a_change_checks_the_state_it_starts_from() -> None:
     run = create()
-    RunStore().change(run.id, {"queued"}, "started", state="starting")
+    RunStore(here()).change(run.id, {"queued"}, "started", state="starting")
     with pytest.raises(WorkbenchError, match="cannot be started: expected it to be queued, it is starting"):
-        RunStore().change(run.id, {"queued"}, "started", state="starting")
+        RunStore(here()).change(run.id, {"queued"}, "started", state="starting")
 
 
 def test_a_dead_worker_is_lost_as_soon_as_somebody_looks() -> None:
     process = sleeper()
     run = running(identity_of(process.pid))
-    assert RunStore().get(run.id).state == "running"
+    assert RunStore(here()).get(run.id).state == "running"
     process.kill()
     process.wait()
-    assert RunStore().get(run.id).state == "lost"
-    assert RunStore().list()[0].state == "lost"
+    assert RunStore(here()).get(run.id).state == "lost"
+    assert RunStore(here()).list()[0].state == "lost"
 
 
 def test_a_zombie_is_dead() -> None:
@@ -118,9 +121,9 @@ def test_a_zombie_is_dead() -> None:
     run = running(identity_of(process.pid))
     process.kill()
     deadline = time.monotonic() + 10
-    while RunStore().get(run.id).state == "running" and time.monotonic() < deadline:
+    while RunStore(here()).get(run.id).state == "running" and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert RunStore().get(run.id).state == "lost"
+    assert RunStore(here()).get(run.id).state == "lost"
     os.kill(process.pid, 0)  # the pid is still there: nobody has reaped it
     process.wait()
 
@@ -130,7 +133,7 @@ def test_a_reused_pid_is_not_the_worker() -> None:
     assert mine is not None
     assert is_alive(mine)
     run = running(mine.model_copy(update={"started": "1"}))
-    assert RunStore().get(run.id).state == "lost"
+    assert RunStore(here()).get(run.id).state == "lost"
     assert not send_signal(mine.model_copy(update={"started": "1"}), signal.SIGTERM)
 
 
@@ -138,8 +141,8 @@ def test_a_suspended_worker_is_not_lost_however_old_its_heartbeat() -> None:
     process = sleeper()
     process.send_signal(signal.SIGSTOP)
     run = running(identity_of(process.pid))
-    RunStore().change(run.id, {"running"}, "suspended", heartbeat=time.time() - 3600)
-    assert RunStore().get(run.id).state == "running"
+    RunStore(here()).change(run.id, {"running"}, "suspended", heartbeat=time.time() - 3600)
+    assert RunStore(here()).get(run.id).state == "running"
     process.kill()
     process.wait()
 
@@ -147,53 +150,53 @@ def test_a_suspended_worker_is_not_lost_however_old_its_heartbeat() -> None:
 @pytest.mark.parametrize(("age", "state"), [(1.0, "running"), (13.0, "lost")])
 def test_on_another_boot_only_the_heartbeat_speaks(age: float, state: str) -> None:
     run = running(ProcessIdentity(pid=os.getpid(), started="1", boot="another boot"))
-    RunStore().change(run.id, {"running"}, "changed", heartbeat=time.time() - age)
-    assert RunStore().get(run.id).state == state
+    RunStore(here()).change(run.id, {"running"}, "changed", heartbeat=time.time() - age)
+    assert RunStore(here()).get(run.id).state == state
 
 
 def test_a_worker_that_dies_while_cancelled_is_cancelled() -> None:
     process = sleeper()
     run = running(identity_of(process.pid))
-    RunStore().change(run.id, {"running"}, "cancelled", state="cancelling")
+    RunStore(here()).change(run.id, {"running"}, "cancelled", state="cancelling")
     process.kill()
     process.wait()
-    assert RunStore().get(run.id).state == "cancelled"
+    assert RunStore(here()).get(run.id).state == "cancelled"
 
 
 def test_a_launch_that_never_got_a_process_is_lost() -> None:
     run = create()
-    RunStore().change(run.id, {"queued"}, "started", state="starting", heartbeat=time.time() - LAUNCH_SECONDS / 2)
-    assert RunStore().get(run.id).state == "starting"
-    RunStore().change(run.id, {"starting"}, "changed", heartbeat=time.time() - LAUNCH_SECONDS - 1)
-    assert RunStore().get(run.id).state == "lost"
+    RunStore(here()).change(run.id, {"queued"}, "started", state="starting", heartbeat=time.time() - LAUNCH_SECONDS / 2)
+    assert RunStore(here()).get(run.id).state == "starting"
+    RunStore(here()).change(run.id, {"starting"}, "changed", heartbeat=time.time() - LAUNCH_SECONDS - 1)
+    assert RunStore(here()).get(run.id).state == "lost"
 
 
 def test_a_heartbeat_of_a_former_attempt_changes_nothing() -> None:
     run = running(identity_of(os.getpid()))
-    assert RunStore().beat(run.id, 1, step=3) == "running"
-    assert RunStore().beat(run.id, 0, step=9) is None
-    assert RunStore().get(run.id).step == 3
+    assert RunStore(here()).beat(run.id, 1, step=3) == "running"
+    assert RunStore(here()).beat(run.id, 0, step=9) is None
+    assert RunStore(here()).get(run.id).step == 3
 
 
 def test_delete_refuses_a_run_at_work_and_takes_the_key_first() -> None:
     run = running(identity_of(os.getpid()))
-    folder = RunFolder(run.id)
+    folder = RunFolder(here(), run.id)
     folder.checkpoint.write_bytes(b"key")
     with pytest.raises(WorkbenchError, match="Cancel it first"):
-        RunStore().delete(run.id)
+        RunStore(here()).delete(run.id)
     assert folder.checkpoint.exists()
-    RunStore().change(run.id, {"running"}, "ended", state="done")
-    RunStore().delete(run.id)
+    RunStore(here()).change(run.id, {"running"}, "ended", state="done")
+    RunStore(here()).delete(run.id)
     assert not folder.path.exists()
-    assert RunStore().list() == []
+    assert RunStore(here()).list() == []
 
 
 def test_a_registry_of_a_newer_version_is_left_alone() -> None:
-    path = RunStore().path
+    path = RunStore(here()).path
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(WorkbenchError, match="registry version"):
-        RunStore()
+        RunStore(here())
 
 
 def _create_many(count: int) -> None:
@@ -209,7 +212,7 @@ def test_two_processes_create_runs_at_once(workbench_home: Path) -> None:
     for worker in workers:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
-    assert len({run.id for run in RunStore().list()}) == 15
+    assert len({run.id for run in RunStore(here()).list()}) == 15
 
 
 def test_pids_are_compared_within_a_namespace_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +224,7 @@ def test_pids_are_compared_within_a_namespace_only(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_metrics_of_a_replayed_step_count_once(workbench_home: Path) -> None:
-    folder = RunFolder(create().id)
+    folder = RunFolder(here(), create().id)
     folder.metrics.write_text('{"step": 1, "loss": 1.0}\n{"step": 2, "loss": 2.0}\n{"step": 2, "loss": 3.0}\n{"step": 3, "lo')
     assert folder.read_metrics() == [{"step": 1, "loss": 1.0}, {"step": 2, "loss": 3.0}]
 

@@ -12,6 +12,7 @@ from workbench.methods.fields import dotted, value_at
 from workbench.methods.renamed import RENAMED, renamed
 from workbench.plan import Plan
 from workbench.planning import make_plan
+from workbench.workspace import Workspace
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "home-0.1.tar.gz"
 
@@ -27,7 +28,7 @@ def unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_runs_of_before_open_and_plan_the_same_today(old_home: Path) -> None:
-    runs = RunStore().list()
+    runs = RunStore(Workspace.default()).list()
     assert {run.method for run in runs} == {"nonprivate", "dp-merf", "dp-promise"}
     for run in runs:
         before = json.loads((old_home / "runs" / run.id / "plan.json").read_text())

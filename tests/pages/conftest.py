@@ -10,6 +10,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
+from support.homes import here
 
 from workbench import experiment
 from workbench.datasets import Dataset
@@ -30,12 +31,12 @@ def train_in_process(method: str, dataset: Dataset, epsilon: float | None, examp
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     plan = experiment.make_plan(method, dataset.facts, epsilon=epsilon, settings=overrides)
     settings = PerformanceSettings(device="cpu", num_threads=1)
-    run = local.register(plan, dataset.facts.name, performance=settings, example=example, loaded=dataset)
-    RunStore().change(run.id, {"queued"}, "started", state="starting", attempt=1)
-    worker.main(run.id)
+    run = local.register(here(), plan, dataset.facts.name, performance=settings, example=example, loaded=dataset)
+    RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
+    worker.main(here(), run.id)
     for number, handler in handlers.items():
         signal.signal(number, handler)
-    run = RunStore().get(run.id)
+    run = RunStore(here()).get(run.id)
     assert run.state == "done", run.error
     return run
 
@@ -43,8 +44,8 @@ def train_in_process(method: str, dataset: Dataset, epsilon: float | None, examp
 def measured_run(epsilon: float, example: bool = False) -> Run:
     """A finished DP-MERF run of a second on digits, sampled and measured."""
     run = train_in_process("dp-merf", experiment.load("digits"), epsilon, example, **TINY)
-    sample_run(run.id, NUM_SAMPLES)
-    evaluate_run(run.id, NUM_SAMPLES, metrics=["accuracy_logistic_regression", "nearer_to_training"])
+    sample_run(here(), run.id, NUM_SAMPLES)
+    evaluate_run(here(), run.id, NUM_SAMPLES, metrics=["accuracy_logistic_regression", "nearer_to_training"])
     return run
 
 

@@ -13,14 +13,16 @@ import pytest
 import streamlit as st
 from pages.conftest import app_at
 from streamlit.testing.v1 import AppTest
+from support.homes import here
 from support.rehearsals import GuidedByPrivateClassifier, MarginalsOfTable, TeacherStudent, toy_table
 
 from workbench.datasets import DATASETS, DatasetEntry, load
 from workbench.evaluation import OUTSIDE_GUARANTEE
-from workbench.jobs import local, verdicts
+from workbench.jobs import local
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.jobs.verdicts import Verdicts
 from workbench.methods import METHODS
 from workbench.methods.base import Method
 from workbench.pages.budget.points import own_points
@@ -115,7 +117,7 @@ def test_no_page_waits_for_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
     begun[0].kill()
     begun[0].wait()
     assert len(begun) == 1
-    assert RunStore().list() == []
+    assert RunStore(here()).list() == []
 
 
 def test_pages_plans_and_claims_are_imported_without_torch() -> None:
@@ -202,7 +204,7 @@ def test_the_axis_of_own_runs_is_a_choice_the_address_keeps(open_page: OpenPage)
 
 
 def test_train_launches_a_run_and_watches_it(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.jobs.local.start", lambda run_id: RunStore().get(run_id))
+    monkeypatch.setattr("workbench.jobs.local.start", lambda workspace, run_id: RunStore(workspace).get(run_id))
     parameters = {
         "train_method": "dp-merf",
         "train_epsilon": "1.0",
@@ -211,10 +213,10 @@ def test_train_launches_a_run_and_watches_it(open_page: OpenPage, monkeypatch: p
         "train_speed.num_threads": "1",
     }
     app = open_page("train", **parameters)
-    before = {run.id for run in RunStore().list()}
+    before = {run.id for run in RunStore(here()).list()}
     app.button(key="train_launch").click().run()
     assert not app.exception
-    run = next(run for run in RunStore().list() if run.id not in before)
+    run = next(run for run in RunStore(here()).list() if run.id not in before)
     assert run.config["training"]["steps"] == 7
     assert (run.performance["device"], run.performance["num_threads"], run.seed) == ("cpu", 1, None)
     assert app.selectbox(key="train_run_choice").value == run.id
@@ -229,7 +231,7 @@ def test_what_comes_and_goes_with_a_run_s_state_moves_nothing_below_it(home_with
         from workbench.jobs.store import RunStore
         from workbench.pages.train.watch import show_run
 
-        show_run(RunStore().list()[0].model_copy(update={"state": state, "error": error}), "x_")
+        show_run(RunStore(here()).list()[0].model_copy(update={"state": state, "error": error}), "x_")
 
     places = []
     for state, error in (("running", None), ("cancelling", None), ("done", None), ("failed", "why")):
@@ -252,7 +254,7 @@ def test_train_takes_no_epsilon_for_a_method_without_a_guarantee(open_page: Open
 
 
 def test_a_budget_that_a_launch_could_exceed_is_said_beforehand(open_page: OpenPage, home_with_runs: object) -> None:
-    Ledger().set_budget(RunStore().list()[0].fingerprint, 0.5, 1e-5)
+    Ledger(here().ledger).set_budget(RunStore(here()).list()[0].fingerprint, 0.5, 1e-5)
     assert "its budget" in text_of(open_page("train", train_method="dp-merf"))
 
 
@@ -264,7 +266,7 @@ def test_runs_are_filtered_and_sorted(open_page: OpenPage) -> None:
 
 def test_two_runs_are_compared(open_page: OpenPage) -> None:
     app = open_page("runs")
-    app.multiselect(key="runs_chosen").set_value([run.id for run in RunStore().list()]).run()
+    app.multiselect(key="runs_chosen").set_value([run.id for run in RunStore(here()).list()]).run()
     assert not app.exception
     assert "Comparison" in [header.value for header in app.header]
     differing = app.dataframe[-1].value
@@ -273,7 +275,7 @@ def test_two_runs_are_compared(open_page: OpenPage) -> None:
 
 def test_a_run_s_replace_one_bound_stands_beside_its_own(open_page: OpenPage, home_with_runs: object) -> None:
     """In the run's detail, in the comparison and for the run at work; not once more than the plan has been paid for."""
-    runs = RunStore().list()
+    runs = RunStore(here()).list()
     beside = [run.replace_one for run in runs]
     assert all(value is not None and value.epsilon > run.bound.epsilon for value, run in zip(beside, runs, strict=True))
     assert beside[0] is not None
@@ -291,18 +293,18 @@ def test_a_run_s_replace_one_bound_stands_beside_its_own(open_page: OpenPage, ho
 
 def test_a_run_is_deleted_only_when_confirmed_and_stays_in_the_ledger(open_page: OpenPage) -> None:
     app = open_page("runs")
-    run = RunStore().list()[0]
+    run = RunStore(here()).list()[0]
     behind = [element.key for block in blocks(app.main, "popover") for element in elements(block) if element.type == "button"]
     assert f"runs_{run.id}_delete" in behind, "the button lies behind another one"
     app.button(key=f"runs_{run.id}_delete").click().run()
     assert not app.exception
-    assert run.id not in {kept.id for kept in RunStore().list()}
-    assert run.id in {entry.run_id for entry in Ledger().entries()}
+    assert run.id not in {kept.id for kept in RunStore(here()).list()}
+    assert run.id in {entry.run_id for entry in Ledger(here().ledger).entries()}
 
 
 def test_a_run_is_cloned_for_editing_with_its_settings(open_page: OpenPage) -> None:
     app = open_page("runs")
-    app.button(key=f"runs_{RunStore().list()[0].id}_clone").click().run()
+    app.button(key=f"runs_{RunStore(here()).list()[0].id}_clone").click().run()
     assert not app.exception
     assert app.title[0].value == "Train"
     assert app.number_input(key="train_training.steps").value == 30
@@ -315,39 +317,39 @@ def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: Ope
     overrides = {"pretraining": {"dataset": ""}, "phase_one": {"steps": 3}, "network": {"attention_resolutions": []}}
     plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, settings=overrides)
     settings = PerformanceSettings(device="cpu", num_threads=1)
-    run = local.register(plan, "digits", performance=settings, loaded=dataset)
+    run = local.register(here(), plan, "digits", performance=settings, loaded=dataset)
     app = open_page("train", **clone_link(run, "train_"))
     assert not app.error
     assert app.number_input(key="train_epsilon").value == 5.0
     assert app.number_input(key="train_phase_one.steps").value == 3
     assert (app.number_input(key="train_boundary").value, app.number_input(key="train_phase_two.noise_multiplier").value) == (None, None)
     assert (app.text_input(key="train_pretraining.dataset").value, app.selectbox(key="train_device").value) == ("none", "cpu")
-    before = {kept.id for kept in RunStore().list()}
+    before = {kept.id for kept in RunStore(here()).list()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("workbench.jobs.local.start", lambda run_id: RunStore().get(run_id))
+        patch.setattr("workbench.jobs.local.start", lambda workspace, run_id: RunStore(workspace).get(run_id))
         app.button(key="train_launch").click().run()
     assert not app.exception
-    clone = next(kept for kept in RunStore().list() if kept.id not in before)
+    clone = next(kept for kept in RunStore(here()).list() if kept.id not in before)
     assert (clone.config, clone.performance) == (run.config, run.performance)
 
 
 def test_a_claim_only_run_is_marked_wherever_it_shows(open_page: OpenPage, home_with_runs: object) -> None:
     dataset = load("digits")
     plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, settings={"targets": "paper"}, target="claim")
-    run = local.register(plan, "digits", loaded=dataset)
-    RunStore().change(run.id, {"queued"}, "finished", state="done")
-    evaluation = json.loads(RunFolder(RunStore().list()[-1].id).evaluation.read_text())
-    RunFolder(run.id).evaluation.write_text(json.dumps(evaluation | {"run": run.id}))
-    points, _ = own_points([RunStore().get(run.id)], "accuracy_logistic_regression", "claim")
+    run = local.register(here(), plan, "digits", loaded=dataset)
+    RunStore(here()).change(run.id, {"queued"}, "finished", state="done")
+    evaluation = json.loads(RunFolder(here(), RunStore(here()).list()[-1].id).evaluation.read_text())
+    RunFolder(here(), run.id).evaluation.write_text(json.dumps(evaluation | {"run": run.id}))
+    points, _ = own_points([RunStore(here()).get(run.id)], "accuracy_logistic_regression", "claim")
     assert "claim only" in points["label"][0]
-    compared = open_page("runs", runs_chosen=[run_label(kept) for kept in RunStore().list()])
+    compared = open_page("runs", runs_chosen=[run_label(kept) for kept in RunStore(here()).list()])
     assert any("claim only" in str(column) for frame in compared.dataframe for column in frame.value.columns)
     assert "claim only" in text_of(open_page("runs", runs_chosen=run_label(run)))
 
 
 def test_the_gallery_refuses_records_that_are_not_the_run_s(open_page: OpenPage, home_with_runs: object) -> None:
-    newest = RunStore().list()[0]
-    with closing(sqlite3.connect(RunStore().path)) as connection, connection:
+    newest = RunStore(here()).list()[0]
+    with closing(sqlite3.connect(RunStore(here()).path)) as connection, connection:
         connection.execute("UPDATE runs SET fingerprint = 'another' WHERE id = ?", (newest.id,))
     app = open_page("gallery", gallery_run=newest.id)
     assert any("no longer those that run" in error.value for error in app.error)
@@ -364,7 +366,7 @@ def test_the_gallery_says_that_it_is_outside_the_guarantee(open_page: OpenPage) 
 
 @pytest.mark.parametrize("page", ["gallery", "train"])
 def test_the_address_carries_the_run(open_page: OpenPage, home_with_runs: object, page: str) -> None:
-    older, newest = RunStore().list()[-1], RunStore().list()[0]
+    older, newest = RunStore(here()).list()[-1], RunStore(here()).list()[0]
     app = open_page(page, **{f"{page}_run": older.id})
     assert app.selectbox(key=f"{page}_run_choice").value == older.id
     app.selectbox(key=f"{page}_run_choice").set_value(newest.id).run()
@@ -379,18 +381,18 @@ def test_an_unknown_run_in_the_address_is_said(open_page: OpenPage, home_with_ru
 
 def test_a_verdict_is_kept_with_its_note_and_can_be_undone(open_page: OpenPage) -> None:
     app = open_page("gallery")
-    run = RunStore().list()[0].id
+    run = RunStore(here()).list()[0].id
     key = next(group.key for group in app.get("button_group") if group.key.endswith("_verdict"))
     sample = int(key.split("_")[2])
     next(group for group in app.get("button_group") if group.key == key).set_value("copied").run()
     app.text_input(key=f"gallery_{run}_{sample}_note").set_value("same stroke").run()
     assert not app.exception
-    kept = verdicts.verdicts(run)[sample]
+    kept = Verdicts(here().verdicts).of(run)[sample]
     assert (kept.verdict, kept.note) == ("copied", "same stroke")
     assert "1 of 40 samples looked at: 1 copied" in app.get("progress")[-1].proto.text
     app.button(key="gallery_undo").click().run()
     app.button(key="gallery_undo").click().run()
-    assert verdicts.verdicts(run) == {}
+    assert Verdicts(here().verdicts).of(run) == {}
     assert next(group for group in app.get("button_group") if group.key == key).value is None
 
 
@@ -419,7 +421,7 @@ def test_a_method_on_a_table_has_its_pages_by_registry_alone(
     open_page: OpenPage, train_here: TrainHere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(METHODS, MarginalsOfTable.name, MarginalsOfTable)
-    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", lambda: toy_table().facts, toy_table))
+    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", lambda _: toy_table().facts, lambda _: toy_table()))
     budget = open_page("budget", budget_dataset="toy-table")
     assert budget.selectbox(key="budget_method").value == MarginalsOfTable.name
     assert all(not name.startswith("accuracy_cnn") for name in budget.selectbox(key="budget_measure").options)
@@ -463,15 +465,15 @@ def test_claims_lists_every_method_and_what_was_spent(open_page: OpenPage) -> No
 
 
 def test_a_total_under_another_relation_says_so_beside_the_number(open_page: OpenPage) -> None:
-    bound = RunStore().list()[0].bound.model_copy(update={"neighboring_relation": "REPLACE_ONE", "epsilon": 9.98})
-    with closing(sqlite3.connect(RunStore().path)) as connection, connection:
+    bound = RunStore(here()).list()[0].bound.model_copy(update={"neighboring_relation": "REPLACE_ONE", "epsilon": 9.98})
+    with closing(sqlite3.connect(RunStore(here()).path)) as connection, connection:
         connection.execute("UPDATE runs SET bound = ?", (bound.model_dump_json(),))
     assert "alone is epsilon 9.98 at delta 0.000333 under replace one" in text_of(open_page("claims"))
 
 
 @pytest.mark.usefixtures("home_with_runs")
 def test_a_clone_leaves_the_default_delta_empty_and_carries_any_other_to_the_bit() -> None:
-    run = RunStore().list()[0]
+    run = RunStore(here()).list()[0]
     assert "train_delta" not in clone_link(run, "train_")
     asked = run.plan.request.edited(delta=1e-5)
     other = run.model_copy(update={"plan": run.plan.model_copy(update={"request": asked})})
@@ -485,6 +487,6 @@ def test_a_budget_is_set_on_the_claims_page(open_page: OpenPage) -> None:
     app.number_input(key="claims_budget_epsilon").set_value(4.0)
     app.number_input(key="claims_budget_delta").set_value(1e-4)
     app.button(key="claims_budget_set").click().run()
-    budget = Ledger().budget(RunStore().list()[0].fingerprint)
+    budget = Ledger(here().ledger).budget(RunStore(here()).list()[0].fingerprint)
     assert budget is not None
     assert (budget.epsilon, budget.delta) == (4.0, 1e-4)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from dp_accounting import GaussianDpEvent
+from support.homes import here
 
 from workbench.cli import main
 from workbench.errors import WorkbenchError
@@ -42,8 +43,10 @@ def totals(workbench: Command, *arguments: str) -> dict[str, Any]:
 def three_runs() -> None:
     """Two runs on one dataset and one on another, each a Gaussian release of mu = 1/4."""
     for run_id, dataset in (("first", "ours"), ("second", "ours"), ("third", "theirs")):
-        Ledger().open_run(run_id, f"print of {dataset}", dataset, "dp-merf", [Stage("release", GaussianDpEvent(4.0), "once")], 1e-5)
-        Ledger().charge(run_id, "release", 1)
+        Ledger(here().ledger).open_run(
+            run_id, f"print of {dataset}", dataset, "dp-merf", [Stage("release", GaussianDpEvent(4.0), "once")], 1e-5
+        )
+        Ledger(here().ledger).charge(run_id, "release", 1)
 
 
 def test_claims_prints_the_document(workbench: Command) -> None:
@@ -55,7 +58,7 @@ def test_a_budget_before_the_first_run(workbench: Command) -> None:
         workbench("ledger", "--dataset", "digits")
     (row,) = json.loads(workbench("ledger", "--dataset", "digits", "--budget", "2", "--delta", "1e-4", "--json"))
     assert (row["budget"], row["total"]["epsilon"], row["runs"]) == ({"epsilon": 2.0, "delta": 1e-4}, 0.0, [])
-    warning = Ledger().warning_before("digits", [Stage("release", GaussianDpEvent(0.5), "once")], 1e-4)
+    warning = Ledger(here().ledger).warning_before("digits", [Stage("release", GaussianDpEvent(0.5), "once")], 1e-4)
     assert warning is not None
     assert "its budget" in warning
 
@@ -73,8 +76,8 @@ def test_lines_keep_within_the_terminal(workbench: Command, three_runs: None, mo
 
 def test_a_total_says_why_it_may_be_less_than_one_run(workbench: Command) -> None:
     event = ReplaceOneGaussianDpEvent(0.5, 0.5)
-    Ledger().open_run("alone", "print", "ours", "dp-merf", [Stage("release", event, "once", relations=("REPLACE_ONE",))], 1e-5)
-    Ledger().charge("alone", "release", 1)
+    Ledger(here().ledger).open_run("alone", "print", "ours", "dp-merf", [Stage("release", event, "once", relations=("REPLACE_ONE",))], 1e-5)
+    Ledger(here().ledger).charge("alone", "release", 1)
     (row,) = json.loads(workbench("ledger", "--json"))
     assert row["total"]["epsilon"] < row["runs"][0]["spent"]["epsilon"]
     shown = " ".join(workbench("ledger").split())

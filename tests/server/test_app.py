@@ -261,20 +261,24 @@ def test_the_address_can_be_printed_again(app: Served, monkeypatch: pytest.Monke
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can act as another account")
 def test_a_home_that_cannot_be_written_is_refused_in_words(reachable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.home import home
     from workbench.server.address import check_place
+    from workbench.workspace import Workspace
 
     (closed := reachable / "closed").mkdir(mode=0o500)
     os.chown(closed, NOBODY, NOBODY)
     (others := reachable / "others").mkdir()
     others.chmod(0o777)
-    for folder, action in ((closed, check_place), (reachable / "none" / "yet", home), (others, home)):
+    for folder, action in (
+        (closed, lambda: check_place(Workspace.default())),
+        (reachable / "none" / "yet", Workspace.default),
+        (others, Workspace.default),
+    ):
         monkeypatch.setenv("WORKBENCH_HOME", str(folder))
         assert as_nobody(action) == "WorkbenchError"
 
 
 def test_nothing_is_served_before_the_home_is_known_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> None:
+    def refuse(_workspace: object) -> None:
         raise WorkbenchError("no place")
 
     monkeypatch.setattr("workbench.server.address.check_place", refuse)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.homes import here
 from support.slow_tier import DDPM, FLOW, PRIVATE_STEP, trained_by
 
 from workbench import datasets, evaluation, experiment
@@ -29,7 +30,7 @@ DP_MERF = [*FLOW, "workbench/methods/dp_merf/*", "workbench/networks/generator.p
 @pytest.fixture
 def mnist(slow_home: Path) -> datasets.Dataset:
     """The 60 000 + 10 000 images; skips where they are not on this machine."""
-    if not datasets.DATASETS["mnist"].is_local():
+    if not datasets.DATASETS["mnist"].is_local(here()):
         pytest.skip("the IDX files of MNIST are not here: set WORKBENCH_DATA to the folder that holds them")
     return datasets.load("mnist")
 
@@ -47,15 +48,15 @@ def test_dp_merf_reaches_its_accuracy_in_three_minutes(mnist: datasets.Dataset, 
 def test_dp_promise_improves_on_the_untrained_and_the_pretrained_network(mnist: datasets.Dataset, figures: dict[str, Any]) -> None:
     result = reproduce_line("dp-promise", figures)
     check_bound(result, 10.0)
-    run = RunStore().get(result["run"])
+    run = RunStore(here()).get(result["run"])
     plan = run.plan
     untrained = experiment.new_state(plan, PerformanceSettings.model_validate(run.performance))
     parameters = sum(parameter.numel() for parameter in untrained.modules["network"].parameters())
-    samples = sample_run(run.id, NUM_SAMPLES)
+    samples = sample_run(here(), run.id, NUM_SAMPLES)
     noise = frechet_distance(experiment.sample(plan, untrained, NUM_UNTRAINED), mnist, run)
     as_many = frechet_distance(samples.take(slice(NUM_UNTRAINED)), mnist, run)
     trained = metric(result, "frechet_distance")
-    neighbours = neighbours_run(run.id, num_samples=NUM_SAMPLES)
+    neighbours = neighbours_run(here(), run.id, num_samples=NUM_SAMPLES)
     figures |= {
         "parameters": parameters,
         "private steps": run.config["phase_two"]["steps"],
@@ -86,7 +87,7 @@ def reproduce_line(method: str, figures: dict[str, Any]) -> dict[str, Any]:
     """Run the line of the recipe that trains `method`, and note how long it took and what it cost."""
     recipe = recipes.load_recipe("mnist")
     (line,) = [run for run in recipe.runs if run.method == method]
-    (result,) = recipes.reproduce(recipe.model_copy(update={"runs": (line,)}), reuse=True)
+    (result,) = recipes.reproduce(recipe, here().model_copy(update={"runs": (line,)}), reuse=True)
     figures |= {
         "trained by": trained_by([result]),
         "training seconds": result["seconds"],
@@ -100,7 +101,7 @@ def reproduce_line(method: str, figures: dict[str, Any]) -> dict[str, Any]:
 
 def frechet_distance(samples: Records, mnist: datasets.Dataset, run: Run) -> evaluation.MetricResult:
     """The distance of `samples` in the features that the run is measured in."""
-    return evaluation.evaluate(samples, mnist, public=public_dataset(run), metrics=["frechet_distance"])[0]
+    return evaluation.evaluate(samples, mnist, public=public_dataset(here(), run), metrics=["frechet_distance"])[0]
 
 
 def metric(result: dict[str, Any], name: str) -> dict[str, Any]:

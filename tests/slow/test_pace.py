@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from support.homes import here
 
 from workbench import datasets, experiment
 from workbench.jobs import local
@@ -46,13 +47,13 @@ DEPENDS = ["workbench/jobs/pace.py", "workbench/jobs/rehearsal.py", "workbench/j
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_takes_about_the_expected_time(method: str, figures: dict[str, Any]) -> None:
     whole = plan_of(method)
-    rehearsal = Rehearsal(whole, SPEED)
+    rehearsal = Rehearsal(here(), whole, SPEED)
     rehearsal.wait(300)
-    pace = known_pace(whole, SPEED)
+    pace = known_pace(here(), whole, SPEED)
     assert pace is not None, rehearsal.failure
     plan = plan_of(method, steps_for(method, whole, pace))
-    assert known_pace(plan, SPEED) == pace, "other numbers of steps need no other measurement"
-    run = local.wait(local.launch(plan, "digits", performance=SPEED).id, timeout_seconds=900)
+    assert known_pace(here(), plan, SPEED) == pace, "other numbers of steps need no other measurement"
+    run = local.wait(here(), local.launch(here(), plan, "digits", performance=SPEED).id, timeout_seconds=900)
     assert run.state == "done", run.error
     assert run.seconds_running is not None
     found = expected(plan, pace)

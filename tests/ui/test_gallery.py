@@ -37,21 +37,20 @@ def test_every_kind_of_record_has_a_view_and_a_card() -> None:
 
 def table_page() -> None:
     """The records, the preview and a card of a table of two columns."""
-    from pathlib import Path
 
     import numpy as np
 
     from workbench.datasets import Dataset, DatasetFacts
     from workbench.evaluation import Neighbours
-    from workbench.home import home
     from workbench.pages.gallery.cards import show_page
     from workbench.records import Records, TableKind
     from workbench.ui.gallery import VIEWS, show_records
+    from workbench.workspace import Workspace
 
     facts = DatasetFacts(name="t", kind=TableKind.of_sizes((3, 2)), num_records=2, classes=("a", "b"))
     records = Records(np.array([[0, 1], [2, 0]]), np.array([1, 0]))
     show_records(records, facts, "two rows", limit=1)
-    path = Path(home()) / facts.kind.preview_file
+    path = Workspace.default().home / facts.kind.preview_file
     path.write_bytes(facts.kind.preview(records, facts.classes))
     VIEWS[facts.kind.name].preview(path, "r")
     near = Neighbours("one-hot", np.array([[1]]), np.array([[0.5]]), np.array([0]), np.array([1.5]))

@@ -15,7 +15,7 @@ import typer
 from workbench.cli import accounting, control, planning, results
 from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.escaping import terminal
-from workbench.home import home
+from workbench.workspace import Workspace
 
 app = typer.Typer(
     name="workbench",
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(terminal(error), file=sys.stderr)
         sys.exit(1)
     except sqlite3.OperationalError as error:
-        print(f"The records of runs in {home()} could not be read or written: {error}.", file=sys.stderr)
+        print(f"The records of runs in {Workspace.default().home} could not be read or written: {error}.", file=sys.stderr)
         sys.exit(1)
     except (typer.Abort, KeyboardInterrupt):
         print("Stopped.", file=sys.stderr)

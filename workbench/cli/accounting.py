@@ -9,6 +9,7 @@ from workbench.cli.options import Json
 from workbench.cli.output import print_fields, print_json, print_table, short
 from workbench.errors import WorkbenchError, choose
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.claims import ClaimRow
@@ -69,7 +70,7 @@ def ledger(
     """
     from workbench.privacy.spending.ledger import Ledger
 
-    book = Ledger()
+    book = Ledger(Workspace.default().ledger)
     accounts = [name] if name is not None else _accounts(book, dataset)
     if budget is not None:
         _set_budget(book, accounts, budget, delta)

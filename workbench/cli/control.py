@@ -8,6 +8,7 @@ from workbench.cli.options import Json, RunId, Settings, Wait, parse_settings
 from workbench.cli.output import bounds_of, describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
+from workbench.workspace import Workspace
 
 app = typer.Typer()
 APART = ("plan", "claim", "bound", "replace_one", "performance", "environments")  # told in their own way, or not
@@ -25,7 +26,7 @@ def open_app(
 
     if not address:
         serve(port, with_token=not no_token)
-    elif found := open_addresses():
+    elif found := open_addresses(Workspace.default()):
         print("\n".join(found))
     else:
         raise WorkbenchError("Expected an open workbench, found none. Start one with `workbench app`.")
@@ -43,7 +44,7 @@ def runs(
     from workbench.jobs.store import RunStore
 
     wanted = None if state is None else choose(state, dict(zip(map(str, STATES), STATES, strict=True)), "state")
-    found = RunStore().list(state=wanted, method=method)
+    found = RunStore(Workspace.default()).list(state=wanted, method=method)
     if as_json:
         print_json([{name: value for name, value in run_values(run).items() if name != "plan"} for run in found])
         return
@@ -72,8 +73,8 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     from workbench.jobs.folder import RunFolder
     from workbench.jobs.store import RunStore
 
-    run = RunStore().get(run_id)
-    folder = RunFolder(run_id)
+    run = RunStore(Workspace.default()).get(run_id)
+    folder = RunFolder(Workspace.default(), run_id)
     shown = run_values(run) | {"peak_bytes": folder.peak_bytes(), "environments": folder.environments()}
     if as_json:
         print_json(shown)
@@ -89,7 +90,7 @@ def cancel(run_id: RunId, as_json: Json = False) -> None:
     """Stop a run after the step at work, with a checkpoint to resume from."""
     from workbench.jobs import local
 
-    run = local.cancel(run_id)
+    run = local.cancel(Workspace.default(), run_id)
     print_json({"run": run.id, "state": run.state}) if as_json else print(f"Run {run.id} is {run.state} at step {run.step}/{run.steps}.")
 
 
@@ -99,7 +100,7 @@ def resume(run_id: RunId, wait: Wait = False) -> None:
     from workbench.cli.planning import finish_launch
     from workbench.jobs import local
 
-    finish_launch(local.resume(run_id), wait)
+    finish_launch(local.resume(Workspace.default(), run_id), wait)
 
 
 @app.command()
@@ -108,7 +109,7 @@ def clone(run_id: RunId, settings: Settings = None, wait: Wait = False) -> None:
     from workbench.cli.planning import finish_launch
     from workbench.jobs import local
 
-    finish_launch(local.clone(run_id, parse_settings(settings)), wait)
+    finish_launch(local.clone(Workspace.default(), run_id, parse_settings(settings)), wait)
 
 
 @app.command()
@@ -117,11 +118,11 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", help="Do no
     from workbench.jobs import local
     from workbench.jobs.store import RunStore
 
-    run = RunStore().get(run_id)
+    run = RunStore(Workspace.default()).get(run_id)
     what = terminal(f"run {run.id} ({run.method} on {run.dataset}, {run.state})")
     if not yes and not typer.confirm(f"Delete {what} and all its files?", err=True):
         raise typer.Exit(1)
-    local.delete(run_id)
+    local.delete(Workspace.default(), run_id)
     print_json({"run": run_id, "deleted": True}) if as_json else print(f"Deleted run {run_id}; its entry in the ledger stays.")
 
 
@@ -130,7 +131,7 @@ def example(as_json: Json = False) -> None:
     """Make the small finished example run, if there is none."""
     from workbench.jobs.example import ensure_example
 
-    run = ensure_example()
+    run = ensure_example(Workspace.default())
     print_json({"run": run.id, "state": run.state}) if as_json else print(f"Example run {run.id} is {run.state}.")
     if not run.is_active and run.state != "done":
         raise typer.Exit(1)

@@ -34,6 +34,7 @@ from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.jobs.run import Run
 from workbench.serialization import dumps, jsonable
+from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.datasets import DatasetFacts
@@ -66,9 +67,9 @@ def list_datasets(as_json: Json = False) -> None:
     """List the datasets that have a name; a folder of class subfolders or an .npz will do as well."""
     from workbench.datasets import DATASETS
 
-    rows = []
+    rows, workspace = [], Workspace.default()
     for name, entry in DATASETS.items():
-        facts = entry.facts()
+        facts = entry.facts(workspace)
         rows.append(
             {
                 "name": name,
@@ -76,7 +77,7 @@ def list_datasets(as_json: Json = False) -> None:
                 "shape": list(facts.shape),
                 "num_classes": facts.num_classes,
                 "is_public": facts.is_public,
-                "is_local": entry.is_local(),
+                "is_local": entry.is_local(workspace),
                 "summary": entry.summary,
             }
         )
@@ -178,12 +179,12 @@ def train(
     loaded = asked.place.load() if asked.place.path else None
     made = experiment.make_plan(asked, loaded.facts if loaded else None)
     check_trainable(made)
-    training_data.check_public(made)
+    training_data.check_public(made, Workspace.default())
     loaded = loaded or asked.place.load()
     warn([*made.warnings, seed_warning(seed)])
     if not as_json:
         print_plan(made)
-    run = local.launch(made, performance=speed, seed=seed, loaded=loaded)
+    run = local.launch(Workspace.default(), made, performance=speed, seed=seed, loaded=loaded)
     finish_launch(run, wait)
 
 
@@ -221,7 +222,7 @@ def watch(run: Run) -> Run:
                 bar.refresh()
 
         try:
-            return local.wait(run.id, progress=show)
+            return local.wait(Workspace.default(), run.id, progress=show)
         except KeyboardInterrupt:
             print(f"\nRun {run.id} goes on; `workbench cancel {run.id}` ends it.", file=sys.stderr)
             return run

@@ -11,6 +11,7 @@ from workbench.cli.options import Json, Releasable, RunId
 from workbench.cli.output import print_json, print_table, progress_bar, short
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
+from workbench.workspace import Workspace
 
 app = typer.Typer()
 
@@ -27,8 +28,8 @@ def sample(run_id: RunId, out: Out, num: Num = None, as_json: Json = False) -> N
 
     check_target(out, ".npz")
     with progress_bar("samples") as progress:
-        records = finished.sample_run(run_id, num, progress)
-    run = RunStore().get(run_id)
+        records = finished.sample_run(Workspace.default(), run_id, num, progress)
+    run = RunStore(Workspace.default()).get(run_id)
     write_records(records, out, finished.sample_notes(run), run.plan.facts)
     if not run.may_be_released:
         print(f"Warning: samples of run {run.id} are not releasable. {run.release_reason}", file=sys.stderr)
@@ -50,11 +51,11 @@ def evaluate(
     from workbench.jobs.store import RunStore
 
     with progress_bar("evaluation") as progress:
-        found = finished.evaluate_run(run_id, num, seed, metric, progress)
+        found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, progress)
     if releasable:
         found = _releasable_results(found)
     if as_json:
-        print_json({**found, "claim_only": RunStore().get(run_id).claim_only})
+        print_json({**found, "claim_only": RunStore(Workspace.default()).get(run_id).claim_only})
     else:
         print_table(result_rows(found), "No measure fits this run's data.")
 
@@ -77,11 +78,13 @@ def neighbours(
 
     check_target(out, ".html")
     with progress_bar("neighbours") as progress:
-        found = finished.neighbours_run(run_id, features, k, num, progress)
-    run = RunStore().get(run_id)
-    samples = finished.sample_run(run_id, len(found))
+        found = finished.neighbours_run(Workspace.default(), run_id, features, k, num, progress)
+    run = RunStore(Workspace.default()).get(run_id)
+    samples = finished.sample_run(Workspace.default(), run_id, len(found))
     title = f"Run {run.id}: {run.method} on {run.dataset}" + (", claim only" if run.claim_only else "")
-    write_text_atomically(out, evaluation.neighbours_html(samples, finished.dataset_of(run), found, title=title, limit=limit))
+    write_text_atomically(
+        out, evaluation.neighbours_html(samples, finished.dataset_of(Workspace.default(), run), found, title=title, limit=limit)
+    )
     print(f"Warning: {evaluation.OUTSIDE_GUARANTEE}", file=sys.stderr)
     values = {"run": run.id, "file": str(out), "num_samples": len(found), "features": found.features, "releasable": False}
     shown = f"Wrote the {min(limit, len(found))} most suspicious of {len(found)} samples to {terminal(out)}."
@@ -112,7 +115,7 @@ def reproduce(
         check_target(out, ".json")
     rows = []
     with progress_bar(loaded.title) as progress:
-        for result in recipes.reproduce(loaded, reuse=reuse, progress=progress):
+        for result in recipes.reproduce(loaded, Workspace.default(), reuse=reuse, progress=progress):
             rows.append(_releasable_part(result) if releasable else result)
             if out is not None:
                 write_text_atomically(out, dumps({"recipe": loaded, "results": rows}, indent=2))

@@ -15,6 +15,7 @@ from workbench.datasets.naming import default_name, own_name
 from workbench.datasets.resize import at_shape, check_shape, parse_shape
 from workbench.errors import WorkbenchError, choose
 from workbench.records import Records
+from workbench.workspace import Workspace
 
 __all__ = [
     "DATASETS",
@@ -37,16 +38,16 @@ __all__ = [
 class DatasetEntry:
     """A named dataset: one sentence, its facts without its records, its records, and whether they are here without a download.
 
-    `draw(shape, num_records, seed)` is for datasets made to order, shape and number None for their defaults;
+    `draw(workspace, shape, num_records, seed)` is for datasets made to order, shape and number None for their defaults;
     `sides` bounds height and width, `fewest` the number drawn. `public_companion` names a public dataset of the same
     classes: features that measures compare in come from it, for every method alike.
     """
 
     summary: str
-    facts: Callable[[], DatasetFacts]
-    load: Callable[[], Dataset]
-    is_local: Callable[[], bool] = lambda: True
-    draw: Callable[[tuple[int, ...] | None, int | None, int], Dataset] | None = None
+    facts: Callable[[Workspace], DatasetFacts]
+    load: Callable[[Workspace], Dataset]
+    is_local: Callable[[Workspace], bool] = lambda _workspace: True
+    draw: Callable[[Workspace, tuple[int, ...] | None, int | None, int], Dataset] | None = None
     sides: tuple[int, int] = (1, 4096)
     fewest: int = 1
     public_companion: str | None = None
@@ -54,7 +55,10 @@ class DatasetEntry:
 
 DATASETS: dict[str, DatasetEntry] = {
     "digits": DatasetEntry(
-        "1 797 handwritten digits of 8x8 pixels, bundled with scikit-learn.", digits.facts, digits.load, public_companion="glyphs"
+        "1 797 handwritten digits of 8x8 pixels, bundled with scikit-learn.",
+        lambda _: digits.facts(),
+        lambda _: digits.load(),
+        public_companion="glyphs",
     ),
     "mnist": DatasetEntry(
         "70 000 handwritten digits of 28x28 pixels.",
@@ -71,7 +75,7 @@ DATASETS: dict[str, DatasetEntry] = {
     ),
     "glyphs": DatasetEntry(
         "Public images of digits at any size from 8x8 to 64x64, drawn by a seed from strokes and fonts.",
-        glyphs.facts,
+        lambda _: glyphs.facts(),
         glyphs.load,
         draw=glyphs.load,
         sides=glyphs.SIDES,
@@ -92,7 +96,7 @@ def is_path(name_or_path: str | Path) -> bool:
 def entry_of(name_or_path: str | Path) -> DatasetEntry:
     """The named entry, or one made for the user's own files, split with seed 0."""
     if is_path(name_or_path):
-        return DatasetEntry(f"Images of {name_or_path}.", partial(facts, name_or_path), partial(load, name_or_path))
+        return DatasetEntry(f"Images of {name_or_path}.", lambda _: facts(name_or_path), lambda _: load(name_or_path))
     return choose(str(name_or_path), DATASETS, "dataset")
 
 
@@ -109,13 +113,14 @@ def facts(
     *,
     name: str | None = None,
     classes: Sequence[str] = (),
+    workspace: Workspace | None = None,
 ) -> DatasetFacts:
     """The public facts about a dataset as `load` with the same arguments would give it, from literals and headers where they say enough."""
     if is_path(name_or_path):
         path = Path(name_or_path)
         return folder.facts(path, own_name(path, name, DATASETS), shape, classes, seed)
     entry = entry_of(name_or_path)
-    known = as_declared(entry.facts(), name, classes)
+    known = as_declared(entry.facts(workspace or Workspace.default()), name, classes)
     return known if shape is None else known.at_size(check_shape(shape, *entry.sides))
 
 
@@ -126,24 +131,26 @@ def load(
     *,
     name: str | None = None,
     classes: Sequence[str] = (),
+    workspace: Workspace | None = None,
 ) -> Dataset:
     """A dataset by name, or from a folder of class subfolders or an `.npz` file.
 
     `shape` (C, H, W) resizes its images; glyphs are drawn at it. `seed` splits the user's own files and draws glyphs;
     the others have fixed splits. `name` and `classes` declare what is public of the user's own files: the name that their account in
-    the ledger goes by (default: the file's own), and the classes' names (default: those in the file, or of the subfolders).
+    the ledger goes by (default: the file's own), and the classes' names (default: those in the file, or of the subfolders). Downloads
+    and drawings are kept in `workspace`, by default the default one.
     """
     if is_path(name_or_path):
         path = Path(name_or_path)
         return folder.load(path, own_name(path, name, DATASETS), seed, shape, classes)
-    entry = entry_of(name_or_path)
-    as_declared(entry.facts(), name, classes)
-    return at_shape(entry.load(), shape) if entry.draw is None else entry.draw(shape, None, seed)
+    entry, workspace = entry_of(name_or_path), workspace or Workspace.default()
+    as_declared(entry.facts(workspace), name, classes)
+    return at_shape(entry.load(workspace), shape) if entry.draw is None else entry.draw(workspace, shape, None, seed)
 
 
-def load_as(name_or_path: str | Path, known: DatasetFacts, seed: int = 0) -> Dataset:
+def load_as(name_or_path: str | Path, known: DatasetFacts, seed: int = 0, workspace: Workspace | None = None) -> Dataset:
     """A dataset read as `known` says: under its name, with its classes and at its shape, whatever these were when it was planned."""
-    return load(name_or_path, known.shape, seed, name=known.name, classes=known.classes)
+    return load(name_or_path, known.shape, seed, name=known.name, classes=known.classes, workspace=workspace)
 
 
 def reading(name: str | None, resize: str | None, classes: str | None) -> dict[str, Any]:
@@ -172,7 +179,12 @@ def as_declared(known: DatasetFacts, name: str | None, classes: Sequence[str]) -
 
 
 def load_public(
-    name: str | Path, shape: tuple[int, ...], num_records: int | None = None, seed: int = 0, declared_public: bool = False
+    name: str | Path,
+    shape: tuple[int, ...],
+    num_records: int | None = None,
+    seed: int = 0,
+    declared_public: bool = False,
+    workspace: Workspace | None = None,
 ) -> Dataset:
     """A public dataset with images of `shape` (C, H, W), for pre-training without privacy cost; `num_records` of them, all by default.
 
@@ -180,21 +192,22 @@ def load_public(
     shown freely (dp-promise takes Fashion-MNIST to be public when MNIST is private); the facts then say so, and no guarantee
     covers these records.
     """
-    entry, known = entry_of(name), facts(name, shape)
+    workspace = workspace or Workspace.default()
+    entry, known = entry_of(name), facts(name, shape, workspace=workspace)
     if entry.draw is not None and known.is_public:
-        return entry.draw(shape, num_records, seed)
+        return entry.draw(workspace, shape, num_records, seed)
     if not (known.is_public or declared_public):
         raise WorkbenchError(
             f"Expected a public dataset, got {known.name!r}; choose glyphs, or declare it public if its records need no protection."
         )
-    dataset = load(name, shape, seed)
+    dataset = load(name, shape, seed, workspace=workspace)
     kept = subset(dataset.train, num_records, seed)
     return Dataset(dataset.facts.model_copy(update={"num_records": len(kept), "is_public": True}), kept, dataset.held_out)
 
 
-def check_public(name: str | Path, shape: tuple[int, ...], num_records: int | None) -> None:
+def check_public(name: str | Path, shape: tuple[int, ...], num_records: int | None, workspace: Workspace) -> None:
     """Refuse what `load_public` could not give, without making a record."""
-    entry, known = entry_of(name), facts(name, shape)
+    entry, known = entry_of(name), facts(name, shape, workspace=workspace)
     if num_records is None:
         return
     if entry.draw is not None and num_records < entry.fewest:

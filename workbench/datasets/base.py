@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench.errors import WorkbenchError, choose
-from workbench.home import installation_key
 from workbench.records import ImageKind, Kind, Records, TableKind
 
 
@@ -102,10 +101,9 @@ class Dataset:
 
         return Dataset(self.facts.labelled_by(attribute), labelled(self.train), labelled(self.held_out))
 
-    @property
-    def fingerprint(self) -> str:
-        """16 hex digits keyed to this installation: equal for equal training records with labels and attributes, meaningless elsewhere."""
-        digest, train = hmac.new(installation_key(), digestmod=hashlib.sha256), self.train
+    def fingerprint(self, key: bytes) -> str:
+        """16 hex digits by a workspace's `key`: equal for equal training records with labels and attributes, meaningless elsewhere."""
+        digest, train = hmac.new(key, digestmod=hashlib.sha256), self.train
         named = {"": train.records, "labels": train.labels, "present": train.present}
         named |= {f"attribute {name}": train.attributes[name] for name in sorted(train.attributes)}
         for name, array in named.items():
@@ -115,10 +113,9 @@ class Dataset:
                 digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()[:16]
 
-    @property
-    def record_hashes(self) -> np.ndarray:
-        """Distinct 64-bit hashes of the training records without their labels, uint64 sorted, keyed to this installation."""
-        key, records = installation_key(), np.ascontiguousarray(self.train.records)
+    def record_hashes(self, key: bytes) -> np.ndarray:
+        """Distinct 64-bit hashes of the training records without their labels, uint64 sorted, by a workspace's `key`."""
+        records = np.ascontiguousarray(self.train.records)
         digests = [hashlib.blake2b(record.data, digest_size=8, key=key, person=b"record").digest() for record in records]
         return np.unique(np.frombuffer(b"".join(digests), dtype="<u8"))
 

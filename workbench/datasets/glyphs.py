@@ -17,8 +17,8 @@ from workbench.datasets.glyph_canvas import Layout, draw_batch
 from workbench.datasets.resize import Shape, check_shape
 from workbench.errors import WorkbenchError
 from workbench.files import make_private_folder, written_atomically
-from workbench.home import home
 from workbench.records import ImageKind, Records
+from workbench.workspace import Workspace
 
 VERSION = 1  # of the drawings: in the name of a cached file
 DEFAULT_SHAPE: Shape = (1, 28, 28)
@@ -50,10 +50,10 @@ def draw(num_records: int, shape: Shape, seed: int = 0) -> Records:
     return Records(images, labels)
 
 
-def cache_path(num_records: int, shape: Shape, seed: int) -> Path:
-    """Where drawings of these parameters are kept."""
+def cache_path(num_records: int, shape: Shape, seed: int, folder: Path) -> Path:
+    """Where drawings of these parameters are kept in `folder`."""
     size = "x".join(map(str, shape))
-    return home() / "cache" / f"glyphs-v{VERSION}-{num_records}-{size}-seed{seed}.npz"
+    return folder / f"glyphs-v{VERSION}-{num_records}-{size}-seed{seed}.npz"
 
 
 def write_cache(path: Path, records: Records) -> None:
@@ -63,9 +63,9 @@ def write_cache(path: Path, records: Records) -> None:
         np.savez(file, images=records.records, labels=np.asarray(records.labels))
 
 
-def cached(num_records: int, shape: Shape, seed: int) -> Records:
-    """`draw` through the cache; a damaged file is drawn anew."""
-    path = cache_path(num_records, shape, seed)
+def cached(num_records: int, shape: Shape, seed: int, folder: Path) -> Records:
+    """`draw` through the cache in `folder`; a damaged file is drawn anew."""
+    path = cache_path(num_records, shape, seed, folder)
     try:
         with np.load(path, allow_pickle=False) as kept:
             return Records(kept["images"], kept["labels"])
@@ -75,10 +75,10 @@ def cached(num_records: int, shape: Shape, seed: int) -> Records:
         return records
 
 
-def load(shape: tuple[int, ...] | None = None, num_records: int | None = None, seed: int = 0) -> Dataset:
+def load(workspace: Workspace, shape: tuple[int, ...] | None = None, num_records: int | None = None, seed: int = 0) -> Dataset:
     """Public drawings of `shape` (C, H, W), 8x8 to 64x64, with a tenth as many again held out."""
     known = facts(shape, num_records)
     checked = check_shape(known.shape)
     whole_tens = -(-known.num_records // 10) * 10
-    records = cached(whole_tens + max(10, known.num_records // 10), checked, seed)
+    records = cached(whole_tens + max(10, known.num_records // 10), checked, seed, workspace.cache)
     return Dataset(known, records.take(slice(known.num_records)), records.take(slice(whole_tens, None)))

@@ -14,8 +14,8 @@ from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.datasets.download import fetch
 from workbench.datasets.unpacking import check_unpacked
 from workbench.errors import WorkbenchError
-from workbench.home import data_home
 from workbench.records import ImageKind, Records
+from workbench.workspace import Workspace
 
 IMAGES, LABELS = "{}-images-idx3-ubyte", "{}-labels-idx1-ubyte"
 IMAGES_MAGIC, LABELS_MAGIC = 2051, 2049
@@ -35,29 +35,28 @@ class IdxSource:
     shape: tuple[int, int, int] = (1, 28, 28)
 
 
-def folders(source: IdxSource) -> list[Path]:
-    """Where the files may lie: a folder of the dataset's name in `data_home()`, or `data_home()` itself if it bears that name."""
-    root = data_home()
+def folders(source: IdxSource, root: Path) -> list[Path]:
+    """Where the files may lie: a folder of the dataset's name in `root`, or `root` itself if it bears that name."""
     names = (source.name, *source.aliases)
     own = [root] if root.name in names else []
     return [folder for name in names for folder in (root / name, root / name / "raw")] + own
 
 
-def find(source: IdxSource, name: str) -> Path | None:
+def find(source: IdxSource, name: str, root: Path) -> Path | None:
     """The file `name`, gzipped or not, in the first folder that has it."""
-    choices = (folder / file for folder in folders(source) for file in (f"{name}.gz", name))
+    choices = (folder / file for folder in folders(source, root) for file in (f"{name}.gz", name))
     return next((path for path in choices if path.is_file()), None)
 
 
-def is_local(source: IdxSource) -> bool:
+def is_local(source: IdxSource, workspace: Workspace) -> bool:
     """Whether all four files are here, so that loading needs no network."""
-    return all(find(source, kind.format(split)) for split in (TRAIN, HELD_OUT) for kind in (IMAGES, LABELS))
+    return all(find(source, kind.format(split), workspace.data) for split in (TRAIN, HELD_OUT) for kind in (IMAGES, LABELS))
 
 
-def locate(source: IdxSource, name: str) -> Path:
-    """The file `name`, downloaded to `data_home()` if it is nowhere yet."""
-    found = find(source, name)
-    return found or fetch(source.mirrors, f"{name}.gz", source.md5[f"{name}.gz"], data_home() / source.name)
+def locate(source: IdxSource, name: str, root: Path) -> Path:
+    """The file `name`, downloaded to `root` if it is nowhere yet."""
+    found = find(source, name, root)
+    return found or fetch(source.mirrors, f"{name}.gz", source.md5[f"{name}.gz"], root / source.name)
 
 
 def open_idx(path: Path) -> IO[bytes]:
@@ -122,9 +121,9 @@ def read_sizes(path: Path, magic: int) -> tuple[int, ...]:
         ) from error
 
 
-def facts(source: IdxSource) -> DatasetFacts:
+def facts(source: IdxSource, workspace: Workspace) -> DatasetFacts:
     """The facts in the header of the training images, or the published ones where the files are still to be downloaded."""
-    path = find(source, IMAGES.format(TRAIN))
+    path = find(source, IMAGES.format(TRAIN), workspace.data)
     count, shape = source.num_records, source.shape
     if path is not None:
         count, height, width = read_sizes(path, IMAGES_MAGIC)
@@ -132,10 +131,10 @@ def facts(source: IdxSource) -> DatasetFacts:
     return DatasetFacts(name=source.name, kind=ImageKind(size=shape), num_records=count, classes=source.classes)
 
 
-def read_split(source: IdxSource, split: str) -> Records:
+def read_split(source: IdxSource, split: str, root: Path) -> Records:
     """Images uint8 (N, 1, H, W) and labels of one split, each label one of the source's classes."""
-    images = read_idx(locate(source, IMAGES.format(split)), IMAGES_MAGIC)
-    labels = read_idx(locate(source, LABELS.format(split)), LABELS_MAGIC)
+    images = read_idx(locate(source, IMAGES.format(split), root), IMAGES_MAGIC)
+    labels = read_idx(locate(source, LABELS.format(split), root), LABELS_MAGIC)
     if len(images) != len(labels):
         raise WorkbenchError(
             f"Expected as many labels as images in the {split} files of {source.name}, got {len(labels)} and {len(images)}."
@@ -145,9 +144,9 @@ def read_split(source: IdxSource, split: str) -> Records:
     return Records(images[:, None], labels.astype(np.int64))
 
 
-def load(source: IdxSource) -> Dataset:
+def load(source: IdxSource, workspace: Workspace) -> Dataset:
     """The published training and test files as training and held-out records."""
-    train, held_out = read_split(source, TRAIN), read_split(source, HELD_OUT)
+    train, held_out = (read_split(source, split, workspace.data) for split in (TRAIN, HELD_OUT))
     if train.records.shape[1:] != held_out.records.shape[1:]:
         raise WorkbenchError(
             f"Expected held-out images of {train.records.shape[2:]} pixels in {source.name}, got {held_out.records.shape[2:]}."

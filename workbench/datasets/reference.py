@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench import datasets
 from workbench.datasets.base import Dataset, DatasetFacts
+from workbench.workspace import Workspace
 
 
 class DatasetRef(BaseModel):
@@ -44,6 +45,7 @@ class DatasetRef(BaseModel):
         classes: str | None = None,
         split_seed: int = 0,
         label: str | None = None,
+        workspace: Workspace | None = None,
     ) -> Self:
         """The dataset that texts name, as options and fields of a form have them; empty texts leave the default.
 
@@ -56,18 +58,18 @@ class DatasetRef(BaseModel):
         if datasets.is_path(text):
             path = Path(text).expanduser().resolve()
             return cls(path=str(path), account=datasets.own_name(path, name or None, datasets.DATASETS), **values)
-        known = datasets.as_declared(datasets.entry_of(text).facts(), name or None, values.pop("classes"))
+        known = datasets.as_declared(datasets.facts(text, workspace=workspace), name or None, values.pop("classes"))
         if values["shape"] == known.shape:
             values["shape"] = None
         return cls(name=str(text), **values)
 
     @classmethod
-    def planned(cls, text: str | Path, facts: DatasetFacts) -> Self:
+    def planned(cls, text: str | Path, facts: DatasetFacts, workspace: Workspace | None = None) -> Self:
         """The dataset at a place, read as `facts` say that it was planned: at their shape, and one's own files under their name."""
         if datasets.is_path(text):
             path = str(Path(text).expanduser().resolve())
             return cls(path=path, account=facts.name, shape=facts.shape, classes=facts.classes)
-        known = datasets.entry_of(text).facts()
+        known = datasets.facts(text, workspace=workspace)
         return cls(name=str(text), shape=None if known.shape == facts.shape else facts.shape)
 
     @property
@@ -87,17 +89,19 @@ class DatasetRef(BaseModel):
         values = {"name": self.account, "resize": resize, "classes": json.dumps(self.classes) if self.classes else "", "label": self.label}
         return {name: text for name, text in values.items() if text}
 
-    def facts(self) -> DatasetFacts:
+    def facts(self, workspace: Workspace | None = None) -> DatasetFacts:
         """The public facts, from literals and headers where they say enough."""
-        known = datasets.facts(self.place, self.shape, self.split_seed, name=self.account or None, classes=self.classes)
+        known = datasets.facts(
+            self.place, self.shape, self.split_seed, name=self.account or None, classes=self.classes, workspace=workspace
+        )
         return known.labelled_by(self.label) if self.label else known
 
-    def load(self, known: DatasetFacts | None = None) -> Dataset:
+    def load(self, known: DatasetFacts | None = None, workspace: Workspace | None = None) -> Dataset:
         """The records. With `known` facts, under their name, with their classes and at their shape, as when it was planned."""
         if known is not None and not self.label:
-            return datasets.load_as(self.place, known, self.split_seed)
+            return datasets.load_as(self.place, known, self.split_seed, workspace)
         shape, name = (self.shape, self.account) if known is None else (known.shape, known.name)
-        dataset = datasets.load(self.place, shape, self.split_seed, name=name or None, classes=self.classes)
+        dataset = datasets.load(self.place, shape, self.split_seed, name=name or None, classes=self.classes, workspace=workspace)
         return dataset.labelled_by(self.label) if self.label else dataset
 
     @property

@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError, choose
 from workbench.evaluation import downstream, metrics
+from workbench.evaluation.cache import Cache
 from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, can_train_classifier, classifier, pixels
 from workbench.evaluation.gallery_file import neighbours_html
 from workbench.evaluation.metrics import Context, Metric, Split
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, PRIVACY_SCORE_CAVEAT, Neighbours, find_neighbours
 from workbench.evaluation.results import MetricResult, measure
 from workbench.records import KINDS, Records
+from workbench.workspace import Workspace
 
 __all__ = [
     "FEATURES",
@@ -140,9 +142,11 @@ def default_features(dataset: Dataset, public: Dataset | None = None) -> str:
     return "classifier" if can_train_classifier((public or dataset).facts) else "pixels"
 
 
-def feature_space(name: str, dataset: Dataset, public: Dataset | None = None, seed: int = 0) -> FeatureSpace:
-    """The space FEATURES[`name`] over `dataset`; what it learns, it learns from `public` where that is given."""
-    return check_feature_space(name, dataset, public).build(dataset, public, seed)
+def feature_space(
+    name: str, dataset: Dataset, public: Dataset | None = None, seed: int = 0, workspace: Workspace | None = None
+) -> FeatureSpace:
+    """The space FEATURES[`name`] over `dataset`; what it learns, it learns from `public` where that is given, once in a workspace."""
+    return check_feature_space(name, dataset, public).build(dataset, public, seed, Cache(workspace or Workspace.default()))
 
 
 def check_feature_space(name: str, dataset: Dataset, public: Dataset | None = None) -> Feature:
@@ -165,20 +169,23 @@ def evaluate(
     features: str | None = None,
     seed: int = 0,
     progress: Callable[[str, float], None] | None = None,
+    workspace: Workspace | None = None,
 ) -> list[MetricResult]:
     """Measure `samples` against `dataset`, beside real records (ceiling) and beside public data only (epsilon 0).
 
     `public` is the public dataset at hand: the feature classifier is trained on it, and `public_samples`, from a model that saw
     it alone, are measured too. Frechet and kernel distances are to the held-out records. `metrics` are names of METRICS; None
     takes all that such data allows. `features` is a name of FEATURES; None takes `default_features`. `progress(name, fraction)`
-    is called before each measure and at the end. Equal arguments give equal results on the CPU. Nearly nothing here is
-    releasable: each value has its own mark, see `MetricResult`.
+    is called before each measure and at the end. `workspace`, by default the default one, keeps what costs as much
+    as a measure. Equal arguments give equal results on the CPU. Nearly nothing here is releasable: each value has its own mark, see
+    `MetricResult`.
     """
     _check(samples, dataset, public_samples, public)
     chosen = _chosen(metrics, samples, dataset)
     space = features or default_features(dataset, public)
     check_feature_space(space, dataset, public)
-    context = Context(dataset, lambda: feature_space(space, dataset, public, seed), seed)
+    workspace = workspace or Workspace.default()
+    context = Context(dataset, lambda: feature_space(space, dataset, public, seed, workspace), seed, Cache(workspace))
     results = []
     for position, metric in enumerate(chosen):
         if progress:

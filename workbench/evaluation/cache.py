@@ -1,6 +1,6 @@
 """What evaluation keeps on disk because it costs as much as the measure: ceilings and feature classifiers.
 
-Ceilings, and classifiers where there are no public records, come from private ones: the files stay in `home()`, readable by
+Ceilings, and classifiers where there are no public records, come from private ones: the files stay in the workspace, readable by
 the user alone.
 """
 
@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.datasets.base import Dataset
 from workbench.files import make_private_folder, write_text_atomically
-from workbench.home import home
 from workbench.serialization import dumps
 from workbench.training.state import load_saved, save_atomically
+from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,30 +25,37 @@ if TYPE_CHECKING:
 VERSION = 2  # raised when a measure or a classifier changes, so that old values are not found
 
 
-def dataset_key(dataset: Dataset) -> str:
-    """Equal for equal training and held-out records, within this installation."""
-    return dataset.fingerprint + replace(dataset, train=dataset.held_out).fingerprint
+@dataclass(frozen=True)
+class Cache:
+    """What was computed in a workspace before, by keys that hold all that it depends on."""
 
+    workspace: Workspace
 
-def remembered_value(key: tuple[Any, ...], compute: Callable[[], float]) -> float:
-    """The number stored under `key`, or `compute()`, which is then stored; `key` holds all that it depends on."""
-    path = _path(key, "json")
-    if path.exists():
-        return float(json.loads(path.read_text(encoding="utf-8"))["value"])
-    value = compute()
-    write_text_atomically(path, dumps({"value": value}))
-    return value
+    def fingerprint(self, dataset: Dataset) -> str:
+        """Equal for equal training records, within this installation."""
+        return dataset.fingerprint(self.workspace.key)
 
+    def dataset_key(self, dataset: Dataset) -> str:
+        """Equal for equal training and held-out records, within this installation."""
+        return self.fingerprint(dataset) + self.fingerprint(replace(dataset, train=dataset.held_out))
 
-def remembered_weights(key: tuple[Any, ...], compute: Callable[[], dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The weights stored under `key`, or `compute()`, which are then stored."""
-    path = _path(key, "pt")
-    if not path.exists():
-        save_atomically(compute(), path)
-    return load_saved(path)
+    def value(self, key: tuple[Any, ...], compute: Callable[[], float]) -> float:
+        """The number stored under `key`, or `compute()`, which is then stored."""
+        path = self._path(key, "json")
+        if path.exists():
+            return float(json.loads(path.read_text(encoding="utf-8"))["value"])
+        value = compute()
+        write_text_atomically(path, dumps({"value": value}))
+        return value
 
+    def weights(self, key: tuple[Any, ...], compute: Callable[[], dict[str, Tensor]]) -> dict[str, Tensor]:
+        """The weights stored under `key`, or `compute()`, which are then stored."""
+        path = self._path(key, "pt")
+        if not path.exists():
+            save_atomically(compute(), path)
+        return load_saved(path)
 
-def _path(key: tuple[Any, ...], suffix: str) -> Path:
-    folder = home() / "cache" / "evaluation"
-    make_private_folder(folder)
-    return folder / f"{hashlib.sha256(dumps([VERSION, *key]).encode()).hexdigest()[:32]}.{suffix}"
+    def _path(self, key: tuple[Any, ...], suffix: str) -> Path:
+        folder = self.workspace.cache / "evaluation"
+        make_private_folder(folder)
+        return folder / f"{hashlib.sha256(dumps([VERSION, *key]).encode()).hexdigest()[:32]}.{suffix}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.evaluation import cache
+from workbench.evaluation.cache import Cache
 from workbench.evaluation.learners import Classifier, build_cnn, restore_classifier, train_classifier
 from workbench.records import Records
 
@@ -36,26 +36,26 @@ class FeatureSpace:
 
 @dataclass(frozen=True)
 class Feature:
-    """An entry of FEATURES: `build(dataset, public, seed)` makes the space; `kinds` of records it takes."""
+    """An entry of FEATURES: `build(dataset, public, seed, cache)` makes the space; `kinds` of records it takes."""
 
     name: str
     kinds: frozenset[str]
-    build: Callable[[Dataset, Dataset | None, int], FeatureSpace]
+    build: Callable[[Dataset, Dataset | None, int, Cache], FeatureSpace]
     description: str
 
 
-def pixels(dataset: Dataset, _public: Dataset | None = None, _seed: int = 0) -> FeatureSpace:
+def pixels(dataset: Dataset, _public: Dataset | None = None, _seed: int = 0, _cache: Cache | None = None) -> FeatureSpace:
     """The records themselves, scaled by public constants."""
     kind = dataset.facts.kind
     return FeatureSpace(kind.feature_label, kind.feature_label, lambda records: kind.features(records.records))
 
 
-def classifier(dataset: Dataset, public: Dataset | None = None, seed: int = 0) -> FeatureSpace:
+def classifier(dataset: Dataset, public: Dataset | None, seed: int, cache: Cache) -> FeatureSpace:
     """The penultimate layer (128 values) of a SmallCNN trained on `public` where it is given, else on private records."""
     source = dataset if public is None else public
-    model = remembered_classifier(source, seed)
+    model = remembered_classifier(source, seed, cache)
     label = f"classifier (trained on {source.facts.name})"
-    return FeatureSpace(label, f"{label} {source.fingerprint} {seed}", model.features, not source.facts.is_public, model)
+    return FeatureSpace(label, f"{label} {cache.fingerprint(source)} {seed}", model.features, not source.facts.is_public, model)
 
 
 def can_train_classifier(facts: DatasetFacts) -> bool:
@@ -63,7 +63,7 @@ def can_train_classifier(facts: DatasetFacts) -> bool:
     return facts.kind.name in IMAGES and bool(facts.classes)
 
 
-def remembered_classifier(source: Dataset, seed: int) -> Classifier:
+def remembered_classifier(source: Dataset, seed: int, cache: Cache) -> Classifier:
     """A SmallCNN trained on the training records of `source`, from the cache if it was trained before."""
     facts = source.facts
     if not can_train_classifier(facts):
@@ -72,5 +72,5 @@ def remembered_classifier(source: Dataset, seed: int) -> Classifier:
     def weights() -> dict[str, Any]:
         return train_classifier(build_cnn, source.train, facts.num_classes, seed).module.state_dict()
 
-    found = cache.remembered_weights(("classifier", source.fingerprint, facts.num_classes, seed), weights)
+    found = cache.weights(("classifier", cache.fingerprint(source), facts.num_classes, seed), weights)
     return restore_classifier(build_cnn, facts.shape, facts.num_classes, found)

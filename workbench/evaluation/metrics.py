@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts
+from workbench.evaluation.cache import Cache
 from workbench.evaluation.distances import (
     ENOUGH_FOR_FRECHET,
     FrechetReference,
@@ -32,7 +33,8 @@ class Context:
 
     dataset: Dataset
     make_space: Callable[[], FeatureSpace]  # called when a measure first asks: it may train a classifier
-    seed: int = 0
+    seed: int
+    cache: Cache
 
     @cached_property
     def space(self) -> FeatureSpace:
@@ -62,12 +64,12 @@ class Context:
     @cached_property
     def clean_classifier(self) -> Classifier:
         """A classifier of clean images, trained on the private training records apart from any that made the features."""
-        return remembered_classifier(self.dataset, self.seed + 1)
+        return remembered_classifier(self.dataset, self.seed + 1, self.cache)
 
     @cached_property
     def exchangeable(self) -> "Context":
         """This context, or one over pixels where the feature space was made from the training records."""
-        return Context(self.dataset, lambda: pixels(self.dataset), self.seed) if self.space.private else self
+        return Context(self.dataset, lambda: pixels(self.dataset), self.seed, self.cache) if self.space.private else self
 
     def real_records(self, count: int) -> Records:
         """At most `count` training records, drawn by the seed: what the ceiling puts in the place of samples."""

@@ -6,7 +6,6 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from workbench.datasets.base import Dataset
-from workbench.evaluation import cache
 from workbench.evaluation.metrics import Context, Measurement, Metric
 from workbench.records import Records
 
@@ -84,8 +83,8 @@ def measure(
 
 
 def _ceiling(metric: Metric, found: Measurement, context: Context, count: int) -> float:
-    key = (cache.dataset_key(context.dataset), metric.name, count, context.seed, context.key_of(found.features))
-    return cache.remembered_value(key, lambda: metric.function(context.real_records(count), context).value)
+    key = (context.cache.dataset_key(context.dataset), metric.name, count, context.seed, context.key_of(found.features))
+    return context.cache.value(key, lambda: metric.function(context.real_records(count), context).value)
 
 
 def _undefined(metric: Metric, dataset: Dataset, public_samples: Records | None, public: Dataset | None) -> str:

@@ -5,74 +5,79 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from workbench.home import home
 from workbench.jobs.rehearsal import NICENESS, in_turn
 from workbench.jobs.run import Run
 from workbench.locks import locked
+from workbench.workspace import Workspace
 
 EXAMPLE_METHOD, EXAMPLE_DATASET, EXAMPLE_EPSILON = "dp-merf", "digits", 10.0
 EXAMPLE_STEPS = 300
 EXAMPLE_SECONDS = 300.0
 
 
-def begin_example() -> "subprocess.Popen[bytes]":
+def begin_example(workspace: Workspace) -> "subprocess.Popen[bytes]":
     """Start a process that makes the example run and measures it; returns at once."""
     nothing = subprocess.DEVNULL
     command, one_thread = [sys.executable, "-m", "workbench.jobs.example"], {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     return subprocess.Popen(
-        command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, env={**os.environ, **one_thread}
+        command,
+        stdin=nothing,
+        stdout=nothing,
+        stderr=nothing,
+        start_new_session=True,
+        env={**os.environ, **workspace.environment, **one_thread},
     )
 
 
-def make_and_measure() -> None:
+def make_and_measure(workspace: Workspace) -> None:
     """The example run, finished and evaluated, whether or not there is one already."""
     from workbench.jobs.finished import evaluate_run, kept_evaluation
 
-    with in_turn():
-        run = ensure_example()
-        if run.state == "done" and kept_evaluation(run.id) is None:
-            evaluate_run(run.id)
+    with in_turn(workspace):
+        run = ensure_example(workspace)
+        if run.state == "done" and kept_evaluation(workspace, run.id) is None:
+            evaluate_run(workspace, run.id)
 
 
-def is_wanted(runs: Sequence[Run]) -> bool:
+def is_wanted(workspace: Workspace, runs: Sequence[Run]) -> bool:
     """Whether there is neither a finished run of the user's nor an example that has been measured."""
     from workbench.jobs.finished import kept_evaluation
 
     finished = [run for run in runs if run.state == "done"]
-    return not any(not run.example or kept_evaluation(run.id) for run in finished)
+    return not any(not run.example or kept_evaluation(workspace, run.id) for run in finished)
 
 
-def find_example() -> Run | None:
+def find_example(workspace: Workspace) -> Run | None:
     """The example run that is finished or being made, or None."""
     from workbench.jobs.store import RunStore
 
-    usable = [run for run in RunStore().list() if run.example and (run.is_active or run.state == "done")]
+    usable = [run for run in RunStore(workspace).list() if run.example and (run.is_active or run.state == "done")]
     return usable[-1] if usable else None
 
 
-def ensure_example(wait_seconds: float = EXAMPLE_SECONDS) -> Run:
+def ensure_example(workspace: Workspace, wait_seconds: float = EXAMPLE_SECONDS) -> Run:
     """The example run, made first if there is none; several processes that ask at once get the same one.
 
     Returns it as it is after at most `wait_seconds`: 0 starts it and returns at once.
     """
     from workbench.jobs import local
 
-    with locked(home() / "example.lock"):
-        run = find_example() or _launch()
-    return local.wait(run.id, timeout_seconds=wait_seconds)
+    with locked(workspace.home / "example.lock"):
+        run = find_example(workspace) or _launch(workspace)
+    return local.wait(workspace, run.id, timeout_seconds=wait_seconds)
 
 
-def _launch() -> Run:
+def _launch(workspace: Workspace) -> Run:
     from workbench import experiment
     from workbench.jobs import local
     from workbench.training.state import PerformanceSettings
 
-    dataset = experiment.load(EXAMPLE_DATASET)
+    dataset = experiment.load(EXAMPLE_DATASET, workspace=workspace)
     plan = experiment.make_plan(EXAMPLE_METHOD, dataset.facts, epsilon=EXAMPLE_EPSILON, settings={"training.steps": EXAMPLE_STEPS})
     one_thread = PerformanceSettings(device="cpu", num_threads=1)  # quick on so small a model, also beside other work
-    return local.launch(plan, EXAMPLE_DATASET, performance=one_thread, example=True, loaded=dataset)
+    return local.launch(workspace, plan, EXAMPLE_DATASET, performance=one_thread, example=True, loaded=dataset)
 
 
 if __name__ == "__main__":
     os.nice(NICENESS)
-    make_and_measure()
+    make_and_measure(Workspace.default())

@@ -19,6 +19,7 @@ from workbench.methods.base import Method, SampleRequest
 from workbench.privacy.spending.ledger import Ledger
 from workbench.records import Records
 from workbench.serialization import dumps
+from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
@@ -38,44 +39,44 @@ def default_num_samples(run: Run) -> int:
     return min(run.plan.num_records, MOST_SAMPLES)
 
 
-def sample_run(run_id: str, num_samples: int | None = None, progress: ProgressFunction | None = None) -> Records:
+def sample_run(workspace: Workspace, run_id: str, num_samples: int | None = None, progress: ProgressFunction | None = None) -> Records:
     """The first `num_samples` samples of a finished run, labels in turn; kept, so that a sample's index always means the same.
 
     `progress` gets 0..1. A sampler that touches private records charges the ledger first and raises the run's bound.
     """
-    run = _finished(run_id)
+    run = _finished(workspace, run_id)
     wanted = default_num_samples(run) if num_samples is None else num_samples
     if wanted < 1:
         raise WorkbenchError(f"Expected at least 1 sample, got {wanted}.")
-    folder = RunFolder(run_id)
+    folder = RunFolder(workspace, run_id)
     with locked(folder.samples / "lock"):
-        kept = kept_samples(run_id)
+        kept = kept_samples(workspace, run_id)
         if kept is None or len(kept) < wanted:
-            for drawn in _draw(run, 0 if kept is None else len(kept), wanted, progress):
+            for drawn in _draw(workspace, run, 0 if kept is None else len(kept), wanted, progress):
                 kept = drawn if kept is None else kept.followed_by(drawn)
-                write_records(kept, folder.samples / "samples.npz", sample_notes(RunStore().get(run_id)), run.plan.facts)
+                write_records(kept, folder.samples / "samples.npz", sample_notes(RunStore(workspace).get(run_id)), run.plan.facts)
     assert kept is not None
     return kept.take(slice(0, wanted))
 
 
-def kept_samples(run_id: str) -> Records | None:
+def kept_samples(workspace: Workspace, run_id: str) -> Records | None:
     """The samples made so far, or None."""
-    path = RunFolder(run_id).samples / "samples.npz"
+    path = RunFolder(workspace, run_id).samples / "samples.npz"
     return read_records(path) if path.exists() else None
 
 
-def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
+def public_samples(workspace: Workspace, run_id: str, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
     """Samples of the model before it saw a private record (epsilon 0); None where the method has no such model."""
-    run = _finished(run_id)
+    run = _finished(workspace, run_id)
     if not run.plan.build().has_public_model:
         return None
-    folder = RunFolder(run_id)
+    folder = RunFolder(workspace, run_id)
     path = folder.samples / "public.npz"
     with locked(folder.samples / "lock"):
         kept = read_records(path) if path.exists() else None
         if kept is None or len(kept) < num_samples:
-            method, state = load_model(run)
-            for drawn in _chunks(run_id, method, state, 0 if kept is None else len(kept), num_samples, "public", progress):
+            method, state = load_model(workspace, run)
+            for drawn in _chunks(workspace, run_id, method, state, 0 if kept is None else len(kept), num_samples, "public", progress):
                 kept = drawn if kept is None else kept.followed_by(drawn)
                 write_records(
                     kept, path, {"run": run_id, "source": "public records only", "epsilon": 0.0, "releasable": True}, run.plan.facts
@@ -85,6 +86,7 @@ def public_samples(run_id: str, num_samples: int, progress: ProgressFunction | N
 
 
 def evaluate_run(
+    workspace: Workspace,
     run_id: str,
     num_samples: int | None = None,
     seed: int = 0,
@@ -100,27 +102,28 @@ def evaluate_run(
 
     for name in metrics or ():
         choose(name, evaluation.METRICS, "metric")
-    run = _finished(run_id)
+    run = _finished(workspace, run_id)
     count = default_num_samples(run) if num_samples is None else num_samples
     request = {"run": run_id, "num_samples": count, "seed": seed, "metrics": None if metrics is None else list(metrics)}
-    kept = kept_evaluation(run_id)
+    kept = kept_evaluation(workspace, run_id)
     if kept is not None and _covers(kept, request):
         return {**request, "results": [result for result in kept["results"] if metrics is None or result["name"] in metrics]}
-    dataset = dataset_of(run)
+    dataset = dataset_of(workspace, run)
     measured = _part(progress, 0.5, 1.0)
     results = evaluation.evaluate(
-        sample_run(run_id, count, _part(progress, 0.0, 0.3)),
+        sample_run(workspace, run_id, count, _part(progress, 0.0, 0.3)),
         dataset,
-        public_samples=public_samples(run_id, count, _part(progress, 0.3, 0.5)),
-        public=public_dataset(run),
+        public_samples=public_samples(workspace, run_id, count, _part(progress, 0.3, 0.5)),
+        public=public_dataset(workspace, run),
         metrics=metrics,
         seed=seed,
+        workspace=workspace,
         progress=None if measured is None else lambda _metric, share: measured(share),
     )
     results = [result.of_run(run.releasable) for result in results]
     text = dumps({**request, "results": results}, indent=2)
     if kept is None or metrics is None or kept["metrics"] is not None:
-        write_text_atomically(RunFolder(run_id).evaluation, text)
+        write_text_atomically(RunFolder(workspace, run_id).evaluation, text)
     return json.loads(text)
 
 
@@ -130,9 +133,9 @@ def _covers(kept: dict[str, Any], request: dict[str, Any]) -> bool:
     return same and kept["metrics"] in (None, request["metrics"])
 
 
-def kept_evaluation(run_id: str) -> dict[str, Any] | None:
+def kept_evaluation(workspace: Workspace, run_id: str) -> dict[str, Any] | None:
     """The evaluation made last, or None."""
-    path = RunFolder(run_id).evaluation
+    path = RunFolder(workspace, run_id).evaluation
     try:
         return json.loads(path.read_text()) if path.exists() else None
     except ValueError:
@@ -140,6 +143,7 @@ def kept_evaluation(run_id: str) -> dict[str, Any] | None:
 
 
 def neighbours_run(
+    workspace: Workspace,
     run_id: str,
     features: str = "pixels",
     k: int = DEFAULT_NEIGHBOURS,
@@ -150,14 +154,14 @@ def neighbours_run(
     from workbench.evaluation import FEATURES, Neighbours, feature_space, find_neighbours
 
     choose(features, FEATURES, "feature space")
-    run = _finished(run_id)
-    dataset = dataset_of(run)
-    samples = sample_run(run_id, num_samples, _part(progress, 0.0, 0.4))
-    path = RunFolder(run_id).samples / f"neighbours-{features}-{k}-{len(samples)}.npz"
+    run = _finished(workspace, run_id)
+    dataset = dataset_of(workspace, run)
+    samples = sample_run(workspace, run_id, num_samples, _part(progress, 0.0, 0.4))
+    path = RunFolder(workspace, run_id).samples / f"neighbours-{features}-{k}-{len(samples)}.npz"
     if path.exists():
         with opened(path) as file:
             return Neighbours(str(file["features"]), *(file[name] for name in NEIGHBOUR_ARRAYS))
-    space = feature_space(features, dataset, public_dataset(run))
+    space = feature_space(features, dataset, public_dataset(workspace, run), workspace=workspace)
     found = find_neighbours(samples, dataset, space, k, _part(progress, 0.4, 1.0))
     arrays = {name: getattr(found, name) for name in NEIGHBOUR_ARRAYS}
     with written_atomically(path, "wb") as file:
@@ -168,33 +172,33 @@ def neighbours_run(
 NEIGHBOUR_ARRAYS = ("indices", "distances", "held_out_indices", "held_out_distances")
 
 
-def dataset_of(run: Run) -> "Dataset":
+def dataset_of(workspace: Workspace, run: Run) -> "Dataset":
     """The records that a run was trained on; refused where its folder or file holds others by now."""
-    return same_records(run, run.plan.request.place.load(run.plan.facts))
+    return same_records(workspace, run, run.plan.request.place.load(run.plan.facts, workspace))
 
 
-def same_records(run: Run, dataset: "Dataset") -> "Dataset":
+def same_records(workspace: Workspace, run: Run, dataset: "Dataset") -> "Dataset":
     """`dataset`, if its records are those that `run` was planned for: measures and neighbours would speak of others."""
-    if dataset.fingerprint != run.fingerprint:
+    if dataset.fingerprint(workspace.key) != run.fingerprint:
         raise WorkbenchError(f"The records of {run.dataset} are no longer those that run {run.id} was planned for. Start a new run.")
     return dataset
 
 
-def public_dataset(run: Run) -> "Dataset | None":
+def public_dataset(workspace: Workspace, run: Run) -> "Dataset | None":
     """The public dataset that a run's measures and neighbours take their features from; None where there is none."""
     from workbench import training_data
 
-    return training_data.public_dataset(run.plan)
+    return training_data.public_dataset(run.plan, workspace)
 
 
-def load_model(run: Run) -> tuple[Method, "State"]:
+def load_model(workspace: Workspace, run: Run) -> tuple[Method, "State"]:
     """The method of a finished run and a state with its trained weights; the sampling randomness is new, or the seed's."""
     from workbench import experiment
     from workbench.training.state import PerformanceSettings, load_saved
 
     plan = run.plan
     state = experiment.new_state(plan, PerformanceSettings.model_validate(run.performance), run.seed)
-    folder = RunFolder(run.id)
+    folder = RunFolder(workspace, run.id)
     for path in (folder.model, folder.private):
         if path.exists():
             state.load_part(load_saved(path))
@@ -214,14 +218,14 @@ def sample_notes(run: Run) -> dict[str, Any]:
     }
 
 
-def _draw(run: Run, start: int, stop: int, progress: ProgressFunction | None) -> Iterator[Records]:
+def _draw(workspace: Workspace, run: Run, start: int, stop: int, progress: ProgressFunction | None) -> Iterator[Records]:
     """Samples `start` to `stop` of a run, in parts worth keeping; what the sampler spends itself is charged before it starts."""
-    method, state = load_model(run)
+    method, state = load_model(workspace, run)
     stages = [stage for stage in method.sampling_stages(state.facts, SampleRequest(stop - start)) if stage.spent != "free"]
     if not stages:
-        yield from _chunks(run.id, method, state, start, stop, "model", progress)
+        yield from _chunks(workspace, run.id, method, state, start, stop, "model", progress)
         return
-    ledger, entry = Ledger(), f"{run.id}-samples-{start}"
+    ledger, entry = Ledger(workspace.ledger), f"{run.id}-samples-{start}"
     account = run.plan.facts.name
     ledger.open_run(entry, run.fingerprint, run.dataset, run.method, stages, run.delta, purpose="sampling", account=account)
     before = {spending.stage: spending.charged for spending in ledger.spent(entry)}
@@ -232,12 +236,12 @@ def _draw(run: Run, start: int, stop: int, progress: ProgressFunction | None) ->
             ledger.charge(entry, stage.name, stage.steps)
     drawn = method.sample(state, _request(method, state, start, stop, "model"))
     ledger.close_run(entry)
-    raise_bound(run, ledger)
+    raise_bound(workspace, run, ledger)
     yield drawn
 
 
 def _chunks(
-    run_id: str, method: Method, state: "State", start: int, stop: int, source: str, progress: ProgressFunction | None
+    workspace: Workspace, run_id: str, method: Method, state: "State", start: int, stop: int, source: str, progress: ProgressFunction | None
 ) -> Iterator[Records]:
     """Samples `start` to `stop` in parts of half a minute or more, so that an interruption loses no more than that."""
     drawn, first, began = None, start, time.monotonic()
@@ -249,7 +253,7 @@ def _chunks(
             progress((end - start) / (stop - start))
         seconds = time.monotonic() - began
         if end == stop or seconds >= KEEP_SECONDS:
-            RunFolder(run_id).note_drawing(source, end - first, seconds)
+            RunFolder(workspace, run_id).note_drawing(source, end - first, seconds)
             yield drawn
             drawn, first, began = None, end, time.monotonic()
 
@@ -261,8 +265,8 @@ def _request(method: Method, state: "State", start: int, stop: int, source: Any)
     return SampleRequest(stop - start, labels, f"{source} samples from {start}", source)
 
 
-def _finished(run_id: str) -> Run:
-    run = RunStore().get(run_id)
+def _finished(workspace: Workspace, run_id: str) -> Run:
+    run = RunStore(workspace).get(run_id)
     if run.state != "done":
         raise WorkbenchError(f"Run {run_id} is {run.state}; samples are drawn from a finished run. Wait for it, or resume it.")
     return run

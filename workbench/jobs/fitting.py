@@ -21,6 +21,7 @@ from workbench.privacy.spending.ledger import Ledger
 from workbench.training.checkpoints import environment, load_checkpoint, save_checkpoint
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, save_atomically
+from workbench.workspace import Workspace
 
 CHECKPOINT_SECONDS = 30.0
 CHECKPOINT_SHARE = 20.0  # checkpoints take at most one part in this of the time
@@ -29,12 +30,12 @@ CHECKPOINT_SHARE = 20.0  # checkpoints take at most one part in this of the time
 class Fitting:
     """Everything one attempt holds. The first checkpoint, and with it the noise key, is on the disk before the first step."""
 
-    def __init__(self, run: Run, progress: Progress, stop: StopSignal) -> None:
-        self.id, self.attempt = run.id, run.attempt
+    def __init__(self, workspace: Workspace, run: Run, progress: Progress, stop: StopSignal) -> None:
+        self.workspace, self.id, self.attempt = workspace, run.id, run.attempt
         self.progress, self.stop = progress, stop
-        self.folder, self.ledger = RunFolder(run.id), Ledger()
+        self.folder, self.ledger = RunFolder(workspace, run.id), Ledger(workspace.ledger)
         self.plan = run.plan
-        self.dataset = dataset_of(run)
+        self.dataset = dataset_of(workspace, run)
         performance = PerformanceSettings.model_validate(run.performance)
         if performance.num_threads:
             torch.set_num_threads(performance.num_threads)
@@ -42,7 +43,7 @@ class Fitting:
         self.stages = self.plan.stages
         self.state = experiment.new_state(self.plan, performance, run.seed, self._spend)
         self.ledger.open_run(run.id, run.fingerprint, run.dataset, run.method, self.stages, run.delta, account=self.plan.facts.name)
-        self.ledger.note_records(run.fingerprint, self.dataset.record_hashes)
+        self.ledger.note_records(run.fingerprint, self.dataset.record_hashes(workspace.key))
         self._saved_sizes: dict[str, int] = {}
 
     def run(self) -> dict[str, Any]:
@@ -67,7 +68,7 @@ class Fitting:
         """Show the run as running, unless it was cancelled while it was loading."""
         try:
             begins = {"started": time.time(), "resumed_at": self.progress.step}
-            RunStore().change(self.id, {"starting"}, "run", state="running", **begins)
+            RunStore(self.workspace).change(self.id, {"starting"}, "run", state="running", **begins)
         except WorkbenchError:
             self.stop.cancelled = True
 
@@ -135,7 +136,7 @@ class Fitting:
 
     def _train(self) -> None:
         metrics, previews = MetricsWriter(self.folder, self.state.device), Previews(self.folder, self.method, self.state)
-        for step in experiment.fit(self.plan, self.dataset, self.state):
+        for step in experiment.fit(self.plan, self.dataset, self.state, self.workspace):
             self._update_progress(step.stage)
             metrics.add(step, self.progress.step)
             if self.stop:
@@ -176,7 +177,7 @@ class Fitting:
         if self.method.kept_private:
             save_atomically(self.state.part(self.method.kept_private), self.folder.private)
         outcome = self._outcome("done")
-        RunStore().beat(self.id, self.attempt, **{name: value for name, value in outcome.items() if name != "state"})
+        RunStore(self.workspace).beat(self.id, self.attempt, **{name: value for name, value in outcome.items() if name != "state"})
         return self._conclude()
 
     def _conclude(self) -> dict[str, Any]:

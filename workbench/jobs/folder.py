@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.files import erase, make_private_folder, open_private, sync_folder
-from workbench.home import home
 from workbench.jobs.run import check_run_id
 from workbench.records import KINDS
+from workbench.workspace import Workspace
 
 TAIL_BYTES = 64 * 1024
 LEFTOVERS = (".erasing", ".partial", ".previous")  # of checkpoints; each may hold the noise key
@@ -18,8 +18,8 @@ LEFTOVERS = (".erasing", ".partial", ".previous")  # of checkpoints; each may ho
 class RunFolder:
     """Paths of one run's files. `checkpoint` holds the noise key; `private` and `metrics` may never leave the room."""
 
-    def __init__(self, run_id: str) -> None:
-        self.path = home() / "runs" / check_run_id(run_id)
+    def __init__(self, workspace: Workspace, run_id: str) -> None:
+        self.path = workspace.runs / check_run_id(run_id)
         self.plan = self.path / "plan.json"
         self.metrics = self.path / "metrics.jsonl"
         self.log = self.path / "log.txt"

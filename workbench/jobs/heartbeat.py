@@ -37,8 +37,8 @@ class StopSignal:
 class Heartbeat:
     """Beats every 2 seconds while the block runs; a worker that ignores its cancellation for `grace_seconds` is killed."""
 
-    def __init__(self, run_id: str, attempt: int, progress: Progress, stop: StopSignal, grace_seconds: float) -> None:
-        self._run_id, self._attempt = run_id, attempt
+    def __init__(self, store: RunStore, run_id: str, attempt: int, progress: Progress, stop: StopSignal, grace_seconds: float) -> None:
+        self._store, self._run_id, self._attempt = store, run_id, attempt
         self._progress, self._stop = progress, stop
         self._grace_seconds = grace_seconds
         self._cancelled_at: float | None = None
@@ -57,7 +57,7 @@ class Heartbeat:
         """Write one sign of life; a registry that cannot be written just now is tried again at the next."""
         progress = self._progress
         try:
-            state = RunStore().beat(
+            state = self._store.beat(
                 self._run_id, self._attempt, stage=progress.stage, step=progress.step, epsilon_spent=progress.epsilon_spent
             )
         except (sqlite3.Error, WorkbenchError) as error:

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import AccountWarning, BudgetWarning, WorkbenchError
-from workbench.jobs import verdicts
 from workbench.jobs.identity import send_signal
 from workbench.jobs.run import RESUMABLE, STARTABLE, Run
 from workbench.jobs.store import RunStore
+from workbench.jobs.verdicts import Verdicts
 from workbench.privacy.spending.ledger import Ledger
+from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.datasets.base import Dataset
@@ -28,6 +29,7 @@ POLL_SECONDS = 0.2
 
 
 def launch(
+    workspace: Workspace,
     plan: "Plan",
     dataset: "DatasetRef | str | Path | None" = None,
     *,
@@ -44,10 +46,13 @@ def launch(
     Raises WorkbenchError, before anything is written, for a plan without a bound that does not ask for the claim, a device
     that is not there, and records that are not the plan's.
     """
-    return start(register(plan, dataset, performance=performance, seed=seed, parent=parent, example=example, loaded=loaded).id)
+    return start(
+        workspace, register(workspace, plan, dataset, performance=performance, seed=seed, parent=parent, example=example, loaded=loaded).id
+    )
 
 
 def register(
+    workspace: Workspace,
     plan: "Plan",
     dataset: "DatasetRef | str | Path | None" = None,
     *,
@@ -65,20 +70,20 @@ def register(
     performance = performance or PerformanceSettings()
     performance.torch_device()
     check_trainable(plan)
-    training_data.check_public(plan)
+    training_data.check_public(plan, workspace)
     place = plan.request.place if dataset is None else dataset_of_plan(plan, dataset)
     other = f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {place.text}. Plan again."
     if place.name and place.name != plan.facts.name:
         raise WorkbenchError(other)
-    loaded = loaded or place.load(plan.facts)
+    loaded = loaded or place.load(plan.facts, workspace)
     if loaded.facts != plan.facts:
         raise WorkbenchError(other)
-    if message := budget_warning(plan, loaded):
+    if message := budget_warning(workspace, plan, loaded):
         warnings.warn(message, BudgetWarning, stacklevel=2)
-    if message := account_warning(plan, loaded):
+    if message := account_warning(workspace, plan, loaded):
         warnings.warn(message, AccountWarning, stacklevel=2)
     values: dict[str, Any] = {"seed": seed, "steps": plan.steps, "example": example, "parent": parent}
-    return RunStore().create(plan.on(place), place.text, loaded.fingerprint, performance, **values)
+    return RunStore(workspace).create(plan.on(place), place.text, loaded.fingerprint(workspace.key), performance, **values)
 
 
 def dataset_of_plan(plan: "Plan", dataset: "DatasetRef | str | Path") -> "DatasetRef":
@@ -88,22 +93,22 @@ def dataset_of_plan(plan: "Plan", dataset: "DatasetRef | str | Path") -> "Datase
     return dataset if isinstance(dataset, DatasetRef) else DatasetRef.planned(dataset, plan.facts)
 
 
-def budget_warning(plan: "Plan", loaded: "Dataset") -> str | None:
+def budget_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> str | None:
     """Why launching `plan` would exceed the dataset's budget; None if it would not, or none is set."""
-    return Ledger().warning_before(plan.facts.name, plan.stages, plan.delta, loaded.fingerprint)
+    return Ledger(workspace.ledger).warning_before(plan.facts.name, plan.stages, plan.delta, loaded.fingerprint(workspace.key))
 
 
-def account_warning(plan: "Plan", loaded: "Dataset") -> str | None:
+def account_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> str | None:
     """Why these records belong to another account of the ledger too; None where no other holds much the same."""
-    ledger = Ledger()
+    ledger = Ledger(workspace.ledger)
     if not ledger.has_other_records(plan.facts.name):
         return None
-    return ledger.resemblance(plan.facts.name, loaded.fingerprint, loaded.record_hashes)
+    return ledger.resemblance(plan.facts.name, loaded.fingerprint(workspace.key), loaded.record_hashes(workspace.key))
 
 
-def start(run_id: str) -> Run:
+def start(workspace: Workspace, run_id: str) -> Run:
     """Start the process of a queued, cancelled, failed or lost run."""
-    store = RunStore()
+    store = RunStore(workspace)
     now = time.time()
     run = store.get(run_id)
     run = store.change(
@@ -120,7 +125,9 @@ def start(run_id: str) -> Run:
         error=None,
     )
     launcher = [sys.executable, "-m", "workbench.jobs.launcher", run_id, str(run.attempt)]
-    ended = subprocess.run(launcher, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=dict(os.environ), check=False)
+    ended = subprocess.run(
+        launcher, stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**os.environ, **workspace.environment}, check=False
+    )
     if ended.returncode:
         reason = (ended.stderr.strip().splitlines() or ["no reason given"])[-1]
         error = f"The worker could not be started: {reason}"
@@ -128,17 +135,17 @@ def start(run_id: str) -> Run:
     return store.get(run_id)
 
 
-def resume(run_id: str) -> Run:
+def resume(workspace: Workspace, run_id: str) -> Run:
     """Go on with a cancelled, failed or lost run from its last checkpoint; returns at once."""
-    run = RunStore().get(run_id)
+    run = RunStore(workspace).get(run_id)
     if run.state not in RESUMABLE:
         raise WorkbenchError(f"Run {run_id} is {run.state}. Only a cancelled, failed or lost run can be resumed.")
-    return start(run_id)
+    return start(workspace, run_id)
 
 
-def request_cancel(run_id: str) -> Run:
+def request_cancel(workspace: Workspace, run_id: str) -> Run:
     """Ask a run to write a checkpoint and stop; returns at once. A queued run is cancelled directly."""
-    store = RunStore()
+    store = RunStore(workspace)
     run = store.get(run_id)
     if not run.is_active:
         raise WorkbenchError(f"Run {run_id} is {run.state}. Only a run that has not ended can be cancelled.")
@@ -150,19 +157,19 @@ def request_cancel(run_id: str) -> Run:
     return run
 
 
-def cancel(run_id: str, grace_seconds: float = GRACE_SECONDS) -> Run:
+def cancel(workspace: Workspace, run_id: str, grace_seconds: float = GRACE_SECONDS) -> Run:
     """Cancel a run and wait until it has stopped; after `grace_seconds` its process group is killed."""
-    request_cancel(run_id)
-    run = wait(run_id, timeout_seconds=grace_seconds)
+    request_cancel(workspace, run_id)
+    run = wait(workspace, run_id, timeout_seconds=grace_seconds)
     if run.is_active and run.process is not None:
         send_signal(run.process, signal.SIGKILL, group=True)
-        run = wait(run_id, timeout_seconds=10.0)
+        run = wait(workspace, run_id, timeout_seconds=10.0)
     return run
 
 
-def wait(run_id: str, timeout_seconds: float | None = None, progress: Callable[[Run], None] | None = None) -> Run:
+def wait(workspace: Workspace, run_id: str, timeout_seconds: float | None = None, progress: Callable[[Run], None] | None = None) -> Run:
     """The run once it has ended, or as it is after `timeout_seconds`; `progress` sees it at every poll."""
-    store = RunStore()
+    store = RunStore(workspace)
     deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
     while True:
         run = store.get(run_id)
@@ -173,7 +180,7 @@ def wait(run_id: str, timeout_seconds: float | None = None, progress: Callable[[
         time.sleep(POLL_SECONDS)
 
 
-def clone(run_id: str, settings: Mapping[str, Any] | None = None) -> Run:
+def clone(workspace: Workspace, run_id: str, settings: Mapping[str, Any] | None = None) -> Run:
     """Launch a new run with the plan, dataset and device of another, `settings` (dotted field names) over those it was given.
 
     Changed values keep the target epsilon: the bound is calibrated anew. A seed is not copied.
@@ -181,13 +188,13 @@ def clone(run_id: str, settings: Mapping[str, Any] | None = None) -> Run:
     from workbench.planning import make_plan
     from workbench.training.state import PerformanceSettings
 
-    run = RunStore().get(run_id)
+    run = RunStore(workspace).get(run_id)
     plan = make_plan(run.plan.request.edited(settings=settings), run.plan.facts) if settings else run.plan
-    return launch(plan, performance=PerformanceSettings.model_validate(run.performance), parent=run_id)
+    return launch(workspace, plan, performance=PerformanceSettings.model_validate(run.performance), parent=run_id)
 
 
-def delete(run_id: str) -> None:
+def delete(workspace: Workspace, run_id: str) -> None:
     """Delete a run that has ended: folder, verdicts, row. What it spent stays in the ledger."""
-    RunStore().delete(run_id)
-    Ledger().close_run(run_id)
-    verdicts.forget(run_id)
+    RunStore(workspace).delete(run_id)
+    Ledger(workspace.ledger).close_run(run_id)
+    Verdicts(workspace.verdicts).forget(run_id)

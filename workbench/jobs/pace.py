@@ -1,6 +1,6 @@
 """Expected time and memory of a plan: its sizes times what this machine takes for a row of its network.
 
-The pace is measured once a machine, network and performance settings (`workbench.jobs.rehearsal`) and kept in the home.
+The pace is measured once a machine, network and performance settings (`workbench.jobs.rehearsal`) and kept in the workspace.
 What calibration finds changes no size, so another target epsilon needs no other measurement.
 """
 
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from workbench.files import make_private_folder, write_text_atomically
-from workbench.home import home
 from workbench.methods.fields import dotted, part_of, value_at
 from workbench.serialization import dumps
+from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.methods.base import Method
@@ -127,9 +127,9 @@ def _size(method: "Method", plan: "Plan", name: str) -> float:
     return plan.num_records if name == "num_records" else value_at(method.config, name)
 
 
-def known_pace(plan: "Plan", performance: "PerformanceSettings") -> Pace | None:
+def known_pace(workspace: Workspace, plan: "Plan", performance: "PerformanceSettings") -> Pace | None:
     """The pace that has been measured for `plan`'s network on this machine, or None."""
-    path = place_of(plan, performance)
+    path = place_of(workspace, plan, performance)
     return Pace.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
@@ -139,12 +139,12 @@ def keep(pace: Pace, path: Path) -> None:
     write_text_atomically(path, dumps(pace))
 
 
-def place_of(plan: "Plan", performance: "PerformanceSettings") -> Path:
+def place_of(workspace: Workspace, plan: "Plan", performance: "PerformanceSettings") -> Path:
     """The file of the pace that `plan` needs: one a machine, network and performance settings."""
     machine = (platform.node(), platform.machine(), os.cpu_count(), version("torch"))
     facts = plan.facts
     what = [FORMAT, machine, plan.method, facts.kind, facts.num_classes, _shapes(plan), performance]
-    return home() / "cache" / "pace" / f"{hashlib.sha256(dumps(what).encode()).hexdigest()[:32]}.json"
+    return workspace.cache / "pace" / f"{hashlib.sha256(dumps(what).encode()).hexdigest()[:32]}.json"
 
 
 def _shapes(plan: "Plan") -> dict[str, Any]:

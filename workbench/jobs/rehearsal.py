@@ -1,7 +1,7 @@
 """Measures a pace: a few small steps of every stage on random records, in a process of its own.
 
 No record of any dataset is touched, so a rehearsal costs no privacy. `python -m workbench.jobs.rehearsal` reads a plan and
-performance settings as JSON from its input and keeps what it finds in the home; pages look there and never wait.
+performance settings as JSON from its input and keeps what it finds in the workspace; pages look there and never wait.
 """
 
 import json
@@ -18,11 +18,11 @@ import numpy as np
 import psutil
 from pydantic import BaseModel
 
-from workbench.home import home
 from workbench.jobs.pace import Line, Pace, Steps, keep, known_pace, place_of, rows_of
 from workbench.locks import locked
 from workbench.methods.fields import dotted, value_at, with_values
 from workbench.serialization import dumps
+from workbench.workspace import Workspace
 
 STEPS, SECONDS = 100, 0.3  # a stage is measured for so many steps or so long; two steps at least
 ROWS = {"cpu": (12, 48, 192, 768, 3072), "cuda": (64, 512, 4096, 32768)}  # sizes of a step, each measured while the one before was quick
@@ -34,10 +34,10 @@ NICENESS = 10
 class Rehearsal:
     """A rehearsal at work, begun at once; `ended` says whether it is over, `failure` why it found nothing."""
 
-    def __init__(self, plan: BaseModel, performance: BaseModel) -> None:
+    def __init__(self, workspace: Workspace, plan: BaseModel, performance: BaseModel) -> None:
         command = [sys.executable, "-m", "workbench.jobs.rehearsal"]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-        self._process = subprocess.Popen(command, **pipes, start_new_session=True)
+        self._process = subprocess.Popen(command, **pipes, start_new_session=True, env={**os.environ, **workspace.environment})
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             self._process.stdin.write(dumps({"plan": plan, "performance": performance}))
@@ -64,24 +64,25 @@ class Rehearsal:
 
 def main() -> None:
     """Measure what the plan given on standard input needs, unless it is known; one process at a time, behind other work."""
+    workspace = Workspace.default()
     request, before = json.load(sys.stdin), time.time() - psutil.Process().create_time()
-    with in_turn():
+    with in_turn(workspace):
         began = time.perf_counter()
         from workbench.plan import Plan
         from workbench.training.state import PerformanceSettings
 
         plan = Plan.model_validate(request["plan"])
         performance = PerformanceSettings.model_validate(request["performance"])
-        if known_pace(plan, performance) is None:
+        if known_pace(workspace, plan, performance) is None:
             performance.torch_device()  # imports what the first step of a run waits for
             starting = before + time.perf_counter() - began  # without the wait for its turn
-            keep(measure(plan, performance, starting), place_of(plan, performance))
+            keep(measure(plan, performance, starting), place_of(workspace, plan, performance))
 
 
 @contextmanager
-def in_turn() -> Iterator[None]:
-    """Hold the home's lock of work that the pages begin by themselves: one at a time, so that the pages keep a processor."""
-    with locked(home() / "background.lock"):
+def in_turn(workspace: Workspace) -> Iterator[None]:
+    """Hold the workspace's lock of work that the pages begin by themselves: one at a time, so that the pages keep a processor."""
+    with locked(workspace.home / "background.lock"):
         yield
 
 

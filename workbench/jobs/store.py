@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import write_text_atomically
-from workbench.home import home
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.identity import identity_of, is_alive, is_here
 from workbench.jobs.run import ACTIVE, ProcessIdentity, Run, RunState, check_run_id
 from workbench.serialization import dumps
 from workbench.sqlite import Database, statements
+from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.plan import Plan
@@ -46,8 +46,8 @@ class RunStore:
     The file is made with the first run.
     """
 
-    def __init__(self) -> None:
-        self.path = home() / "runs.sqlite"
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace, self.path = workspace, workspace.registry
         self._database = Database(self.path, "run registry", MIGRATIONS, REMEDY)
         if self.path.exists():
             self._database.prepare()
@@ -87,7 +87,7 @@ class RunStore:
             created=time.time(),
             parent=parent,
         )
-        folder = RunFolder(run.id)
+        folder = RunFolder(self.workspace, run.id)
         folder.create()
         write_text_atomically(folder.plan, dumps(plan, indent=2))
         self._insert(run)
@@ -108,7 +108,7 @@ class RunStore:
             return []
         with self._database.connected() as connection:
             rows = connection.execute("SELECT * FROM runs ORDER BY created DESC, rowid DESC").fetchall()
-        runs = [self._seen(_run(row)) for row in rows]
+        runs = [self._seen(self._run(row)) for row in rows]
         return [run for run in runs if method in (None, run.method) and state in (None, run.state)]
 
     def change(self, run_id: str, states: AbstractSet[RunState], action: str, **values: Any) -> Run:
@@ -138,7 +138,7 @@ class RunStore:
             run = self._read(connection, run_id)
             if run.is_active and run.state != "queued":
                 raise WorkbenchError(f"Run {run_id} is {run.state}. Cancel it first, then delete it.")
-            RunFolder(run_id).remove()
+            RunFolder(self.workspace, run_id).remove()
             connection.execute("DELETE FROM runs WHERE id = ?", (run_id,))
 
     def _seen(self, run: Run) -> Run:
@@ -146,7 +146,7 @@ class RunStore:
         if run.state not in ("starting", "running", "cancelling") or not _is_lost(run, time.time()):
             return run
         state: RunState = "cancelled" if run.state == "cancelling" else "lost"
-        spent = spent_by(run)
+        spent = spent_by(self.workspace, run)
         error = "The worker ended before it could write a last checkpoint; `resume` goes on from the one before."
         with self._database.transaction() as connection:
             now = self._read(connection, run.id)
@@ -159,7 +159,14 @@ class RunStore:
         row = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
         if row is None:
             raise unknown(run_id)
-        return _run(row)
+        return self._run(row)
+
+    def _run(self, row: sqlite3.Row) -> Run:
+        try:
+            values = {name: json.loads(row[name]) if name in JSON_FIELDS and row[name] is not None else row[name] for name in row.keys()}  # noqa: SIM118
+            return Run.model_validate(values)
+        except ValueError as error:
+            raise DamagedFileError(f"Expected a whole run in {self.path}, got a damaged row ({type(error).__name__}). {REMEDY}") from error
 
     def _insert(self, run: Run) -> None:
         columns = _columns({name: getattr(run, name) for name in Run.model_fields})
@@ -178,12 +185,12 @@ def unknown(run_id: str) -> WorkbenchError:
     return WorkbenchError(f"Unknown run {run_id!r}. `workbench runs` lists them.")
 
 
-def spent_by(run: Run) -> float:
+def spent_by(workspace: Workspace, run: Run) -> float:
     """What the ledger says a run has spent, for a worker that ended without a word; never less than the worker said."""
     from workbench.privacy.spending.ledger import Ledger
 
     try:
-        return max(run.epsilon_spent, Ledger().epsilon_spent(run.id, run.delta).epsilon)
+        return max(run.epsilon_spent, Ledger(workspace.ledger).epsilon_spent(run.id, run.delta).epsilon)
     except DamagedFileError:  # what was spent is not known, so nothing smaller is said
         raise
     except WorkbenchError:  # the worker ended before it opened its account, so it touched nothing
@@ -213,16 +220,6 @@ def _columns(values: dict[str, Any]) -> dict[str, Any]:
         else:
             columns[name] = str(value) if name == "seed" and value is not None else value
     return columns
-
-
-def _run(row: sqlite3.Row) -> Run:
-    try:
-        values = {name: json.loads(row[name]) if name in JSON_FIELDS and row[name] is not None else row[name] for name in row.keys()}  # noqa: SIM118
-        return Run.model_validate(values)
-    except ValueError as error:
-        raise DamagedFileError(
-            f"Expected a whole run in {home() / 'runs.sqlite'}, got a damaged row ({type(error).__name__}). {REMEDY}"
-        ) from error
 
 
 def current_process() -> ProcessIdentity:

@@ -4,15 +4,13 @@ import csv
 import io
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 from workbench.errors import WorkbenchError
 from workbench.escaping import spreadsheet_cell
-from workbench.home import home
 from workbench.jobs.run import check_run_id
 from workbench.marks import mark
 from workbench.sqlite import Database, statements
@@ -40,67 +38,62 @@ class Verdict(BaseModel):
     time: float
 
 
-def judge(run_id: str, sample: int, verdict: str, note: str = "") -> Verdict:
-    """Keep a verdict on a sample; it replaces an earlier one, which `undo` brings back."""
-    check_run_id(run_id)
-    if verdict not in JUDGEMENTS:
-        raise WorkbenchError(f"Unknown verdict {verdict!r}. Choose one of: {', '.join(JUDGEMENTS)}.")
-    if sample < 0:
-        raise WorkbenchError(f"Expected the index of a sample, got {sample}.")
-    now = time.time()
-    with _transaction() as connection:
-        connection.execute(
-            "INSERT INTO verdicts (run, sample, verdict, note, time) VALUES (?, ?, ?, ?, ?)", (run_id, sample, verdict, note, now)
-        )
-    return Verdict(run=run_id, sample=sample, verdict=verdict, note=note, time=now)
+class Verdicts:
+    """The verdicts in one SQLite file, made with the first use."""
 
+    def __init__(self, path: Path) -> None:
+        self._database = Database(path, "file of verdicts", MIGRATIONS, REMEDY)
+        self._database.prepare()
 
-def verdicts(run_id: str) -> dict[int, Verdict]:
-    """The verdicts in force on a run's samples, by sample index."""
-    check_run_id(run_id)
-    with _transaction() as connection:
-        rows = connection.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY number", (run_id,)).fetchall()
-    return {row["sample"]: _verdict(row) for row in rows}
+    def judge(self, run_id: str, sample: int, verdict: str, note: str = "") -> Verdict:
+        """Keep a verdict on a sample; it replaces an earlier one, which `undo` brings back."""
+        check_run_id(run_id)
+        if verdict not in JUDGEMENTS:
+            raise WorkbenchError(f"Unknown verdict {verdict!r}. Choose one of: {', '.join(JUDGEMENTS)}.")
+        if sample < 0:
+            raise WorkbenchError(f"Expected the index of a sample, got {sample}.")
+        now = time.time()
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO verdicts (run, sample, verdict, note, time) VALUES (?, ?, ?, ?, ?)", (run_id, sample, verdict, note, now)
+            )
+        return Verdict(run=run_id, sample=sample, verdict=verdict, note=note, time=now)
 
+    def of(self, run_id: str) -> dict[int, Verdict]:
+        """The verdicts in force on a run's samples, by sample index."""
+        check_run_id(run_id)
+        with self._database.transaction() as connection:
+            rows = connection.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY number", (run_id,)).fetchall()
+        return {row["sample"]: _verdict(row) for row in rows}
 
-def undo(run_id: str) -> Verdict | None:
-    """Take back the latest verdict on a run's samples and return it; None if there is none."""
-    check_run_id(run_id)
-    with _transaction() as connection:
-        row = connection.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY number DESC LIMIT 1", (run_id,)).fetchone()
-        if row is None:
-            return None
-        connection.execute("DELETE FROM verdicts WHERE number = ?", (row["number"],))
-    return _verdict(row)
+    def undo(self, run_id: str) -> Verdict | None:
+        """Take back the latest verdict on a run's samples and return it; None if there is none."""
+        check_run_id(run_id)
+        with self._database.transaction() as connection:
+            row = connection.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY number DESC LIMIT 1", (run_id,)).fetchone()
+            if row is None:
+                return None
+            connection.execute("DELETE FROM verdicts WHERE number = ?", (row["number"],))
+        return _verdict(row)
 
+    def export_csv(self, run_id: str) -> str:
+        """The verdicts in force as CSV with a header, ordered by sample; text that a spreadsheet would run is quoted.
 
-def export_csv(run_id: str) -> str:
-    """The verdicts in force as CSV with a header, ordered by sample; text that a spreadsheet would run is quoted.
+        Each row has its mark: whoever gave the verdict had private records before their eyes.
+        """
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow([*Verdict.model_fields, "mark"])
+        for _, verdict in sorted(self.of(run_id).items()):
+            stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(verdict.time))
+            writer.writerow([verdict.run, verdict.sample, verdict.verdict, spreadsheet_cell(verdict.note), stamp, mark(releasable=False)])
+        return text.getvalue()
 
-    Each row has its mark: whoever gave the verdict had private records before their eyes.
-    """
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow([*Verdict.model_fields, "mark"])
-    for _, verdict in sorted(verdicts(run_id).items()):
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(verdict.time))
-        writer.writerow([verdict.run, verdict.sample, verdict.verdict, spreadsheet_cell(verdict.note), stamp, mark(releasable=False)])
-    return text.getvalue()
-
-
-def forget(run_id: str) -> None:
-    """Remove all verdicts on a run."""
-    with _transaction() as connection:
-        connection.execute("DELETE FROM verdicts WHERE run = ?", (check_run_id(run_id),))
+    def forget(self, run_id: str) -> None:
+        """Remove all verdicts on a run."""
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM verdicts WHERE run = ?", (check_run_id(run_id),))
 
 
 def _verdict(row: sqlite3.Row) -> Verdict:
     return Verdict(**{name: row[name] for name in Verdict.model_fields})
-
-
-@contextmanager
-def _transaction() -> Iterator[sqlite3.Connection]:
-    database = Database(home() / "verdicts.sqlite", "file of verdicts", MIGRATIONS, REMEDY)
-    database.prepare()
-    with database.transaction() as connection:
-        yield connection

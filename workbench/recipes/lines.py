@@ -11,6 +11,7 @@ from workbench.errors import WorkbenchError, choose, first_complaint
 from workbench.jobs.run import RESUMABLE
 from workbench.request import Request
 from workbench.serialization import jsonable
+from workbench.workspace import Workspace
 
 FOLDER = Path(__file__).parent
 
@@ -86,7 +87,9 @@ def recipe_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
-def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], None] | None = None) -> Iterator[dict[str, Any]]:
+def reproduce(
+    recipe: Recipe, workspace: Workspace, reuse: bool = False, progress: Callable[[float], None] | None = None
+) -> Iterator[dict[str, Any]]:
     """Plan, train, sample and evaluate every run of a recipe in order; one plain dict a run as soon as it is measured.
 
     Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `drawing_seconds` (of
@@ -94,29 +97,31 @@ def reproduce(recipe: Recipe, reuse: bool = False, progress: Callable[[float], N
     dataset, seed and performance settings, each once, in the place of new ones: finished ones, else those at work, else ones
     to go on with. A run that fails ends the recipe with its error.
     """
-    check(recipe)
+    check(recipe, workspace)
     lines = [(line, seed) for line in recipe.runs for seed in line.all_seeds]
     used: set[str] = set()
     for number, (line, seed) in enumerate(lines):
-        result = _make(line, seed, used if reuse else None, _part(progress, number, len(lines)))
+        result = _make(workspace, line, seed, used if reuse else None, _part(progress, number, len(lines)))
         used.add(result["run"])
         yield result
 
 
-def check(recipe: Recipe) -> None:
+def check(recipe: Recipe, workspace: Workspace) -> None:
     """Refuse names and files that would stop the recipe only when a line before has been trained."""
     from workbench.evaluation import METRICS
     from workbench.training.state import PerformanceSettings
 
     choose(recipe.measure, METRICS, "metric")
     for line in recipe.runs:
-        line.request.facts()
+        line.request.facts(workspace)
         PerformanceSettings.parse(line.performance).torch_device()
         for name in line.metrics or ():
             choose(name, METRICS, "metric")
 
 
-def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Callable[[float], None]) -> dict[str, Any]:
+def _make(
+    workspace: Workspace, line: RecipeRun, seed: int | None, used: set[str] | None, progress: Callable[[float], None]
+) -> dict[str, Any]:
     from workbench import experiment
     from workbench.jobs import finished, local
     from workbench.jobs.folder import RunFolder
@@ -124,19 +129,21 @@ def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Ca
     from workbench.training.state import PerformanceSettings
 
     request = line.request
-    dataset = request.place.load()
+    dataset = request.place.load(workspace=workspace)
     plan = experiment.make_plan(request, dataset.facts)
     performance = PerformanceSettings.parse(line.performance)
-    run = None if used is None else _made_before(plan, dataset.fingerprint, seed, performance, used)
+    run = None if used is None else _made_before(workspace, plan, dataset.fingerprint(workspace.key), seed, performance, used)
     if run is None:
-        run = local.launch(plan, performance=performance, seed=seed, loaded=dataset)
+        run = local.launch(workspace, plan, performance=performance, seed=seed, loaded=dataset)
     elif run.state in RESUMABLE:
-        run = local.resume(run.id)
-    run = local.wait(run.id, progress=lambda now: progress(0.8 * now.step / max(1, now.steps)))
+        run = local.resume(workspace, run.id)
+    run = local.wait(workspace, run.id, progress=lambda now: progress(0.8 * now.step / max(1, now.steps)))
     if run.state != "done":
         raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
-    evaluation = finished.evaluate_run(run.id, line.num_samples, metrics=line.metrics, progress=lambda share: progress(0.8 + 0.2 * share))
-    run = RunStore().get(run.id)
+    evaluation = finished.evaluate_run(
+        workspace, run.id, line.num_samples, metrics=line.metrics, progress=lambda share: progress(0.8 + 0.2 * share)
+    )
+    run = RunStore(workspace).get(run.id)
     values = {
         "name": line.name,
         "method": line.method,
@@ -145,18 +152,18 @@ def _make(line: RecipeRun, seed: int | None, used: set[str] | None, progress: Ca
         "claim": run.claim,
         "bound": run.bound,
         "seconds": run.seconds_running,
-        "drawing_seconds": RunFolder(run.id).drawing_seconds(),
-        "peak_bytes": RunFolder(run.id).peak_bytes(),
-        "environments": RunFolder(run.id).environments(),
+        "drawing_seconds": RunFolder(workspace, run.id).drawing_seconds(),
+        "peak_bytes": RunFolder(workspace, run.id).peak_bytes(),
+        "environments": RunFolder(workspace, run.id).environments(),
     }
     return {**jsonable(values), "evaluation": evaluation}
 
 
-def _made_before(plan: Any, fingerprint: str, seed: int | None, performance: Any, used: set[str]) -> Any:
+def _made_before(workspace: Workspace, plan: Any, fingerprint: str, seed: int | None, performance: Any, used: set[str]) -> Any:
     """A run of the same plan, records, seed and performance: a finished one, else one at work, else one to go on with, else None."""
     from workbench.jobs.store import RunStore
 
-    found = [run for run in RunStore().list(method=plan.method) if (run.fingerprint, run.seed) == (fingerprint, seed)]
+    found = [run for run in RunStore(workspace).list(method=plan.method) if (run.fingerprint, run.seed) == (fingerprint, seed)]
     alike = [run for run in found if run.plan.does_the_same_as(plan) and type(performance).model_validate(run.performance) == performance]
     same = [run for run in alike if run.id not in used]
     at_work = ("running", "starting", "queued")

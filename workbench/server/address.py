@@ -5,15 +5,14 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from urllib.parse import urlencode
 
 from workbench.errors import WorkbenchError
 from workbench.files import make_private_folder, write_text_atomically
-from workbench.home import home
 from workbench.jobs.identity import identity_of, is_alive
 from workbench.jobs.run import ProcessIdentity
 from workbench.server.guard import TOKEN
+from workbench.workspace import Workspace
 
 
 def address(port: int, token: str | None) -> str:
@@ -21,20 +20,20 @@ def address(port: int, token: str | None) -> str:
     return f"http://127.0.0.1:{port}/" + (f"?{urlencode({TOKEN: token})}" if token else "")
 
 
-def check_place() -> None:
+def check_place(workspace: Workspace) -> None:
     """Refuse a home in which nothing can be kept, before anything is served."""
     try:
-        make_private_folder(_folder())
-        with tempfile.TemporaryFile(dir=_folder()):
+        make_private_folder(workspace.app)
+        with tempfile.TemporaryFile(dir=workspace.app):
             pass
     except OSError as error:
         raise WorkbenchError(f"Expected a home that can be written, got: {error}. Set WORKBENCH_HOME to another place.") from None
 
 
 @contextmanager
-def kept(port: int, opened: str) -> Iterator[None]:
+def kept(workspace: Workspace, port: int, opened: str) -> Iterator[None]:
     """Keep the address in the home while this process serves it."""
-    path = _folder() / f"{port}.json"
+    path = workspace.app / f"{port}.json"
     process = identity_of(os.getpid())
     write_text_atomically(path, json.dumps({"address": opened, "process": process.model_dump() if process else None}))
     try:
@@ -43,16 +42,12 @@ def kept(port: int, opened: str) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def open_addresses() -> list[str]:
+def open_addresses(workspace: Workspace) -> list[str]:
     """The addresses of the servers of this home that still run."""
     found = []
-    for path in sorted(_folder().glob("*.json")):
+    for path in sorted(workspace.app.glob("*.json")):
         with suppress(FileNotFoundError, ValueError, KeyError, TypeError):  # its server has just ended; or no file of ours
             entry = json.loads(path.read_text())
             if is_alive(ProcessIdentity.model_validate(entry["process"])):
                 found.append(entry["address"])
     return found
-
-
-def _folder() -> Path:
-    return home() / "app"

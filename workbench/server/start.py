@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.server import address
 from workbench.server.guard import Guard, new_token
+from workbench.workspace import Workspace
 
 APP, SETTINGS = Path(__file__).parent / "app.py", Path(__file__).parent / "config.toml"
 HOSTS = ("localhost", "127.0.0.1")  # what a browser of this machine calls it, also through a tunnel
@@ -35,13 +36,14 @@ def serve(port: int, with_token: bool = True) -> None:
     import streamlit
     from starlette.middleware import Middleware
 
-    address.check_place()
+    workspace = Workspace.default()
+    address.check_place(workspace)
     token = new_token() if with_token else None
 
     @asynccontextmanager
     async def announced(_app: Any) -> AsyncIterator[None]:
         opened = address.address(port, token)
-        with address.kept(port, opened):
+        with address.kept(workspace, port, opened):
             if token is None:
                 print(WITHOUT_TOKEN, flush=True)
             print(f"The workbench is open at {opened} (Ctrl-C ends it; runs go on).", flush=True)

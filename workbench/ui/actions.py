@@ -8,6 +8,7 @@ from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.jobs import local
 from workbench.jobs.run import RESUMABLE, Run
+from workbench.workspace import Workspace
 
 
 def attempt(action: Callable[[], object]) -> None:
@@ -24,6 +25,6 @@ def cancel_or_resume(run: Run, prefix: str) -> None:
     """A button to cancel an active run, or to resume a stopped one."""
     if run.is_active and run.state != "cancelling":
         if st.button("Cancel", key=f"{prefix}cancel", icon=":material/stop_circle:", help="Writes a checkpoint and stops."):
-            attempt(lambda: local.request_cancel(run.id))
+            attempt(lambda: local.request_cancel(Workspace.default(), run.id))
     elif run.state in RESUMABLE and st.button("Resume", key=f"{prefix}resume", icon=":material/resume:"):
-        attempt(lambda: local.resume(run.id))
+        attempt(lambda: local.resume(Workspace.default(), run.id))

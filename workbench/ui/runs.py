@@ -12,11 +12,12 @@ from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.marks import mark, may_leave
 from workbench.ui.formats import number
+from workbench.workspace import Workspace
 
 
 def known_runs() -> list[Run]:
     """All runs, newest first."""
-    return RunStore().list()
+    return RunStore(Workspace.default()).list()
 
 
 def run_label(run: Run) -> str:
@@ -60,7 +61,7 @@ def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None
 
 def results_of(run_id: str) -> list[dict[str, Any]]:
     """The measures of a run that has been evaluated; none otherwise."""
-    kept = kept_evaluation(run_id)
+    kept = kept_evaluation(Workspace.default(), run_id)
     return [] if kept is None else kept["results"]
 
 

@@ -12,6 +12,7 @@ from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.request import Request
+from workbench.workspace import Workspace
 
 
 def planned(request: Request, facts: DatasetFacts) -> Plan:
@@ -47,10 +48,10 @@ def loaded_for(run: Run) -> Dataset:
 
 def launch_warnings(plan: Plan) -> list[str]:
     """Why this plan would exceed the dataset's budget, or belongs to another account too; where neither can be, no record is read."""
-    ledger = Ledger()
+    ledger = Ledger(Workspace.default().ledger)
     found = []
     if ledger.has_budgets():
-        found.append(local.budget_warning(plan, loaded(plan.request.place, plan.facts)))
+        found.append(local.budget_warning(Workspace.default(), plan, loaded(plan.request.place, plan.facts)))
     if ledger.has_other_records(plan.facts.name):
         found.append(_account_warning(plan, len(ledger.entries())))
     return [warning for warning in found if warning]
@@ -62,7 +63,7 @@ def launch_warnings(plan: Plan) -> list[str]:
 def _account_warning(plan: Plan, entries: int) -> str | None:
     """`entries` tells one state of the ledger from another."""
     del entries
-    return local.account_warning(plan, loaded(plan.request.place, plan.facts))
+    return local.account_warning(Workspace.default(), plan, loaded(plan.request.place, plan.facts))
 
 
 def facts_or_stop(dataset: DatasetRef) -> DatasetFacts:

@@ -9,12 +9,13 @@ from workbench.ui import charts
 from workbench.ui.cards import releasable_mark
 from workbench.ui.formats import number
 from workbench.ui.gallery import VIEWS
+from workbench.workspace import Workspace
 
 
 def show_preview(run: Run) -> None:
     """The latest generated records."""
     st.markdown("**Preview**")
-    preview = RunFolder(run.id).preview()
+    preview = RunFolder(Workspace.default(), run.id).preview()
     if preview is None:
         st.caption("The first generated records appear here after a while.")
     else:

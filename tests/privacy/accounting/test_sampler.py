@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
+from support.homes import here
 
 from workbench.errors import RefusedError
 from workbench.privacy import epsilon_curve, group_bound
@@ -89,7 +90,7 @@ def test_calibration_curves_groups_and_tradeoffs_pay_too() -> None:
 
 
 def test_the_ledger_keeps_the_distance_and_its_total_pays_it(workbench_home: Path) -> None:
-    ledger = Ledger()
+    ledger = Ledger(here().ledger)
     for run in ("a", "b"):
         ledger.open_run(run, "data", "digits", "dp-merf", [drawn(1e-7)], DELTA)
         ledger.charge(run, "release", 1)

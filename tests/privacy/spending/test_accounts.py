@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
+from support.homes import here
 
 from workbench.datasets.base import Dataset, DatasetFacts
-from workbench.home import home
 from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.privacy.accounting.stages import Stage
@@ -44,7 +44,7 @@ def images(number: int, seed: int = 0) -> np.ndarray:
 
 
 def test_every_version_of_the_records_counts_under_the_name() -> None:
-    ledger = Ledger()
+    ledger = Ledger(here().ledger)
     spend(ledger, "first", "a" * 16, "/data/faces.npz")
     spend(ledger, "one bit later", "b" * 16, "/data/faces.npz")
     spend(ledger, "named", "c" * 16, "/elsewhere/x.npz", account="faces")
@@ -57,7 +57,7 @@ def test_every_version_of_the_records_counts_under_the_name() -> None:
 
 
 def test_equal_records_stay_on_one_account_under_any_name() -> None:
-    ledger = Ledger()
+    ledger = Ledger(here().ledger)
     spend(ledger, "first", "a" * 16, "/data/faces.npz")
     ledger.set_budget("faces", 9.0, DELTA)
     spend(ledger, "second", "a" * 16, "/data/renamed.npz")
@@ -119,25 +119,25 @@ def test_a_run_of_before_goes_on_and_a_new_one_joins_its_account(old: Ledger) ->
 
 def test_records_are_known_again_in_another_order_with_other_labels_or_one_changed() -> None:
     records = images(50)
-    known = dataset_of(records, np.zeros(50, dtype=np.int64)).record_hashes
-    shuffled = dataset_of(records[::-1], np.ones(50, dtype=np.int64)).record_hashes
+    known = dataset_of(records, np.zeros(50, dtype=np.int64)).record_hashes(here().key)
+    shuffled = dataset_of(records[::-1], np.ones(50, dtype=np.int64)).record_hashes(here().key)
     np.testing.assert_array_equal(known, shuffled)
     changed = records.copy()
     changed[7, 0, 0, 0] ^= 1
-    assert shared_fraction(known, dataset_of(changed).record_hashes) == pytest.approx(49 / 50)
-    assert shared_fraction(known, dataset_of(records[:5]).record_hashes) == 1.0
-    assert shared_fraction(known, dataset_of(images(50, seed=1)).record_hashes) == 0.0
+    assert shared_fraction(known, dataset_of(changed).record_hashes(here().key)) == pytest.approx(49 / 50)
+    assert shared_fraction(known, dataset_of(records[:5]).record_hashes(here().key)) == 1.0
+    assert shared_fraction(known, dataset_of(images(50, seed=1)).record_hashes(here().key)) == 0.0
 
 
 def test_much_the_same_records_under_another_name_are_told() -> None:
-    ledger, records = Ledger(), images(50)
+    ledger, records = Ledger(here().ledger), images(50)
     spend(ledger, "first", "a" * 16, "/data/faces.npz")
-    ledger.note_records("a" * 16, dataset_of(records).record_hashes)
+    ledger.note_records("a" * 16, dataset_of(records).record_hashes(here().key))
     for kept, told in ((5, True), (4, False)):
         mixed = np.concatenate([records[:kept], images(50 - kept, seed=1)])
-        sentence = ledger.resemblance("others", "b" * 16, dataset_of(mixed).record_hashes)
+        sentence = ledger.resemblance("others", "b" * 16, dataset_of(mixed).record_hashes(here().key))
         assert (sentence is not None and "'faces' (10%)" in sentence) is told
-    assert ledger.resemblance("faces", "b" * 16, dataset_of(records).record_hashes) is None
+    assert ledger.resemblance("faces", "b" * 16, dataset_of(records).record_hashes(here().key)) is None
     assert not ledger.has_other_records("faces")
     assert ledger.has_other_records("others")
 
@@ -151,11 +151,11 @@ def test_a_part_of_the_hashes_estimates_the_share() -> None:
 
 def test_the_ledger_holds_no_record_and_its_hashes_say_nothing_without_the_key() -> None:
     records = images(50)
-    ledger = Ledger()
+    ledger = Ledger(here().ledger)
     spend(ledger, "first", "a" * 16, "/data/faces.npz")
-    ledger.note_records("a" * 16, dataset_of(records).record_hashes)
-    content = b"".join(path.read_bytes() for path in home().glob("ledger.sqlite*"))
+    ledger.note_records("a" * 16, dataset_of(records).record_hashes(here().key))
+    content = b"".join(path.read_bytes() for path in here().home.glob("ledger.sqlite*"))
     assert not any(record.tobytes() in content for record in records)
-    before = dataset_of(records).record_hashes
-    (home() / "installation.key").unlink()
-    assert not np.isin(before, dataset_of(records).record_hashes).any()
+    before = dataset_of(records).record_hashes(here().key)
+    (here().home / "installation.key").unlink()
+    assert not np.isin(before, dataset_of(records).record_hashes(here().key)).any()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from dp_accounting import GaussianDpEvent, NonPrivateDpEvent, PoissonSampledDpEvent, UnsupportedDpEvent
+from support.homes import here
 from support.two_phases import TwoPhases
 
 from workbench.errors import WorkbenchError
@@ -57,7 +58,7 @@ for step in range(1, int(sys.argv[3]) + 1):
 @pytest.fixture
 def ledger(workbench_home: Path) -> Ledger:
     """A ledger with one run of three stages."""
-    ledger = Ledger()
+    ledger = Ledger(here().ledger)
     ledger.open_run("run", "data", "digits", "dpdm", [PUBLIC, MERF, DPSGD], DELTA)
     return ledger
 
@@ -70,7 +71,7 @@ def counts(ledger: Ledger, run_id: str = "run") -> dict[str, int]:
 def test_lives_in_the_workbench_home_and_survives_reopening(ledger: Ledger, workbench_home: Path) -> None:
     ledger.charge("run", "train", 3)
     assert ledger.path == workbench_home / "ledger.sqlite"
-    assert counts(Ledger()) == {"public": 0, "embedding": 0, "train": 3}
+    assert counts(Ledger(here().ledger)) == {"public": 0, "embedding": 0, "train": 3}
 
 
 def test_charge_is_a_high_water_mark_and_charge_again_adds(ledger: Ledger) -> None:
@@ -276,7 +277,7 @@ def test_a_killed_process_never_leaves_a_count_below_what_it_touched(tmp_path: P
 def test_a_run_of_before_is_resumed_although_its_relations_stood_in_another_order(workbench_home: Path) -> None:
     """And keeps reporting the relation that it was opened with."""
     stage = Stage("embedding", ReplaceOneGaussianDpEvent(5.0, 0.5), "once", 1, ("REPLACE_ONE", "REPLACE_SPECIAL"))
-    ledger = Ledger()
+    ledger = Ledger(here().ledger)
     for relations in (stage.relations, ("REPLACE_SPECIAL", "REPLACE_ONE")):
         ledger.open_run("old", "data", "digits", "dp-merf", [replace(stage, relations=relations)], DELTA)
     ledger.charge("old", "embedding", 1)

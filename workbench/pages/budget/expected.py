@@ -10,6 +10,7 @@ from workbench.jobs.rehearsal import Rehearsal
 from workbench.plan import Plan
 from workbench.training.state import PerformanceSettings
 from workbench.ui.formats import duration, memory
+from workbench.workspace import Workspace
 
 POLL_SECONDS = 2.0
 MEASURING = "Expected time and memory: this machine's pace with this network is being measured, once, on random records …"
@@ -17,7 +18,7 @@ MEASURING = "Expected time and memory: this machine's pace with this network is 
 
 def show_expectation(plan: Plan, performance: PerformanceSettings) -> None:
     """Expected time and memory of `plan`; while its pace is being measured, a line that says so and gives way to them."""
-    pace = known_pace(plan, performance)
+    pace = known_pace(Workspace.default(), plan, performance)
     if pace is None:
         _measure(plan, performance)
     else:
@@ -29,15 +30,15 @@ def _measure(plan: Plan, performance: PerformanceSettings) -> None:
 
     The first pass belongs to the page itself, which shares the processor with whatever it starts.
     """
-    key, passes = str(place_of(plan, performance)), count()
+    key, passes = str(place_of(Workspace.default(), plan, performance)), count()
     failed = key in _at_work() and _at_work()[key].ended
 
     @st.fragment(run_every=None if failed else POLL_SECONDS)
     def waiting() -> None:
-        if known_pace(plan, performance) is not None:
+        if known_pace(Workspace.default(), plan, performance) is not None:
             st.rerun()
         if next(passes) > 0 and key not in _at_work():
-            _at_work()[key] = Rehearsal(plan, performance)
+            _at_work()[key] = Rehearsal(Workspace.default(), plan, performance)
         rehearsal = _at_work().get(key)
         if rehearsal is not None and rehearsal.ended:
             st.caption(f"Expected time and memory could not be measured: {markdown(rehearsal.failure)}")

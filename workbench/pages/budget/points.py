@@ -11,6 +11,7 @@ from workbench.marks import MARKS, mark, may_leave
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.ui.formats import number
 from workbench.ui.runs import as_float, results_of, warning_marks
+from workbench.workspace import Workspace
 
 OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label", "features")
 
@@ -39,7 +40,7 @@ def axis_epsilon(run: Run, axis: str) -> float | str:
     """A run's epsilon by an accountant or by its claim; the reason where there is none."""
     if axis == "claim":
         return run.claim.epsilon if run.claim.status != "not_evaluated" else "the paper's formula is not evaluated"
-    value = accountants_of(run).get(axis, {"refused": f"{axis} was not asked"})
+    value = accountants_of(Workspace.default(), run).get(axis, {"refused": f"{axis} was not asked"})
     return f"{ACCOUNTANTS[axis].title} refused: {value['refused']}" if isinstance(value, dict) else (as_float(value) or 0.0)
 
 

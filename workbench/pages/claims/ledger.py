@@ -14,6 +14,7 @@ from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import LedgerEntry, why_unlike
 from workbench.ui.cards import value_card
 from workbench.ui.formats import number
+from workbench.workspace import Workspace
 
 EVERY_RUN_COUNTS = (
     "Every run counts, finished or not, deleted or not, those that only served to choose settings too. The total is under the zero-out "
@@ -24,7 +25,7 @@ FIRST_BUDGET = "`workbench ledger --dataset NAME --budget EPSILON --delta DELTA`
 
 def ledger_section(prefix: str) -> None:
     """A dataset chosen, its runs, the composed total of all or of some of them, and its budget."""
-    ledger = Ledger()
+    ledger = Ledger(Workspace.default().ledger)
     everything = ledger.entries()
     if not everything:
         st.caption(f"Nothing has been spent yet: no run has touched a private record. {FIRST_BUDGET}")
@@ -51,7 +52,7 @@ def ledger_section(prefix: str) -> None:
 
 def bounds_alone(runs: Sequence[str]) -> dict[str, PrivacyValue]:
     """The bound that each run has for itself, as the Runs page shows it; deleted runs have none."""
-    return {run.id: run.bound for run in RunStore().list() if run.id in runs}
+    return {run.id: run.bound for run in RunStore(Workspace.default()).list() if run.id in runs}
 
 
 def entry_frame(entries: Sequence[LedgerEntry]) -> pd.DataFrame:
@@ -79,7 +80,7 @@ def entry_frame(entries: Sequence[LedgerEntry]) -> pd.DataFrame:
 def total_of(path: str, account: str, runs: tuple[str, ...] | None, counts: str) -> PrivacyValue:
     """The composed total; `path` and `counts` tell one state of one ledger from every other."""
     del path, counts
-    return Ledger().total(account, runs)
+    return Ledger(Workspace.default().ledger).total(account, runs)
 
 
 def budget_form(ledger: Ledger, account: str, prefix: str) -> None:

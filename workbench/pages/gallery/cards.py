@@ -11,12 +11,12 @@ import streamlit as st
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
-from workbench.jobs import verdicts
-from workbench.jobs.verdicts import Verdict
+from workbench.jobs.verdicts import JUDGEMENTS, Verdict, Verdicts
 from workbench.pages.gallery.parts import Picture, neighbour_card, verdict_controls
 from workbench.records import Records, TableKind
 from workbench.ui.formats import number
 from workbench.ui.gallery import class_name
+from workbench.workspace import Workspace
 
 ORDERS = {"most suspicious first": "suspicion", "nearest to training first": "distance", "as drawn": "drawn"}
 PAGE_SIZES = (12, 24, 48)
@@ -41,28 +41,39 @@ def chosen_samples(
     return positions
 
 
-def review_bar(run_id: str, given: dict[int, Verdict], total: int, prefix: str) -> None:
+def review_bar(verdicts: Verdicts, run_id: str, given: dict[int, Verdict], total: int, prefix: str) -> None:
     """How many samples have a verdict, of which kind; take back the last, and export all."""
     counts = Counter(verdict.verdict for verdict in given.values())
-    summary = ", ".join(f"{counts[judgement]} {judgement}" for judgement in verdicts.JUDGEMENTS)
+    summary = ", ".join(f"{counts[judgement]} {judgement}" for judgement in JUDGEMENTS)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(len(given) / total if total else 0.0, text=f"{len(given)} of {total:,} samples looked at: {summary}")
         st.button(
-            "Undo the last verdict", key=f"{prefix}undo", icon=":material/undo:", disabled=not given, on_click=take_back, args=(run_id,)
+            "Undo the last verdict",
+            key=f"{prefix}undo",
+            icon=":material/undo:",
+            disabled=not given,
+            on_click=take_back,
+            args=(verdicts, run_id),
         )
         st.download_button(
-            "Verdicts as CSV", verdicts.export_csv(run_id), f"verdicts-{run_id}.csv", "text/csv",
+            "Verdicts as CSV", Verdicts(Workspace.default().verdicts).export_csv(run_id), f"verdicts-{run_id}.csv", "text/csv",
             key=f"{prefix}csv", icon=":material/download:", disabled=not given, on_click="ignore",
         )  # fmt: skip
 
 
-def take_back(run_id: str) -> None:
+def take_back(verdicts: Verdicts, run_id: str) -> None:
     """Undo the latest verdict on a run's samples."""
-    verdicts.undo(run_id)
+    Verdicts(Workspace.default().verdicts).undo(run_id)
 
 
 def show_page(
-    run_id: str, shown: Sequence[int], samples: Records, dataset: Dataset, neighbours: Neighbours, given: dict[int, Verdict]
+    verdicts: Verdicts,
+    run_id: str,
+    shown: Sequence[int],
+    samples: Records,
+    dataset: Dataset,
+    neighbours: Neighbours,
+    given: dict[int, Verdict],
 ) -> None:
     """A card for each sample in `shown`, as its kind of record is shown."""
     card = CARDS[dataset.facts.kind.name]
@@ -70,7 +81,7 @@ def show_page(
         for index in shown:
             with st.container():
                 card.draw(index, samples, dataset, neighbours)
-                _verdict(run_id, index, given.get(index))
+                _verdict(verdicts, run_id, index, given.get(index))
 
 
 def sample_heading(index: int, samples: Records, facts: DatasetFacts, neighbours: Neighbours) -> str:
@@ -121,8 +132,12 @@ class Card:
 CARDS = {"image": Card(540, _image_card), "table": Card(640, _row_card)}  # by the names of KINDS
 
 
-def _verdict(run_id: str, index: int, given: Verdict | None) -> None:
+def _verdict(verdicts: Verdicts, run_id: str, index: int, given: Verdict | None) -> None:
     verdict, note = (given.verdict, given.note) if given else (None, "")
     verdict_controls(
-        f"gallery_{run_id}_{index}", f"sample {index}", verdict, note, lambda chosen, text: verdicts.judge(run_id, index, chosen, text)
+        f"gallery_{run_id}_{index}",
+        f"sample {index}",
+        verdict,
+        note,
+        lambda chosen, text: Verdicts(Workspace.default().verdicts).judge(run_id, index, chosen, text),
     )

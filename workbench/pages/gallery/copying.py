@@ -15,6 +15,7 @@ from workbench.records import Records
 from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.ui.session import loaded_for
+from workbench.workspace import Workspace
 
 PRIVATE = "Private: stays in the room."
 COPYING = ("privacy_score", "nearer_to_training")
@@ -27,8 +28,8 @@ def find_now(run_id: str, space: str) -> tuple[Records, Neighbours]:
     def show(share: float) -> None:
         bar.progress(min(share, 1.0), text="Drawing samples and searching their nearest records …")
 
-    neighbours = neighbours_run(run_id, features=space, num_samples=_kept_count(run_id), progress=show)
-    samples = sample_run(run_id, len(neighbours))
+    neighbours = neighbours_run(Workspace.default(), run_id, features=space, num_samples=_kept_count(run_id), progress=show)
+    samples = sample_run(Workspace.default(), run_id, len(neighbours))
     bar.empty()
     return samples, neighbours
 
@@ -36,8 +37,12 @@ def find_now(run_id: str, space: str) -> tuple[Records, Neighbours]:
 @st.cache_data(max_entries=20, show_spinner="Measuring how near the samples are …")
 def copying_results(run_id: str, space: str, num_samples: int) -> list[dict[str, Any]]:
     """The measures of copying in feature space `space`, as plain values; they stay in the room."""
-    run = RunStore().get(run_id)
-    samples, dataset, public = sample_run(run_id, num_samples), loaded_for(run), public_dataset(run)
+    run = RunStore(Workspace.default()).get(run_id)
+    samples, dataset, public = (
+        sample_run(Workspace.default(), run_id, num_samples),
+        loaded_for(run),
+        public_dataset(Workspace.default(), run),
+    )
     names = [name for name in COPYING if evaluation.METRICS[name].refusal(dataset.facts, samples) is None]
     return [result.model_dump() for result in evaluation.evaluate(samples, dataset, public=public, metrics=names, features=space)]
 
@@ -65,7 +70,7 @@ def distance_chart(neighbours: Neighbours, key: str) -> None:
 
 
 def _kept_count(run_id: str) -> int | None:
-    kept = kept_samples(run_id)
+    kept = kept_samples(Workspace.default(), run_id)
     return None if kept is None else len(kept)
 
 

@@ -8,9 +8,9 @@ from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE
-from workbench.jobs import verdicts
 from workbench.jobs.finished import same_records
 from workbench.jobs.run import Run
+from workbench.jobs.verdicts import JUDGEMENTS, Verdicts
 from workbench.pages.gallery.cards import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
 from workbench.pages.gallery.copying import copying_numbers, distance_chart, find_now
 from workbench.ui.cards import run_marks
@@ -18,6 +18,7 @@ from workbench.ui.example import example_notice
 from workbench.ui.gallery import class_name
 from workbench.ui.runs import known_runs, run_choice
 from workbench.ui.session import loaded_for
+from workbench.workspace import Workspace
 
 PREFIX = "gallery_"
 
@@ -45,14 +46,15 @@ def draw() -> None:
         return
     look = look_choices(finished)
     try:
-        dataset = same_records(look.run, loaded_for(look.run))
+        dataset = same_records(Workspace.default(), look.run, loaded_for(look.run))
         samples, neighbours = find_now(look.run.id, look.features)
     except WorkbenchError as error:
         st.error(markdown(error))
         return
     copying_numbers(look.run.id, look.features, len(samples))
-    given = verdicts.verdicts(look.run.id)
-    review_bar(look.run.id, given, len(samples), PREFIX)
+    verdicts = Verdicts(Workspace.default().verdicts)
+    given = verdicts.of(look.run.id)
+    review_bar(verdicts, look.run.id, given, len(samples), PREFIX)
     wanted = chosen_samples(samples, neighbours, look.facts, look.order, look.classes, look.judged, given)
     if not wanted:
         st.info("No sample fits these filters.")
@@ -60,7 +62,7 @@ def draw() -> None:
     pages = -(-len(wanted) // look.page_size)
     page = st.pagination(pages, key=f"{PREFIX}page", bind="query-params") if pages > 1 else 1
     shown = wanted[(page - 1) * look.page_size : page * look.page_size]
-    show_page(look.run.id, shown, samples, dataset, neighbours, given)
+    show_page(verdicts, look.run.id, shown, samples, dataset, neighbours, given)
     with st.expander("Distances of all samples"):
         distance_chart(neighbours, f"{PREFIX}distances")
 
@@ -82,8 +84,6 @@ def look_choices(finished: list[Run]) -> Look:
         features=feature.selectbox("Feature space", spaces, key=f"{PREFIX}features", bind="query-params", help=about),
         order=ORDERS[order.selectbox("Order", list(ORDERS), key=f"{PREFIX}order", bind="query-params")],
         classes=klass.multiselect("Class", names, key=f"{PREFIX}class", bind="query-params", placeholder="all classes"),
-        judged=verdict.multiselect(
-            "Verdict", ["none yet", *verdicts.JUDGEMENTS], key=f"{PREFIX}verdict", bind="query-params", placeholder="any"
-        ),
+        judged=verdict.multiselect("Verdict", ["none yet", *JUDGEMENTS], key=f"{PREFIX}verdict", bind="query-params", placeholder="any"),
         page_size=size.selectbox("On a page", PAGE_SIZES, key=f"{PREFIX}size", bind="query-params"),
     )

@@ -8,6 +8,7 @@ from workbench.jobs.run import Run
 from workbench.pages import go_to
 from workbench.ui.actions import attempt, cancel_or_resume
 from workbench.ui.links import clone_link
+from workbench.workspace import Workspace
 
 
 def run_buttons(run: Run, prefix: str) -> None:
@@ -32,7 +33,7 @@ def confirm_delete(run: Run, prefix: str) -> None:
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(f"Delete run **{run.id}** with its weights, samples and verdicts? What it spent stays in the ledger.")
         if st.button("Delete for good", key=f"{prefix}delete", type="primary"):
-            attempt(lambda: local.delete(run.id))
+            attempt(lambda: local.delete(Workspace.default(), run.id))
 
 
 def evaluate_now(run_id: str) -> None:
@@ -42,5 +43,5 @@ def evaluate_now(run_id: str) -> None:
     def show(share: float) -> None:
         bar.progress(min(share, 1.0), text="Drawing samples and measuring …")
 
-    evaluate_run(run_id, progress=show)
+    evaluate_run(Workspace.default(), run_id, progress=show)
     bar.empty()

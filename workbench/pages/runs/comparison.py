@@ -16,6 +16,7 @@ from workbench.ui.formats import number, words
 from workbench.ui.gallery import show_records
 from workbench.ui.runs import marked, results_of, warning_marks
 from workbench.ui.traces import loss_frame, loss_table, show_loss, show_preview
+from workbench.workspace import Workspace
 
 MARKS_HELP = "Private: computed from private records without noise, so it stays in the room. Releasable: it may leave."
 
@@ -30,7 +31,7 @@ def run_detail(run: Run, prefix: str) -> None:
         st.markdown("**Samples**")
         show_samples(run)
     with right:
-        show_loss(RunFolder(run.id), f"{prefix}loss_chart")
+        show_loss(RunFolder(Workspace.default(), run.id), f"{prefix}loss_chart")
     three_numbers(run.claim, run.bound, replace_one=run.replace_one)
     results = results_of(run.id)
     if results:
@@ -69,7 +70,7 @@ def compare_samples(runs: Sequence[Run]) -> None:
 
 def show_samples(run: Run, columns: int = 10, limit: int = 60) -> None:
     """Samples of a run that has some, else its latest preview."""
-    samples = kept_samples(run.id)
+    samples = kept_samples(Workspace.default(), run.id)
     if samples is None:
         show_preview(run)
     else:
@@ -78,7 +79,7 @@ def show_samples(run: Run, columns: int = 10, limit: int = 60) -> None:
 
 def compare_curves(runs: Sequence[Run], key: str) -> None:
     """The training losses of the runs in one chart, with their mark."""
-    frames = [loss_frame(RunFolder(run.id), _heading(run)) for run in runs]
+    frames = [loss_frame(RunFolder(Workspace.default(), run.id), _heading(run)) for run in runs]
     frame = pd.concat(frames)
     if frame.empty:
         return

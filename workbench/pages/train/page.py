@@ -16,6 +16,7 @@ from workbench.ui.example import example_notice
 from workbench.ui.forms import config_form
 from workbench.ui.runs import is_asked_for, run_choice
 from workbench.ui.session import launch_warnings, loaded
+from workbench.workspace import Workspace
 
 PREFIX = "train_"
 
@@ -80,7 +81,7 @@ def launch(plan: Plan, performance: dict[str, Any], seed: int | None) -> None:
     try:
         with st.spinner("Starting a process for the run …"):
             settings = PerformanceSettings.model_validate(performance)
-            run = local.launch(plan, performance=settings, seed=seed, loaded=loaded(plan.request.place, plan.facts))
+            run = local.launch(Workspace.default(), plan, performance=settings, seed=seed, loaded=loaded(plan.request.place, plan.facts))
         st.session_state[f"{PREFIX}launched"] = run.id
         st.rerun()
     except WorkbenchError as error:

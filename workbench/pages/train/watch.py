@@ -11,17 +11,18 @@ from workbench.ui.actions import cancel_or_resume
 from workbench.ui.cards import run_marks
 from workbench.ui.formats import duration, memory, number
 from workbench.ui.traces import show_loss, show_preview
+from workbench.workspace import Workspace
 
 POLL_SECONDS = 1.0
 
 
 def watch(run_id: str, prefix: str) -> None:
     """State, step, epsilon spent, time left, preview, loss and log of a run; buttons to cancel and to resume it."""
-    active = RunStore().get(run_id).is_active
+    active = RunStore(Workspace.default()).get(run_id).is_active
 
     @st.fragment(run_every=POLL_SECONDS if active else None)
     def live() -> None:
-        run = RunStore().get(run_id)
+        run = RunStore(Workspace.default()).get(run_id)
         if active and not run.is_active:
             st.rerun()
         show_run(run, prefix)
@@ -55,7 +56,7 @@ def show_run(run: Run, prefix: str) -> None:
     _numbers(run)
     with st.container():
         cancel_or_resume(run, prefix)
-    folder = RunFolder(run.id)
+    folder = RunFolder(Workspace.default(), run.id)
     left, right = st.columns([2, 3])
     with left:
         show_preview(run)
@@ -72,4 +73,6 @@ def _numbers(run: Run) -> None:
     budget.metric("Upper bound when done", number(run.bound.epsilon), help=beside)
     left.metric("Time left", duration(run.seconds_left) if run.is_active else "–")
     elapsed.metric("Time so far", duration(run.seconds_running))
-    peak.metric("Memory at most", memory(RunFolder(run.id).peak_bytes()), help="Of the GPU where the run trains on one.")
+    peak.metric(
+        "Memory at most", memory(RunFolder(Workspace.default(), run.id).peak_bytes()), help="Of the GPU where the run trains on one."
+    )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from workbench.errors import WorkbenchError, check_delta
-from workbench.home import home
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.accounts import kept_hashes, on_account, resembling
 from workbench.privacy.spending.ledger_file import ledger_file
@@ -37,8 +36,8 @@ class Ledger:
     the process, the count is at least the number of steps that touched the data.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = Path(path) if path is not None else home() / "ledger.sqlite"
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self._database = ledger_file(self.path)
         self._database.prepare()
 
