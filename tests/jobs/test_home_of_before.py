@@ -1,0 +1,46 @@
+"""A home that version 0.1 made opens in today's code: runs, samples, measures, ledger, and what may be resumed."""
+
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from workbench.errors import WorkbenchError
+from workbench.jobs import finished, local
+from workbench.jobs.store import RunStore
+from workbench.privacy.spending.ledger import Ledger
+from workbench.workspace import Workspace
+
+MADE = Path(__file__).parents[1] / "fixtures" / "home-0.1.tar.gz"
+RUNS = {"e9k2j695": "nonprivate", "m6u9ygzs": "dp-promise", "rsgjfgnp": "dp-merf"}
+
+
+@pytest.fixture
+def before(tmp_path: Path) -> Workspace:
+    """The home, unpacked."""
+    with tarfile.open(MADE) as archive:
+        archive.extractall(tmp_path / "before", filter="data")
+    return Workspace.open(tmp_path / "before")
+
+
+def test_its_runs_and_ledger_are_known(before: Workspace) -> None:
+    runs = {run.id: run for run in RunStore(before).list()}
+    assert {run_id: run.method for run_id, run in runs.items()} == RUNS
+    assert {run.state for run in runs.values()} == {"done"}
+    assert runs["rsgjfgnp"].bound.epsilon == pytest.approx(9.983325294190847)
+    ledger = Ledger(before.ledger)
+    assert {entry.run_id for entry in ledger.entries("digits")} == set(RUNS)
+    assert ledger.epsilon_spent("rsgjfgnp", runs["rsgjfgnp"].delta).epsilon == pytest.approx(runs["rsgjfgnp"].bound.epsilon)
+
+
+def test_its_samples_and_measures_open_and_more_can_be_drawn(before: Workspace) -> None:
+    kept, measured = finished.kept_samples(before, "rsgjfgnp"), finished.kept_evaluation(before, "rsgjfgnp")
+    assert kept is not None
+    assert measured is not None
+    assert measured["results"]
+    assert (finished.sample_run(before, "rsgjfgnp", len(kept) + 1).records[: len(kept)] == kept.records).all()
+
+
+def test_a_finished_run_is_not_resumed(before: Workspace) -> None:
+    with pytest.raises(WorkbenchError, match="is done"):
+        local.resume(before, "rsgjfgnp")
