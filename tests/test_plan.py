@@ -9,8 +9,8 @@ import pytest
 from support.homes import here
 from support.quick import quick_plan
 
-from workbench.jobs.finished import dataset_of, load_model
 from workbench.jobs.store import RunStore
+from workbench.jobs.trained import dataset_of, load_state
 from workbench.methods import METHODS
 from workbench.plan import Plan
 from workbench.privacy import proved_bound
@@ -52,7 +52,7 @@ def test_plans_of_version_01_open(former_home: Path) -> None:
         assert plan.request.text.startswith('{"dataset": {"name": "digits"}')
         assert plan.request.edited() == plan.request
         assert dataset_of(here(), run).facts == plan.facts
-        load_model(here(), run)
+        load_state(here(), run)
 
 
 def test_a_changed_run_of_version_01_is_written_as_now(former_home: Path) -> None:

@@ -1,7 +1,7 @@
 """The records that a plan is carried out on: the private ones that it was made for, and the public ones that its method names."""
 
 from workbench import datasets
-from workbench.datasets import Dataset
+from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.plan import Plan
 from workbench.records import Records
@@ -40,6 +40,14 @@ def public_dataset(plan: Plan, workspace: Workspace | None = None) -> Dataset | 
     if name == plan.facts.name:
         raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
     return datasets.load_public(name, plan.facts.shape, method.public_records, declared_public=True, workspace=workspace)
+
+
+def companion(facts: DatasetFacts, workspace: Workspace | None = None) -> Dataset | None:
+    """The public dataset of the same classes that stands beside a private one, at the records' shape; None where there is none."""
+    entry = datasets.DATASETS.get(facts.name)
+    if entry is None or entry.public_companion is None:
+        return None
+    return datasets.load_public(entry.public_companion, facts.shape, declared_public=True, workspace=workspace)
 
 
 def pretraining_records(plan: Plan, workspace: Workspace | None = None) -> Records | None:

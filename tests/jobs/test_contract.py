@@ -14,6 +14,7 @@ from workbench import experiment, methods
 from workbench.datasets import DATASETS, DatasetEntry
 from workbench.evaluation import METRICS
 from workbench.jobs import finished, local, worker
+from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
@@ -59,7 +60,7 @@ def test_a_whole_run(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not done.releasable, "a seeded run is repeatable and not releasable"
 
     # sample, evaluate with the metrics of its kind of data, look at neighbours
-    samples = finished.sample_run(here(), run.id, 40)
+    samples = sample_set(here(), run.id).records(40)
     assert samples.records.shape == (40, *plan.facts.shape)
     cheap = [name for name, metric in METRICS.items() if plan.facts.kind.name in metric.kinds and name in CHEAP]
     evaluation = finished.evaluate_run(here(), run.id, 40, metrics=cheap)

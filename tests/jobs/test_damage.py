@@ -13,6 +13,7 @@ from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.jobs import finished
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
+from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
 from workbench.jobs.verdicts import Verdicts
 from workbench.privacy.spending.ledger import Ledger
@@ -93,12 +94,14 @@ def test_a_lost_run_says_no_smaller_number_where_the_ledger_is_damaged(
 
 
 @pytest.mark.parametrize("content", [NOISE, b"", b"PK" + NOISE, b"\x93NUMPY" + NOISE])
-def test_damaged_samples_evaluations_and_weights_are_sentences(workbench_home: Path, content: bytes) -> None:
-    folder = RunFolder(here(), "abcdefgh")
-    folder.create()
+def test_damaged_samples_evaluations_and_weights_are_sentences(
+    quick_plan: Callable[..., Any], queue: Callable[..., Run], content: bytes
+) -> None:
+    run = queue(quick_plan("dp-merf"))
+    folder = RunFolder(here(), run.id)
     reads: dict[Path, Callable[[], Any]] = {
-        folder.samples / "samples.npz": lambda: finished.kept_samples(here(), "abcdefgh"),
-        folder.evaluation: lambda: finished.kept_evaluation(here(), "abcdefgh"),
+        folder.samples / "samples.npz": lambda: sample_set(here(), run.id).kept(),
+        folder.evaluation: lambda: finished.kept_evaluation(here(), run.id),
         folder.model: lambda: load_saved(folder.model),
     }
     for path, read in reads.items():

@@ -11,9 +11,10 @@ from support.quick import QUICK
 
 from workbench import datasets, experiment
 from workbench.errors import AccountWarning
-from workbench.jobs import finished, local, worker
+from workbench.jobs import local, worker
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.jobs.trained import dataset_of
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
 
@@ -73,7 +74,7 @@ def test_a_run_and_its_clone_see_the_records_as_they_were_planned(
 ) -> None:
     run = train(write(tmp_path / "faces.npz", images), name="clinic A", shape=(1, 6, 6))
     assert run.state == "done", run.error
-    again = finished.dataset_of(here(), run)
+    again = dataset_of(here(), run)
     assert (again.facts.name, again.facts.shape, again.facts.classes) == ("clinic A", (1, 6, 6), ("a", "b"))
     assert again.fingerprint(here().key) == run.fingerprint
     monkeypatch.setattr(local, "start", lambda workspace, run_id: RunStore(workspace).get(run_id))

@@ -16,6 +16,7 @@ from workbench.jobs import finished
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.sample_files import read_notes, read_records, write_records
+from workbench.jobs.samples import SamplesRequest, drawn, sample_set
 from workbench.jobs.store import RunStore
 from workbench.methods.base import SampleRequest
 from workbench.methods.dp_merf import DPMERF
@@ -23,6 +24,7 @@ from workbench.plan import Plan
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.ledger import Ledger
 from workbench.records import Column, Records, TableKind
+from workbench.workspace import Workspace
 
 Make = Callable[..., Run]
 PlanMaker = Callable[..., Plan]
@@ -30,33 +32,33 @@ PlanMaker = Callable[..., Plan]
 
 def test_samples_are_kept_and_only_ever_added_to(quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     run = train_here(quick_plan())
-    monkeypatch.setattr(finished, "SAMPLE_CHUNK", 8)
+    monkeypatch.setattr(drawn, "SAMPLE_CHUNK", 8)
     shares: list[float] = []
-    first = finished.sample_run(here(), run.id, 12, shares.append)
+    first = sample_set(here(), run.id).records(12, shares.append)
     assert shares == [8 / 12, 1.0]
     assert first.records.shape == (12, 1, 8, 8)
     assert first.records.dtype == np.uint8
     assert first.labels is not None
     assert first.labels.tolist() == [*range(10), 0, 1]
-    more = finished.sample_run(here(), run.id, 20)
+    more = sample_set(here(), run.id).records(20)
     assert np.array_equal(more.records[:12], first.records)
     assert more.labels is not None
     assert more.labels.tolist() == [*range(10)] * 2
     assert len(np.unique(more.records.reshape(20, -1), axis=0)) == 20
-    assert np.array_equal(finished.sample_run(here(), run.id, 5).records, first.records[:5])
-    kept = finished.kept_samples(here(), run.id)
+    assert np.array_equal(sample_set(here(), run.id).records(5).records, first.records[:5])
+    kept = sample_set(here(), run.id).kept()
     assert kept is not None
     assert len(kept) == 20
 
 
 def test_the_samples_of_a_seeded_run_repeat(quick_plan: PlanMaker, train_here: Make) -> None:
     one, other = (train_here(quick_plan(), seed=4) for _ in range(2))
-    assert np.array_equal(finished.sample_run(here(), one.id, 6).records, finished.sample_run(here(), other.id, 6).records)
+    assert np.array_equal(sample_set(here(), one.id).records(6).records, sample_set(here(), other.id).records(6).records)
 
 
 def test_a_file_of_samples_says_what_may_be_done_with_them(quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan())
-    finished.sample_run(here(), run.id, 10)
+    sample_set(here(), run.id).records(10)
     path = RunFolder(here(), run.id).samples / "samples.npz"
     notes = read_notes(path)
     assert (notes["run"], notes["releasable"], notes["claim_only"]) == (run.id, True, False)
@@ -65,18 +67,23 @@ def test_a_file_of_samples_says_what_may_be_done_with_them(quick_plan: PlanMaker
         assert file["images"].shape == (10, 8, 8, 1)
 
 
+def _drawn(workspace: Workspace, run_id: str) -> Records:
+    return sample_set(workspace, run_id).records()
+
+
 def test_only_a_finished_run_gives_samples(quick_plan: PlanMaker, queue: Make) -> None:
     run = queue(quick_plan())
-    for make in (finished.sample_run, finished.evaluate_run, finished.neighbours_run):
+    for make in (_drawn, finished.evaluate_run, finished.neighbours_run):
         with pytest.raises(WorkbenchError, match="is starting; samples are drawn from a finished run"):
             make(here(), run.id)
 
 
 def test_the_default_number_is_that_of_the_training_records_at_most_10_000(quick_plan: PlanMaker, queue: Make) -> None:
     run = queue(quick_plan())
-    assert finished.default_num_samples(run) == 1500
+    assert drawn.RunSamples(here(), run, SamplesRequest()).default_num_samples == 1500
     larger = run.plan.model_copy(update={"facts": facts("mnist")})
-    assert finished.default_num_samples(run.model_copy(update={"plan": larger})) == 10_000
+    larger_run = run.model_copy(update={"plan": larger})
+    assert drawn.RunSamples(here(), larger_run, SamplesRequest()).default_num_samples == 10_000
 
 
 def test_an_evaluation_is_kept_until_another_is_asked_for(quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +128,7 @@ def test_a_complete_evaluation_answers_for_its_parts_and_gives_way_to_none(
 
 
 def test_a_method_without_a_public_model_has_no_epsilon_zero(quick_plan: PlanMaker, train_here: Make) -> None:
-    assert finished.public_samples(here(), train_here(quick_plan()).id, 5) is None
+    assert sample_set(here(), train_here(quick_plan()).id).public_records(5) is None
 
 
 def test_neighbours_are_found_once(quick_plan: PlanMaker, train_here: Make) -> None:
@@ -153,10 +160,10 @@ def test_a_sampler_that_touches_records_pays_first_and_raises_the_bound(
         return real(method, state, request)
 
     monkeypatch.setattr(DPMERF, "sample", sample)
-    finished.sample_run(here(), run.id, 4)
+    sample_set(here(), run.id).records(4)
     once = RunStore(here()).get(run.id)
-    finished.sample_run(here(), run.id, 4)
-    finished.sample_run(here(), run.id, 6)
+    sample_set(here(), run.id).records(4)
+    sample_set(here(), run.id).records(6)
     twice = RunStore(here()).get(run.id)
     assert paid == [1, 2]
     assert run.bound.epsilon < once.bound.epsilon < twice.bound.epsilon

@@ -15,9 +15,10 @@ from support.homes import here
 from workbench import experiment
 from workbench.datasets import Dataset
 from workbench.jobs import local, worker
-from workbench.jobs.finished import evaluate_run, sample_run
+from workbench.jobs.finished import evaluate_run
 from workbench.jobs.pace import Line, Pace, Steps
 from workbench.jobs.run import Run
+from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
 from workbench.server.start import APP
 from workbench.training.state import PerformanceSettings
@@ -44,7 +45,7 @@ def train_in_process(method: str, dataset: Dataset, epsilon: float | None, examp
 def measured_run(epsilon: float, example: bool = False) -> Run:
     """A finished DP-MERF run of a second on digits, sampled and measured."""
     run = train_in_process("dp-merf", experiment.load("digits"), epsilon, example, **TINY)
-    sample_run(here(), run.id, NUM_SAMPLES)
+    sample_set(here(), run.id).records(NUM_SAMPLES)
     evaluate_run(here(), run.id, NUM_SAMPLES, metrics=["accuracy_logistic_regression", "nearer_to_training"])
     return run
 

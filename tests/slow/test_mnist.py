@@ -8,7 +8,8 @@ from support.homes import here
 from support.slow_tier import DDPM, FLOW, PRIVATE_STEP, trained_by
 
 from workbench import datasets, evaluation, experiment
-from workbench.jobs.finished import neighbours_run, public_dataset, sample_run
+from workbench.jobs.finished import neighbours_run
+from workbench.jobs.samples import sample_set
 from workbench.jobs.store import Run, RunStore
 from workbench.recipes import lines as recipes
 from workbench.records import Records
@@ -52,7 +53,7 @@ def test_dp_promise_improves_on_the_untrained_and_the_pretrained_network(mnist: 
     plan = run.plan
     untrained = experiment.new_state(plan, PerformanceSettings.model_validate(run.performance))
     parameters = sum(parameter.numel() for parameter in untrained.modules["network"].parameters())
-    samples = sample_run(here(), run.id, NUM_SAMPLES)
+    samples = sample_set(here(), run.id).records(NUM_SAMPLES)
     noise = frechet_distance(experiment.sample(plan, untrained, NUM_UNTRAINED), mnist, run)
     as_many = frechet_distance(samples.take(slice(NUM_UNTRAINED)), mnist, run)
     trained = metric(result, "frechet_distance")
@@ -101,7 +102,7 @@ def reproduce_line(method: str, figures: dict[str, Any]) -> dict[str, Any]:
 
 def frechet_distance(samples: Records, mnist: datasets.Dataset, run: Run) -> evaluation.MetricResult:
     """The distance of `samples` in the features that the run is measured in."""
-    return evaluation.evaluate(samples, mnist, public=public_dataset(here(), run), metrics=["frechet_distance"])[0]
+    return evaluation.evaluate(samples, mnist, public=sample_set(here(), run.id).public_dataset(), metrics=["frechet_distance"])[0]
 
 
 def metric(result: dict[str, Any], name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from workbench.cli import accounting, control, planning, results
+from workbench.cli import accounting, control, planning, results, samples
 from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.escaping import terminal
 from workbench.workspace import Workspace
@@ -25,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for commands in (control.app, planning.app, results.app, accounting.app):
+for commands in (control.app, planning.app, samples.app, results.app, accounting.app):
     app.registered_commands.extend(commands.registered_commands)
 
 

@@ -1,6 +1,7 @@
 """Options that several commands share, and how their text becomes values."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id; `workbench runs` lists them.")]
+Samples = Annotated[str, typer.Option("--samples", help="A set of its samples; `workbench samples RUN` lists them.")]
+Out = Annotated[Path | None, typer.Option("--out", help="The file to write.")]
+Num = Annotated[int | None, typer.Option("--num", help="Number of samples; as many as training records by default, at most 10 000.")]
 MethodName = Annotated[str | None, typer.Argument(metavar="METHOD", help="A method's name; `workbench methods` lists them.")]
 RequestFile = Annotated[
     str | None,
@@ -107,6 +111,20 @@ def facts_by_hand(num_records: int | None, shape: str | None, num_classes: int) 
     classes = tuple(str(number) for number in range(num_classes))
     kind = ImageKind(size=parse_shape(shape))
     return DatasetFacts(name="given by hand", kind=kind, num_records=num_records, classes=classes)
+
+
+def check_target(path: Path | None, suffix: str) -> None:
+    """Refuse a file that cannot be written, before any work is done; None is no file."""
+    if path is None:
+        return
+    if path.suffix != suffix:
+        raise WorkbenchError(f"Expected a file that ends in {suffix}, got {path}.")
+    if not path.parent.is_dir():
+        raise WorkbenchError(f"Expected a file in a folder that exists, got {path}.")
+    if path.is_dir():
+        raise WorkbenchError(f"Expected a file, got the folder {path}.")
+    if not os.access(path.parent, os.W_OK):
+        raise WorkbenchError(f"Expected a file in a folder that can be written, got {path}.")
 
 
 def _parsed(text: str) -> Any:

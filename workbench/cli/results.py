@@ -1,61 +1,39 @@
-"""Commands about a finished run's samples: sample, evaluate, neighbours; and reproduce, which does it all from a recipe."""
+"""Commands about a set of samples: evaluate, neighbours; and reproduce, which does it all from a recipe."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.options import Json, Releasable, RunId
+from workbench.cli.options import Json, Num, Releasable, RunId, Samples, check_target
 from workbench.cli.output import print_json, print_table, progress_bar, short
-from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.workspace import Workspace
 
 app = typer.Typer()
 
-Out = Annotated[Path, typer.Option("--out", help="The file to write.")]
-Num = Annotated[int | None, typer.Option("--num", help="Number of samples; as many as training records by default, at most 10 000.")]
-
-
-@app.command()
-def sample(run_id: RunId, out: Out, num: Num = None, as_json: Json = False) -> None:
-    """Write samples of a finished run to an .npz: images, labels, and what may be done with them."""
-    from workbench.jobs import finished
-    from workbench.jobs.sample_files import write_records
-    from workbench.jobs.store import RunStore
-
-    check_target(out, ".npz")
-    with progress_bar("samples") as progress:
-        records = finished.sample_run(Workspace.default(), run_id, num, progress)
-    run = RunStore(Workspace.default()).get(run_id)
-    write_records(records, out, finished.sample_notes(run), run.plan.facts)
-    if not run.may_be_released:
-        print(f"Warning: samples of run {run.id} are not releasable. {run.release_reason}", file=sys.stderr)
-    values = {"run": run.id, "file": str(out), "num_samples": len(records), "releasable": run.may_be_released}
-    print_json(values) if as_json else print(f"Wrote {len(records)} samples to {terminal(out)}.")
-
 
 @app.command()
 def evaluate(
     run_id: RunId,
+    samples: Samples = "default",
     num: Num = None,
     metric: Annotated[list[str] | None, typer.Option(help="Only this measure; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the measures.", min=0)] = 0,
     releasable: Releasable = False,
     as_json: Json = False,
 ) -> None:
-    """Measure a finished run's samples, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
+    """Measure samples of a run or an import, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
     from workbench.jobs import finished
-    from workbench.jobs.store import RunStore
+    from workbench.jobs.samples import sample_set
 
     with progress_bar("evaluation") as progress:
-        found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, progress)
+        found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, progress, samples)
     if releasable:
         found = _releasable_results(found)
     if as_json:
-        print_json({**found, "claim_only": RunStore(Workspace.default()).get(run_id).claim_only})
+        print_json({**found, "claim_only": sample_set(Workspace.default(), run_id, samples).claim_only})
     else:
         print_table(result_rows(found), "No measure fits this run's data.")
 
@@ -63,7 +41,8 @@ def evaluate(
 @app.command()
 def neighbours(
     run_id: RunId,
-    out: Out,
+    out: Annotated[Path, typer.Option("--out", help="The file to write.")],
+    samples: Samples = "default",
     num: Num = None,
     features: Annotated[str, typer.Option(help="Feature space of the distances.")] = "pixels",
     k: Annotated[int, typer.Option(help="Training records beside each sample.", min=1)] = 5,
@@ -74,19 +53,24 @@ def neighbours(
     from workbench import evaluation
     from workbench.files import write_text_atomically
     from workbench.jobs import finished
-    from workbench.jobs.store import RunStore
+    from workbench.jobs.samples import sample_set
 
     check_target(out, ".html")
     with progress_bar("neighbours") as progress:
-        found = finished.neighbours_run(Workspace.default(), run_id, features, k, num, progress)
-    run = RunStore(Workspace.default()).get(run_id)
-    samples = finished.sample_run(Workspace.default(), run_id, len(found))
-    title = f"Run {run.id}: {run.method} on {run.dataset}" + (", claim only" if run.claim_only else "")
-    write_text_atomically(
-        out, evaluation.neighbours_html(samples, finished.dataset_of(Workspace.default(), run), found, title=title, limit=limit)
-    )
+        found = finished.neighbours_run(Workspace.default(), run_id, features, k, num, progress, samples)
+    shown_set = sample_set(Workspace.default(), run_id, samples)
+    records, title = shown_set.records(len(found)), shown_set.title
+    write_text_atomically(out, evaluation.neighbours_html(records, shown_set.dataset(), found, title=title, limit=limit))
     print(f"Warning: {evaluation.OUTSIDE_GUARANTEE}", file=sys.stderr)
-    values = {"run": run.id, "file": str(out), "num_samples": len(found), "features": found.features, "releasable": False}
+    values = {
+        "run": run_id,
+        "samples": samples,
+        "file": str(out),
+        "num_samples": len(found),
+        "features": found.features,
+        "releasable": False,
+    }
+    values |= {"releasable": False}
     shown = f"Wrote the {min(limit, len(found))} most suspicious of {len(found)} samples to {terminal(out)}."
     print_json(values) if as_json else print(shown)
 
@@ -164,15 +148,3 @@ def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
 
     columns = ("name", "value", "interval", "epsilon_zero", "ceiling", "features", "split", "seconds")
     return [{column: cell(result, column) for column in columns} for result in found["results"]]
-
-
-def check_target(path: Path, suffix: str) -> None:
-    """Refuse a file that cannot be written, before any work is done."""
-    if path.suffix != suffix:
-        raise WorkbenchError(f"Expected a file that ends in {suffix}, got {path}.")
-    if not path.parent.is_dir():
-        raise WorkbenchError(f"Expected a file in a folder that exists, got {path}.")
-    if path.is_dir():
-        raise WorkbenchError(f"Expected a file, got the folder {path}.")
-    if not os.access(path.parent, os.W_OK):
-        raise WorkbenchError(f"Expected a file in a folder that can be written, got {path}.")

@@ -11,12 +11,12 @@ import torch
 from workbench import experiment
 from workbench.errors import WorkbenchError
 from workbench.files import erase
-from workbench.jobs.finished import dataset_of
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.heartbeat import Progress, StopSignal
 from workbench.jobs.recorder import MetricsWriter, Previews, SpentEpsilon
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.jobs.trained import dataset_of
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.checkpoints import environment, load_checkpoint, save_checkpoint
 from workbench.training.randomness import Randomness

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.ledger import Ledger
 from workbench.serialization import jsonable
 from workbench.workspace import Workspace
@@ -29,6 +30,13 @@ def raise_bound(workspace: Workspace, run: Run, ledger: Ledger) -> None:
     RunStore(workspace).change(
         run.id, {"done"}, "sampled", bound=bound, epsilon_spent=bound.epsilon, releasable=run.releasable and bound.is_finite
     )
+
+
+def bound_with(workspace: Workspace, run: Run, stages: "list[Stage]") -> PrivacyValue:
+    """The run's bound once it has paid for `stages` too."""
+    from workbench.privacy.spending.totals import bound_of
+
+    return bound_of([*paid_stages(run, Ledger(workspace.ledger)), *stages], run.delta) if stages else run.bound
 
 
 def paid_stages(run: Run, ledger: Ledger) -> "list[Stage]":

@@ -29,6 +29,7 @@ class DPPromise(Method):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
     released: ClassVar[tuple[str, ...]] = ("ema", "public_ema")
+    sampling_fields: ClassVar[tuple[str, ...]] = ("sampler",)
     workload: ClassVar[Workload] = Workload(
         {
             PRETRAINING: ("pretraining.batch_size",),

@@ -25,6 +25,7 @@ class NonPrivate(Method):
     source = "Ho, Jain and Abbeel 2020"
     Config = NonPrivateConfig
     released: ClassVar[tuple[str, ...]] = ("ema",)
+    sampling_fields: ClassVar[tuple[str, ...]] = ("sampler",)
     workload: ClassVar[Workload] = Workload({TRAINING: ("training.batch_size",)}, ("network",))
     config: NonPrivateConfig
 

@@ -9,7 +9,8 @@ import streamlit as st
 from workbench import evaluation
 from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
-from workbench.jobs.finished import kept_samples, neighbours_run, public_dataset, sample_run
+from workbench.jobs.finished import neighbours_run
+from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
 from workbench.records import Records
 from workbench.ui import charts
@@ -29,7 +30,7 @@ def find_now(run_id: str, space: str) -> tuple[Records, Neighbours]:
         bar.progress(min(share, 1.0), text="Drawing samples and searching their nearest records …")
 
     neighbours = neighbours_run(Workspace.default(), run_id, features=space, num_samples=_kept_count(run_id), progress=show)
-    samples = sample_run(Workspace.default(), run_id, len(neighbours))
+    samples = sample_set(Workspace.default(), run_id).records(len(neighbours))
     bar.empty()
     return samples, neighbours
 
@@ -39,9 +40,9 @@ def copying_results(run_id: str, space: str, num_samples: int) -> list[dict[str,
     """The measures of copying in feature space `space`, as plain values; they stay in the room."""
     run = RunStore(Workspace.default()).get(run_id)
     samples, dataset, public = (
-        sample_run(Workspace.default(), run_id, num_samples),
+        sample_set(Workspace.default(), run_id).records(num_samples),
         loaded_for(run),
-        public_dataset(Workspace.default(), run),
+        sample_set(Workspace.default(), run_id).public_dataset(),
     )
     names = [name for name in COPYING if evaluation.METRICS[name].refusal(dataset.facts, samples) is None]
     return [result.model_dump() for result in evaluation.evaluate(samples, dataset, public=public, metrics=names, features=space)]
@@ -70,7 +71,7 @@ def distance_chart(neighbours: Neighbours, key: str) -> None:
 
 
 def _kept_count(run_id: str) -> int | None:
-    kept = kept_samples(Workspace.default(), run_id)
+    kept = sample_set(Workspace.default(), run_id).kept()
     return None if kept is None else len(kept)
 
 

@@ -8,8 +8,8 @@ from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE
-from workbench.jobs.finished import same_records
 from workbench.jobs.run import Run
+from workbench.jobs.trained import same_records
 from workbench.jobs.verdicts import JUDGEMENTS, Verdicts
 from workbench.pages.gallery.cards import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
 from workbench.pages.gallery.copying import copying_numbers, distance_chart, find_now

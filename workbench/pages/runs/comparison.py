@@ -6,9 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from workbench.escaping import markdown
-from workbench.jobs.finished import kept_samples
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
+from workbench.jobs.samples import sample_set
 from workbench.pages.runs.tables import result_table
 from workbench.ui import charts
 from workbench.ui.cards import config_table, run_marks, three_numbers
@@ -70,7 +70,7 @@ def compare_samples(runs: Sequence[Run]) -> None:
 
 def show_samples(run: Run, columns: int = 10, limit: int = 60) -> None:
     """Samples of a run that has some, else its latest preview."""
-    samples = kept_samples(Workspace.default(), run.id)
+    samples = sample_set(Workspace.default(), run.id).kept()
     if samples is None:
         show_preview(run)
     else:

@@ -1,0 +1,117 @@
+"""Commands that make sets of samples: sample, from a finished run; import, from a file made elsewhere; and samples, which lists them."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.options import Classes, Json, Num, Out, Resize, RunId, Settings, check_target, parse_settings
+from workbench.cli.output import describe_value, print_fields, print_json, print_table, progress_bar
+from workbench.escaping import terminal
+from workbench.serialization import jsonable
+from workbench.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workbench.jobs.samples import SampleSet
+    from workbench.jobs.samples.drawn import RunSamples, SamplingPlan
+
+app = typer.Typer()
+Name = Annotated[str, typer.Option("--name", help="What the samples are called; as the file by default.")]
+
+
+@app.command()
+def sample(
+    run_id: RunId,
+    out: Out = None,
+    num: Num = None,
+    settings: Settings = None,
+    label: Annotated[list[str] | None, typer.Option("--label", help="Only this class; may be repeated: then in turn.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Draws the same samples from the same weights again.", min=0)] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what it would cost.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make samples of a finished run, otherwise than planned if asked (--set sampler.eta=0); write them to an .npz with --out.
+
+    They are kept as a set of the run: the same request gives the same samples, and more are added to them.
+    """
+    from workbench.jobs.sample_files import write_records
+    from workbench.jobs.samples.drawn import request_samples
+
+    check_target(out, ".npz")
+    found = request_samples(Workspace.default(), run_id, parse_settings(settings), label or (), seed)
+    price = found.plan(num)
+    if plan:
+        print_json({"run": run_id, "samples": found.id, **jsonable(price)}) if as_json else _print_price(found, price)
+        return
+    if price.releases:
+        print(f"Warning: the sampler touches private records; with these samples run {run_id} is at", end=" ", file=sys.stderr)
+        print(f"epsilon {price.bound.epsilon:.4g}.", file=sys.stderr)
+    with progress_bar("samples") as progress:
+        records = found.records(num, progress)
+    if out is not None:
+        write_records(records, out, found.notes(), found.facts)
+    if not found.releasable:
+        print(f"Warning: samples of run {run_id} are not releasable. {found.release_reason}", file=sys.stderr)
+    values = {"run": run_id, "samples": found.id, "num_samples": len(records), "releasable": found.releasable}
+    if out is not None:
+        values["file"] = str(out)
+    where = f" to {terminal(out)}" if out is not None else ""
+    shown = f"{'Wrote' if out else 'Made'} {len(records)} samples{where}, set {found.id} ({terminal(found.summary)})."
+    print_json(values) if as_json else print(shown)
+
+
+@app.command()
+def samples(
+    run_id: Annotated[str | None, typer.Argument(metavar="RUN", help="A run or an import; all imports by default.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the sets of samples of a run, or all that was imported."""
+    from workbench.jobs.samples import sample_sets
+    from workbench.jobs.samples.imported import imports
+
+    found = imports(Workspace.default()) if run_id is None else sample_sets(Workspace.default(), run_id)
+    rows = [_row(one) for one in found]
+    empty = "Nothing is imported." if run_id is None else f"No samples yet. `workbench sample {run_id}` makes some."
+    print_json(rows) if as_json else print_table(rows, empty)
+
+
+@app.command("import")
+def import_file(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An .npz with images (N, H, W, C) or rows, and labels.")],
+    dataset: Annotated[str, typer.Option(help="What the samples are to look like: a name, a folder of class subfolders, or an .npz.")],
+    name: Name = "",
+    dataset_name: Annotated[str | None, typer.Option(help="The name of your own dataset, as --name of `train`.")] = None,
+    resize: Resize = None,
+    classes: Classes = None,
+    as_json: Json = False,
+) -> None:
+    """Keep samples made elsewhere, to evaluate and judge them like a run's. No epsilon is known of them."""
+    from workbench.datasets.reference import DatasetRef
+    from workbench.jobs.samples.imported import import_samples
+
+    place = DatasetRef.parse(dataset, dataset_name, resize, classes)
+    found = import_samples(Workspace.default(), file, place, name)
+    print(f"Warning: {found.release_reason}", file=sys.stderr)
+    row = _row(found)
+    print_json(row) if as_json else print(f"Imported {row['num_samples']} samples as {found.owner}.")
+
+
+def _row(found: "SampleSet") -> dict[str, Any]:
+    kept = found.kept()
+    return {
+        "run": found.owner,
+        "samples": found.id,
+        "num_samples": 0 if kept is None else len(kept),
+        "summary": found.summary,
+        "dataset": found.place.text,
+        "bound": "none known" if found.bound is None else found.bound.epsilon,
+        "releasable": found.releasable,
+        "evaluated": found.evaluation.exists(),
+    }
+
+
+def _print_price(found: "RunSamples", price: "SamplingPlan") -> None:
+    spends = [stage.name for stage in price.releases] or "nothing: it is post-processing"
+    print_fields({"run": found.owner, "samples": found.id, "request": found.summary, "drawn": f"{price.start} to {price.stop}"})
+    print_fields({"sampler spends": spends, "bound with it": describe_value(price.bound)})

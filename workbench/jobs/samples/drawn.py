@@ -1,0 +1,286 @@
+"""A finished run's sets of samples: drawn from the same weights, each by its own request, kept in the run's folder."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from workbench.errors import WorkbenchError
+from workbench.files import make_private_folder, write_text_atomically
+from workbench.jobs.folder import RunFolder
+from workbench.jobs.paid import bound_with, raise_bound
+from workbench.jobs.run import Run
+from workbench.jobs.sample_files import read_records, write_records
+from workbench.jobs.samples.request import DEFAULT, SamplesRequest, check_set_id
+from workbench.jobs.samples.sets import ProgressFunction, SampleSet
+from workbench.jobs.store import RunStore
+from workbench.jobs.trained import load_state, public_dataset, trained_run
+from workbench.locks import locked
+from workbench.methods.base import Method, SampleRequest
+from workbench.plan import PlannedStage
+from workbench.privacy.accounting.values import PrivacyValue
+from workbench.privacy.spending.ledger import Ledger
+from workbench.records import Records
+from workbench.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workbench.datasets import Dataset
+    from workbench.privacy.accounting.stages import Stage
+    from workbench.training.state import State
+
+SAMPLE_CHUNK = 500
+KEEP_SECONDS = 30.0
+MOST_SAMPLES = 10_000  # default number of samples: as many as training records, at most this
+
+
+class SamplingPlan(BaseModel):
+    """What drawing samples `start` to `stop` of a set costs, before anything is drawn: nothing where all of it is post-processing.
+
+    `releases` are what the sampler spends, `bound` is that of the run with them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: int
+    stop: int
+    releases: tuple[PlannedStage, ...]
+    bound: PrivacyValue
+
+    @property
+    def stages(self) -> "list[Stage]":
+        """What the sampler spends."""
+        return [planned.stage for planned in self.releases]
+
+
+class RunSamples(SampleSet):
+    """The samples of a finished run by one request; a request that was not made before is kept with the first draw."""
+
+    def __init__(self, workspace: Workspace, run: Run, request: SamplesRequest) -> None:
+        self.workspace, self.run, self.request = workspace, run, request
+        self.owner, self.id = run.id, request.id
+        self.facts, self.place, self.fingerprint = run.plan.facts, run.plan.request.place, run.fingerprint
+        self._run_folder = RunFolder(workspace, run.id)
+        self.folder = _folder_of(self._run_folder, self.id)
+
+    @property
+    def title(self) -> str:
+        """The run with its marks, and what was asked for if it was not what was planned."""
+        words = [f"Run {self.run.id}: {self.run.method} on {self.run.dataset}"]
+        return ", ".join(words + ["claim only"] * self.claim_only + [self.summary] * (self.id != DEFAULT))
+
+    @property
+    def summary(self) -> str:
+        """What was asked for."""
+        return self.request.summary(self.facts.classes)
+
+    @property
+    def bound(self) -> PrivacyValue:
+        """The run's bound, which holds for training and all its sampling together."""
+        return RunStore(self.workspace).get(self.owner).bound
+
+    @property
+    def releasable(self) -> bool:
+        """As the run."""
+        return RunStore(self.workspace).get(self.owner).may_be_released
+
+    @property
+    def release_reason(self) -> str:
+        """As the run."""
+        return RunStore(self.workspace).get(self.owner).release_reason
+
+    @property
+    def claim_only(self) -> bool:
+        """As the run."""
+        return self.run.claim_only
+
+    @property
+    def default_num_samples(self) -> int:
+        """As many samples as training records, at most 10 000."""
+        return min(self.facts.num_records, MOST_SAMPLES)
+
+    @property
+    def evaluation(self) -> Path:
+        """The evaluation made last; that of the default set stands in the run's own folder."""
+        return self._run_folder.evaluation if self.id == DEFAULT else super().evaluation
+
+    def records(self, num_samples: int | None = None, progress: ProgressFunction | None = None) -> Records:
+        """The first `num_samples` samples, labels in turn; `progress` gets 0..1.
+
+        A sampler that touches private records charges the ledger first and raises the run's bound.
+        """
+        trained_run(self.workspace, self.owner)
+        wanted = self._wanted(num_samples)
+        with locked(self._run_folder.samples / "lock"):
+            kept = self.kept()
+            if kept is None or len(kept) < wanted:
+                self._keep_request()
+                for drawn in self._draw(0 if kept is None else len(kept), wanted, progress):
+                    kept = drawn if kept is None else kept.followed_by(drawn)
+                    write_records(kept, self.file, self.notes(), self.facts)
+        assert kept is not None
+        return kept.take(slice(0, wanted))
+
+    def public_records(self, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
+        """Samples of the model before it saw a private record (epsilon 0), by the same request."""
+        trained_run(self.workspace, self.owner)
+        method = self.request.method(self.run.plan)
+        if not method.has_public_model:
+            return None
+        path = self.folder / "public.npz"
+        with locked(self._run_folder.samples / "lock"):
+            kept = read_records(path) if path.exists() else None
+            if kept is None or len(kept) < num_samples:
+                self._keep_request()
+                for drawn in self._chunks(method, self._state(), 0 if kept is None else len(kept), num_samples, "public", progress):
+                    kept = drawn if kept is None else kept.followed_by(drawn)
+                    notes = {"run": self.owner, "source": "public records only", "epsilon": 0.0, "releasable": True}
+                    write_records(kept, path, notes, self.facts)
+        assert kept is not None
+        return kept.take(slice(0, num_samples))
+
+    def public_dataset(self) -> "Dataset | None":
+        """The one that the run was pre-trained on, or its dataset's companion."""
+        return public_dataset(self.workspace, self.run)
+
+    def notes(self) -> dict[str, Any]:
+        """The run, the set's request, bound, claim, and whether the samples may leave the room."""
+        run = RunStore(self.workspace).get(self.owner)
+        return {
+            "run": run.id,
+            "samples": self.id,
+            "request": self.request,
+            "method": run.method,
+            "dataset": run.dataset,
+            "bound": run.bound,
+            "claim": run.claim,
+            "claim_only": run.claim_only,
+            "releasable": run.releasable,
+        }
+
+    def plan(self, num_samples: int | None = None) -> SamplingPlan:
+        """What it costs to have `num_samples` samples, beyond those that there are. No record is touched."""
+        wanted, kept = self._wanted(num_samples), self.kept()
+        start = min(wanted, 0 if kept is None else len(kept))
+        stages = self._stages(self.request.method(self.run.plan), start, wanted) if start < wanted else []
+        return SamplingPlan(
+            start=start,
+            stop=wanted,
+            releases=tuple(PlannedStage.of(stage) for stage in stages),
+            bound=bound_with(self.workspace, RunStore(self.workspace).get(self.owner), stages),
+        )
+
+    def _wanted(self, num_samples: int | None) -> int:
+        wanted = self.default_num_samples if num_samples is None else num_samples
+        if wanted < 1:
+            raise WorkbenchError(f"Expected at least 1 sample, got {wanted}.")
+        return wanted
+
+    def _keep_request(self) -> None:
+        """Make the set's folder and write down what it was asked for, before the first sample."""
+        if self.id != DEFAULT:
+            make_private_folder(self.folder)
+            write_text_atomically(_request_file(self.folder), self.request.text)
+
+    def _stages(self, method: Method, start: int, stop: int) -> "list[Stage]":
+        """What the sampler spends on private records; refused for a seed, which would tell its noise."""
+        stages = [stage for stage in method.sampling_stages(self.facts, self._asked(start, stop, "model")) if stage.spent != "free"]
+        if stages and self.request.seed is not None:
+            raise WorkbenchError(f"Expected no seed: the sampler of {method.name} adds noise, which must be nobody's to repeat.")
+        return stages
+
+    def _draw(self, start: int, stop: int, progress: ProgressFunction | None) -> Iterator[Records]:
+        """Samples `start` to `stop`, in parts worth keeping; what the sampler spends itself is charged before it starts."""
+        method = self.request.method(self.run.plan)
+        stages, state = self._stages(method, start, stop), self._state()
+        if not stages:
+            yield from self._chunks(method, state, start, stop, "model", progress)
+            return
+        ledger, entry = self._charge(stages, start, stop)
+        drawn = method.sample(state, self._asked(start, stop, "model"))
+        ledger.close_run(entry)
+        raise_bound(self.workspace, self.run, ledger)
+        yield drawn
+
+    def _charge(self, stages: "list[Stage]", start: int, stop: int) -> tuple[Ledger, str]:
+        """Spend what drawing samples `start` to `stop` costs, and the ledger's entry of it; a second attempt at them pays again."""
+        ledger, run = Ledger(self.workspace.ledger), self.run
+        entry = f"{run.id}-samples-{self.id}-{start}-{stop}"
+        account = self.facts.name
+        ledger.open_run(entry, run.fingerprint, run.dataset, run.method, stages, run.delta, purpose="sampling", account=account)
+        before = {spending.stage: spending.charged for spending in ledger.spent(entry)}
+        for stage in stages:
+            if before[stage.name]:  # a former attempt may have shown what it drew, with other randomness
+                ledger.charge_again(entry, stage.name, stage.steps)
+            else:
+                ledger.charge(entry, stage.name, stage.steps)
+        return ledger, entry
+
+    def _chunks(
+        self, method: Method, state: "State", start: int, stop: int, source: str, progress: ProgressFunction | None
+    ) -> Iterator[Records]:
+        """Samples `start` to `stop` in parts of half a minute or more, so that an interruption loses no more than that."""
+        drawn, first, began = None, start, time.monotonic()
+        for begin in range(start, stop, SAMPLE_CHUNK):
+            end = min(stop, begin + SAMPLE_CHUNK)
+            part = method.sample(state, self._asked(begin, end, source))
+            drawn = part if drawn is None else drawn.followed_by(part)
+            if progress is not None:
+                progress((end - start) / (stop - start))
+            seconds = time.monotonic() - began
+            if end == stop or seconds >= KEEP_SECONDS:
+                if self.id == DEFAULT:
+                    self._run_folder.note_drawing(source, end - first, seconds)
+                yield drawn
+                drawn, first, began = None, end, time.monotonic()
+
+    def _asked(self, start: int, stop: int, source: Any) -> SampleRequest:
+        """Samples `start` to `stop` with the classes in turn, from a random stream of their own."""
+        classes = np.asarray(self.request.labels or range(self.facts.num_classes), dtype=np.int64)
+        labels = classes[np.arange(start, stop) % len(classes)] if len(classes) else None
+        return SampleRequest(stop - start, labels, f"{source} samples from {start}", source)
+
+    def _state(self) -> "State":
+        """A state with the trained weights, whose random streams are those that the set is drawn from."""
+        return load_state(self.workspace, self.run, self.request.seed)
+
+
+def request_samples(
+    workspace: Workspace, run_id: str, settings: Mapping[str, Any] | None = None, labels: Sequence[str] = (), seed: int | None = None
+) -> RunSamples:
+    """The set of a run's samples that a request asks for, whether there are any yet or not."""
+    run = RunStore(workspace).get(run_id)
+    return RunSamples(workspace, run, SamplesRequest.of(run.plan, settings, labels, seed))
+
+
+def set_of(workspace: Workspace, run_id: str, samples: str = DEFAULT) -> RunSamples:
+    """The set of a run's samples by its id; an unknown one lists those that there are."""
+    run = RunStore(workspace).get(run_id)
+    if check_set_id(samples) == DEFAULT:
+        return RunSamples(workspace, run, SamplesRequest())
+    path = _request_file(_folder_of(RunFolder(workspace, run_id), samples))
+    if not path.exists():
+        known = ", ".join(found.id for found in sets_of(workspace, run_id)) or "none"
+        raise WorkbenchError(f"Run {run_id} has no set of samples {samples!r}. Choose one of: {known}; `workbench sample` makes others.")
+    return RunSamples(workspace, run, SamplesRequest.parse(path.read_text(), path))
+
+
+def sets_of(workspace: Workspace, run_id: str) -> Iterator[RunSamples]:
+    """The sets of a run that have samples, the default one first, then in order of their making."""
+    run, folder = RunStore(workspace).get(run_id), RunFolder(workspace, run_id)
+    files = sorted(folder.samples.glob(f"*/{_request_file(Path()).name}"), key=lambda path: path.stat().st_mtime)
+    requests = [SamplesRequest(), *(SamplesRequest.parse(path.read_text(), path) for path in files)]
+    for found in (RunSamples(workspace, run, request) for request in requests):
+        if found.file.exists():
+            yield found
+
+
+def _folder_of(folder: RunFolder, samples: str) -> Path:
+    """Where a set lies: the default one beside the others' folders, as version 0.1 had it."""
+    return folder.samples if samples == DEFAULT else folder.samples / samples
+
+
+def _request_file(folder: Path) -> Path:
+    return folder / "request.json"

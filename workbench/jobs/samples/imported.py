@@ -1,0 +1,207 @@
+"""Samples made elsewhere: a file of images or rows that belongs to a dataset; nothing is known of how private they are."""
+
+import hashlib
+import hmac
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from workbench.datasets import arrays
+from workbench.datasets.base import DatasetFacts
+from workbench.datasets.reference import DatasetRef
+from workbench.errors import DamagedFileError, WorkbenchError
+from workbench.files import make_private_folder, write_text_atomically
+from workbench.jobs.run import check_run_id
+from workbench.jobs.sample_files import write_records
+from workbench.jobs.samples.request import DEFAULT
+from workbench.jobs.samples.sets import ProgressFunction, SampleSet
+from workbench.records import Records
+from workbench.serialization import dumps
+from workbench.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workbench.datasets import Dataset
+
+REASON = "These samples were made elsewhere: nothing is known of what they were made from, so no bound holds for them."
+SIGNED_OR_NOT = "iu"
+
+
+class Import(BaseModel):
+    """What is kept of an import beside its samples: its name, the dataset it belongs to, and how many there are."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    dataset: DatasetRef
+    facts: DatasetFacts
+    fingerprint: str
+    num_samples: int
+    created: float
+
+
+class ImportedSamples(SampleSet):
+    """One set of samples made elsewhere; its id is its owner's too."""
+
+    noun: ClassVar[str] = "import"
+
+    def __init__(self, workspace: Workspace, import_id: str, about: Import) -> None:
+        self.workspace, self.about = workspace, about
+        self.owner, self.id = import_id, DEFAULT
+        self.facts, self.place, self.fingerprint = about.facts, about.dataset, about.fingerprint
+        self.folder = _folder(workspace, import_id)
+
+    @property
+    def title(self) -> str:
+        """The name given to it, and the dataset it belongs to."""
+        return f"Import {self.owner}: {self.about.name}, made elsewhere, for {self.facts.name}"
+
+    @property
+    def summary(self) -> str:
+        """The name given to it."""
+        return f"made elsewhere: {self.about.name}"
+
+    @property
+    def bound(self) -> None:
+        """None known."""
+        return None
+
+    @property
+    def releasable(self) -> bool:
+        """Never by itself."""
+        return False
+
+    @property
+    def release_reason(self) -> str:
+        """That no bound is known."""
+        return REASON
+
+    @property
+    def default_num_samples(self) -> int:
+        """All there are."""
+        return self.about.num_samples
+
+    def records(self, num_samples: int | None = None, progress: ProgressFunction | None = None) -> Records:
+        """The first `num_samples` of those that were imported; there are no others."""
+        wanted = self.about.num_samples if num_samples is None else num_samples
+        if not 1 <= wanted <= self.about.num_samples:
+            raise WorkbenchError(
+                f"Expected 1 to {self.about.num_samples} samples of {self.about.name}, got {wanted}: no more were imported."
+            )
+        if (kept := self.kept()) is None:
+            raise DamagedFileError(f"Expected samples in {self.file}, found none. Import them again.")
+        return kept.take(slice(0, wanted))
+
+    def public_dataset(self) -> "Dataset | None":
+        """The companion of its dataset, which a run's samples are compared in too."""
+        from workbench import training_data
+
+        return training_data.companion(self.facts, self.workspace)
+
+    def notes(self) -> dict[str, Any]:
+        """Where they come from, and that nothing is known of their privacy."""
+        about = {"import": self.owner, "name": self.about.name, "dataset": self.place.text}
+        return {**about, "bound": None, "reason": REASON, "releasable": False}
+
+
+def import_samples(workspace: Workspace, file: Path, dataset: DatasetRef, name: str = "") -> ImportedSamples:
+    """Keep the samples in `file` (an .npz as `workbench sample` writes it: `images` (N, H, W, C) or `rows`, `labels` where there are
+    classes) as samples for `dataset`, named `name` (by default as the file); the same import again is the same set.
+
+    Refuses what is not of the dataset's kind, shape, type and labels.
+    """
+    loaded = dataset.load(workspace=workspace)
+    records = read_samples(file, loaded.facts)
+    about = Import(
+        name=name or file.stem,
+        dataset=dataset,
+        facts=loaded.facts,
+        fingerprint=loaded.fingerprint(workspace.key),
+        num_samples=len(records),
+        created=time.time(),
+    )
+    found = ImportedSamples(workspace, _id_of(workspace, about, records), about)
+    if not found.file.exists():
+        make_private_folder(workspace.imports)
+        make_private_folder(found.folder)
+        write_text_atomically(_about_file(found.folder), dumps(about, indent=2))
+        write_records(records, found.file, found.notes(), found.facts)
+    return read(workspace, found.owner)
+
+
+def read_samples(file: Path, facts: DatasetFacts) -> Records:
+    """The samples in a file, checked as records of the schema of `facts`; no object in it is unpickled."""
+    if not file.is_file():
+        raise WorkbenchError(f"Expected an .npz file of samples, got {file}.")
+    kind, headers = facts.kind, arrays.read_headers(file)
+    names = [kind.array_name] + ["labels"] * bool(facts.classes)
+    for missing in (expected for expected in names if expected not in headers):
+        raise WorkbenchError(
+            f"Expected an array {missing!r} in {file}, got {', '.join(headers) or 'none'}. {facts.name} is of {kind.noun}."
+        )
+    if len(headers[kind.array_name][0]) != len(facts.shape) + 1:
+        raise WorkbenchError(
+            f"Expected {kind.array_name} of {len(facts.shape) + 1} dimensions in {file}, got {headers[kind.array_name][0]}."
+        )
+    read_in = arrays.read_arrays(file, names)
+    samples = kind.from_arrays(read_in)
+    if len(samples) < 2:
+        raise WorkbenchError(f"Expected at least 2 samples in {file}, got {len(samples)}.")
+    labels = _labels(read_in["labels"], len(samples), file) if facts.classes else None
+    records = Records(samples, labels)
+    facts.model_copy(update={"num_records": len(samples), "attributes": {}}).check(records)
+    return records
+
+
+def is_import(workspace: Workspace, import_id: str) -> bool:
+    """Whether something was imported under this id."""
+    return _about_file(_folder(workspace, import_id)).exists()
+
+
+def read(workspace: Workspace, import_id: str) -> ImportedSamples:
+    """What was imported under an id; an unknown one is an error."""
+    path = _about_file(_folder(workspace, import_id))
+    if not path.exists():
+        raise WorkbenchError(f"Unknown import {import_id!r}. `workbench samples` lists them.")
+    try:
+        return ImportedSamples(workspace, import_id, Import.model_validate_json(path.read_text()))
+    except ValidationError:
+        raise DamagedFileError(f"Expected what is known of an import in {path}, got a damaged file. Move its folder away.") from None
+
+
+def imports(workspace: Workspace) -> list[ImportedSamples]:
+    """All that was imported, newest first."""
+    found = [read(workspace, path.parent.name) for path in workspace.imports.glob(f"*/{_about_file(Path()).name}")]
+    return sorted(found, key=lambda samples: -samples.about.created)
+
+
+def forget(workspace: Workspace, import_id: str) -> None:
+    """Remove what was imported, with its measures and neighbours."""
+    shutil.rmtree(read(workspace, import_id).folder)
+
+
+def _id_of(workspace: Workspace, about: Import, records: Records) -> str:
+    """Eight hex digits of name, dataset and samples, keyed to this installation."""
+    digest = hmac.new(workspace.key, digestmod=hashlib.sha256)
+    digest.update(dumps([about.name, about.dataset, about.fingerprint, records.records.shape]).encode())
+    for values in (records.records, records.labels):
+        if values is not None:
+            digest.update(np.ascontiguousarray(values).data)
+    return digest.hexdigest()[:8]
+
+
+def _labels(labels: np.ndarray, count: int, file: Path) -> np.ndarray:
+    if labels.dtype.kind not in SIGNED_OR_NOT or labels.shape != (count,):
+        raise WorkbenchError(f"Expected labels as {count} integers in {file}, got {labels.dtype} {labels.shape}. Give one label a sample.")
+    return labels.astype(np.int64)
+
+
+def _folder(workspace: Workspace, import_id: str) -> Path:
+    return workspace.imports / check_run_id(import_id)
+
+
+def _about_file(folder: Path) -> Path:
+    return folder / "import.json"

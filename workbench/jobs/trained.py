@@ -1,0 +1,54 @@
+"""A finished run as what is made of it takes it: its weights, its records, the public ones beside them."""
+
+from typing import TYPE_CHECKING
+
+from workbench.errors import WorkbenchError
+from workbench.jobs.folder import RunFolder
+from workbench.jobs.run import Run
+from workbench.jobs.store import RunStore
+from workbench.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workbench.datasets import Dataset
+    from workbench.training.state import State
+
+
+def trained_run(workspace: Workspace, run_id: str) -> Run:
+    """The run, which has to have finished."""
+    run = RunStore(workspace).get(run_id)
+    if run.state != "done":
+        raise WorkbenchError(f"Run {run_id} is {run.state}; samples are drawn from a finished run. Wait for it, or resume it.")
+    return run
+
+
+def dataset_of(workspace: Workspace, run: Run) -> "Dataset":
+    """The records that a run was trained on; refused where its folder or file holds others by now."""
+    return same_records(workspace, run, run.plan.request.place.load(run.plan.facts, workspace))
+
+
+def same_records(workspace: Workspace, run: Run, dataset: "Dataset") -> "Dataset":
+    """`dataset`, if its records are those that `run` was planned for: measures and neighbours would speak of others."""
+    if dataset.fingerprint(workspace.key) != run.fingerprint:
+        raise WorkbenchError(f"The records of {run.dataset} are no longer those that run {run.id} was planned for. Start a new run.")
+    return dataset
+
+
+def public_dataset(workspace: Workspace, run: Run) -> "Dataset | None":
+    """The public dataset that a run's measures and neighbours take their features from; None where there is none."""
+    from workbench import training_data
+
+    return training_data.public_dataset(run.plan, workspace)
+
+
+def load_state(workspace: Workspace, run: Run, seed: int | None = None) -> "State":
+    """A state with the run's trained weights; its randomness is new, or of `seed`, or else of the run's own seed."""
+    from workbench import experiment
+    from workbench.training.state import PerformanceSettings, load_saved
+
+    performance = PerformanceSettings.model_validate(run.performance)
+    state = experiment.new_state(run.plan, performance, run.seed if seed is None else seed)
+    folder = RunFolder(workspace, run.id)
+    for path in (folder.model, folder.private):
+        if path.exists():
+            state.load_part(load_saved(path))
+    return state
