@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,6 @@ from workbench.methods import METHODS
 from workbench.plan import Plan
 from workbench.privacy import proved_bound
 from workbench.serialization import dumps, jsonable
-
-FORMER = Path(__file__).parent / "fixtures" / "home-0.1.tar.gz"
-
-
-@pytest.fixture
-def former_home(workbench_home: Path) -> Path:
-    """A home that version 0.1 made, with a finished run of every method."""
-    with tarfile.open(FORMER) as archive:
-        archive.extractall(workbench_home, filter="data")
-    return workbench_home
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -38,7 +38,7 @@ def test_a_request_has_one_form_and_refuses_what_training_reads(quick_plan: Plan
         ({"ema_decay": 0.5}, "ema_decay is no field that nonprivate samples by; those are: sampler"),
         ({"sampler.beta": 1}, "Unknown field of SamplerConfig 'beta'"),
         ({"sampler.name": "ddpm", "sampler.eta": 0.5}, "Expected eta 1 for the ddpm sampler"),
-        ({"sampler.num_inference_steps": 9000}, "timesteps"),
+        ({"sampler.num_inference_steps": 9000}, "at most the 1000 time steps"),
     ):
         with pytest.raises(WorkbenchError, match=message):
             SamplesRequest.of(plan, settings)
@@ -90,7 +90,7 @@ def test_a_set_is_measured_and_searched_beside_its_samples(quick_plan: PlanMaker
 def test_only_ids_of_sets_become_paths(quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan())
     for text in ("../../x", "", "ABCDEF01", "default/"):
-        with pytest.raises(WorkbenchError, match="8 digits of a set"):
+        with pytest.raises(WorkbenchError, match="a set of samples by its 8 digits"):
             sample_set(here(), run.id, text)
 
 

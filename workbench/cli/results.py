@@ -70,7 +70,6 @@ def neighbours(
         "features": found.features,
         "releasable": False,
     }
-    values |= {"releasable": False}
     shown = f"Wrote the {min(limit, len(found))} most suspicious of {len(found)} samples to {terminal(out)}."
     print_json(values) if as_json else print(shown)
 

@@ -139,9 +139,7 @@ def read_samples(file: Path, facts: DatasetFacts) -> Records:
     kind, headers = facts.kind, arrays.read_headers(file)
     names = [kind.array_name] + ["labels"] * bool(facts.classes)
     for missing in (expected for expected in names if expected not in headers):
-        raise WorkbenchError(
-            f"Expected an array {missing!r} in {file}, got {', '.join(headers) or 'none'}. {facts.name} is of {kind.noun}."
-        )
+        raise WorkbenchError(f"Expected an array {missing!r} in {file}, got {', '.join(headers) or 'none'}. {facts.name} is {kind.noun}.")
     if len(headers[kind.array_name][0]) != len(facts.shape) + 1:
         raise WorkbenchError(
             f"Expected {kind.array_name} of {len(facts.shape) + 1} dimensions in {file}, got {headers[kind.array_name][0]}."
