@@ -101,6 +101,24 @@ def test_what_a_recipe_found_can_be_written_without_its_private_numbers(tmp_path
 
 
 @pytest.mark.usefixtures("in_this_process")
+def test_lines_that_ask_for_other_samples_of_a_run_share_it(tmp_path: Path) -> None:
+    line = json.loads(Path(write(tmp_path / "recipe.json", repeats=2)).read_text())["runs"][0]
+    threes = line | {"name": "threes and fours", "labels": ["3", "4"], "sampling_seed": 1}
+    recipe = recipes.Recipe.model_validate({"title": "x", "runs": [line, threes, threes]})
+    made = list(recipes.reproduce(recipe, here()))
+    trained = [result["run"] for result in made]
+    assert len(set(trained[:2])) == 2
+    assert set(trained[2:4]) == set(trained[:2])
+    assert set(trained[4:]).isdisjoint(trained[:4])  # the same samples again are of other runs
+    sets = [result["evaluation"]["samples"] for result in made]
+    assert sets[:2] == ["default"] * 2
+    assert len(set(sets[2:])) == 1
+    wrong = recipes.Recipe.model_validate({"title": "x", "runs": [line, threes | {"sampling": {"sampler.eta": 0}}]})
+    with pytest.raises(WorkbenchError, match="sampler"):
+        next(recipes.reproduce(wrong, here()))
+
+
+@pytest.mark.usefixtures("in_this_process")
 def test_reuse_goes_on_with_a_run_that_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = recipes.load_recipe(write(tmp_path / "recipe.json"))
     (first,) = recipes.reproduce(recipe, here())

@@ -2,12 +2,13 @@
 
 import csv
 import io
+import sqlite3
 
 import pytest
 from support.homes import here
 
 from workbench.errors import WorkbenchError
-from workbench.jobs.verdicts import Verdicts
+from workbench.jobs.verdicts import MIGRATIONS, Verdicts
 
 RUN = "abcdefgh"
 
@@ -47,3 +48,24 @@ def test_the_export_is_ordered_csv_that_no_spreadsheet_runs() -> None:
 def test_bad_verdicts_are_refused(run: str, sample: int, verdict: str) -> None:
     with pytest.raises(WorkbenchError):
         Verdicts(here().verdicts).judge(run, sample, verdict)
+
+
+def test_sets_of_one_run_do_not_share_verdicts() -> None:
+    verdicts = Verdicts(here().verdicts)
+    verdicts.judge(RUN, 1, "copied")
+    verdicts.judge(RUN, 1, "fine", samples="0123abcd")
+    assert (verdicts.of(RUN)[1].verdict, verdicts.of(RUN, "0123abcd")[1].verdict) == ("copied", "fine")
+    assert ",0123abcd,1,fine," in verdicts.export_csv(RUN, "0123abcd")
+    assert verdicts.undo(RUN, "0123abcd") is not None
+    assert (len(verdicts.of(RUN)), verdicts.of(RUN, "0123abcd")) == (1, {})
+    with pytest.raises(WorkbenchError, match="a set of samples by its 8 digits"):
+        verdicts.judge(RUN, 1, "fine", samples="../x")
+
+
+def test_verdicts_of_before_sets_are_on_the_default_one() -> None:
+    with sqlite3.connect(here().verdicts) as connection:
+        MIGRATIONS[0](connection)
+        connection.execute("INSERT INTO verdicts (run, sample, verdict, note, time) VALUES (?, 3, 'similar', '', 1.0)", (RUN,))
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    assert Verdicts(here().verdicts).of(RUN)[3].samples == "default"

@@ -17,10 +17,13 @@ from support.homes import here
 from support.rehearsals import GuidedByPrivateClassifier, MarginalsOfTable, TeacherStudent, toy_table
 
 from workbench.datasets import DATASETS, DatasetEntry, load
+from workbench.datasets.reference import DatasetRef
 from workbench.evaluation import OUTSIDE_GUARANTEE
 from workbench.jobs import local
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
+from workbench.jobs.samples.drawn import request_samples
+from workbench.jobs.samples.imported import import_samples
 from workbench.jobs.store import RunStore
 from workbench.jobs.verdicts import Verdicts
 from workbench.methods import METHODS
@@ -394,6 +397,28 @@ def test_a_verdict_is_kept_with_its_note_and_can_be_undone(open_page: OpenPage) 
     app.button(key="gallery_undo").click().run()
     assert Verdicts(here().verdicts).of(run) == {}
     assert next(group for group in app.get("button_group") if group.key == key).value is None
+
+
+def test_the_pages_choose_among_a_run_s_sets_and_show_what_was_made_elsewhere(open_page: OpenPage, home_with_runs: object) -> None:
+    run = RunStore(here()).list()[0]
+    threes = request_samples(here(), run.id, labels=["3"])
+    threes.records(5)
+    label = f"{threes.id} · classes 3"
+    gallery = open_page("gallery", gallery_run=run.id, gallery_samples=label)
+    headings = [element.value for element in gallery.markdown if element.value.startswith("**Sample")]
+    assert len(headings) == 5
+    assert all("class 3" in heading for heading in headings)
+    key = next(group.key for group in gallery.get("button_group") if group.key.endswith("_verdict"))
+    next(group for group in gallery.get("button_group") if group.key == key).set_value("fine").run()
+    assert (len(Verdicts(here().verdicts).of(run.id)), len(Verdicts(here().verdicts).of(run.id, threes.id))) == (0, 1)
+    runs = open_page("runs", runs_chosen=run_label(run))
+    runs.selectbox(key="runs_samples").set_value(label).run()
+    assert not runs.exception
+    assert "Not evaluated yet" in text_of(runs)
+    other = import_samples(here(), threes.file, DatasetRef(name="digits"), "other")
+    shown = open_page("gallery", gallery_run=other.owner)
+    assert "epsilon: none known" in text_of(shown)
+    assert len([element for element in shown.markdown if element.value.startswith("**Sample")]) == 5
 
 
 def test_the_gallery_is_filtered_by_class_and_paged(open_page: OpenPage) -> None:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from workbench.errors import WorkbenchError
 from workbench.escaping import spreadsheet_cell
 from workbench.jobs.run import check_run_id
+from workbench.jobs.samples.request import DEFAULT, check_set_id
 from workbench.marks import mark
 from workbench.sqlite import Database, statements
 
@@ -23,15 +24,17 @@ MIGRATIONS = (
         """CREATE TABLE verdicts (number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, sample INTEGER NOT NULL,
            verdict TEXT NOT NULL, note TEXT NOT NULL, time REAL NOT NULL)"""
     ),
+    statements("ALTER TABLE verdicts ADD COLUMN samples TEXT NOT NULL DEFAULT 'default'"),
 )
 
 
 class Verdict(BaseModel):
-    """What was said about one sample (its index in the run's samples) and when (seconds since the epoch)."""
+    """What was said about one sample (its index in a set of the run's samples, or in an import) and when (seconds since the epoch)."""
 
     model_config = ConfigDict(frozen=True)
 
     run: str
+    samples: str = DEFAULT
     sample: int
     verdict: Judgement
     note: str = ""
@@ -45,9 +48,10 @@ class Verdicts:
         self._database = Database(path, "file of verdicts", MIGRATIONS, REMEDY)
         self._database.prepare()
 
-    def judge(self, run_id: str, sample: int, verdict: str, note: str = "") -> Verdict:
+    def judge(self, run_id: str, sample: int, verdict: str, note: str = "", samples: str = DEFAULT) -> Verdict:
         """Keep a verdict on a sample; it replaces an earlier one, which `undo` brings back."""
         check_run_id(run_id)
+        check_set_id(samples)
         if verdict not in JUDGEMENTS:
             raise WorkbenchError(f"Unknown verdict {verdict!r}. Choose one of: {', '.join(JUDGEMENTS)}.")
         if sample < 0:
@@ -55,28 +59,30 @@ class Verdicts:
         now = time.time()
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT INTO verdicts (run, sample, verdict, note, time) VALUES (?, ?, ?, ?, ?)", (run_id, sample, verdict, note, now)
+                "INSERT INTO verdicts (run, samples, sample, verdict, note, time) VALUES (?, ?, ?, ?, ?, ?)",
+                (run_id, samples, sample, verdict, note, now),
             )
-        return Verdict(run=run_id, sample=sample, verdict=verdict, note=note, time=now)
+        return Verdict(run=run_id, samples=samples, sample=sample, verdict=verdict, note=note, time=now)
 
-    def of(self, run_id: str) -> dict[int, Verdict]:
-        """The verdicts in force on a run's samples, by sample index."""
+    def of(self, run_id: str, samples: str = DEFAULT) -> dict[int, Verdict]:
+        """The verdicts in force on a set of a run's samples, by sample index."""
         check_run_id(run_id)
         with self._database.transaction() as connection:
-            rows = connection.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY number", (run_id,)).fetchall()
+            rows = connection.execute("SELECT * FROM verdicts WHERE run = ? AND samples = ? ORDER BY number", (run_id, samples)).fetchall()
         return {row["sample"]: _verdict(row) for row in rows}
 
-    def undo(self, run_id: str) -> Verdict | None:
-        """Take back the latest verdict on a run's samples and return it; None if there is none."""
+    def undo(self, run_id: str, samples: str = DEFAULT) -> Verdict | None:
+        """Take back the latest verdict on a set of a run's samples and return it; None if there is none."""
         check_run_id(run_id)
         with self._database.transaction() as connection:
-            row = connection.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY number DESC LIMIT 1", (run_id,)).fetchone()
+            found = "SELECT * FROM verdicts WHERE run = ? AND samples = ? ORDER BY number DESC LIMIT 1"
+            row = connection.execute(found, (run_id, samples)).fetchone()
             if row is None:
                 return None
             connection.execute("DELETE FROM verdicts WHERE number = ?", (row["number"],))
         return _verdict(row)
 
-    def export_csv(self, run_id: str) -> str:
+    def export_csv(self, run_id: str, samples: str = DEFAULT) -> str:
         """The verdicts in force as CSV with a header, ordered by sample; text that a spreadsheet would run is quoted.
 
         Each row has its mark: whoever gave the verdict had private records before their eyes.
@@ -84,13 +90,14 @@ class Verdicts:
         text = io.StringIO()
         writer = csv.writer(text)
         writer.writerow([*Verdict.model_fields, "mark"])
-        for _, verdict in sorted(self.of(run_id).items()):
+        for _, verdict in sorted(self.of(run_id, samples).items()):
             stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(verdict.time))
-            writer.writerow([verdict.run, verdict.sample, verdict.verdict, spreadsheet_cell(verdict.note), stamp, mark(releasable=False)])
+            said = (verdict.run, verdict.samples, verdict.sample, verdict.verdict, spreadsheet_cell(verdict.note), stamp)
+            writer.writerow([*said, mark(releasable=False)])
         return text.getvalue()
 
     def forget(self, run_id: str) -> None:
-        """Remove all verdicts on a run."""
+        """Remove all verdicts on a run, or an import."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM verdicts WHERE run = ?", (check_run_id(run_id),))
 

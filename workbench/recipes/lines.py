@@ -2,16 +2,21 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError, choose, first_complaint
-from workbench.jobs.run import RESUMABLE
+from workbench.jobs.run import RESUMABLE, Run
+from workbench.jobs.samples.request import SamplesRequest
+from workbench.plan import Plan
 from workbench.request import Request
 from workbench.serialization import jsonable
 from workbench.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workbench.training.state import PerformanceSettings
 
 FOLDER = Path(__file__).parent
 
@@ -38,6 +43,9 @@ class RecipeRun(BaseModel):
     repeats: int = Field(default=1, ge=1, description="Independent runs; each draws its own noise.")
     seeds: tuple[int, ...] = Field(default=(), description="In the place of repeats: one seeded, not releasable run each.")
     num_samples: int | None = Field(default=None, ge=2)
+    sampling: dict[str, Any] = Field(default_factory=dict, description="Fields that samples are drawn by, in the place of the plan's.")
+    labels: tuple[str, ...] = Field(default=(), description="Classes to draw, in turn; all by default.")
+    sampling_seed: int | None = Field(default=None, ge=0)
     metrics: tuple[str, ...] | None = None
 
     @property
@@ -53,6 +61,10 @@ class RecipeRun(BaseModel):
             place = DatasetRef.parse(place, self.dataset_name, self.resize, self.classes, self.split_seed, self.label)
         fields = {name: getattr(self, name) for name in Request.model_fields}
         return Request.of(**{**fields, "dataset": place})
+
+    def samples(self, plan: Plan) -> SamplesRequest:
+        """Which set of a run of `plan` the line measures."""
+        return SamplesRequest.of(plan, self.sampling, self.labels, self.sampling_seed)
 
     @classmethod
     def of(cls, name: str, request: Request, **fields: Any) -> Self:
@@ -95,36 +107,41 @@ def reproduce(
     Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `drawing_seconds` (of
     the samples, None if not noted), `environments` (of its attempts), `evaluation`. `reuse` takes runs with the same plan,
     dataset, seed and performance settings, each once, in the place of new ones: finished ones, else those at work, else ones
-    to go on with. A run that fails ends the recipe with its error.
+    to go on with. Lines that ask for the same run and other samples of it share one. A run that fails ends the recipe with its error.
     """
     check(recipe, workspace)
     lines = [(line, seed) for line in recipe.runs for seed in line.all_seeds]
-    used: set[str] = set()
+    used: dict[str, set[str]] = {}
     for number, (line, seed) in enumerate(lines):
-        result = _make(workspace, line, seed, used if reuse else None, _part(progress, number, len(lines)))
-        used.add(result["run"])
+        result = _make(workspace, line, seed, used, reuse, _part(progress, number, len(lines)))
+        used.setdefault(result["run"], set()).add(result["evaluation"]["samples"])
         yield result
 
 
 def check(recipe: Recipe, workspace: Workspace) -> None:
     """Refuse names and files that would stop the recipe only when a line before has been trained."""
     from workbench.evaluation import METRICS
+    from workbench.planning import make_plan
     from workbench.training.state import PerformanceSettings
 
     choose(recipe.measure, METRICS, "metric")
     for line in recipe.runs:
         line.request.facts(workspace)
         PerformanceSettings.parse(line.performance).torch_device()
+        if line.sampling or line.labels:
+            line.samples(make_plan(line.request, line.request.facts(workspace)))
         for name in line.metrics or ():
             choose(name, METRICS, "metric")
 
 
 def _make(
-    workspace: Workspace, line: RecipeRun, seed: int | None, used: set[str] | None, progress: Callable[[float], None]
+    workspace: Workspace, line: RecipeRun, seed: int | None, used: dict[str, set[str]], reuse: bool, progress: Callable[[float], None]
 ) -> dict[str, Any]:
+    """One result. `used` are the runs that lines before were measured on, with the sets of each."""
     from workbench import experiment
     from workbench.jobs import finished, local
     from workbench.jobs.folder import RunFolder
+    from workbench.jobs.samples.drawn import RunSamples
     from workbench.jobs.store import RunStore
     from workbench.training.state import PerformanceSettings
 
@@ -132,7 +149,10 @@ def _make(
     dataset = request.place.load(workspace=workspace)
     plan = experiment.make_plan(request, dataset.facts)
     performance = PerformanceSettings.parse(line.performance)
-    run = None if used is None else _made_before(workspace, plan, dataset.fingerprint(workspace.key), seed, performance, used)
+    samples = line.samples(plan)
+    free = {run for run, sets in used.items() if samples.id not in sets}
+    alike = _alike(workspace, plan, dataset.fingerprint(workspace.key), seed, performance)
+    run = _usable([run for run in alike if run.id in free or (reuse and run.id not in used)])
     if run is None:
         run = local.launch(workspace, plan, performance=performance, seed=seed, loaded=dataset)
     elif run.state in RESUMABLE:
@@ -140,8 +160,14 @@ def _make(
     run = local.wait(workspace, run.id, progress=lambda now: progress(0.8 * now.step / max(1, now.steps)))
     if run.state != "done":
         raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
+    RunSamples(workspace, run, samples).begin()
     evaluation = finished.evaluate_run(
-        workspace, run.id, line.num_samples, metrics=line.metrics, progress=lambda share: progress(0.8 + 0.2 * share)
+        workspace,
+        run.id,
+        line.num_samples,
+        metrics=line.metrics,
+        progress=lambda share: progress(0.8 + 0.2 * share),
+        samples=samples.id,
     )
     run = RunStore(workspace).get(run.id)
     values = {
@@ -159,16 +185,19 @@ def _make(
     return {**jsonable(values), "evaluation": evaluation}
 
 
-def _made_before(workspace: Workspace, plan: Any, fingerprint: str, seed: int | None, performance: Any, used: set[str]) -> Any:
-    """A run of the same plan, records, seed and performance: a finished one, else one at work, else one to go on with, else None."""
+def _alike(workspace: Workspace, plan: Plan, fingerprint: str, seed: int | None, performance: "PerformanceSettings") -> "list[Run]":
+    """The runs of the same plan, records, seed and performance, newest first."""
     from workbench.jobs.store import RunStore
 
     found = [run for run in RunStore(workspace).list(method=plan.method) if (run.fingerprint, run.seed) == (fingerprint, seed)]
-    alike = [run for run in found if run.plan.does_the_same_as(plan) and type(performance).model_validate(run.performance) == performance]
-    same = [run for run in alike if run.id not in used]
+    return [run for run in found if run.plan.does_the_same_as(plan) and type(performance).model_validate(run.performance) == performance]
+
+
+def _usable(runs: "Sequence[Run]") -> "Run | None":
+    """The oldest finished run, else the oldest at work, else the oldest to go on with, else None."""
     at_work = ("running", "starting", "queued")
     for states in (("done",), at_work, RESUMABLE):
-        usable = [run for run in same if run.state in states]
+        usable = [run for run in runs if run.state in states]
         if usable:
             return usable[-1]
     return None

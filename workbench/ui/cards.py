@@ -7,6 +7,7 @@ import streamlit as st
 
 from workbench.escaping import markdown
 from workbench.jobs.run import Run
+from workbench.jobs.samples import SampleSet
 from workbench.methods import METHODS
 from workbench.plan import Plan
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
@@ -107,6 +108,14 @@ def run_marks(run: Run) -> None:
         if run.seed is not None:
             st.badge(f"seed {run.seed}", color="orange", help="Repeatable, so whoever knows the seed knows the noise.")
         releasable_mark(run.may_be_released, run.release_reason)
+
+
+def import_marks(samples: SampleSet) -> None:
+    """Badges of samples made elsewhere in one line: what they are, that no epsilon is known of them, that they stay in the room."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.markdown(f"**{samples.owner}** · {markdown(samples.summary)}, for {markdown(samples.facts.name)}")
+        st.badge("epsilon: none known", color="red", help=samples.release_reason)
+        releasable_mark(samples.releasable, samples.release_reason)
 
 
 def plan_numbers(plan: Plan) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 from workbench.escaping import markdown
 from workbench.jobs.finished import kept_evaluation
 from workbench.jobs.run import Run
+from workbench.jobs.samples import DEFAULT, SampleSet, sample_set, sample_sets
 from workbench.jobs.store import RunStore
 from workbench.marks import mark, may_leave
 from workbench.ui.formats import number
@@ -30,12 +31,15 @@ def is_asked_for(key: str, launched: str | None) -> bool:
     return bool(launched or st.session_state.get(f"{key}_choice", st.query_params.get(key)))
 
 
-def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None = None) -> str | None:
+def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None = None, imports: Sequence[SampleSet] = ()) -> str | None:
     """A run chosen by the user (or `launched`, just now started), else the newest, None where there is none; the address has its id.
+
+    Samples made elsewhere, in `imports`, can be chosen in the place of a run.
 
     The id is written to the address here and not by the widget, which would write its label.
     """
-    known = {run.id: run for run in (known_runs() if runs is None else runs)}
+    known = {run.id: run_label(run) for run in (known_runs() if runs is None else runs)}
+    known |= {one.owner: f"{one.owner} · {one.summary} · {one.facts.name}" for one in imports}
     widget, asked = f"{key}_choice", launched or st.query_params.get(key)
     if asked in known and (launched or widget not in st.session_state):
         st.session_state[widget] = asked
@@ -49,8 +53,8 @@ def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None
         list(known),
         index=None,
         key=widget,
-        format_func=lambda run: run_label(known[run]),
-        placeholder=f"the newest: {run_label(known[newest])}",
+        format_func=lambda chosen: known[chosen],
+        placeholder=f"the newest: {known[newest]}",
     )
     if picked:
         st.query_params[key] = picked
@@ -59,9 +63,19 @@ def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None
     return picked or newest
 
 
-def results_of(run_id: str) -> list[dict[str, Any]]:
-    """The measures of a run that has been evaluated; none otherwise."""
-    kept = kept_evaluation(Workspace.default(), run_id)
+def set_choice(key: str, owner: str) -> SampleSet:
+    """One of the sets of samples of a run or an import, the default one first; a widget only where there are several."""
+    sets = sample_sets(Workspace.default(), owner)
+    if len(sets) < 2:
+        return sets[0] if sets else sample_set(Workspace.default(), owner)
+    named = {f"{one.id} · {one.summary}": one for one in sets}
+    label = st.selectbox("Samples", list(named), key=key, bind="query-params", help="Sets of samples, drawn from the same weights.")
+    return named[label]
+
+
+def results_of(run_id: str, samples: str = DEFAULT) -> list[dict[str, Any]]:
+    """The measures of a set of samples that has been evaluated; none otherwise."""
+    kept = kept_evaluation(Workspace.default(), run_id, samples)
     return [] if kept is None else kept["results"]
 
 

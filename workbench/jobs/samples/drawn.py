@@ -116,7 +116,7 @@ class RunSamples(SampleSet):
         with locked(self._run_folder.samples / "lock"):
             kept = self.kept()
             if kept is None or len(kept) < wanted:
-                self._keep_request()
+                self.begin()
                 for drawn in self._draw(0 if kept is None else len(kept), wanted, progress):
                     kept = drawn if kept is None else kept.followed_by(drawn)
                     write_records(kept, self.file, self.notes(), self.facts)
@@ -133,7 +133,7 @@ class RunSamples(SampleSet):
         with locked(self._run_folder.samples / "lock"):
             kept = read_records(path) if path.exists() else None
             if kept is None or len(kept) < num_samples:
-                self._keep_request()
+                self.begin()
                 for drawn in self._chunks(method, self._state(), 0 if kept is None else len(kept), num_samples, "public", progress):
                     kept = drawn if kept is None else kept.followed_by(drawn)
                     notes = {"run": self.owner, "source": "public records only", "epsilon": 0.0, "releasable": True}
@@ -178,8 +178,8 @@ class RunSamples(SampleSet):
             raise WorkbenchError(f"Expected at least 1 sample, got {wanted}.")
         return wanted
 
-    def _keep_request(self) -> None:
-        """Make the set's folder and write down what it was asked for, before the first sample."""
+    def begin(self) -> None:
+        """Make the set's folder and write down what was asked for, by which the set's id is known from then on."""
         if self.id != DEFAULT:
             make_private_folder(self.folder)
             write_text_atomically(_request_file(self.folder), self.request.text)

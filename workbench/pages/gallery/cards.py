@@ -11,12 +11,12 @@ import streamlit as st
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
+from workbench.jobs.samples import DEFAULT, SampleSet
 from workbench.jobs.verdicts import JUDGEMENTS, Verdict, Verdicts
 from workbench.pages.gallery.parts import Picture, neighbour_card, verdict_controls
 from workbench.records import Records, TableKind
 from workbench.ui.formats import number
 from workbench.ui.gallery import class_name
-from workbench.workspace import Workspace
 
 ORDERS = {"most suspicious first": "suspicion", "nearest to training first": "distance", "as drawn": "drawn"}
 PAGE_SIZES = (12, 24, 48)
@@ -41,7 +41,7 @@ def chosen_samples(
     return positions
 
 
-def review_bar(verdicts: Verdicts, run_id: str, given: dict[int, Verdict], total: int, prefix: str) -> None:
+def review_bar(verdicts: Verdicts, chosen: SampleSet, given: dict[int, Verdict], total: int, prefix: str) -> None:
     """How many samples have a verdict, of which kind; take back the last, and export all."""
     counts = Counter(verdict.verdict for verdict in given.values())
     summary = ", ".join(f"{counts[judgement]} {judgement}" for judgement in JUDGEMENTS)
@@ -53,22 +53,27 @@ def review_bar(verdicts: Verdicts, run_id: str, given: dict[int, Verdict], total
             icon=":material/undo:",
             disabled=not given,
             on_click=take_back,
-            args=(verdicts, run_id),
+            args=(verdicts, chosen),
         )
         st.download_button(
-            "Verdicts as CSV", Verdicts(Workspace.default().verdicts).export_csv(run_id), f"verdicts-{run_id}.csv", "text/csv",
+            "Verdicts as CSV", verdicts.export_csv(chosen.owner, chosen.id), f"verdicts-{_name(chosen)}.csv", "text/csv",
             key=f"{prefix}csv", icon=":material/download:", disabled=not given, on_click="ignore",
         )  # fmt: skip
 
 
-def take_back(verdicts: Verdicts, run_id: str) -> None:
-    """Undo the latest verdict on a run's samples."""
-    Verdicts(Workspace.default().verdicts).undo(run_id)
+def take_back(verdicts: Verdicts, chosen: SampleSet) -> None:
+    """Undo the latest verdict on a set of samples."""
+    verdicts.undo(chosen.owner, chosen.id)
+
+
+def _name(chosen: SampleSet) -> str:
+    """The set in file names and keys of widgets."""
+    return chosen.owner if chosen.id == DEFAULT else f"{chosen.owner}-{chosen.id}"
 
 
 def show_page(
     verdicts: Verdicts,
-    run_id: str,
+    chosen: SampleSet,
     shown: Sequence[int],
     samples: Records,
     dataset: Dataset,
@@ -81,7 +86,7 @@ def show_page(
         for index in shown:
             with st.container():
                 card.draw(index, samples, dataset, neighbours)
-                _verdict(verdicts, run_id, index, given.get(index))
+                _verdict(verdicts, chosen, index, given.get(index))
 
 
 def sample_heading(index: int, samples: Records, facts: DatasetFacts, neighbours: Neighbours) -> str:
@@ -132,12 +137,12 @@ class Card:
 CARDS = {"image": Card(540, _image_card), "table": Card(640, _row_card)}  # by the names of KINDS
 
 
-def _verdict(verdicts: Verdicts, run_id: str, index: int, given: Verdict | None) -> None:
+def _verdict(verdicts: Verdicts, chosen: SampleSet, index: int, given: Verdict | None) -> None:
     verdict, note = (given.verdict, given.note) if given else (None, "")
     verdict_controls(
-        f"gallery_{run_id}_{index}",
+        f"gallery_{_name(chosen)}_{index}",
         f"sample {index}",
         verdict,
         note,
-        lambda chosen, text: Verdicts(Workspace.default().verdicts).judge(run_id, index, chosen, text),
+        lambda said, text: verdicts.judge(chosen.owner, index, said, text, chosen.id),
     )

@@ -10,47 +10,44 @@ from workbench import evaluation
 from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
 from workbench.jobs.finished import neighbours_run
-from workbench.jobs.samples import sample_set
-from workbench.jobs.store import RunStore
+from workbench.jobs.samples import SampleSet, sample_set
 from workbench.records import Records
 from workbench.ui import charts
 from workbench.ui.formats import number
-from workbench.ui.session import loaded_for
+from workbench.ui.session import loaded
 from workbench.workspace import Workspace
 
 PRIVATE = "Private: stays in the room."
 COPYING = ("privacy_score", "nearer_to_training")
 
 
-def find_now(run_id: str, space: str) -> tuple[Records, Neighbours]:
-    """The run's samples and their neighbours, drawn and searched on first use while the page shows how far it is."""
+def find_now(chosen: SampleSet, space: str) -> tuple[Records, Neighbours]:
+    """The samples and their neighbours, drawn and searched on first use while the page shows how far it is."""
     bar = st.progress(0.0, text="Drawing samples and searching their nearest records …")
 
     def show(share: float) -> None:
         bar.progress(min(share, 1.0), text="Drawing samples and searching their nearest records …")
 
-    neighbours = neighbours_run(Workspace.default(), run_id, features=space, num_samples=_kept_count(run_id), progress=show)
-    samples = sample_set(Workspace.default(), run_id).records(len(neighbours))
+    neighbours = neighbours_run(
+        Workspace.default(), chosen.owner, features=space, num_samples=_kept_count(chosen), progress=show, samples=chosen.id
+    )
+    samples = chosen.records(len(neighbours))
     bar.empty()
     return samples, neighbours
 
 
 @st.cache_data(max_entries=20, show_spinner="Measuring how near the samples are …")
-def copying_results(run_id: str, space: str, num_samples: int) -> list[dict[str, Any]]:
+def copying_results(owner: str, samples: str, space: str, num_samples: int) -> list[dict[str, Any]]:
     """The measures of copying in feature space `space`, as plain values; they stay in the room."""
-    run = RunStore(Workspace.default()).get(run_id)
-    samples, dataset, public = (
-        sample_set(Workspace.default(), run_id).records(num_samples),
-        loaded_for(run),
-        sample_set(Workspace.default(), run_id).public_dataset(),
-    )
-    names = [name for name in COPYING if evaluation.METRICS[name].refusal(dataset.facts, samples) is None]
-    return [result.model_dump() for result in evaluation.evaluate(samples, dataset, public=public, metrics=names, features=space)]
+    found = sample_set(Workspace.default(), owner, samples)
+    records, dataset, public = found.records(num_samples), loaded(found.place, found.facts), found.public_dataset()
+    names = [name for name in COPYING if evaluation.METRICS[name].refusal(dataset.facts, records) is None]
+    return [result.model_dump() for result in evaluation.evaluate(records, dataset, public=public, metrics=names, features=space)]
 
 
-def copying_numbers(run_id: str, space: str, num_samples: int) -> None:
+def copying_numbers(chosen: SampleSet, space: str, num_samples: int) -> None:
     """The share of samples nearer to training records, and the privacy score, each with what it means."""
-    results = {row["name"]: row for row in copying_results(run_id, space, num_samples)}
+    results = {row["name"]: row for row in copying_results(chosen.owner, chosen.id, space, num_samples)}
     nearer, score, counted = st.columns(3)
     counted.metric("Samples searched", f"{num_samples:,}")
     if row := results.get("nearer_to_training"):
@@ -70,8 +67,8 @@ def distance_chart(neighbours: Neighbours, key: str) -> None:
     charts.show(figure, f"Histogram of the distances of {len(training)} samples to their nearest records: {medians}", table, key)
 
 
-def _kept_count(run_id: str) -> int | None:
-    kept = sample_set(Workspace.default(), run_id).kept()
+def _kept_count(chosen: SampleSet) -> int | None:
+    kept = chosen.kept()
     return None if kept is None else len(kept)
 
 

@@ -1,5 +1,6 @@
 """The Gallery page from top to bottom."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -9,15 +10,16 @@ from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE
 from workbench.jobs.run import Run
-from workbench.jobs.trained import same_records
+from workbench.jobs.samples import SampleSet
+from workbench.jobs.samples.imported import imports
 from workbench.jobs.verdicts import JUDGEMENTS, Verdicts
 from workbench.pages.gallery.cards import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
 from workbench.pages.gallery.copying import copying_numbers, distance_chart, find_now
-from workbench.ui.cards import run_marks
+from workbench.ui.cards import import_marks, run_marks
 from workbench.ui.example import example_notice
 from workbench.ui.gallery import class_name
-from workbench.ui.runs import known_runs, run_choice
-from workbench.ui.session import loaded_for
+from workbench.ui.runs import known_runs, run_choice, set_choice
+from workbench.ui.session import loaded
 from workbench.workspace import Workspace
 
 PREFIX = "gallery_"
@@ -25,9 +27,9 @@ PREFIX = "gallery_"
 
 @dataclass(frozen=True)
 class Look:
-    """What to look at: a run's samples in a feature space, in which order, of which classes and verdicts, how many on a page."""
+    """What to look at: a set of samples in a feature space, in which order, of which classes and verdicts, how many on a page."""
 
-    run: Run
+    samples: SampleSet
     facts: DatasetFacts
     features: str
     order: str
@@ -40,21 +42,22 @@ def draw() -> None:
     """What to look at, how near the samples are altogether, and a page of cards to judge."""
     st.warning(OUTSIDE_GUARANTEE, icon=":material/lock:")
     finished = [run for run in known_runs() if run.state == "done"]
-    if not finished:
+    elsewhere = imports(Workspace.default())
+    if not finished and not elsewhere:
         st.info("No run has finished yet. Train one on the Train page, then come back.")
         example_notice()
         return
-    look = look_choices(finished)
+    look = look_choices(finished, elsewhere)
     try:
-        dataset = same_records(Workspace.default(), look.run, loaded_for(look.run))
-        samples, neighbours = find_now(look.run.id, look.features)
+        dataset = look.samples.same_records(loaded(look.samples.place, look.facts))
+        samples, neighbours = find_now(look.samples, look.features)
     except WorkbenchError as error:
         st.error(markdown(error))
         return
-    copying_numbers(look.run.id, look.features, len(samples))
+    copying_numbers(look.samples, look.features, len(samples))
     verdicts = Verdicts(Workspace.default().verdicts)
-    given = verdicts.of(look.run.id)
-    review_bar(verdicts, look.run.id, given, len(samples), PREFIX)
+    given = verdicts.of(look.samples.owner, look.samples.id)
+    review_bar(verdicts, look.samples, given, len(samples), PREFIX)
     wanted = chosen_samples(samples, neighbours, look.facts, look.order, look.classes, look.judged, given)
     if not wanted:
         st.info("No sample fits these filters.")
@@ -62,24 +65,26 @@ def draw() -> None:
     pages = -(-len(wanted) // look.page_size)
     page = st.pagination(pages, key=f"{PREFIX}page", bind="query-params") if pages > 1 else 1
     shown = wanted[(page - 1) * look.page_size : page * look.page_size]
-    show_page(verdicts, look.run.id, shown, samples, dataset, neighbours, given)
+    show_page(verdicts, look.samples, shown, samples, dataset, neighbours, given)
     with st.expander("Distances of all samples"):
         distance_chart(neighbours, f"{PREFIX}distances")
 
 
-def look_choices(finished: list[Run]) -> Look:
-    """A row of widgets, and the marks of the chosen run."""
+def look_choices(finished: list[Run], elsewhere: Sequence[SampleSet]) -> Look:
+    """A row of widgets, and the marks of the chosen run or import."""
     chosen, feature, order, klass, verdict, size = st.columns([1.7, 1, 1.4, 1, 1, 0.7])
     with chosen:
-        run_id = run_choice(f"{PREFIX}run", runs=finished)
-    run = next(run for run in finished if run.id == run_id)
-    facts = run.plan.facts
-    run_marks(run)
+        owner = run_choice(f"{PREFIX}run", runs=finished, imports=elsewhere)
+        assert owner is not None
+        samples = set_choice(f"{PREFIX}samples", owner)
+    facts = samples.facts
+    run = next((run for run in finished if run.id == owner), None)
+    run_marks(run) if run else import_marks(samples)
     spaces = [name for name, entry in FEATURES.items() if facts.kind.name in entry.kinds]
     about = "\n".join(f"- **{name}**: {FEATURES[name].description}" for name in spaces)
     names = [class_name(facts, label) for label in range(facts.num_classes)]
     return Look(
-        run=run,
+        samples=samples,
         facts=facts,
         features=feature.selectbox("Feature space", spaces, key=f"{PREFIX}features", bind="query-params", help=about),
         order=ORDERS[order.selectbox("Order", list(ORDERS), key=f"{PREFIX}order", bind="query-params")],

@@ -8,13 +8,13 @@ import streamlit as st
 from workbench.escaping import markdown
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
-from workbench.jobs.samples import sample_set
+from workbench.jobs.samples import SampleSet, sample_set
 from workbench.pages.runs.tables import result_table
 from workbench.ui import charts
 from workbench.ui.cards import config_table, run_marks, three_numbers
 from workbench.ui.formats import number, words
 from workbench.ui.gallery import show_records
-from workbench.ui.runs import marked, results_of, warning_marks
+from workbench.ui.runs import marked, results_of, set_choice, warning_marks
 from workbench.ui.traces import loss_frame, loss_table, show_loss, show_preview
 from workbench.workspace import Workspace
 
@@ -28,12 +28,13 @@ def run_detail(run: Run, prefix: str) -> None:
         st.warning(markdown(run.error))
     left, right = st.columns(2)
     with left:
+        chosen = set_choice(f"{prefix}samples", run.id)
         st.markdown("**Samples**")
-        show_samples(run)
+        show_samples(run, chosen)
     with right:
         show_loss(RunFolder(Workspace.default(), run.id), f"{prefix}loss_chart")
     three_numbers(run.claim, run.bound, replace_one=run.replace_one)
-    results = results_of(run.id)
+    results = results_of(run.id, chosen.id)
     if results:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("**Measures**")
@@ -65,12 +66,12 @@ def compare_samples(runs: Sequence[Run]) -> None:
     for column, run in zip(st.columns(len(runs)), runs, strict=True):
         with column:
             st.markdown(f"**{_heading(run)}**")
-            show_samples(run, columns=10 if len(runs) == 2 else 5, limit=40)
+            show_samples(run, sample_set(Workspace.default(), run.id), columns=10 if len(runs) == 2 else 5, limit=40)
 
 
-def show_samples(run: Run, columns: int = 10, limit: int = 60) -> None:
-    """Samples of a run that has some, else its latest preview."""
-    samples = sample_set(Workspace.default(), run.id).kept()
+def show_samples(run: Run, chosen: SampleSet, columns: int = 10, limit: int = 60) -> None:
+    """Samples of a set that has some, else the run's latest preview."""
+    samples = chosen.kept()
     if samples is None:
         show_preview(run)
     else:
