@@ -161,6 +161,20 @@ def test_a_run_from_training_to_its_deletion(workbench: Command, tmp_path: Path)
     assert found["results"][0]["ceiling"] > 0.5
     left = read(workbench("evaluate", run, "--num", "30", "--metric", "accuracy_logistic_regression", "--releasable", "--json"))
     assert [left["results"][0][name] for name in ("value", "interval", "ceiling")] == [None, None, None]
+    made = read(workbench("sample", run, "--num", "4", "--label", "3", "--seed", "1", "--json"))
+    assert (made["num_samples"], made["releasable"]) == (4, True)
+    assert read(workbench("sample", run, "--num", "6", "--label", "3", "--seed", "1", "--plan", "--json"))["releases"] == []
+    sets = read(workbench("samples", run, "--json"))
+    assert [(one["samples"], one["num_samples"], one["evaluated"]) for one in sets] == [("default", 30, True), (made["samples"], 4, False)]
+    near = read(workbench("neighbours", run, "--samples", made["samples"], "--num", "4", "--out", str(tmp_path / "set.html"), "--json"))
+    assert (near["samples"], near["num_samples"]) == (made["samples"], 4)
+    other = read(workbench("import", str(out), "--dataset", "digits", "--name", "theirs", "--json"))
+    assert (other["bound"], other["releasable"], other["num_samples"]) == ("none known", False, 30)
+    assert "theirs" in workbench("samples")
+    found = read(workbench("evaluate", other["run"], "--metric", "inception_score", "--json"))
+    assert (found["results"][0]["releasable"], found["claim_only"]) == (False, False)
+    workbench("forget", other["run"])
+    assert read(workbench("samples", "--json")) == []
     page = tmp_path / "neighbours.html"
     workbench("neighbours", run, "--num", "30", "--out", str(page))
     assert "<img" in page.read_text()

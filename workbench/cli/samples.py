@@ -1,4 +1,4 @@
-"""Commands that make sets of samples: sample, from a finished run; import, from a file made elsewhere; and samples, which lists them."""
+"""Commands that make sets of samples: sample, of a finished run; import and forget, of a file made elsewhere; samples lists them."""
 
 import sys
 from pathlib import Path
@@ -95,6 +95,17 @@ def import_file(
     print(f"Warning: {found.release_reason}", file=sys.stderr)
     row = _row(found)
     print_json(row) if as_json else print(f"Imported {row['num_samples']} samples as {found.owner}.")
+
+
+@app.command()
+def forget(
+    import_id: Annotated[str, typer.Argument(metavar="IMPORT", help="`workbench samples` lists them.")], as_json: Json = False
+) -> None:
+    """Delete what was imported, with its measures and verdicts."""
+    from workbench.jobs.samples.imported import forget as forget_import
+
+    forget_import(Workspace.default(), import_id)
+    print_json({"import": import_id, "deleted": True}) if as_json else print(f"Deleted import {import_id}.")
 
 
 def _row(found: "SampleSet") -> dict[str, Any]:
