@@ -19,7 +19,6 @@ from workbench.jobs.run import check_run_id
 from workbench.jobs.sample_files import write_records
 from workbench.jobs.samples.request import DEFAULT
 from workbench.jobs.samples.sets import ProgressFunction, SampleSet
-from workbench.jobs.verdicts import Verdicts
 from workbench.records import Records
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
@@ -179,6 +178,8 @@ def imports(workspace: Workspace) -> list[ImportedSamples]:
 
 def forget(workspace: Workspace, import_id: str) -> None:
     """Remove what was imported, with its measures, neighbours and verdicts."""
+    from workbench.jobs.verdicts import Verdicts
+
     shutil.rmtree(read(workspace, import_id).folder)
     Verdicts(workspace.verdicts).forget(import_id)
 
