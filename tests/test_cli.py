@@ -18,6 +18,7 @@ from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.training.state import PerformanceSettings
+from workbench.workspace import Workspace
 
 QUICK = ["--set", "num_features=100", "--set", "training.steps=4", "--set", "training.batch_size=20"]
 VALUE_KEYS = {"epsilon", "status", "accountant", "neighboring_relation", "sampling", "reason", "delta"}
@@ -44,7 +45,7 @@ def workbench(capsys: pytest.CaptureFixture[str]) -> Command:
 def trained(monkeypatch: pytest.MonkeyPatch) -> None:
     """`train` and `resume` do their work in this process, and wait for it."""
 
-    def start(run_id: str) -> Run:
+    def start(_workspace: Workspace, run_id: str) -> Run:
         attempt = RunStore(here()).get(run_id).attempt + 1
         RunStore(here()).change(run_id, {"queued", "cancelled"}, "started", state="starting", attempt=attempt)
         worker.main(here(), run_id)

@@ -38,7 +38,6 @@ def no_umask() -> Iterator[None]:
 def test_everything_in_the_home_is_private_whatever_the_umask(quick_plan: Callable[..., Any], workbench_home: Path) -> None:
     run = local.wait(
         here(),
-        here(),
         local.launch(here(), quick_plan(), "digits", performance=PerformanceSettings(device="cpu", num_threads=1)).id,
     )
     assert run.state == "done", run.error
