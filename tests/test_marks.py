@@ -14,7 +14,7 @@ from workbench.evaluation.metrics import Measurement
 from workbench.marks import MARKS, may_leave, withheld
 from workbench.pages.runs.tables import result_table
 from workbench.recipes.report import markdown_table, measured_lines, summary_rows
-from workbench.ui.traces import loss_table
+from workbench.ui.traces import value_table
 
 ROOT = Path(__file__).parents[1]
 RESULT: dict[str, Any] = {
@@ -89,7 +89,12 @@ def test_a_report_is_made_from_the_results_alone_and_can_leave_the_private_numbe
 
 
 def test_losses_and_distances_have_their_mark_where_they_are_exported() -> None:
-    assert loss_table(pd.DataFrame({"run": ["a"], "step": [1], "loss": [2.0]})).columns.tolist() == ["run", "step", "loss (private)"]
+    frame = pd.DataFrame({"run": ["a"], "step": [1], "loss": [2.0]})
+    assert value_table(frame, "loss").columns.tolist() == [
+        "run",
+        "step",
+        "loss (private)",
+    ]
 
 
 RECIPE = {"title": "x", "runs": [{"name": "a", "method": "a", "dataset": "digits"}]}

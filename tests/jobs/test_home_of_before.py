@@ -1,5 +1,6 @@
 """A home that version 0.1 made opens in today's code: runs, samples, measures, ledger, and what may be resumed."""
 
+import json
 import tarfile
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from workbench.errors import WorkbenchError
 from workbench.jobs import finished, local
+from workbench.jobs.folder import RunFolder
 from workbench.jobs.store import RunStore
 from workbench.privacy.spending.ledger import Ledger
 from workbench.workspace import Workspace
@@ -39,6 +41,14 @@ def test_its_samples_and_measures_open_and_more_can_be_drawn(before: Workspace) 
     assert measured is not None
     assert measured["results"]
     assert (finished.sample_run(before, "rsgjfgnp", len(kept) + 1).records[: len(kept)] == kept.records).all()
+
+
+def test_its_losses_are_named_values(before: Workspace) -> None:
+    rows = RunFolder(before, "rsgjfgnp").read_metrics()
+    assert rows[0]["values"] == {}
+    assert not any("loss" in row for row in rows)
+    kept = [json.loads(line)["loss"] for line in RunFolder(before, "rsgjfgnp").metrics.read_text().splitlines()]
+    assert [row["values"].get("loss") for row in rows] == kept
 
 
 def test_a_finished_run_is_not_resumed(before: Workspace) -> None:

@@ -1,5 +1,6 @@
 """The registry of runs: states, identity, lost workers, and what many processes at once may do to it."""
 
+import json
 import multiprocessing
 import os
 import signal
@@ -225,8 +226,9 @@ def test_pids_are_compared_within_a_namespace_only(monkeypatch: pytest.MonkeyPat
 
 def test_the_metrics_of_a_replayed_step_count_once(workbench_home: Path) -> None:
     folder = RunFolder(here(), create().id)
-    folder.metrics.write_text('{"step": 1, "loss": 1.0}\n{"step": 2, "loss": 2.0}\n{"step": 2, "loss": 3.0}\n{"step": 3, "lo')
-    assert folder.read_metrics() == [{"step": 1, "loss": 1.0}, {"step": 2, "loss": 3.0}]
+    lines = [{"step": step, "values": {"loss": loss}} for step, loss in ((1, 1.0), (2, 2.0), (2, 3.0))]
+    folder.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"step": 3, "val')
+    assert folder.read_metrics() == [lines[0], lines[2]]
 
 
 def test_time_left_is_the_mean_pace(workbench_home: Path) -> None:

@@ -73,10 +73,10 @@ def test_the_generator_sees_the_release_alone() -> None:
     steps = method.fit(DIGITS.train, None, state)
     next(steps)
     state.tensors["embedding"] = torch.zeros_like(state.tensors["embedding"])
-    first = float(next(steps).loss or 0.0)
+    first = next(steps).values["loss"]
     other, same = prepared(1.0)
     same.tensors["embedding"], same.steps[RELEASE] = torch.zeros_like(state.tensors["embedding"]), 1
-    assert next(other.fit(DIGITS.train.take(slice(5)), None, same)).loss == pytest.approx(first)
+    assert next(other.fit(DIGITS.train.take(slice(5)), None, same)).values["loss"] == pytest.approx(first)
 
 
 def totals(records: Records, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, Grid]:

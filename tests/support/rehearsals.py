@@ -260,7 +260,7 @@ class GuidedByPrivateClassifier(Method):
             loss.backward()
             state.optimizers["classifier"].step()
             state.steps["classifier"] = step
-            yield Step("classifier", step, self.config.steps, float(loss.detach()))
+            yield Step("classifier", step, self.config.steps, {"loss": float(loss.detach())})
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Noise plus one step along the gradient of the label's log-probability."""

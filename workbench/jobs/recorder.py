@@ -25,35 +25,34 @@ NUM_PREVIEWS = 20
 
 
 class MetricsWriter:
-    """Appends a line to metrics.jsonl at most every fifth of a second, with the mean loss since the line before."""
+    """Appends a line to metrics.jsonl at most every fifth of a second, with each value's mean since the line before."""
 
     def __init__(self, folder: RunFolder, device: "torch.device") -> None:
         self._path, self._device = folder.metrics, device
         self._began = self._written = time.monotonic()
-        self._losses: list[float] = []
+        self._values: dict[str, list[float]] = {}
 
     def add(self, step: Step, total: int) -> None:
         """Take in a step, the `total`-th over all stages; the first and last of a stage are always written."""
-        if step.loss is not None:
-            self._losses.append(step.loss)
+        for name, value in step.values.items():
+            self._values.setdefault(name, []).append(value)
         now = time.monotonic()
         if step.step in (1, step.steps) or now - self._written >= METRIC_SECONDS:
             self._write(step, total, now)
 
     def _write(self, step: Step, total: int, now: float) -> None:
-        loss = math.fsum(self._losses) / len(self._losses) if self._losses else None
         row = {
             "stage": step.stage,
             "stage_step": step.step,
             "step": total,
-            "loss": loss,
+            "values": {name: math.fsum(values) / len(values) for name, values in self._values.items()},
             "seconds": now - self._began,
             "private": step.private,
             "peak_bytes": peak_memory(self._device),
         }
         with open_private(self._path, "a") as file:
             file.write(dumps(row) + "\n")
-        self._losses, self._written = [], now
+        self._values, self._written = {}, now
 
 
 class SpentEpsilon:

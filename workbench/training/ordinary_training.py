@@ -52,7 +52,7 @@ class OrdinaryTrainer:
             assert isinstance(following, ExponentialMovingAverage)
             following.update(self.state.modules[network])
         self.state.steps[self.stage] = step
-        return Step(self.stage, step, self.settings.steps, float(loss.detach()), private=self.private)
+        return Step(self.stage, step, self.settings.steps, {"loss": float(loss.detach())}, private=self.private)
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:

@@ -73,7 +73,7 @@ class PrivateTraining:
         if self.average is not None:
             self.average.update(self.network)
         self.state.steps[self.stage] = step
-        return Step(self.stage, step, self.settings.steps, loss)
+        return Step(self.stage, step, self.settings.steps, {} if loss is None else {"loss": loss})
 
     def _batch(self, step: int) -> np.ndarray:
         """The positions of the records that were drawn, less null records."""

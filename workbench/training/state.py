@@ -81,12 +81,15 @@ class PerformanceSettings(BaseModel):
 
 @dataclass(frozen=True)
 class Step:
-    """What `Method.fit` yields after each step. Values of a `private` step stay in the room."""
+    """What `Method.fit` yields after each step: `values` by name ("loss", "accuracy"), none where there are none.
+
+    Those of a `private` step stay in the room.
+    """
 
     stage: str
     step: int  # 1 to `steps`, within the stage
     steps: int
-    loss: float | None = None
+    values: Mapping[str, float] = field(default_factory=dict[str, float])
     private: bool = True
 
 

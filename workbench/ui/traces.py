@@ -1,8 +1,11 @@
-"""What a run leaves as it goes: its latest generated records and its losses."""
+"""What a run leaves as it goes: its latest generated records and the values of its steps."""
+
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from workbench.escaping import markdown
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.ui import charts
@@ -22,27 +25,40 @@ def show_preview(run: Run) -> None:
         VIEWS[run.plan.facts.kind.name].preview(preview, run.id)
 
 
-def show_loss(folder: RunFolder, key: str) -> None:
-    """The training loss against the step, with its mark."""
-    frame = loss_frame(folder)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Loss**")
-        releasable_mark(False, "Losses of private steps are computed from private records without noise.")
-    if frame.empty:
-        st.caption("No step has been recorded yet.")
-        return
-    last = frame.iloc[-1]
-    alt = f"Loss against training step, {len(frame)} points, last {number(float(last['loss']))} at step {int(last['step'])}"
-    charts.show(charts.step_curves(frame, "loss", "Loss", logarithmic=True), alt, loss_table(frame), key)
+def show_values(folder: RunFolder, prefix: str) -> None:
+    """What the steps reported (losses, say) against the step, a chart a name, with their mark."""
+    frames = value_frames(folder)
+    for name, frame in (frames or {"loss": pd.DataFrame()}).items():
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{markdown(value_title(name))}**")
+            releasable_mark(False, "Values of private steps are computed from private records without noise.")
+        if frame.empty:
+            st.caption("No step has been recorded yet.")
+        else:
+            last = frame.iloc[-1]
+            points = f"{len(frame)} points, last {number(float(last[name]))} at step {int(last['step'])}"
+            show_curves(frame, name, value_title(name), f"{value_title(name)} against training step, {points}", f"{prefix}{name}_chart")
 
 
-def loss_frame(folder: RunFolder, name: str | None = None) -> pd.DataFrame:
-    """Recorded losses with columns run (the stage, or `name` if given), step and loss."""
-    rows = [row for row in folder.read_metrics() if row["loss"] is not None]
-    columns = {"run": [name or row["stage"] for row in rows], "step": [row["step"] for row in rows], "loss": [row["loss"] for row in rows]}
-    return pd.DataFrame(columns)
+def show_curves(frame: pd.DataFrame, name: str, title: str, alt: str, key: str) -> None:
+    """The chart of a frame of `value_frames`, logarithmic unless a value is not above 0."""
+    charts.show(charts.step_curves(frame, name, title, logarithmic=bool((frame[name] > 0).all())), alt, value_table(frame, name), key)
 
 
-def loss_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """`loss_frame` as it is shown and exported: with the mark of its losses."""
-    return frame.rename(columns={"loss": "loss (private)"})
+def value_frames(folder: RunFolder, run: str | None = None) -> dict[str, pd.DataFrame]:
+    """Recorded values by name, each with columns run (the stage, or `run` if given), step, and one called as the value is."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in folder.read_metrics():
+        for name, value in row["values"].items():
+            found.setdefault(name, []).append({"run": run or row["stage"], "step": row["step"], name: value})
+    return {name: pd.DataFrame(rows) for name, rows in found.items()}
+
+
+def value_table(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """A frame of `value_frames` as it is shown and exported: with the mark of its values."""
+    return frame.rename(columns={name: f"{name} (private)"})
+
+
+def value_title(name: str) -> str:
+    """A value's name as a title: "real_score" is "Real score"."""
+    return name.replace("_", " ").capitalize()

@@ -274,8 +274,8 @@ def made_up_for(bench: Bench, stage: Stage, at: At, batch: np.ndarray, noise: Dr
             yield Finding(
                 stage.name, "noise multiplier", event.noise_multiplier, f"{left / moved:.1e} left of the change", left < 0.01 * moved
             )
-            same_loss = math.isclose(made_up.end.loss or 0.0, before.end.loss or 0.0, rel_tol=1e-3)
-            yield Finding(stage.name, "noise multiplier", "the same loss", f"{made_up.end.loss} for {before.end.loss}", same_loss)
+            losses = [window.end.values.get("loss", 0.0) for window in (made_up, before)]
+            yield Finding(stage.name, "noise multiplier", "the same loss", "{} for {}".format(*losses), math.isclose(*losses, rel_tol=1e-3))
             yield within(stage, quantity, float(np.linalg.norm(shift)), most, SINGLE)
     yield from not_used(bench, stage, at, batch)
 

@@ -21,12 +21,12 @@ class Spent:
 
 @dataclass(frozen=True)
 class Yielded:
-    """`fit` yielded a step; the state's tensors (flat), its weights (of a step that is run again) and the loss as they were then."""
+    """`fit` yielded a step; the state's tensors (flat), its weights (of a step that is run again) and its values as they were then."""
 
     at: At
     tensors: Floats
     weights: Floats
-    loss: float | None
+    values: Mapping[str, float]
 
 
 @dataclass(frozen=True)

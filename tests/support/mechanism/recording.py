@@ -213,7 +213,7 @@ class Bench:
         log = self.log
         for step in self.method.fit(watched(data, log), self.public, self.state):
             at = step.stage, step.step
-            log.add(Yielded(at, flat(self.state.tensors.values()), self._weights(at), step.loss))
+            log.add(Yielded(at, flat(self.state.tensors.values()), self._weights(at), step.values))
             log.now = None
             yield step
 

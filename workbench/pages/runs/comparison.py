@@ -10,12 +10,11 @@ from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.samples import SampleSet, sample_set
 from workbench.pages.runs.tables import result_table
-from workbench.ui import charts
 from workbench.ui.cards import config_table, run_marks, three_numbers
 from workbench.ui.formats import number, words
 from workbench.ui.gallery import show_records
 from workbench.ui.runs import marked, results_of, set_choice, warning_marks
-from workbench.ui.traces import loss_frame, loss_table, show_loss, show_preview
+from workbench.ui.traces import show_curves, show_preview, show_values, value_frames, value_title
 from workbench.workspace import Workspace
 
 MARKS_HELP = "Private: computed from private records without noise, so it stays in the room. Releasable: it may leave."
@@ -32,7 +31,7 @@ def run_detail(run: Run, prefix: str) -> None:
         st.markdown("**Samples**")
         show_samples(run, chosen)
     with right:
-        show_loss(RunFolder(Workspace.default(), run.id), f"{prefix}loss_chart")
+        show_values(RunFolder(Workspace.default(), run.id), prefix)
     three_numbers(run.claim, run.bound, replace_one=run.replace_one)
     results = results_of(run.id, chosen.id)
     if results:
@@ -78,14 +77,13 @@ def show_samples(run: Run, chosen: SampleSet, columns: int = 10, limit: int = 60
         show_records(samples, run.plan.facts, f"{min(limit, len(samples))} samples of run {run.id}", columns, limit)
 
 
-def compare_curves(runs: Sequence[Run], key: str) -> None:
-    """The training losses of the runs in one chart, with their mark."""
-    frames = [loss_frame(RunFolder(Workspace.default(), run.id), _heading(run)) for run in runs]
-    frame = pd.concat(frames)
-    if frame.empty:
-        return
-    alt = f"Training loss of {', '.join(_heading(run) for run in runs)} against the step"
-    charts.show(charts.step_curves(frame, "loss", "Loss (stays in the room)", logarithmic=True), alt, loss_table(frame), key)
+def compare_curves(runs: Sequence[Run], prefix: str) -> None:
+    """What the runs' steps reported, a chart a name, with their mark."""
+    found = [value_frames(RunFolder(Workspace.default(), run.id), _heading(run)) for run in runs]
+    for name in dict.fromkeys(name for frames in found for name in frames):
+        frame = pd.concat([frames[name] for frames in found if name in frames])
+        alt = f"Training {value_title(name).lower()} of {', '.join(_heading(run) for run in runs)} against the step"
+        show_curves(frame, name, f"{value_title(name)} (stays in the room)", alt, f"{prefix}{name}_chart")
 
 
 def compare_settings(runs: Sequence[Run]) -> None:

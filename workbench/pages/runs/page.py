@@ -33,7 +33,7 @@ def draw() -> None:
         st.header("Comparison", anchor=False)
         compare_measures(selected)
         compare_samples(selected)
-        compare_curves(selected, f"{PREFIX}loss_chart")
+        compare_curves(selected, PREFIX)
         compare_settings(selected)
     for run in selected:
         with st.container(horizontal=True, vertical_alignment="center"):

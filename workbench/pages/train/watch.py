@@ -10,7 +10,7 @@ from workbench.jobs.store import RunStore
 from workbench.ui.actions import cancel_or_resume
 from workbench.ui.cards import run_marks
 from workbench.ui.formats import duration, memory, number
-from workbench.ui.traces import show_loss, show_preview
+from workbench.ui.traces import show_preview, show_values
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 1.0
@@ -61,7 +61,7 @@ def show_run(run: Run, prefix: str) -> None:
     with left:
         show_preview(run)
     with right:
-        show_loss(folder, f"{prefix}loss_chart")
+        show_values(folder, prefix)
     with st.expander("Log", expanded=run.state in ("failed", "lost")):
         st.code(folder.log_tail() or "nothing written yet", language=None, wrap_lines=True)
 
