@@ -57,7 +57,7 @@ def of_plan(plan: Plan) -> dict[str, Any]:
             "name": stage.name,
             "spent": stage.spent,
             "steps": stage.steps,
-            "event": None if stage.spent == "free" else repr(stage.event),
+            "event": stage.event and repr(stage.event),
             "relations": list(stage.relations),
             "sampling": stage.sampling,
             "reason": stage.reason,

@@ -48,7 +48,7 @@ class PlannedStage(BaseModel):
         from workbench.privacy.accounting.events import event_from_json
 
         fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return Stage(**{**fields, "event": event_from_json(self.event)})
+        return Stage(**{**fields, "event": None if self.spent == "free" else event_from_json(self.event)})
 
 
 class Plan(BaseModel):

@@ -2,6 +2,7 @@
 
 import json
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,16 @@ def test_its_losses_are_named_values(before: Workspace) -> None:
     assert not any("loss" in row for row in rows)
     kept = [json.loads(line)["loss"] for line in RunFolder(before, "rsgjfgnp").metrics.read_text().splitlines()]
     assert [row["values"].get("loss") for row in rows] == kept
+
+
+def test_its_ledger_takes_today_s_stages_for_those_it_knows(before: Workspace) -> None:
+    """A free stage then had the event of the paid one before it; now it has none."""
+    ledger, run = Ledger(before.ledger), RunStore(before).get("rsgjfgnp")
+    (entry,) = (entry for entry in ledger.entries("digits") if entry.run_id == run.id)
+    opening = (run.id, entry.fingerprint, entry.dataset, entry.method)
+    ledger.open_run(*opening, run.plan.stages, entry.delta)
+    with pytest.raises(WorkbenchError, match="it was opened with"):
+        ledger.open_run(*opening, [replace(stage, steps=stage.steps + 1) for stage in run.plan.stages], entry.delta)
 
 
 def test_a_finished_run_is_not_resumed(before: Workspace) -> None:

@@ -134,7 +134,7 @@ class TeacherStudent(Method):
         return [
             Stage("teacher", event, "per_step", self.config.teacher_steps, sampling="Poisson batches"),
             Stage("student", event, "per_step", self.config.student_steps, sampling="Poisson batches"),
-            Stage("discriminator", dp_event.NoOpDpEvent(), "free", self.config.student_steps),
+            Stage("discriminator", None, "free", self.config.student_steps),
         ]
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:

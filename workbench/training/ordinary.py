@@ -46,11 +46,9 @@ class OrdinaryTraining(BaseModel):
 
     def free_stage(self, name: str) -> Stage:
         """The stage `name` on public records or on what is released already."""
-        from dp_accounting import dp_event
-
         from workbench.privacy.accounting.stages import Stage
 
-        return Stage(name, dp_event.NoOpDpEvent(), "free", self.steps)
+        return Stage(name, None, "free", self.steps)
 
 
 class PublicTraining(OrdinaryTraining):

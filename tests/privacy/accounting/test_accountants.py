@@ -248,7 +248,7 @@ def test_non_private_and_unproved_releases_are_infinite_with_their_reason() -> N
 
 
 def test_free_stages_cost_nothing() -> None:
-    bound = proved_bound([Stage("public", dp_event.NonPrivateDpEvent(), "free", 10)], 1e-5)
+    bound = proved_bound([Stage("public", None, "free", 10)], 1e-5)
     assert (bound.epsilon, bound.status) == (0.0, "proved")
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import WorkbenchError
+from workbench.plan import PlannedStage
 from workbench.privacy.accounting.events import (
     EVENTS,
     Distances,
@@ -85,12 +86,21 @@ def test_events_without_a_zero_out_form(event: dp_event.DpEvent) -> None:
 
 
 def test_a_stage_that_is_free_or_takes_no_step_costs_nothing() -> None:
-    paid, free = (Stage("a", dp_event.GaussianDpEvent(1.0), spent, 3) for spent in ("per_step", "free"))
+    paid, free = Stage("a", dp_event.GaussianDpEvent(1.0), "per_step", 3), Stage("a", None, "free", 3)
     assert free.total() == free.total(1) == paid.total(0) == dp_event.NoOpDpEvent()
     assert paid.total(1) == paid.event
     assert paid.total() == dp_event.SelfComposedDpEvent(paid.event, 3)
     assert compose([free]) == dp_event.NoOpDpEvent()
     assert compose([free, paid]) == paid.total()
+    assert PlannedStage.of(free).event == {"type": "NoOpDpEvent"}
+    assert PlannedStage.of(free).stage == free
+
+
+def test_a_stage_has_an_event_unless_it_is_free() -> None:
+    with pytest.raises(WorkbenchError, match="Expected no event of a, which is spent 'free'"):
+        Stage("a", dp_event.NoOpDpEvent(), "free")
+    with pytest.raises(WorkbenchError, match="Expected an event of a, which is spent 'once', got None"):
+        Stage("a", None, "once")
 
 
 def test_the_zero_out_ratio_has_no_default() -> None:

@@ -46,7 +46,7 @@ def test_every_accountant_pays() -> None:
 
 
 def test_free_stages_pay_nothing_and_paid_ones_add_up() -> None:
-    free = Stage("public", GaussianDpEvent(1.0), "free", sampler_distance=1.0)
+    free = Stage("public", None, "free", sampler_distance=1.0)
     assert sampler_distance([free, EXACT]) == 0.0
     total = sampler_distance([free, drawn(1e-8), drawn(3e-8)])
     assert 4e-8 <= total <= 4.0000001e-8

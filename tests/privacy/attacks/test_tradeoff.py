@@ -40,7 +40,7 @@ def test_extremes() -> None:
     np.testing.assert_allclose(tradeoff.dp_tradeoff(0.0, 0.0, ALPHA), 1 - ALPHA)
     np.testing.assert_array_equal(tradeoff.dp_tradeoff(math.inf, 0.0, ALPHA), 0.0)
     np.testing.assert_array_equal(tradeoff.event_tradeoff([Stage("a", UnprovedDpEvent("no"), "once")], ALPHA), 0.0)
-    np.testing.assert_allclose(tradeoff.event_tradeoff([Stage("a", dp_event.NoOpDpEvent(), "free")], ALPHA), 1 - ALPHA)
+    np.testing.assert_allclose(tradeoff.event_tradeoff([Stage("a", None, "free")], ALPHA), 1 - ALPHA)
 
 
 def test_rates_and_beliefs() -> None:

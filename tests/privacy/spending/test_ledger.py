@@ -25,7 +25,7 @@ from workbench.serialization import dumps
 
 DPSGD = Stage("train", PoissonSampledDpEvent(0.01, GaussianDpEvent(1.0)), "per_step", 1000)
 MERF = Stage("embedding", GaussianDpEvent(5.0), "once")
-PUBLIC = Stage("public", GaussianDpEvent(1.0), "free", 50)
+PUBLIC = Stage("public", None, "free", 50)
 DELTA = 1e-5
 
 CHARGE_UNTIL_KILLED = """

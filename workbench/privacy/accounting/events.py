@@ -102,12 +102,14 @@ EVENTS: dict[str, type[dp_event.DpEvent]] = {
 }
 
 
-def event_to_json(event: dp_event.DpEvent) -> dict[str, Any]:
+def event_to_json(event: dp_event.DpEvent | None) -> dict[str, Any]:
     """The event as plain JSON: `{"type": class name, field: value, ..}`.
 
     A nested event is such an object again, a list a list; a float that JSON has no number for is "inf" or "-inf". The names
-    of types are those of `EVENTS`. `event_from_json` gives back an equal event.
+    of types are those of `EVENTS`. `event_from_json` gives back an equal event. None, which a free stage has, is written as
+    the event that does nothing.
     """
+    event = dp_event.NoOpDpEvent() if event is None else event
     name = type(event).__name__
     if name not in EVENTS or type(event) is not EVENTS[name]:
         raise WorkbenchError(f"Expected an event of one of the types {', '.join(EVENTS)}; got {name}.")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from workbench.errors import WorkbenchError
+
 if TYPE_CHECKING:
     from dp_accounting import dp_event
 
@@ -18,7 +20,7 @@ Relation = Literal["ADD_OR_REMOVE_ONE", "REPLACE_ONE", "REPLACE_SPECIAL"]
 class Stage:
     """One release: what one step costs, how often it is spent, and under which assumptions.
 
-    `event` is the event of ONE step; a `per_step` stage spends it `steps` times, a `once` stage spends it at once before
+    `event` is the event of ONE step (None if free); a `per_step` stage spends it `steps` times, a `once` stage spends it at once before
     its first touch of the data, a `free` stage touches public data or released values only.
     `relations` names the neighboring relations (members of `dp_accounting.NeighboringRelation`) under which the event
     holds as written; where several hold for a whole composition, the first that its first stage names is reported. With n public, fixed and
@@ -28,13 +30,18 @@ class Stage:
     """
 
     name: str
-    event: dp_event.DpEvent
+    event: dp_event.DpEvent | None
     spent: Literal["once", "per_step", "free"]
     steps: int = 1
     relations: tuple[Relation, ...] = ("REPLACE_SPECIAL", "ADD_OR_REMOVE_ONE")
     sampling: str = ""
     reason: str = ""
     sampler_distance: float = 0.0
+
+    def __post_init__(self) -> None:
+        if (self.event is None) != (self.spent == "free"):
+            expected = "no event" if self.spent == "free" else "an event"
+            raise WorkbenchError(f"Expected {expected} of {self.name}, which is spent {self.spent!r}, got {self.event!r}.")
 
     @property
     def distances(self) -> Distances | None:
@@ -44,14 +51,14 @@ class Stage:
         """
         from workbench.privacy.accounting.events import distances
 
-        return distances(self.event)
+        return None if self.event is None else distances(self.event)
 
     def total(self, steps: int | None = None) -> dp_event.DpEvent:
         """The event of the first `steps` steps (all of them by default)."""
         from dp_accounting import dp_event
 
         count = self.steps if steps is None else steps
-        if self.spent == "free" or count == 0:
+        if self.event is None or count == 0:
             return dp_event.NoOpDpEvent()
         return self.event if count == 1 else dp_event.SelfComposedDpEvent(self.event, count)
 

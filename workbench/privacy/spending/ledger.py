@@ -256,9 +256,13 @@ def _columns(stage: "Stage") -> tuple[str, str, int, str, str, str, str, float]:
 
 
 def _comparable(plan: "Sequence[tuple[Any, ...]]") -> "list[tuple[Any, ...]]":
-    """Planned rows with their relations as a set: which of them is reported first changes nothing that is spent."""
-    at = PLANNED.split(", ").index("relations")
-    return [(*row[:at], frozenset(row[at].split()), *row[at + 1 :]) for row in plan]
+    """Planned rows with their relations as a set: which of them is reported first changes nothing that is spent.
+
+    Of a free stage position, name and steps alone count: in ledgers of version 0.1 it may have a paid stage's event.
+    """
+    names = PLANNED.split(", ")
+    at, spent, steps = (names.index(name) for name in ("relations", "spent", "steps"))
+    return [row[: steps + 1] if row[spent] == "free" else (*row[:at], frozenset(row[at].split()), *row[at + 1 :]) for row in plan]
 
 
 def _spendings(connection: sqlite3.Connection, run_id: str) -> tuple[StageSpending, ...]:

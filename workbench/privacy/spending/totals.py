@@ -46,7 +46,8 @@ class StageSpending:
         from workbench.privacy.accounting.events import event_from_json
         from workbench.privacy.accounting.stages import Stage
 
-        event, distance = event_from_json(self.event), self.sampler_distance * count / max(1, self.steps)
+        event = None if self.spent == "free" else event_from_json(self.event)
+        distance = self.sampler_distance * count / max(1, self.steps)
         return Stage(self.stage, event, self.spent, count, self.relations, self.sampling, self.reason, distance)
 
 
@@ -135,7 +136,7 @@ def zero_out_stage(stage: "Stage") -> "Stage | None":
     """The stage in its event's zero-out form, or as it stands where it says that it holds there; None where neither is known."""
     from workbench.privacy.accounting.events import zero_out
 
-    event = zero_out(stage.event)
+    event = None if stage.event is None else zero_out(stage.event)
     if event is None and "REPLACE_SPECIAL" in stage.relations:
         event = stage.event
     return None if event is None else replace(stage, event=event, relations=("REPLACE_SPECIAL",))
