@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.homes import here
 
 from workbench.datasets import Dataset, DatasetFacts, load
 from workbench.errors import WorkbenchError
 from workbench.records import ImageKind, TableKind
 
+KEY = b"of an installation"
 KEPT = Path(__file__).parents[1] / "fixtures" / "home-0.1.tar.gz"
 FACTS = DatasetFacts(
     name="people", kind=TableKind.of_sizes((3, 2)), num_records=40, classes=("a", "b", "c"), attributes={"age": ("young", "old")}
@@ -63,10 +65,10 @@ def test_attributes_and_null_records_enter_the_fingerprint() -> None:
     renamed = replace(records, attributes={"size": records.attributes["age"]})
     both = replace(records, attributes={**records.attributes, "size": records.attributes["age"]})
     turned = replace(both, attributes=dict(reversed(both.attributes.items())))
-    prints = [Dataset(FACTS, made, records).fingerprint for made in (records, other, renamed, both, records.without(3))]
-    bare = Dataset(FACTS, replace(records, attributes={}), records).fingerprint
+    prints = [Dataset(FACTS, made, records).fingerprint(KEY) for made in (records, other, renamed, both, records.without(3))]
+    bare = Dataset(FACTS, replace(records, attributes={}), records).fingerprint(KEY)
     assert len({bare, *prints}) == 6
-    assert Dataset(FACTS, turned, records).fingerprint == prints[3]
+    assert Dataset(FACTS, turned, records).fingerprint(KEY) == prints[3]
 
 
 def test_a_home_of_version_0_1_names_the_same_records_and_facts(kept_home: Path) -> None:
@@ -77,7 +79,7 @@ def test_a_home_of_version_0_1_names_the_same_records_and_facts(kept_home: Path)
     assert all(DatasetFacts.model_validate(plan["facts"]) == digits.facts for plan in kept)
     for file in ("runs.sqlite", "ledger.sqlite"):
         rows = sqlite3.connect(kept_home / file).execute("SELECT DISTINCT fingerprint FROM runs").fetchall()
-        assert rows == [(digits.fingerprint,)]
+        assert rows == [(digits.fingerprint(here().key),)]
 
 
 def test_facts_of_version_0_1_are_read() -> None:

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 from PIL import Image
+from support.homes import here
 from support.quick import quick_plan
 from support.rehearsals import MarginalsOfTable
 
@@ -14,7 +15,7 @@ from workbench.methods import METHODS
 
 def preview_of(method: str) -> RunFolder:
     """The folder of a run of `method` after one preview of its first weights."""
-    plan, folder = quick_plan(method), RunFolder("preview1")
+    plan, folder = quick_plan(method), RunFolder(here(), "preview1")
     folder.create()
     Previews(folder, plan.build(), new_state(plan, seed=0)).draw()
     return folder
