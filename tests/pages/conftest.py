@@ -75,7 +75,7 @@ def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
     flat = Steps(points=((1.0, 2.0),))
     monkeypatch.setattr(
         "workbench.pages.budget.expected.known_pace",
-        lambda plan, _: Pace(
+        lambda _workspace, plan, _performance: Pace(
             stages={stage.name: flat for stage in plan.stages},
             memory=Line(fixed=2.0**30, per_row=0.0),
             starting=1.0,

@@ -103,7 +103,7 @@ def test_budget_shows_three_numbers_configuration_time_and_memory(open_page: Ope
 def test_no_page_waits_for_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[subprocess.Popen[bytes]] = []
 
-    def begin() -> subprocess.Popen[bytes]:
+    def begin(_workspace: object) -> subprocess.Popen[bytes]:
         begun.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]))
         return begun[-1]
 
@@ -138,7 +138,7 @@ def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkey
     class AtWork:
         ended, failure = False, ""
 
-        def __init__(self, plan: Plan, _performance: PerformanceSettings) -> None:
+        def __init__(self, _workspace: object, plan: Plan, _performance: PerformanceSettings) -> None:
             begun.append(plan.bound.epsilon)
 
     monkeypatch.setattr("workbench.pages.budget.expected.Rehearsal", AtWork)
@@ -233,8 +233,9 @@ def test_what_comes_and_goes_with_a_run_s_state_moves_nothing_below_it(home_with
     def draw(state: str, error: str | None) -> None:
         from workbench.jobs.store import RunStore
         from workbench.pages.train.watch import show_run
+        from workbench.workspace import Workspace
 
-        show_run(RunStore(here()).list()[0].model_copy(update={"state": state, "error": error}), "x_")
+        show_run(RunStore(Workspace.default()).list()[0].model_copy(update={"state": state, "error": error}), "x_")
 
     places = []
     for state, error in (("running", None), ("cancelling", None), ("done", None), ("failed", "why")):

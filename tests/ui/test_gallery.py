@@ -38,10 +38,13 @@ def test_every_kind_of_record_has_a_view_and_a_card() -> None:
 def table_page() -> None:
     """The records, the preview and a card of a table of two columns."""
 
+    from types import SimpleNamespace
+
     import numpy as np
 
     from workbench.datasets import Dataset, DatasetFacts
     from workbench.evaluation import Neighbours
+    from workbench.jobs.verdicts import Verdicts
     from workbench.pages.gallery.cards import show_page
     from workbench.records import Records, TableKind
     from workbench.ui.gallery import VIEWS, show_records
@@ -54,7 +57,15 @@ def table_page() -> None:
     path.write_bytes(facts.kind.preview(records, facts.classes))
     VIEWS[facts.kind.name].preview(path, "r")
     near = Neighbours("one-hot", np.array([[1]]), np.array([[0.5]]), np.array([0]), np.array([1.5]))
-    show_page("r", [0], records, Dataset(facts, records, records), near, {})
+    show_page(
+        Verdicts(Workspace.default().verdicts),
+        SimpleNamespace(owner="r", id="default"),
+        [0],
+        records,
+        Dataset(facts, records, records),
+        near,
+        {},
+    )
 
 
 def test_rows_of_a_table_are_shown_under_their_names() -> None:
