@@ -10,6 +10,7 @@ import pytest
 from workbench.errors import WorkbenchError
 from workbench.jobs import finished, local
 from workbench.jobs.folder import RunFolder
+from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
 from workbench.privacy.spending.ledger import Ledger
 from workbench.workspace import Workspace
@@ -37,11 +38,12 @@ def test_its_runs_and_ledger_are_known(before: Workspace) -> None:
 
 
 def test_its_samples_and_measures_open_and_more_can_be_drawn(before: Workspace) -> None:
-    kept, measured = finished.kept_samples(before, "rsgjfgnp"), finished.kept_evaluation(before, "rsgjfgnp")
+    found, measured = sample_set(before, "rsgjfgnp"), finished.kept_evaluation(before, "rsgjfgnp")
+    kept = found.kept()
     assert kept is not None
     assert measured is not None
     assert measured["results"]
-    assert (finished.sample_run(before, "rsgjfgnp", len(kept) + 1).records[: len(kept)] == kept.records).all()
+    assert (found.records(len(kept) + 1).records[: len(kept)] == kept.records).all()
 
 
 def test_its_losses_are_named_values(before: Workspace) -> None:
