@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from support.homes import here
+from support.odd_methods import ODD_METHODS
 from support.quick import ALL_METHODS, quick_dataset, quick_plan
-from support.rehearsals import REHEARSALS, toy_table
+from support.tables import toy_table
 
 from workbench import experiment, methods
 from workbench.datasets import DATASETS, DatasetEntry
@@ -22,8 +23,8 @@ from workbench.training.state import PerformanceSettings
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rehearsal methods and a small table, by registry alone."""
-    for name, kind in REHEARSALS.items():
+    """Odd methods and a small table, by registry alone."""
+    for name, kind in ODD_METHODS.items():
         monkeypatch.setitem(methods.METHODS, name, kind)
     entry = DatasetEntry("A small table.", lambda _: toy_table().facts, lambda _: toy_table())
     monkeypatch.setitem(DATASETS, "toy-table", entry)

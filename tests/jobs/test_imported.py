@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.homes import here
-from support.rehearsals import toy_table
+from support.tables import toy_table
 
 from workbench.datasets import load
 from workbench.datasets.reference import DatasetRef

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 from support.homes import here
+from support.odd_methods import MarginalsOfTable
 from support.quick import quick_plan
-from support.rehearsals import MarginalsOfTable
 
 from workbench.experiment import new_state
 from workbench.jobs.folder import RunFolder

@@ -1,4 +1,4 @@
-"""What every method owes its callers, over the registry and the rehearsals."""
+"""What every method owes its callers, over the registry and the odd methods."""
 
 import json
 import math
@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from support.odd_methods import ODD_METHODS
 from support.quick import ALL_METHODS, PRIVATE_METHODS, quick_dataset, quick_plan
-from support.rehearsals import REHEARSALS
 
 from workbench import methods
 from workbench.experiment import fit, new_state, sample
@@ -25,8 +25,8 @@ every_method = pytest.mark.parametrize("method", ALL_METHODS)
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rehearsals join the registry: nothing else introduces them."""
-    for name, kind in REHEARSALS.items():
+    """The odd methods join the registry: nothing else introduces them."""
+    for name, kind in ODD_METHODS.items():
         monkeypatch.setitem(methods.METHODS, name, kind)
 
 
@@ -181,7 +181,7 @@ def test_what_the_sampler_spends_is_spent_before_it_draws(method: str) -> None:
     sample(plan, state, 5)
     stages = plan.build().sampling_stages(plan.facts, SampleRequest(5))
     assert spent == [(stage.name, step) for stage in stages if stage.spent != "free" for step in range(1, stage.steps + 1)]
-    assert bool(spent) == (method == "rehearsal-guided")
+    assert bool(spent) == (method == "odd-guided")
 
 
 @every_method

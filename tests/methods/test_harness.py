@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.mechanism import Bench, bench_of, findings, violations
-from support.rehearsals import MarginalsOfTable, TeacherStudent
+from support.odd_methods import MarginalsOfTable, TeacherStudent
 
 from workbench import experiment, methods
 from workbench.methods.dp_merf import stages as dp_merf_stages
@@ -29,7 +29,7 @@ PHASE_ONE, PHASE_TWO = "phase one", "phase two"
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two rehearsals join the registry."""
+    """Two odd methods join the registry."""
     for kind in (MarginalsOfTable, TeacherStudent):
         monkeypatch.setitem(methods.METHODS, kind.name, kind)
 
@@ -68,13 +68,13 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         (PHASE_TWO, "sampling rate"),
     ),
     "the rate doubled where it is drawn": (
-        "rehearsal-teacher",
+        "odd-teacher",
         "teacher",
         (poisson.poisson_batch, "bernoulli(sample_rate,", "bernoulli(2 * sample_rate,"),
         ("teacher", "sampling rate"),
     ),
     "batches of a fixed size for Poisson ones": (
-        "rehearsal-teacher",
+        "odd-teacher",
         "teacher",
         (
             poisson.poisson_batch,
@@ -84,7 +84,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         ("teacher", "independence of records"),
     ),
     "one Poisson batch at every step": (
-        "rehearsal-teacher",
+        "odd-teacher",
         "teacher",
         (poisson.poisson_batch, "stream(purpose, step)", "stream(purpose, 1)"),
         ("all", "freshness"),
@@ -132,7 +132,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         (PHASE_TWO, "clipping"),
     ),
     "a step taken before it is spent": (
-        "rehearsal-teacher",
+        "odd-teacher",
         "teacher",
         (
             TeacherStudent.fit,
@@ -202,7 +202,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         ("release", "null record"),
     ),
     "a null record said to be as near again as it is": (
-        "rehearsal-teacher",
+        "odd-teacher",
         "teacher",
         (events.distances, "Distances(_over(2.0, sigma), _over(1.0, sigma))", "Distances(_over(2.0, sigma), _over(0.5, sigma))"),
         ("teacher", "null record"),
@@ -261,9 +261,9 @@ def test_public_records_that_are_private_are_missed_without_their_check(monkeypa
 def test_streams_that_forget_the_step_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Randomness.stream
     monkeypatch.setattr(Randomness, "stream", lambda self, purpose, step=0, index=0: stream(self, purpose, 0, index))
-    assert ("all", "freshness") in broken(bench_of("rehearsal-teacher"), "teacher")
+    assert ("all", "freshness") in broken(bench_of("odd-teacher"), "teacher")
 
 
 def test_half_the_distance_for_a_null_record_of_a_table_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     altered(monkeypatch, MarginalsOfTable.stages, "zero_out_ratio=math.sqrt(0.5)", "zero_out_ratio=0.5")
-    assert ("release", "null record") in broken(bench_of("rehearsal-marginals"), "release")
+    assert ("release", "null record") in broken(bench_of("odd-marginals"), "release")

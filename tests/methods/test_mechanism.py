@@ -2,8 +2,8 @@
 
 import pytest
 from support.mechanism import Finding, bench_of, findings, violations
+from support.odd_methods import ODD_METHODS
 from support.quick import ALL_METHODS
-from support.rehearsals import REHEARSALS
 
 from workbench import methods
 
@@ -18,8 +18,8 @@ MEASURED = {  # what must have been measured of a paid stage, by the type of its
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rehearsals join the registry."""
-    for name, kind in REHEARSALS.items():
+    """The odd methods join the registry."""
+    for name, kind in ODD_METHODS.items():
         monkeypatch.setitem(methods.METHODS, name, kind)
 
 

@@ -14,7 +14,8 @@ import streamlit as st
 from pages.conftest import app_at
 from streamlit.testing.v1 import AppTest
 from support.homes import here
-from support.rehearsals import GuidedByPrivateClassifier, MarginalsOfTable, TeacherStudent, toy_table
+from support.odd_methods import GuidedByPrivateClassifier, MarginalsOfTable, TeacherStudent
+from support.tables import toy_table
 
 from workbench.datasets import DATASETS, DatasetEntry, load
 from workbench.datasets.reference import DatasetRef

@@ -1,1 +1,1 @@
-"""Shared by tests: quick configurations, rehearsal methods, small data."""
+"""Shared by tests: quick configurations, odd methods, small data."""

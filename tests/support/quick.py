@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from support.rehearsals import REHEARSALS, toy_table
+from support.odd_methods import ODD_METHODS
+from support.tables import toy_table
 from workbench.datasets import Dataset, load
 from workbench.methods import METHODS
 from workbench.plan import Plan
@@ -31,13 +32,13 @@ QUICK: dict[str, dict[str, Any]] = {
     },
 }
 
-ALL_METHODS = [*METHODS, *REHEARSALS]
-PRIVATE_METHODS = [name for name in ALL_METHODS if name not in ("nonprivate", "rehearsal-guided")]
+ALL_METHODS = [*METHODS, *ODD_METHODS]
+PRIVATE_METHODS = [name for name in ALL_METHODS if name not in ("nonprivate", "odd-guided")]
 
 
 def quick_dataset(method: str) -> Dataset:
     """The digits, or the small table for methods on tables."""
-    return toy_table() if "table" in (METHODS | REHEARSALS)[method].kinds else load("digits")
+    return toy_table() if "table" in (METHODS | ODD_METHODS)[method].kinds else load("digits")
 
 
 def quick_plan(method: str, **options: Any) -> Plan:

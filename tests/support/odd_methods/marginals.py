@@ -1,0 +1,86 @@
+"""A table of categories: one Gaussian release, no network."""
+
+import math
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+import torch
+
+from support.odd_methods.noise import NoiseConfig
+from workbench.datasets.base import DatasetFacts
+from workbench.methods.base import CalibratedField, Method, SampleRequest
+from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records, TableKind
+from workbench.training.one_shot import Grid, sampler_distance
+from workbench.training.state import State, Step
+
+
+class MarginalsOfTable(Method):
+    """A table of categories: one Gaussian release of all one-way marginals per class; rows drawn from them."""
+
+    name = "odd-marginals"
+    title = "Noisy marginals"
+    source = "tests"
+    kinds = frozenset({"table"})
+    Config = NoiseConfig
+    calibrated_fields = (CalibratedField("noise_multiplier"),)
+    released: ClassVar[tuple[str, ...]] = ("marginals",)
+    config: NoiseConfig
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """One release, replace-one distance sqrt(2 columns); a record that is made null leaves one cell a column, sqrt(columns)."""
+        assert self.config.noise_multiplier
+        event = ReplaceOneGaussianDpEvent(self.config.noise_multiplier, zero_out_ratio=math.sqrt(0.5))
+        return [
+            Stage(
+                "release",
+                event,
+                "once",
+                relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
+                sampling="all records, once",
+                sampler_distance=sampler_distance(facts.num_classes * sum(TableKind.of(facts.kind).categories)),
+            )
+        ]
+
+    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+        """No paper."""
+        return PrivacyValue(epsilon=float("inf"), delta=delta, status="not_evaluated", reason="It has no paper.")
+
+    def initial_state(self, facts: DatasetFacts, state: State) -> State:
+        """Room for the release."""
+        state.tensors = {"marginals": torch.zeros(facts.num_classes, sum(TableKind.of(facts.kind).categories))}
+        return state
+
+    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+        """Count, add noise, once, on a public grid."""
+        if state.steps.get("release"):
+            return
+        state.spend("release", 1)
+        assert data.labels is not None
+        assert self.config.noise_multiplier
+        offsets = np.cumsum([0, *TableKind.of(state.facts.kind).categories[:-1]])
+        cells = np.zeros((len(data), sum(TableKind.of(state.facts.kind).categories)))
+        cells[np.arange(len(data))[:, None], data.records + offsets] = data.mask[:, None]
+        columns = len(offsets)
+        grid = Grid(self.config.noise_multiplier * math.sqrt(2 * columns), max_norm=math.sqrt(columns), num_records=len(data))
+        counts = np.zeros(tuple(state.tensors["marginals"].shape), np.int64)
+        np.add.at(counts, data.labels, grid.truncated(cells))
+        state.tensors["marginals"] = torch.from_numpy(state.randomness.release("release", 1, counts, grid)).float()
+        state.steps["release"] = 1
+        yield Step("release", 1, 1)
+
+    def sample(self, state: State, request: SampleRequest) -> Records:
+        """Independent columns given the class."""
+        labels = request.label_array(state.facts.num_classes)
+        assert labels is not None
+        draw = state.randomness.stream(request.purpose)
+        columns, start = [], 0
+        for size in TableKind.of(state.facts.kind).categories:
+            weights = state.tensors["marginals"][:, start : start + size].clamp(min=1e-3).numpy().astype(np.float64)
+            shares = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)[labels]
+            columns.append(np.minimum((draw.random(len(labels))[:, None] > shares).sum(axis=1), size - 1))
+            start += size
+        return Records(np.stack(columns, axis=1).astype(np.int64), labels)
