@@ -3,6 +3,7 @@
 from support.odd_methods.guided import GuidedByPrivateClassifier
 from support.odd_methods.interleaved import Interleaved
 from support.odd_methods.marginals import MarginalsOfTable
+from support.odd_methods.paying_sampler import PayingSampler
 from support.odd_methods.teacher import TeacherStudent
 from workbench.methods.base import Method
 
@@ -11,4 +12,5 @@ ODD_METHODS: dict[str, type[Method]] = {
     "odd-teacher": TeacherStudent,
     "odd-guided": GuidedByPrivateClassifier,
     "odd-interleaved": Interleaved,
+    "odd-paying-sampler": PayingSampler,
 }

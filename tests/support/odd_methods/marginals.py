@@ -59,18 +59,30 @@ class MarginalsOfTable(Method):
         if state.steps.get("release"):
             return
         state.spend("release", 1)
-        assert data.labels is not None
-        assert self.config.noise_multiplier
-        offsets = np.cumsum([0, *TableKind.of(state.facts.kind).categories[:-1]])
-        cells = np.zeros((len(data), sum(TableKind.of(state.facts.kind).categories)))
-        cells[np.arange(len(data))[:, None], data.records + offsets] = data.mask[:, None]
-        columns = len(offsets)
-        grid = Grid(self.config.noise_multiplier * math.sqrt(2 * columns), max_norm=math.sqrt(columns), num_records=len(data))
-        counts = np.zeros(tuple(state.tensors["marginals"].shape), np.int64)
-        np.add.at(counts, data.labels, grid.truncated(cells))
-        state.tensors["marginals"] = torch.from_numpy(state.randomness.release("release", 1, counts, grid)).float()
+        state.tensors["marginals"] = self.released_counts(self.counts(data, state.facts), "release", state)
         state.steps["release"] = 1
         yield Step("release", 1, 1)
+
+    def grid(self, facts: DatasetFacts) -> Grid:
+        """Where counts are released; a record adds one to a cell of every column."""
+        assert self.config.noise_multiplier
+        columns = len(TableKind.of(facts.kind).categories)
+        deviation = self.config.noise_multiplier * math.sqrt(2 * columns)
+        return Grid(deviation, max_norm=math.sqrt(columns), num_records=facts.num_records)
+
+    def counts(self, data: Records, facts: DatasetFacts) -> np.ndarray:
+        """How often each value occurs in each class, in steps of the grid: int64 (classes, all categories)."""
+        assert data.labels is not None
+        sizes = TableKind.of(facts.kind).categories
+        cells = np.zeros((len(data), sum(sizes)))
+        cells[np.arange(len(data))[:, None], data.records + np.cumsum([0, *sizes[:-1]])] = data.mask[:, None]
+        counts = np.zeros((facts.num_classes, sum(sizes)), np.int64)
+        np.add.at(counts, data.labels, self.grid(facts).truncated(cells))
+        return counts
+
+    def released_counts(self, counts: np.ndarray, purpose: str, state: State) -> torch.Tensor:
+        """The counts with noise of the stream `purpose`."""
+        return torch.from_numpy(state.randomness.release(purpose, 1, counts, self.grid(state.facts))).float()
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Independent columns given the class."""
