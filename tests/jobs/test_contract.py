@@ -17,6 +17,7 @@ from workbench.evaluation import METRICS
 from workbench.jobs import finished, local, worker
 from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
+from workbench.methods.base import SampleRequest
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
 
@@ -63,6 +64,11 @@ def test_a_whole_run(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # sample, evaluate with the metrics of its kind of data, look at neighbours
     samples = sample_set(here(), run.id).records(40)
     assert samples.records.shape == (40, *plan.facts.shape)
+    paid = [stage.name for stage in plan.build().sampling_stages(plan.facts, SampleRequest(40)) if stage.spent != "free"]
+    charged = [entry for entry in Ledger(here().ledger).entries() if entry.purpose == "sampling"]
+    assert [stage.stage for entry in charged for stage in entry.stages if stage.charged == stage.steps] == paid
+    raised = RunStore(here()).get(run.id).bound.epsilon > plan.bound.epsilon
+    assert raised == (bool(paid) and plan.bound.is_finite)
     cheap = [name for name, metric in METRICS.items() if plan.facts.kind.name in metric.kinds and name in CHEAP]
     evaluation = finished.evaluate_run(here(), run.id, 40, metrics=cheap)
     assert [result["name"] for result in evaluation["results"]] == cheap
