@@ -57,7 +57,13 @@ def serve(port: int, with_token: bool = True) -> None:
 
 
 def warm_up() -> None:
-    """Import what pages are made of before the address is printed: imports beside the first page would slow it down."""
+    """Import what pages are made of before the address is printed: imports beside the first page would slow it down.
+
+    That no server runs yet is no news to whoever starts it.
+    """
+    from streamlit.logger import get_logger
+
+    get_logger("streamlit.runtime.caching.cache_data_api").setLevel("ERROR")
     for name in WARM:
         import_module(name)
 
