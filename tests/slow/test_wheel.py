@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PIP = (sys.executable, "-m", "pip")
 BUILT_FROM = ("workbench", "pyproject.toml", "README.md", "LICENSE")
-TINY = ("--epsilon", "10", "--set", "num_features=100", "--set", "steps=4", "--set", "batch_size=20", "--device", "cpu")
+TINY = ("--epsilon", "10", "--set", "num_features=100", "--set", "training.steps=4", "--set", "training.batch_size=20", "--device", "cpu")
 ASKS = """
 import http.client, re, subprocess, sys
 process = subprocess.Popen([sys.argv[1], "app", "--port", "8765"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
