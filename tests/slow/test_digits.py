@@ -48,7 +48,7 @@ def reproduce_line(method: str, epsilon: float | None, figures: dict[str, Any]) 
     """Run one line of the recipe, put its accuracies into `figures`, and check what holds for every line."""
     recipe = recipes.load_recipe("digits")
     (line,) = [run for run in recipe.runs if (run.method, run.epsilon) == (method, epsilon)]
-    results = list(recipes.reproduce(recipe, here().model_copy(update={"runs": (line,)}), reuse=True))
+    results = list(recipes.reproduce(recipe.model_copy(update={"runs": (line,)}), here(), reuse=True))
     measured = [next(found for found in result["evaluation"]["results"] if found["name"] == ACCURACY) for result in results]
     values = [found["value"] for found in measured]
     figures |= {

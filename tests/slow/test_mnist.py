@@ -88,7 +88,7 @@ def reproduce_line(method: str, figures: dict[str, Any]) -> dict[str, Any]:
     """Run the line of the recipe that trains `method`, and note how long it took and what it cost."""
     recipe = recipes.load_recipe("mnist")
     (line,) = [run for run in recipe.runs if run.method == method]
-    (result,) = recipes.reproduce(recipe, here().model_copy(update={"runs": (line,)}), reuse=True)
+    (result,) = recipes.reproduce(recipe.model_copy(update={"runs": (line,)}), here(), reuse=True)
     figures |= {
         "trained by": trained_by([result]),
         "training seconds": result["seconds"],
