@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from workbench.diffusion import SCHEDULES, DiffusionConfig, NoiseSchedule, build_schedule, cosine_betas, linear_betas
+from workbench.diffusion.schedules import SPACINGS, Spacing
 from workbench.errors import WorkbenchError
 
 
@@ -56,13 +57,20 @@ def test_betas_outside_the_open_unit_interval_are_refused(betas: np.ndarray) -> 
 
 @pytest.mark.parametrize(("steps", "expected"), [(1, [10, 0]), (2, [10, 5, 0]), (4, [10, 8, 5, 3, 0]), (10, list(range(10, -1, -1)))])
 def test_inference_timesteps_are_even_and_reach_both_ends(steps: int, expected: list[int]) -> None:
-    assert NoiseSchedule(linear_betas(10)).inference_timesteps(steps).tolist() == expected
+    assert NoiseSchedule(linear_betas(10)).inference_timesteps(steps) == expected
 
 
-def test_inference_timesteps_never_repeat() -> None:
+def test_quadratic_timesteps_are_closer_towards_the_end() -> None:
+    schedule = NoiseSchedule(linear_betas(1000))
+    assert schedule.inference_timesteps(4, "quadratic") == [1000, 563, 250, 63, 0]
+    assert schedule.inference_timesteps(4, "quadratic", start=100) == [100, 56, 25, 6, 0]
+
+
+@pytest.mark.parametrize("spacing", SPACINGS)
+def test_inference_timesteps_never_repeat(spacing: Spacing) -> None:
     schedule = NoiseSchedule(linear_betas(97))
     for steps in range(1, 98):
-        visited = schedule.inference_timesteps(steps)
+        visited = schedule.inference_timesteps(steps, spacing)
         assert visited[0] == 97
         assert visited[-1] == 0
         assert np.all(np.diff(visited) < 0)
@@ -72,6 +80,12 @@ def test_inference_timesteps_never_repeat() -> None:
 def test_too_many_or_no_inference_steps_are_refused(steps: int) -> None:
     with pytest.raises(WorkbenchError, match=r"num_inference_steps in 1\.\.10"):
         NoiseSchedule(linear_betas(10)).inference_timesteps(steps)
+
+
+@pytest.mark.parametrize("start", [0, 11])
+def test_a_start_that_is_no_noisy_time_step_is_refused(start: int) -> None:
+    with pytest.raises(WorkbenchError, match=r"a time in 1\.\.10"):
+        NoiseSchedule(linear_betas(10)).inference_timesteps(1, start=start)
 
 
 def test_a_schedule_that_does_not_end_in_noise_is_refused() -> None:

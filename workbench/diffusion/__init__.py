@@ -10,7 +10,7 @@ import numpy as np
 from workbench.diffusion.config import DiffusionConfig, SamplerConfig
 from workbench.diffusion.guidance import classifier_free
 from workbench.diffusion.process import GaussianDiffusion
-from workbench.diffusion.samplers import Sampler, ddim, ddpm
+from workbench.diffusion.samplers import Sampler, ddim, ddpm, dpm_solver
 from workbench.diffusion.schedules import NoiseSchedule, cosine_betas, linear_betas
 from workbench.errors import WorkbenchError, choose
 from workbench.lazy import torch
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.diffusion.samplers import OnStep
 
 SCHEDULES: dict[str, Callable[[int], np.ndarray]] = {"linear": linear_betas, "cosine": cosine_betas}
-SAMPLERS: dict[str, Sampler] = {"ddim": ddim, "ddpm": ddpm}
+SAMPLERS: dict[str, Sampler] = {"ddim": ddim, "ddpm": ddpm, "dpm-solver++": dpm_solver}
 
 MAX_FINAL_SIGNAL = 0.05  # alphas_cumprod[T] above which samplers, which start from pure noise, would start wrong
 
@@ -39,6 +39,7 @@ __all__ = [
     "cosine_betas",
     "ddim",
     "ddpm",
+    "dpm_solver",
     "generate",
     "linear_betas",
 ]
@@ -70,17 +71,18 @@ def generate(
     *,
     labels: Tensor | None = None,
     on_step: OnStep | None = None,
+    start: int | None = None,
 ) -> Tensor:
-    """Records (B, ...) in [-1, 1] if clipped, from standard normal `x` (B, ...) by a network of either prediction.
+    """Records (B, ...) in [-1, 1] if clipped, from `x` (B, ...) at time `start` by a network of either prediction.
 
-    `labels` int64 (B,) are embedding rows (0 unconditional, class c is c + 1), None unconditional.
+    At the last time step, which None stands for, `x` is standard normal. `labels` int64 (B,) are embedding rows (0
+    unconditional, class c is c + 1), None unconditional.
     """
     guided = classifier_free(model, labels, sampler.guidance_scale)
 
     def denoise(x_t: Tensor, t: Tensor) -> Tensor:
         return diffusion.predict_noise(guided(x_t, t), x_t, t)
 
+    times = diffusion.schedule.inference_timesteps(sampler.num_inference_steps, sampler.spacing, start)
     run = choose(sampler.name, SAMPLERS, "sampler")
-    return run(
-        denoise, x, diffusion, sampler.num_inference_steps, sampler.eta, generator, clip_x_start=sampler.clip_x_start, on_step=on_step
-    )
+    return run(denoise, x, diffusion, times, sampler.eta, generator, clip_x_start=sampler.clip_x_start, on_step=on_step)

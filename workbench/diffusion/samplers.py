@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -18,10 +19,11 @@ OnStep: TypeAlias = "Callable[[int, Tensor], None]"  # (steps done, x at the new
 
 
 class Sampler(Protocol):
-    """Turns standard normal `x` (B, ...) at time T into records at time 0, in `num_inference_steps` calls of `denoise`.
+    """Turns `x` (B, ...) at time `times[0]` into records at time `times[-1]`, 0, in `len(times) - 1` calls of `denoise`.
 
-    `eta` in [0, 1] scales the fresh noise of each step, drawn from `generator` (of x's device). `clip_x_start` keeps
-    predicted records in [-1, 1], right for images. `on_step` sees every intermediate x.
+    `times` are falling time steps; at the last one, T, `x` is standard normal. `eta` in [0, 1] scales the fresh noise of each
+    step, drawn from `generator` (of x's device). `clip_x_start` keeps predicted records in [-1, 1], right for images. `on_step`
+    sees every intermediate x.
     """
 
     def __call__(
@@ -29,7 +31,7 @@ class Sampler(Protocol):
         denoise: Denoise,
         x: Tensor,
         diffusion: GaussianDiffusion,
-        num_inference_steps: int,
+        times: Sequence[int],
         eta: float,
         generator: torch.Generator,
         *,
@@ -45,9 +47,10 @@ def fresh_noise(x: Tensor, generator: torch.Generator) -> Tensor:
     return torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)
 
 
-def _steps(diffusion: GaussianDiffusion, num_inference_steps: int) -> Iterator[tuple[int, int]]:
-    """Pairs (time now, time next), from T down to 0."""
-    return pairwise(diffusion.schedule.inference_timesteps(num_inference_steps).tolist())
+def check_eta(eta: float) -> None:
+    """Refuse a share of fresh noise outside [0, 1]."""
+    if not 0.0 <= eta <= 1.0:
+        raise WorkbenchError(f"Expected eta in [0, 1], got {eta}.")
 
 
 def _predicted_x_start(denoise: Denoise, x: Tensor, time: int, alphas_cumprod: float, clip: bool) -> Tensor:
@@ -62,7 +65,7 @@ def ddpm(
     denoise: Denoise,
     x: Tensor,
     diffusion: GaussianDiffusion,
-    num_inference_steps: int,
+    times: Sequence[int],
     eta: float,
     generator: torch.Generator,
     *,
@@ -71,12 +74,12 @@ def ddpm(
 ) -> Tensor:
     """Ancestral sampling by the posterior of x_{t-1} given x_t and x_start (Ho et al. 2020, eq. 6-7, Algorithm 2).
 
-    Fewer steps than T use the betas of the sub-sequence. The posterior fixes the noise, so `eta` must be 1.
+    Fewer times than all use the betas of the sub-sequence. The posterior fixes the noise, so `eta` must be 1.
     """
     if eta != 1.0:
-        raise WorkbenchError(f"Expected eta 1 for the ddpm sampler, whose noise is fixed, got {eta}. Choose ddim to vary eta.")
+        raise WorkbenchError(f"Expected eta 1 for the ddpm sampler, whose noise is fixed, got {eta}. Choose another to vary eta.")
     abar = diffusion.schedule.alphas_cumprod
-    for done, (now, then) in enumerate(_steps(diffusion, num_inference_steps), start=1):
+    for done, (now, then) in enumerate(pairwise(times), start=1):
         # 1. The clean record the network believes in.
         x_start = _predicted_x_start(denoise, x, now, float(abar[now]), clip_x_start)
         # 2. Mean and variance of the posterior.
@@ -99,7 +102,7 @@ def ddim(
     denoise: Denoise,
     x: Tensor,
     diffusion: GaussianDiffusion,
-    num_inference_steps: int,
+    times: Sequence[int],
     eta: float,
     generator: torch.Generator,
     *,
@@ -110,10 +113,9 @@ def ddim(
 
     dp-promise calls eta rho (Wang et al. 2024, eq. 5-7).
     """
-    if not 0.0 <= eta <= 1.0:
-        raise WorkbenchError(f"Expected eta in [0, 1], got {eta}.")
+    check_eta(eta)
     abar = diffusion.schedule.alphas_cumprod
-    for done, (now, then) in enumerate(_steps(diffusion, num_inference_steps), start=1):
+    for done, (now, then) in enumerate(pairwise(times), start=1):
         # 1. The clean record the network believes in, and the noise that goes with it.
         x_start = _predicted_x_start(denoise, x, now, float(abar[now]), clip_x_start)
         noise = (x - float(abar[now]) ** 0.5 * x_start) / float(1.0 - abar[now]) ** 0.5
@@ -123,6 +125,47 @@ def ddim(
         # 3. The next x: signal, the noise kept, the noise drawn.
         kept = max(float(1.0 - abar[then]) - sigma**2, 0.0) ** 0.5
         x = float(abar[then]) ** 0.5 * x_start + kept * noise
+        if sigma > 0.0:
+            x = x + sigma * fresh_noise(x, generator)
+        if on_step:
+            on_step(done, x)
+    return x
+
+
+@without_gradients
+def dpm_solver(
+    denoise: Denoise,
+    x: Tensor,
+    diffusion: GaussianDiffusion,
+    times: Sequence[int],
+    eta: float,
+    generator: torch.Generator,
+    *,
+    clip_x_start: bool = True,
+    on_step: OnStep | None = None,
+) -> Tensor:
+    """DPM-Solver++(2M): two steps' predictions extrapolated in the log signal-to-noise ratio (Lu et al. 2022, Algorithm 2).
+
+    eta 0 solves the probability-flow equation to second order, eta 1 the reverse diffusion (their SDE-DPM-Solver++(2M)). The
+    first step has no earlier prediction and the last ends without noise: both are of first order.
+    """
+    check_eta(eta)
+    abar = diffusion.schedule.alphas_cumprod
+    earlier: tuple[Tensor, float] | None = None  # the prediction and the step before
+    for done, (now, then) in enumerate(pairwise(times), start=1):
+        # 1. The clean record the network believes in, extrapolated to the middle of the step.
+        x_start = _predicted_x_start(denoise, x, now, float(abar[now]), clip_x_start)
+        spread, next_spread = float(1.0 - abar[now]) ** 0.5, float(1.0 - abar[then]) ** 0.5
+        decay = float(abar[now] / abar[then]) ** 0.5 * next_spread / spread  # exp(-h), h the step in the log ratio
+        extrapolated = x_start
+        if then > 0:
+            step = -math.log(decay)
+            if earlier:
+                extrapolated = x_start + 0.5 * step / earlier[1] * (x_start - earlier[0])
+            earlier = x_start, step
+        # 2. The next x: noise kept, signal, noise drawn.
+        x = next_spread / spread * decay**eta * x + float(abar[then]) ** 0.5 * (1.0 - decay ** (1.0 + eta)) * extrapolated
+        sigma = next_spread * (1.0 - decay ** (2.0 * eta)) ** 0.5
         if sigma > 0.0:
             x = x + sigma * fresh_noise(x, generator)
         if on_step:

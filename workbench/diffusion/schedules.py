@@ -1,10 +1,14 @@
 """How fast the signal fades: noise schedules as plain float64 arrays."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from workbench.errors import WorkbenchError
+
+Spacing = Literal["even", "quadratic"]
+SPACINGS: dict[Spacing, int] = {"even": 1, "quadratic": 2}  # the power of a step's number that its time grows with
 
 
 def linear_betas(timesteps: int = 1000, beta_start: float = 1e-4, beta_end: float = 2e-2) -> np.ndarray:
@@ -48,9 +52,16 @@ class NoiseSchedule:
         """Number of noising steps T."""
         return len(self.betas) - 1
 
-    def inference_timesteps(self, num_inference_steps: int) -> np.ndarray:
-        """The int64 time steps (num_inference_steps + 1,) a sampler visits: evenly chosen, from T down to 0."""
-        if not 1 <= num_inference_steps <= self.timesteps:
-            raise WorkbenchError(f"Expected num_inference_steps in 1..{self.timesteps} (the timesteps), got {num_inference_steps}.")
-        remaining = np.arange(num_inference_steps, -1, -1, dtype=np.int64)
-        return (remaining * self.timesteps + num_inference_steps // 2) // num_inference_steps
+    def inference_timesteps(self, num_inference_steps: int, spacing: Spacing = "even", start: int | None = None) -> list[int]:
+        """The num_inference_steps + 1 time steps that a sampler visits, falling from `start` (None: T) to 0.
+
+        "quadratic" visits t in proportion to i^2, closer together towards 0 (Song et al. 2021, appendix D.2).
+        """
+        first = self.timesteps if start is None else start
+        if not 1 <= first <= self.timesteps:
+            raise WorkbenchError(f"Expected sampling to start at a time in 1..{self.timesteps}, got {first}.")
+        if not 1 <= num_inference_steps <= first:
+            raise WorkbenchError(f"Expected num_inference_steps in 1..{first} (the timesteps), got {num_inference_steps}.")
+        power = SPACINGS[spacing]
+        parts, half = num_inference_steps**power, num_inference_steps**power // 2
+        return [max((remaining**power * first + half) // parts, remaining) for remaining in range(num_inference_steps, -1, -1)]
