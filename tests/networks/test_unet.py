@@ -9,6 +9,7 @@ from torch.func import functional_call, grad, vmap
 
 from workbench.errors import WorkbenchError
 from workbench.networks import UNETS, UNet, UNetConfig, default_unet, initialized
+from workbench.networks.unet import patched, unpatched
 
 SAFE_LAYERS = (nn.Linear, nn.Conv2d, nn.GroupNorm, nn.Embedding, nn.SiLU, nn.Identity)
 
@@ -48,6 +49,24 @@ def test_output_has_the_shape_of_the_input(shape: tuple[int, int, int]) -> None:
     config = UNetConfig(base_channels=8, channel_multipliers=(1, 2, 2), num_res_blocks=1, attention_resolutions=(shape[1] // 4,))
     network = moved_unet(config, shape[0], shape[1:])
     assert network(*inputs(3, *shape)).shape == (3, *shape)
+
+
+def test_patches_become_channels_and_pixels_again() -> None:
+    x = torch.arange(2 * 3 * 4 * 6, dtype=torch.float32).reshape(2, 3, 4, 6)
+    parts = patched(x, 2)
+    assert torch.equal(parts[1, 4:8, 0, 2], torch.stack([x[1, 1, 0, 4], x[1, 1, 0, 5], x[1, 1, 1, 4], x[1, 1, 1, 5]]))
+    assert torch.equal(unpatched(parts, 2), x)
+
+
+def test_a_network_of_patches_works_at_their_resolution() -> None:
+    config = UNETS["patches-28"]
+    network = moved_unet(config, 1, 28)
+    assert network.get_submodule("conv_in").get_parameter("weight").shape == (64, 4, 3, 3)
+    assert network(*inputs(3, 1, 28, 28)).shape == (3, 1, 28, 28)
+    attending = sum("query_key_value.weight" in name for name, _ in network.named_parameters())
+    assert attending == 1 + 1 + 2, "the middle, and the level of height 7 down and up"
+    with pytest.raises(WorkbenchError, match=r"patches of 2x2 pixels fill, got 28x27"):
+        UNet(config, 1, (28, 27), 10)
 
 
 @pytest.mark.parametrize("shape", [(1, 8, 8), (1, 28, 28), (3, 32, 32)])
@@ -130,7 +149,7 @@ def test_time_parameters_are_the_time_mlp() -> None:
     assert names == {"time_mlp.0.weight", "time_mlp.0.bias", "time_mlp.2.weight", "time_mlp.2.bias"}
 
 
-@pytest.mark.parametrize(("name", "size"), [("tiny", 8), ("paper-28", 28)])
+@pytest.mark.parametrize(("name", "size"), [("tiny", 8), ("paper-28", 28), ("patches-28", 28)])
 @pytest.mark.filterwarnings("ignore:Full backward hook")
 def test_per_record_gradients_of_opacus_and_torch_func_agree(name: str, size: int) -> None:
     network = moved_unet(UNETS[name], 1, size)

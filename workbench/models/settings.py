@@ -21,8 +21,9 @@ class DiffusionSettings(Protocol):
     def ema_decay(self) -> float: ...
 
 
-def check_sampler(settings: DiffusionSettings) -> None:
-    """Refuse a sampler that no training could serve, before anything is spent."""
+def check_model(settings: DiffusionSettings, facts: DatasetFacts) -> None:
+    """Refuse a network that the dataset's images don't fit, and a sampler that no training could serve, before anything is spent."""
+    settings.network.check_patches(*facts.shape[1:])
     steps, timesteps = settings.sampler.num_inference_steps, settings.diffusion.timesteps
     if steps > timesteps:
         raise WorkbenchError(f"Expected sampler.num_inference_steps of at most the {timesteps} time steps, got {steps}.")

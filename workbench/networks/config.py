@@ -2,16 +2,21 @@
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from workbench.errors import WorkbenchError
+
 
 class UNetConfig(BaseModel):
     """Shape of a U-Net; the image's channels, size and classes come from the dataset."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    base_channels: int = Field(default=32, ge=8, le=512, multiple_of=4, description="Channels at full resolution.")
+    patch_size: int = Field(
+        default=1, ge=1, le=16, description="Side of the squares of pixels that become channels on the way in: 2 makes 28x28x1 14x14x4."
+    )
+    base_channels: int = Field(default=32, ge=8, le=512, multiple_of=4, description="Channels of the first level.")
     channel_multipliers: tuple[int, ...] = Field(default=(1, 2, 2), min_length=1, description="Channels of each level over base_channels.")
     num_res_blocks: int = Field(default=2, ge=1, le=8, description="Residual blocks a level going down; one more going up.")
-    attention_resolutions: tuple[int, ...] = Field(default=(7,), description="Image heights, in pixels, of the levels with self-attention.")
+    attention_resolutions: tuple[int, ...] = Field(default=(7,), description="Heights of the levels with self-attention.")
     num_heads: int = Field(default=1, ge=1, le=16, description="Attention heads.")
 
     @model_validator(mode="after")
@@ -22,10 +27,19 @@ class UNetConfig(BaseModel):
             raise ValueError(f"Expected num_heads to divide the channels of every level, got {self.num_heads}.")
         return self
 
+    def check_patches(self, height: int, width: int) -> None:
+        """Refuse images that patches don't fill."""
+        if height % self.patch_size or width % self.patch_size:
+            raise WorkbenchError(
+                f"Expected images whose sides patches of {self.patch_size}x{self.patch_size} pixels fill, got {height}x{width}. "
+                "Use network.patch_size=1."
+            )
+
 
 UNETS: dict[str, UNetConfig] = {
     "tiny": UNetConfig(base_channels=12, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(4,)),
     "digits": UNetConfig(base_channels=16, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(4,)),
+    "patches-28": UNetConfig(patch_size=2, base_channels=64, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(7,)),
     "paper-28": UNetConfig(base_channels=32, channel_multipliers=(1, 2, 2), attention_resolutions=(7,)),
     "paper-28-wide": UNetConfig(base_channels=64, channel_multipliers=(1, 2, 2), attention_resolutions=(7,)),
     "paper-32": UNetConfig(base_channels=128, channel_multipliers=(1, 2, 2, 2), attention_resolutions=(16,)),

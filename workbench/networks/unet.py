@@ -24,6 +24,16 @@ def time_embedding(t: Tensor, dimensions: int) -> Tensor:
     return torch.cat([angles.cos(), angles.sin()], dim=1)
 
 
+def patched(x: Tensor, size: int) -> Tensor:
+    """Squares of `size` pixels as channels: (B, C, H size, W size) -> (B, C size^2, H, W)."""
+    return x if size == 1 else functional.pixel_unshuffle(x, size)
+
+
+def unpatched(x: Tensor, size: int) -> Tensor:
+    """What `patched` took apart."""
+    return x if size == 1 else functional.pixel_shuffle(x, size)
+
+
 def _zeroed(layer: nn.Conv2d) -> nn.Conv2d:
     """The layer with all its parameters at zero, so that its block starts as the identity."""
     nn.init.zeros_(layer.weight)
@@ -98,8 +108,9 @@ class UNetLayer(nn.Module):
 class UNet(nn.Module):
     """Noise (or v) predictor for images (B, C, H, W), conditioned on time steps and on labels.
 
-    Label rows: 0 is unconditional, class c is row c + 1. A record's output depends on that record alone. Levels halve
-    the size, rounding up; `image_size` is the height, or (height, width).
+    Label rows: 0 is unconditional, class c is row c + 1. A record's output depends on that record alone. Squares of
+    `patch_size` pixels become channels first and pixels again last (Shi et al. 2016, eq. 4); levels halve the size, rounding
+    up. `image_size` is the height, or (height, width), which patches must fill.
     """
 
     def __init__(self, config: UNetConfig, in_channels: int, image_size: int | tuple[int, int], num_classes: int) -> None:
@@ -110,13 +121,15 @@ class UNet(nn.Module):
             nn.Linear(config.base_channels, embedding_channels), nn.SiLU(), nn.Linear(embedding_channels, embedding_channels)
         )
         self.label_embedding = nn.Embedding(num_classes + 1, embedding_channels) if num_classes else None
-        height = image_size if isinstance(image_size, int) else image_size[0]
-        heights = [-(-height // 2**level) for level in range(len(config.channel_multipliers))]
+        height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
+        config.check_patches(height, width)
+        patch_channels = in_channels * config.patch_size**2
+        heights = [-(-height // config.patch_size // 2**level) for level in range(len(config.channel_multipliers))]
         attends = [height in config.attention_resolutions for height in heights]
-        skips = self._build_down(config, in_channels, attends)
+        skips = self._build_down(config, patch_channels, attends)
         self._build_up(config, skips, attends)
         self.norm = _norm(config.base_channels * config.channel_multipliers[0])
-        self.conv_out = _zeroed(nn.Conv2d(config.base_channels * config.channel_multipliers[0], in_channels, 3, padding=1))
+        self.conv_out = _zeroed(nn.Conv2d(config.base_channels * config.channel_multipliers[0], patch_channels, 3, padding=1))
 
     def _build_down(self, config: UNetConfig, in_channels: int, attends: list[bool]) -> list[int]:
         """Add the way down and the middle; return the channels of the skips in the order they are made."""
@@ -150,11 +163,11 @@ class UNet(nn.Module):
     def forward(self, x: Tensor, t: Tensor, labels: Tensor | None = None) -> Tensor:
         """Output (B, C, H, W) for `x` (B, C, H, W), `t` (B,) in 0..T and `labels` int64 (B,) rows; None is unconditional."""
         embedding = functional.silu(self._embed(t, labels))
-        x, skips = self._go_down(self.conv_in(x), embedding)
+        x, skips = self._go_down(self.conv_in(patched(x, self.config.patch_size)), embedding)
         for layer in self.middle:
             x = layer(x, embedding)
         x = self._go_up(x, skips, embedding)
-        return self.conv_out(functional.silu(self.norm(x)))
+        return unpatched(self.conv_out(functional.silu(self.norm(x))), self.config.patch_size)
 
     def _embed(self, t: Tensor, labels: Tensor | None) -> Tensor:
         """Time and label together, (B, E)."""

@@ -4,7 +4,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.methods.dp_promise import phase_one
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.phase_one import PHASE_ONE
-from workbench.models.settings import check_sampler
+from workbench.models.settings import check_model
 from workbench.privacy.accounting.stages import Stage
 
 PRETRAINING, PHASE_TWO = "public pre-training", "phase two"
@@ -14,7 +14,7 @@ __all__ = ["PHASE_ONE", "PHASE_TWO", "PRETRAINING", "stages"]
 
 def stages(config: DPPromiseConfig, facts: DatasetFacts) -> list[Stage]:
     """Pre-training (free), phase one, phase two."""
-    check_sampler(config)
+    check_model(config, facts)
     first = [config.pretraining.free_stage(PRETRAINING)] if config.pretraining.takes_place else []
     second = [phase_one.stage(config, facts)] if config.phase_one.steps else []
     return [*first, *second, config.phase_two.stage(PHASE_TWO, facts.num_records)]
