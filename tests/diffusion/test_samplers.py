@@ -133,7 +133,7 @@ def test_the_solver_is_of_second_order_and_ddim_of_first(begin: int, diffusion: 
     assert error("dpm-solver++", 20) < 0.3 * error("ddim", 20)
 
 
-def test_fifteen_quadratic_steps_of_the_solver_end_nearer_to_the_exact_end_than_fifty_even_ones_of_ddim(
+def test_fifteen_quadratic_steps_of_the_solver_end_nearer_than_fifty_even_ones_of_ddim(
     diffusion: GaussianDiffusion,
 ) -> None:
     def end(name: str, times: list[int]) -> Tensor:
