@@ -188,13 +188,6 @@ def test_a_sampler_longer_than_the_process_is_refused_before_anything_is_spent(m
         quick_plan(method, overrides={"diffusion.timesteps": 900, "sampler.num_inference_steps": 901})
 
 
-@pytest.mark.parametrize("method", ["nonprivate", "dp-promise"])
-def test_a_network_of_patches_is_trained_or_refused_before_anything_is_spent(method: str) -> None:
-    assert quick_plan(method, overrides={"network.patch_size": 2}).config["network"]["patch_size"] == 2
-    with pytest.raises(WorkbenchError, match=r"patches of 3x3 pixels fill, got 8x8"):
-        quick_plan(method, overrides={"network.patch_size": 3})
-
-
 def test_public_records_of_other_classes_lose_their_labels() -> None:
     two = DatasetFacts(name="own", num_records=1500, kind=ImageKind(size=(1, 8, 8)), classes=("cat", "dog"))
     plan = make_plan("dp-promise", two, epsilon=10, settings={"pretraining.records": 50})
