@@ -1,0 +1,198 @@
+"""The private selection: votes that are exact and a record's own, variations, and rounds that keep what was voted for."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy import ndimage
+
+from workbench.datasets.base import DatasetFacts
+from workbench.errors import WorkbenchError
+from workbench.models.selection import spaces
+from workbench.models.selection.config import CANDIDATES, CLASSIFIER, VOTES, Draws, Selection
+from workbench.models.selection.selector import Selector, repeated, weights_of
+from workbench.models.selection.variations import VARIATIONS, smoothed, varied
+from workbench.privacy import proved_bound
+from workbench.privacy.accounting.gaussian import gdp_epsilon
+from workbench.records import ImageKind, Records
+from workbench.training.randomness import Randomness
+from workbench.training.state import PerformanceSettings, State
+
+CPU = torch.device("cpu")
+CLASSES, NUMBER, SIDE = 3, 5, 8
+RNG = np.random.default_rng(0)
+FACTS = DatasetFacts(name="own", kind=ImageKind(size=(1, SIDE, SIDE)), num_records=60, classes=("a", "b", "c"))
+SPACE = spaces.blurred_pixels(0.5, SIDE, SIDE, CPU)
+
+
+def images(*shape: int) -> np.ndarray:
+    return RNG.integers(0, 256, (*shape, 1, SIDE, SIDE), dtype=np.uint8)
+
+
+def records(count: int = 60) -> Records:
+    return Records(images(count), RNG.integers(0, CLASSES, count))
+
+
+CHOICES = torch.from_numpy(images(CLASSES, NUMBER))
+
+
+def selector(**fields: Any) -> Selector:
+    settings = Selection(**{"noise_multiplier": 1.0, "rounds": 2, "candidates": NUMBER, "blur": 0.5} | fields)
+    state = State(FACTS, Randomness.from_seed(0), PerformanceSettings(device="cpu"))
+    Selector.add_to(settings, FACTS, state)
+    return Selector(settings, state)
+
+
+# Votes
+
+
+def test_a_blur_is_scipys_up_to_its_integers() -> None:
+    seen = images(4)
+    for deviation in (0.0, 0.5, 1.0, 2.0):
+        found = spaces.blurred_pixels(deviation, SIDE, SIDE, CPU)(torch.from_numpy(seen)).numpy().reshape(4, SIDE, SIDE)
+        axes = {"sigma": (0, deviation, deviation), "mode": "constant", "truncate": 8}
+        exact = ndimage.gaussian_filter(seen[:, 0].astype(float), **axes) * spaces.PER_PIXEL
+        assert np.abs(found - exact).max() <= (0 if deviation == 0 else 0.005 * exact.max())
+        assert np.array_equal(found, np.floor(found))
+        assert found.max() < spaces.LARGEST
+
+
+def test_votes_are_the_nearest_in_exact_arithmetic() -> None:
+    data = records()
+    found = spaces.count_votes(SPACE, CHOICES, data)
+    assert data.labels is not None
+    expected = np.zeros((CLASSES, NUMBER), int)
+    choices = [[list(map(int, row)) for row in SPACE(of_class)] for of_class in CHOICES]
+    for row, label in zip(SPACE(torch.from_numpy(data.records)), data.labels, strict=True):
+        apart = [sum((int(a) - b) ** 2 for a, b in zip(row, choice, strict=True)) for choice in choices[label]]
+        expected[label, apart.index(min(apart))] += 1
+    assert np.array_equal(found, expected)
+
+
+def test_whole_numbers_up_to_the_largest_are_told_apart() -> None:
+    """Distances that differ by one in 2^45: float32, or rounded sums, would not see it."""
+    targets = torch.full((2, 4096), float(spaces.LARGEST - 1), dtype=torch.float64)
+    targets[0, 0] -= 1
+    assert spaces.nearest(targets[1:], targets).tolist() == [1]
+    assert spaces.nearest(targets[:1], targets).tolist() == [0]
+    assert spaces.nearest(targets[1:], targets[[1, 1]]).tolist() == [0], "the first of equals"
+
+
+def test_a_vote_does_not_depend_on_who_stands_beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = records()
+    whole = spaces.count_votes(SPACE, CHOICES, data)
+    monkeypatch.setattr(spaces, "CHUNK_BYTES", 1)
+    assert np.array_equal(whole, spaces.count_votes(SPACE, CHOICES, data))
+    assert np.array_equal(whole, sum(spaces.count_votes(SPACE, CHOICES, data.take(slice(i, i + 1))) for i in range(len(data))))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_record_moves_the_votes_as_far_as_stated(seed: int) -> None:
+    """The distances of the event, over records replaced at random with image and label, and made null."""
+    data, draw = records(), np.random.default_rng(seed)
+    assert data.labels is not None
+    stage = selector().settings.vote_stage(FACTS)
+    assert stage.distances is not None
+    votes, replaced, nulled = spaces.count_votes(SPACE, CHOICES, data), [0.0], [0.0]
+    for place in draw.integers(0, len(data), 8):
+        others, labels = data.records.copy(), data.labels.copy()
+        others[place], labels[place] = draw.integers(0, 256, (1, SIDE, SIDE)), draw.integers(0, CLASSES)
+        replaced.append(float(np.linalg.norm(votes - spaces.count_votes(SPACE, CHOICES, replace(data, records=others, labels=labels)))))
+        nulled.append(float(np.linalg.norm(votes - spaces.count_votes(SPACE, CHOICES, data.without(int(place))))))
+    assert max(replaced) == pytest.approx(stage.distances.replace_one)  # the noise's deviation is 1
+    assert max(nulled) == pytest.approx(stage.distances.zero_out)
+
+
+def test_the_rounds_bound_is_that_of_gaussian_releases() -> None:
+    stages = selector(noise_multiplier=4.0, rounds=3).settings.stages(FACTS)
+    assert [stage.name for stage in stages] == [CANDIDATES, VOTES]
+    assert proved_bound(stages, 1e-5).epsilon == pytest.approx(gdp_epsilon(math.sqrt(3) / 4.0, 1e-5), rel=1e-9)
+    assert selector(rounds=0).settings.stages(FACTS) == []
+
+
+# Variations
+
+
+@pytest.mark.parametrize("name", list(VARIATIONS))
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_variation_follows_its_size_and_its_generator(name: Any, channels: int) -> None:
+    shown = torch.from_numpy(RNG.integers(0, 256, (6, channels, 12, 12), dtype=np.uint8))
+    small, large, again = (varied(shown, [name], size, torch.Generator().manual_seed(1)) for size in (0.05, 1.0, 1.0))
+    assert torch.equal(large, again)
+    assert large.shape == shown.shape
+    assert large.dtype == torch.uint8
+    moved = [(found.float() - shown.float()).abs().mean() for found in (small, large)]
+    assert 0 < moved[0] < moved[1]
+    nothing = VARIATIONS[name](shown.float() / 255, 0.0, torch.Generator().manual_seed(1))
+    assert torch.allclose(nothing, shown.float() / 255, atol=1e-5)
+
+
+def test_a_bend_has_the_variance_that_it_is_scaled_to() -> None:
+    field = smoothed(torch.randn(200, 1, 40, 40, generator=torch.Generator().manual_seed(0)), 2.0, 3.0)
+    assert float(field[:, :, 12:-12, 12:-12].std()) == pytest.approx(1.0, rel=0.05)
+
+
+# Rounds
+
+
+def test_rounds_keep_what_was_voted_for_and_vary_repeats() -> None:
+    """All records are one public image: with hardly any noise it is what is left, as it is and varied."""
+    public = Records(images(30), np.arange(30) % CLASSES)
+    data = Records(np.repeat(public.records[:CLASSES], 20, axis=0), np.repeat(np.arange(CLASSES), 20))
+    selecting = selector(noise_multiplier=1e-3)
+    taken = [(step.stage, step.step) for step in selecting.run(data, public)]
+    assert taken == [(CANDIDATES, 1), (VOTES, 1), (CANDIDATES, 2), (VOTES, 2)]
+    drawn = selecting.draw(np.arange(9) % CLASSES, 9, Draws(variation_size=0), torch.Generator().manual_seed(0))
+    assert all(np.array_equal(image, public.records[label]) for image, label in zip(drawn.records, drawn.labels, strict=True))  # pyright: ignore[reportArgumentType]
+    kept = selecting.state.modules["candidates"].images  # pyright: ignore[reportAttributeAccessIssue]
+    assert all(len(np.unique(of_class.numpy(), axis=0)) == NUMBER for of_class in kept), "repeats were varied"  # pyright: ignore[reportGeneralTypeIssues]
+
+
+def test_candidates_are_fixed_before_the_vote_and_clean_counts_are_not_kept() -> None:
+    selecting, data = selector(), records()
+    steps = selecting.run(data, Records(images(30), np.arange(30) % CLASSES))
+    next(steps)
+    before = selecting.state.checkpoint()["modules"]["candidates"]["images"].clone()
+    spent: list[tuple[str, int]] = []
+    selecting.state.spend = lambda stage, step: spent.append((stage, step))
+    next(steps)
+    after = selecting.state.checkpoint()
+    assert spent == [(VOTES, 1)]
+    assert torch.equal(before, after["modules"]["candidates"]["images"])
+    clean = spaces.count_votes(SPACE, before, data)
+    noise = after["tensors"]["votes"].numpy() - clean
+    assert (np.abs(noise) > 1e-6).all()
+    assert not any(torch.equal(value.double().flatten(), torch.from_numpy(clean).double().flatten()) for value in after["tensors"].values())
+
+
+def test_a_class_without_votes_draws_evenly() -> None:
+    votes = torch.tensor([[0.0, 0.0], [4.0, 0.0], [1.0, 4.0]])
+    assert weights_of(votes).tolist() == [[1, 1], [4, 0], [1, 4]]
+    assert weights_of(votes, 0.5).tolist() == [[1, 1], [2, 0], [1, 2]]
+    assert weights_of(votes, 0.0).tolist() == [[1, 1], [1, 0], [1, 1]]
+    assert repeated(torch.tensor([3, 1, 3, 3, 2])).tolist() == [False, False, True, True, False]
+
+
+def test_counts_below_the_threshold_are_no_votes() -> None:
+    selecting = selector(noise_multiplier=2.0, threshold=1.5)
+    selecting.state.tensors["votes"] = torch.tensor([[2.9, 3.0, -4.0, 0.0, 9.0]] * CLASSES)
+    assert selecting.kept_votes().tolist() == [[0, 3, 0, 0, 9]] * CLASSES
+
+
+def test_votes_may_be_cast_in_the_features_of_a_classifier_of_public_images() -> None:
+    public = Records(images(30), np.arange(30) % CLASSES)
+    selecting = selector(space="classifier", classifier={"steps": 3}, rounds=1)
+    assert [stage.name for stage in selecting.settings.stages(FACTS)] == [CLASSIFIER, CANDIDATES, VOTES]
+    assert [step.stage for step in selecting.run(records(), public)] == [CLASSIFIER] * 3 + [CANDIDATES, VOTES]
+    with pytest.raises(WorkbenchError, match="Use the space pixels"):
+        next(selector(space="classifier").run(records(), Records(public.records)))
+
+
+def test_public_images_of_other_classes_serve_every_class_and_a_missing_class_is_named() -> None:
+    unlabelled = selector()
+    next(unlabelled.run(records(), Records(images(7))))
+    with pytest.raises(WorkbenchError, match="got none of b"):
+        next(selector().run(records(), Records(images(6), np.array([0, 2] * 3))))

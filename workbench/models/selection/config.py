@@ -1,0 +1,139 @@
+"""What a private selection of public images is asked for, and what it releases. No torch."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.datasets.base import DatasetFacts
+from workbench.errors import WorkbenchError
+from workbench.training.ordinary import OrdinaryTraining
+
+if TYPE_CHECKING:
+    from workbench.privacy.accounting.stages import Stage
+
+CLASSIFIER, CANDIDATES, VOTES = "public classifier", "candidates", "votes"  # the stages
+RELEASED = ("public_candidates", "candidates", "votes")  # the parts of the state that images are drawn from
+
+Variation = Literal["affine", "elastic", "stroke", "crop", "colour", "mixing"]
+DRAWN: tuple[Variation, ...] = ("affine", "elastic", "stroke")  # for images of one channel
+COLOURED: tuple[Variation, ...] = ("crop", "colour", "mixing")
+MOST_CANDIDATES, FEWEST_CANDIDATES, RECORDS_A_CANDIDATE = 600, 40, 10
+
+
+class ClassifierTraining(OrdinaryTraining):
+    """The classifier of public images whose features votes may be cast in."""
+
+    steps: int = Field(default=1_000, ge=1, description="Steps on public images, which cost no privacy.")
+    batch_size: int = Field(default=64, ge=1, description="Public images in a step.")
+    learning_rate: float = Field(default=2e-3, gt=0, description="Adam's first learning rate.")
+
+
+class Selection(BaseModel):
+    """Rounds in which every private record votes for the candidate of its class that is nearest to it (Lin et al. 2024, 2025).
+
+    Candidates are public images in the first round; later ones are drawn in proportion to the noisy votes, repeats varied. A
+    method with defaults of its own makes a subclass that gives the fields anew.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    noise_multiplier: float | None = Field(
+        default=None,
+        ge=1e-3,
+        le=1e6,
+        description="Deviation of the noise of every count in a round, in votes; empty calibrates it.",
+    )
+    rounds: int = Field(default=4, ge=0, le=1_000, description="How often all records vote; 0 leaves the selection out.")
+    candidates: int = Field(default=600, ge=1, le=1_000_000, description="Candidates of each class; a constant, never from private counts.")
+    threshold: float = Field(default=2.0, ge=0, description="Noisy counts below so many of their deviations count as no votes.")
+    dataset: str = Field(default="glyphs", description="Public images that the first candidates are.")
+    records: int = Field(default=20_000, ge=1, description="Public images to take them from.")
+    space: Literal["pixels", "classifier"] = Field(
+        default="pixels",
+        description="What the nearest candidate is found by: blurred pixels, or features of a classifier of public images.",
+    )
+    blur: float = Field(default=1.0, ge=0, le=64, description="Deviation, in pixels, of the blur of pixels; 0 for none.")
+    classifier: ClassifierTraining = ClassifierTraining()
+    variations: tuple[Variation, ...] = Field(
+        default=(), description="How candidates are varied, in this order; none takes what suits the number of channels."
+    )
+    variation_size: float = Field(default=1.0, ge=0, description="Size of the variations after the first round.")
+    decay: float = Field(default=0.75, gt=0, le=1, description="What that size is multiplied by from round to round.")
+
+    @property
+    def takes_place(self) -> bool:
+        """Whether anything is selected."""
+        return self.rounds > 0
+
+    def known_noise_multiplier(self) -> float:
+        """The noise multiplier; refused while there is none."""
+        if self.noise_multiplier is None:
+            raise WorkbenchError("Expected a noise_multiplier of the votes, got none: give one, or an epsilon to calibrate it to.")
+        return self.noise_multiplier
+
+    def chosen_variations(self, facts: DatasetFacts) -> tuple[Variation, ...]:
+        """The variations, in order."""
+        return self.variations or (DRAWN if facts.shape[0] == 1 else COLOURED)
+
+    def size_after(self, round_: int) -> float:
+        """Size of the variations between round `round_`, from 1, and the next."""
+        return self.variation_size * self.decay ** (round_ - 1)
+
+    def counts(self, facts: DatasetFacts) -> tuple[int, int]:
+        """(classes, candidates): the shape of a round's votes; records without labels are of one class."""
+        return max(facts.num_classes, 1), self.candidates
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """The classifier (free, where votes are cast in its features), the candidates (free) and the votes, which take turns."""
+        from workbench.privacy.accounting.stages import Stage
+
+        if not self.takes_place:
+            return []
+        trained = [self.classifier.free_stage(CLASSIFIER)] if self.space == "classifier" else []
+        return [*trained, Stage(CANDIDATES, None, "free", self.rounds), self.vote_stage(facts)]
+
+    def vote_stage(self, facts: DatasetFacts) -> Stage:
+        """All classes' histograms of a round are one release: a record is in one class and has one vote."""
+        from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
+        from workbench.privacy.accounting.stages import Stage
+        from workbench.training.one_shot import sampler_distance
+
+        return Stage(
+            name=VOTES,
+            event=ReplaceOneGaussianDpEvent(self.known_noise_multiplier() / math.sqrt(2), zero_out_ratio=math.sqrt(0.5)),
+            spent="per_step",
+            steps=self.rounds,
+            relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
+            sampling="all records in every round",
+            sampler_distance=sampler_distance(self.rounds * math.prod(self.counts(facts))),
+            reason="In a round every record has one vote among the candidates of its class, so making it null moves one count by 1, and "
+            "replacing it, label and all, moves two.",
+        )
+
+
+class Draws(BaseModel):
+    """How images are drawn from the last round's candidates: post-processing of its votes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    variation_size: float = Field(default=0.6, ge=0, description="Size of the variations of what is drawn; 0 draws candidates as they are.")
+    power: float = Field(default=1.0, ge=0, description="Candidates are drawn in proportion to their noisy votes to this power.")
+
+
+def default_candidates(facts: DatasetFacts) -> int:
+    """So many candidates a class that some ten records vote for each; at least 40, at most 600."""
+    records = facts.num_records // max(facts.num_classes, 1)
+    return min(MOST_CANDIDATES, max(FEWEST_CANDIDATES, records // RECORDS_A_CANDIDATE))
+
+
+def default_blur(facts: DatasetFacts) -> float:
+    """One pixel on images of 28x28, in proportion on others."""
+    return round(min(facts.shape[1:]) / 28, 2)
+
+
+def defaults(facts: DatasetFacts) -> dict[str, int | float]:
+    """Values of a `Selection` that suit the dataset's size and shape."""
+    return {"candidates": default_candidates(facts), "blur": default_blur(facts)}
