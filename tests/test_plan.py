@@ -2,17 +2,22 @@
 
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.homes import here
 from support.quick import quick_plan
 
+from workbench.errors import WorkbenchError
 from workbench.jobs.store import RunStore
 from workbench.jobs.trained import dataset_of, load_state
 from workbench.methods import METHODS
+from workbench.methods.dp_merf import DPMERF
 from workbench.plan import Plan
 from workbench.privacy import proved_bound
+from workbench.privacy.accounting.stages import Stage, difference
 from workbench.serialization import dumps, jsonable
 
 
@@ -25,6 +30,73 @@ def test_a_plan_holds_its_stages(method: str) -> None:
         assert again.stages == plan.stages
         assert proved_bound(again.stages, plan.delta) == plan.bound
     assert plan.steps == sum(stage.steps for stage in plan.stages)
+
+
+def changed(plan: Plan, **values: Any) -> Plan:
+    """The plan with some of its JSON values others, as a hand or another version may leave it."""
+    return Plan.model_validate(json.loads(dumps(plan)) | values)
+
+
+@pytest.mark.parametrize("field", ["name", "steps", "spent", "event", "relations", "sampler_distance"])
+def test_releases_that_the_configuration_does_not_make_are_refused(field: str) -> None:
+    """An event and what carries it out are one: whichever of the two was changed, nothing is built from the plan."""
+    plan = quick_plan("dp-promise")
+    releases = json.loads(dumps(plan))["releases"]
+    other = {
+        "name": "x",
+        "steps": 2,
+        "spent": "once",
+        "event": releases[1]["event"],
+        "relations": ["REPLACE_ONE"],
+        "sampler_distance": 1e-9,
+    }
+    stale = changed(plan, releases=[*releases[:2], releases[2] | {field: other[field]}])
+    with pytest.raises(WorkbenchError, match=r"plan whose releases are those of its configuration, got .*plan again"):
+        stale.build()
+    with pytest.raises(WorkbenchError, match="plan again"):
+        stale.check()
+
+
+def test_a_configuration_that_means_other_stages_by_now_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = quick_plan("dp-merf")
+    again = changed(plan)
+    assert type(again.build()) is DPMERF
+    monkeypatch.setattr(DPMERF, "stages", lambda method, facts: [*real(method, facts), Stage("more", None, "free")])
+    with pytest.raises(WorkbenchError, match="got release, generator against release, generator, more"):
+        again.build()
+    config = plan.config | {"noise_multiplier": plan.config["noise_multiplier"] / 2}
+    monkeypatch.undo()
+    with pytest.raises(WorkbenchError, match="event of release"):
+        changed(plan, config=config).build()
+
+
+def test_words_for_people_and_the_order_of_relations_make_no_other_release() -> None:
+    plan = quick_plan("dp-merf")
+    releases = json.loads(dumps(plan))["releases"]
+    releases[0] |= {"reason": "Other words.", "sampling": "in other words"}
+    changed(plan, releases=releases).check()
+    turned = [replace(stage, relations=stage.relations[::-1]) for stage in plan.stages]
+    assert difference(plan.stages, turned) == ""
+
+
+@pytest.mark.parametrize("name", ["bound", "claim", "replace_one"])
+def test_a_number_below_what_the_releases_come_to_is_refused(name: str) -> None:
+    plan = quick_plan("dp-merf")
+    number = getattr(plan, name)
+    plan.check()
+    changed(plan, **{name: jsonable(number) | {"epsilon": number.epsilon * 1.01}}).check()
+    for told in ({"epsilon": number.epsilon * 0.999}, {"status": "approximation"}, {"delta": number.delta / 2}):
+        with pytest.raises(WorkbenchError, match=r"what its releases come to \(epsilon .*plan again"):
+            changed(plan, **{name: jsonable(number) | told}).check()
+    stated = {"neighboring_relation": "ADD_OR_REMOVE_ONE"}
+    with pytest.raises(WorkbenchError, match=r"got epsilon .*, ADD_OR_REMOVE_ONE"):
+        changed(plan, **{name: jsonable(number) | stated}).check()
+
+
+def test_a_finite_bound_of_what_has_none_is_refused() -> None:
+    plan, proved = quick_plan("nonprivate"), quick_plan("dp-merf")
+    with pytest.raises(WorkbenchError, match=r"\(epsilon inf, .*got epsilon 9"):
+        changed(plan, bound=jsonable(proved.bound)).check()
 
 
 def test_plans_of_version_01_open(former_home: Path) -> None:
@@ -51,3 +123,6 @@ def test_a_changed_run_of_version_01_is_written_as_now(former_home: Path) -> Non
     assert after.plan == before.plan
     with sqlite3.connect(former_home / "runs.sqlite") as connection:
         assert "request" in json.loads(connection.execute("SELECT plan FROM runs WHERE id = ?", (before.id,)).fetchone()[0])
+
+
+real = DPMERF.stages

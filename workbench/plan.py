@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -9,13 +10,17 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from workbench import former_plans
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.privacy.accounting.stages import Relation, Stage
+from workbench.privacy.accounting.stages import Relation, Stage, difference
 from workbench.privacy.accounting.values import PrivacyValue, Target
 from workbench.request import Request
 
 if TYPE_CHECKING:
     from workbench.datasets.reference import DatasetRef
     from workbench.methods.base import Method
+
+
+STALE = "The plan was changed, or another version made it: plan again and start a new run."
+ROUNDING = 1e-9  # relative, between two computations of one epsilon
 
 
 class PlannedStage(BaseModel):
@@ -117,11 +122,28 @@ class Plan(BaseModel):
         return self.claim.is_finite and not self.bound.is_finite
 
     def build(self) -> Method:
-        """The configured method."""
+        """The configured method, which carries out the plan's releases and no others: what is spent is what is done.
+
+        Refused where they differ, as in a plan that was changed since or that means something else in this version.
+        """
         from workbench.methods import METHODS  # takes a second, which reading a plan need not wait for
 
         method_class = METHODS[self.method]
-        return method_class(method_class.Config.model_validate(self.config))
+        method = method_class(method_class.Config.model_validate(self.config))
+        if found := difference(self.stages, method.stages(self.facts)):
+            raise WorkbenchError(f"Expected a plan whose releases are those of its configuration, got {found}. {STALE}")
+        return method
+
+    def check(self) -> None:
+        """Refuse a plan that cannot be carried out as it stands, or that shows a smaller number than its releases come to."""
+        from workbench.privacy.accounting.bounds import proved_bound, replace_one_bound
+
+        stages, method = self.stages, self.build()
+        _check_shown("bound", self.bound, proved_bound(stages, self.delta))
+        _check_shown("claim", self.claim, method.claim(self.facts, self.delta))
+        if self.replace_one is not None:
+            nothing = PrivacyValue(epsilon=math.inf, delta=self.delta, status="not_proved")
+            _check_shown("bound where one record is replaced", self.replace_one, replace_one_bound(stages, self.delta) or nothing)
 
     def on(self, dataset: DatasetRef) -> Self:
         """The plan with the dataset named that its facts are of."""
@@ -133,8 +155,20 @@ class Plan(BaseModel):
         return self.method == other.method and self.model_dump(exclude=apart) == other.model_dump(exclude=apart)
 
 
+def _check_shown(what: str, shown: PrivacyValue, found: PrivacyValue) -> None:
+    """Refuse a number that a plan shows and that is less, or said of something else, than what its releases come to."""
+    named = ("status", "neighboring_relation", "delta")
+    differs = [name for name in named if getattr(shown, name) != getattr(found, name)]
+    if shown.epsilon < found.epsilon * (1 - ROUNDING) or differs:
+        was, now = (
+            ", ".join([f"epsilon {value.epsilon:.6g}", *(f"{getattr(value, name)}" for name in differs)]) for value in (shown, found)
+        )
+        raise WorkbenchError(f"Expected a plan whose {what} is what its releases come to ({now}), got {was}. {STALE}")
+
+
 def check_trainable(plan: Plan) -> None:
-    """Refuse a run without a finite bound, unless the claim was asked for by name or the method claims nothing."""
+    """Refuse a plan that does not hold, and one without a finite bound unless it asks for the claim or the method claims nothing."""
+    plan.check()
     if plan.target == "bound" and plan.claim_only:
         raise WorkbenchError(
             f"This configuration has no finite bound: {plan.bound.reason} Train it with the target 'claim' to rest on the paper's word."

@@ -72,8 +72,9 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     """Show one run: state, progress, what it spent, claim, bound, configuration, the end of its log."""
     from workbench.jobs.folder import RunFolder
     from workbench.jobs.store import RunStore
+    from workbench.jobs.trained import as_shown
 
-    run = RunStore(Workspace.default()).get(run_id)
+    run = as_shown(RunStore(Workspace.default()).get(run_id))
     folder = RunFolder(Workspace.default(), run_id)
     shown = run_values(run) | {"peak_bytes": folder.peak_bytes(), "environments": folder.environments()}
     if as_json:

@@ -35,6 +35,7 @@ class Fitting:
         self.progress, self.stop = progress, stop
         self.folder, self.ledger = RunFolder(workspace, run.id), Ledger(workspace.ledger)
         self.plan = run.plan
+        self.plan.check()
         self.dataset = dataset_of(workspace, run)
         performance = PerformanceSettings.model_validate(run.performance)
         if performance.num_threads:
@@ -42,7 +43,8 @@ class Fitting:
         self.method = self.plan.build()
         self.stages = self.plan.stages
         self.state = experiment.new_state(self.plan, performance, run.seed, self._spend)
-        self.ledger.open_run(run.id, run.fingerprint, run.dataset, run.method, self.stages, run.delta, account=self.plan.facts.name)
+        named = (run.dataset, self.plan.method)
+        self.ledger.open_run(run.id, run.fingerprint, *named, self.stages, self.plan.delta, account=self.plan.facts.name)
         self.ledger.note_records(run.fingerprint, self.dataset.record_hashes(workspace.key))
         self._saved_sizes: dict[str, int] = {}
 
@@ -193,11 +195,11 @@ class Fitting:
         return self._outcome("done")
 
     def _outcome(self, state: str) -> dict[str, Any]:
-        """The fields of a run that ended: what it spent exactly, and a bound that covers steps counted twice."""
+        """The fields of a run that ended: what it spent exactly, and its plan's bound, or one that covers steps counted twice."""
         spent = self.ledger.epsilon_spent(self.id, self.plan.delta)
         self.progress.epsilon_spent = spent.epsilon
         again = any(spending.charged_again for spending in self.ledger.spent(self.id))
-        changed = {"bound": spent} if again and state == "done" else {}
+        changed = {"bound": spent if again else self.plan.bound} if state == "done" else {}
         return {"state": state, "epsilon_spent": spent.epsilon, **changed}
 
 

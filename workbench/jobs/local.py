@@ -140,6 +140,7 @@ def resume(workspace: Workspace, run_id: str) -> Run:
     run = RunStore(workspace).get(run_id)
     if run.state not in RESUMABLE:
         raise WorkbenchError(f"Run {run_id} is {run.state}. Only a cancelled, failed or lost run can be resumed.")
+    run.plan.check()
     return start(workspace, run_id)
 
 

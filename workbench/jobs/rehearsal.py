@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from workbench.jobs.pace import Line, Pace, Steps, keep, known_pace, place_of, rows_of
 from workbench.locks import locked
 from workbench.methods.fields import dotted, value_at, with_values
+from workbench.plan import Plan, PlannedStage
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
@@ -68,7 +69,6 @@ def main() -> None:
     request, before = json.load(sys.stdin), time.time() - psutil.Process().create_time()
     with in_turn(workspace):
         began = time.perf_counter()
-        from workbench.plan import Plan
         from workbench.training.state import PerformanceSettings
 
         plan = Plan.model_validate(request["plan"])
@@ -132,8 +132,9 @@ def _at_size(plan: Any, rows: int, least: int) -> Any:
     count = max(least, round(rows / others))
     sizes = {names[0]: count for names in named if names[0] != "num_records"}
     facts = plan.facts.model_copy(update={"num_records": count})
-    config = with_values(method.config, sizes).model_dump(mode="json")
-    return plan.model_copy(update={"config": config, "facts": facts, "num_records": count})
+    sized = type(method)(with_values(method.config, sizes))
+    releases = tuple(PlannedStage.of(stage) for stage in sized.stages(facts))
+    return plan.model_copy(update={"config": sized.config.model_dump(mode="json"), "facts": facts, "releases": releases})
 
 
 def _product(method: Any, names: tuple[str, ...]) -> float:

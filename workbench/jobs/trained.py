@@ -1,11 +1,13 @@
 """A finished run as what is made of it takes it: its weights, its records, the public ones beside them."""
 
+import math
 from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -14,11 +16,25 @@ if TYPE_CHECKING:
 
 
 def trained_run(workspace: Workspace, run_id: str) -> Run:
-    """The run, which has to have finished."""
+    """The run, which has to have finished, and by a plan that holds in this version."""
     run = RunStore(workspace).get(run_id)
     if run.state != "done":
         raise WorkbenchError(f"Run {run_id} is {run.state}; samples are drawn from a finished run. Wait for it, or resume it.")
+    run.plan.check()
     return run
+
+
+def as_shown(run: Run) -> Run:
+    """The run as a page or a command may show it: without the bound of a plan that does not hold, or one below its plan's."""
+    try:
+        run.plan.check()
+        if run.bound.epsilon >= run.plan.bound.epsilon:
+            return run
+        why = f"The registry has a bound of {run.bound.epsilon:.4g} for a plan of {run.plan.bound.epsilon:.4g}."
+    except WorkbenchError as error:
+        why = str(error)
+    bound = PrivacyValue(epsilon=math.inf, delta=run.delta, status="not_proved", reason=why)
+    return run.model_copy(update={"bound": bound, "releasable": False})
 
 
 def dataset_of(workspace: Workspace, run: Run) -> "Dataset":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.errors import DamagedFileError, WorkbenchError, choose, first_complaint
+from workbench.privacy.accounting.stages import difference
 from workbench.request import read_settings
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class SamplesRequest(BaseModel):
             method = type(trained)(trained.Config.model_validate(config))
         except ValidationError as error:
             raise WorkbenchError(f"{plan.method}: {first_complaint(error)}") from None
-        if method.stages(plan.facts) != trained.stages(plan.facts):
+        if difference(plan.stages, method.stages(plan.facts)):
             raise WorkbenchError(f"Expected settings that training does not read, got {', '.join(self.settings)}. Train a run with them.")
         return method
 

@@ -9,6 +9,7 @@ from workbench.escaping import markdown
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.samples import SampleSet, sample_set
+from workbench.jobs.trained import as_shown
 from workbench.pages.runs.tables import result_table
 from workbench.ui.cards import config_table, run_marks, three_numbers
 from workbench.ui.formats import number, words
@@ -22,6 +23,7 @@ MARKS_HELP = "Private: computed from private records without noise, so it stays 
 
 def run_detail(run: Run, prefix: str) -> None:
     """A run's marks, samples, loss, three numbers, measures and settings."""
+    run = as_shown(run)
     run_marks(run)
     if run.error:
         st.warning(markdown(run.error))
@@ -48,7 +50,7 @@ def run_detail(run: Run, prefix: str) -> None:
 def compare_measures(runs: Sequence[Run]) -> None:
     """A row a measure, a column a run; the privacy of each run in the first rows."""
     table: dict[str, dict[str, str]] = {}
-    for run in runs:
+    for run in map(as_shown, runs):
         column = _heading(run)
         table.setdefault("Upper bound", {})[column] = number(run.bound.epsilon)
         if run.replace_one is not None:

@@ -63,6 +63,28 @@ class Stage:
         return self.event if count == 1 else dp_event.SelfComposedDpEvent(self.event, count)
 
 
+CARRIED_OUT = ("spent", "steps", "event", "relations", "sampler_distance")  # of a stage; `sampling` and `reason` are words for people
+
+
+def difference(ones: Sequence[Stage], others: Sequence[Stage]) -> str:
+    """The first thing in which two lists of releases are not the same ones, in words; empty if there is none.
+
+    Neither words for people nor which of its relations a stage names first make another release.
+    """
+    names, other_names = ([stage.name for stage in stages] for stages in (ones, others))
+    if names != other_names:
+        return f"{', '.join(names) or 'no stage'} against {', '.join(other_names) or 'no stage'}"
+    for one, other in zip(ones, others, strict=True):
+        for field in CARRIED_OUT:
+            if _unordered(getattr(one, field)) != _unordered(getattr(other, field)):
+                return f"{field} of {one.name}: {getattr(one, field)} against {getattr(other, field)}"
+    return ""
+
+
+def _unordered(value: object) -> object:
+    return frozenset(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
 def compose(stages: Sequence[Stage]) -> dp_event.DpEvent:
     """The event of all stages together, each at its full number of steps; free stages are left out."""
     from dp_accounting import dp_event
