@@ -50,13 +50,21 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
+def partial_of(path: Path) -> Path:
+    """Where a secret file is written before it takes its place: a name that is known, so that what a crash left there can be erased."""
+    return path.with_name(path.name + ".partial")
+
+
 @contextmanager
-def written_atomically(path: Path, mode: str = "w", durable: bool = False) -> Iterator[IO[Any]]:
+def written_atomically(path: Path, mode: str = "w", durable: bool = False, secret: bool = False) -> Iterator[IO[Any]]:
     """A new file for the owner alone, `path` once the block ends well: a reader sees the old file or the new one, never a part.
 
     Several processes may write it at once; the last one's stays. `durable`: it is on the disk, its name too, before this returns.
+    `secret`: what a failure, or a crash before, left of it is overwritten; then one process alone may write it, to `partial_of(path)`.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+    temporary = partial_of(path) if secret else path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+    if secret:
+        erase(temporary)
     try:
         with open_private(temporary, mode) as file:
             yield file
@@ -65,6 +73,8 @@ def written_atomically(path: Path, mode: str = "w", durable: bool = False) -> It
                 os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
+        if secret:
+            erase(temporary)
         temporary.unlink(missing_ok=True)
         raise
     if durable:

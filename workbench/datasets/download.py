@@ -2,8 +2,6 @@
 
 import hashlib
 import http.client
-import os
-import tempfile
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +10,14 @@ from typing import IO
 from tqdm import tqdm
 
 from workbench.errors import WorkbenchError
+from workbench.files import written_atomically
 
 CHUNK = 1 << 16
 TIMEOUT = 30  # seconds without a byte
+
+
+class DownloadError(Exception):
+    """Why a mirror did not give a file."""
 
 
 def copy_with_progress(response: IO[bytes], file: IO[bytes], name: str, total: int | None) -> str:
@@ -28,21 +31,16 @@ def copy_with_progress(response: IO[bytes], file: IO[bytes], name: str, total: i
     return digest.hexdigest()
 
 
-def fetch_from(url: str, md5: str, target: Path) -> str | None:
-    """Fetch one address to `target`; None when it worked, otherwise why it did not, and nothing is left behind."""
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+def download(url: str, md5: str, name: str, file: IO[bytes]) -> None:
+    """Copy what lies at an address to `file`; raises DownloadError where it does not come whole, or is not what was published."""
     try:
-        with os.fdopen(descriptor, "wb") as file, urllib.request.urlopen(url, timeout=TIMEOUT) as response:
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as response:
             length = response.headers.get("Content-Length")
-            came = copy_with_progress(response, file, target.name, int(length) if length else None)
-        if came != md5:
-            return f"{url}: MD5 {came}, not {md5}"
-        os.replace(temporary, target)
-        return None
+            came = copy_with_progress(response, file, name, int(length) if length else None)
     except (OSError, http.client.HTTPException) as error:
-        return f"{url}: {error}"
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+        raise DownloadError(f"{url}: {error}") from error
+    if came != md5:
+        raise DownloadError(f"{url}: MD5 {came}, not {md5}")
 
 
 def fetch(mirrors: Sequence[str], name: str, md5: str, folder: Path) -> Path:
@@ -53,14 +51,16 @@ def fetch(mirrors: Sequence[str], name: str, md5: str, folder: Path) -> Path:
     target = folder / name
     if target.is_file():
         return target
+    reasons: list[str] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        reasons = []
         for mirror in mirrors:
-            reason = fetch_from(mirror + name, md5, target)
-            if reason is None:
+            try:
+                with written_atomically(target, "wb") as file:
+                    download(mirror + name, md5, name, file)
                 return target
-            reasons.append(reason)
+            except DownloadError as error:
+                reasons.append(str(error))
         if not any(folder.iterdir()):
             folder.rmdir()
     except OSError as error:

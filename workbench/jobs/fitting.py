@@ -164,7 +164,6 @@ class Fitting:
             again = {spending.stage: spending.charged_again for spending in self.ledger.spent(self.id)}
             save_checkpoint(self.state, self.folder.checkpoint, again)
         except (OSError, RuntimeError) as error:
-            erase(self.folder.checkpoint.with_name(self.folder.checkpoint.name + ".partial"))
             raise WorkbenchError(
                 f"The checkpoint could not be written: {_why(error)}. Free space and resume from the one before."
             ) from error

@@ -6,13 +6,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from workbench.files import erase, make_private_folder, open_private, sync_folder
+from workbench.files import erase, make_private_folder, open_private, partial_of, sync_folder
 from workbench.jobs.run import check_run_id
 from workbench.records import KINDS
 from workbench.workspace import Workspace
 
 TAIL_BYTES = 64 * 1024
-LEFTOVERS = (".erasing", ".partial", ".previous")  # of checkpoints; each may hold the noise key
 
 
 class RunFolder:
@@ -49,12 +48,12 @@ class RunFolder:
         The checkpoint loses its name first, at once: a crash before leaves one that can be resumed, a crash after none at all,
         and never one that is half overwritten. Calling this again completes what a crash cut short.
         """
-        erasing, partial, previous = (self.checkpoint.with_name(self.checkpoint.name + suffix) for suffix in LEFTOVERS)
+        erasing, previous = (self.checkpoint.with_name(self.checkpoint.name + suffix) for suffix in (".erasing", ".previous"))
         erase(erasing)
         if self.checkpoint.exists():
             os.replace(self.checkpoint, erasing)
             sync_folder(self.path)
-        for path in (partial, previous, erasing):
+        for path in (partial_of(self.checkpoint), previous, erasing):
             erase(path)
 
     def log_tail(self, lines: int = 20) -> str:

@@ -82,14 +82,14 @@ def save_checkpoint(state: State, path: Path, counted_again: Mapping[str, int] |
 
     The checkpoint before it, which holds the key too, is overwritten once it is replaced.
     """
-    erase(path.with_name(path.name + ".partial"))  # what a crash left of a write may hold the key
     previous = path.with_name(path.name + ".previous")
     if previous.exists() and path.exists() and previous.samefile(path):
         previous.unlink()  # a crash before the replacement left a second name of the checkpoint that still counts
     erase(previous)
     if path.exists():
         os.link(path, previous)  # so that its blocks, which hold the key, can be overwritten once it is replaced
-    save_atomically({"state": state.checkpoint(), "environment": environment(state), "counted_again": dict(counted_again or {})}, path)
+    saved = {"state": state.checkpoint(), "environment": environment(state), "counted_again": dict(counted_again or {})}
+    save_atomically(saved, path, secret=True)
     erase(previous)
 
 

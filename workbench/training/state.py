@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError, choose, first_complaint
-from workbench.files import sync_folder
+from workbench.files import written_atomically
 from workbench.lazy import torch
 from workbench.training.randomness import Randomness
 
@@ -174,21 +173,15 @@ class SealedFile:
         self._file.flush()
 
 
-def save_atomically(value: dict[str, Any], path: Path) -> None:
-    """Write tensors and plain values to `path` so that a crash leaves the old file or the new one, never half of one.
+def save_atomically(value: dict[str, Any], path: Path, secret: bool = False) -> None:
+    """Write tensors and plain values to `path`, durably; a crash leaves the old file or the new one, and no half of a `secret` one.
 
     A seal follows them: `SEAL` and the SHA-256 of all before it.
     """
-    temporary = path.with_name(path.name + ".partial")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    with written_atomically(path, "wb", durable=True, secret=secret) as file:
         sealed = SealedFile(file)
         torch.save(value, cast(IO[bytes], sealed))
         file.write(SEAL + sealed.digest.digest())
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    sync_folder(path.parent)
 
 
 def load_saved(path: Path, device: torch.device | str = "cpu", sealed: bool = False) -> dict[str, Any]:

@@ -1,0 +1,59 @@
+"""Files are written whole or not at all, and of a secret one nothing is left."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from workbench.files import PRIVATE_FILE, partial_of, written_atomically
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_a_file_is_the_old_one_until_the_new_one_is_whole(tmp_path: Path, secret: bool) -> None:
+    path = tmp_path / "file"
+    for text in ("old", "new"):
+        before = path.read_text() if path.exists() else None
+        with written_atomically(path, durable=True, secret=secret) as file:
+            file.write(text)
+            assert (path.read_text() if path.exists() else None) == before
+        assert path.read_text() == text
+    assert path.stat().st_mode & 0o777 == PRIVATE_FILE
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path, secret: bool) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), written_atomically(path, secret=secret) as file:
+        file.write("half")
+        raise KeyboardInterrupt
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_crash_or_a_failure_left_of_a_secret_is_overwritten(tmp_path: Path) -> None:
+    """Seen through a second name of the same blocks."""
+    path, seen = tmp_path / "file", tmp_path / "blocks"
+    partial_of(path).write_text("left by a crash")
+    seen.hardlink_to(partial_of(path))
+    with written_atomically(path, secret=True) as file:
+        file.write("whole")
+    assert seen.read_bytes() == bytes(len("left by a crash"))
+    seen.unlink()
+    with pytest.raises(KeyboardInterrupt), written_atomically(path, secret=True) as file:
+        file.write("half")
+        file.flush()
+        os.link(partial_of(path), seen)
+        raise KeyboardInterrupt
+    assert seen.read_bytes() == bytes(len("half"))
+    assert path.read_text() == "whole"
+
+
+def test_two_may_write_a_file_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with written_atomically(path) as first:
+        with written_atomically(path) as second:
+            second.write("second")
+        first.write("first")
+    assert path.read_text() == "first"
