@@ -8,6 +8,16 @@ import pytest
 from workbench.files import PRIVATE_FILE, partial_of, written_atomically
 
 
+def cut_short(path: Path, secret: bool, seen: Path | None = None) -> None:
+    """Write half of a file; what is written has the second name `seen`."""
+    with written_atomically(path, secret=secret) as file:
+        file.write("half")
+        file.flush()
+        if seen is not None:
+            os.link(partial_of(path), seen)
+        raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("secret", [False, True])
 def test_a_file_is_the_old_one_until_the_new_one_is_whole(tmp_path: Path, secret: bool) -> None:
     path = tmp_path / "file"
@@ -25,9 +35,8 @@ def test_a_file_is_the_old_one_until_the_new_one_is_whole(tmp_path: Path, secret
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path, secret: bool) -> None:
     path = tmp_path / "file"
     path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), written_atomically(path, secret=secret) as file:
-        file.write("half")
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        cut_short(path, secret=secret)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -41,11 +50,8 @@ def test_what_a_crash_or_a_failure_left_of_a_secret_is_overwritten(tmp_path: Pat
         file.write("whole")
     assert seen.read_bytes() == bytes(len("left by a crash"))
     seen.unlink()
-    with pytest.raises(KeyboardInterrupt), written_atomically(path, secret=True) as file:
-        file.write("half")
-        file.flush()
-        os.link(partial_of(path), seen)
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        cut_short(path, secret=True, seen=seen)
     assert seen.read_bytes() == bytes(len("half"))
     assert path.read_text() == "whole"
 

@@ -73,6 +73,13 @@ def test_code_is_changed_and_texts_types_and_messages_are_not(checkout: Path) ->
     assert len({mutant.key for mutant in found}) == len(found)
 
 
+def test_every_argument_is_about_a_mutant_that_is_there() -> None:
+    root = Path(__file__).parents[1]
+    arguments = json.loads((root / "tests/slow/equivalent_mutants.json").read_text())
+    there = {mutant.key for path in {key.split(" | ")[0] for key in arguments} for mutant in mutants.mutants(root, root / path)}
+    assert arguments.keys() - there == set()
+
+
 def test_a_seed_decides_what_is_drawn(checkout: Path) -> None:
     first = mutants.drawn(checkout, 4, 1)
     assert first == mutants.drawn(checkout, 4, 1) != mutants.drawn(checkout, 4, 2)

@@ -10,7 +10,6 @@ import torch
 
 from workbench import experiment
 from workbench.errors import WorkbenchError
-from workbench.files import erase
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.heartbeat import Progress, StopSignal
 from workbench.jobs.recorder import MetricsWriter, Previews, SpentEpsilon

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, Self, cast
+from typing import IO, TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -160,7 +160,7 @@ class State:
 class SealedFile:
     """Counts what is written to a file into a checksum."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self._file, self.digest = file, hashlib.sha256()
 
     def write(self, data: bytes) -> int:

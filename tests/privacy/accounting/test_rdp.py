@@ -14,14 +14,18 @@ from dp_accounting.rdp import rdp_privacy_accountant
 from workbench.privacy import event_bound
 from workbench.privacy.accounting.accountants import rdp
 from workbench.privacy.accounting.accountants.mechanisms import ExactGaussian, FixedBatchGaussian, SampledGaussian, VisibleGaussian
-from workbench.privacy.accounting.accountants.moments import _log_central_moments, fixed_batch, sampled_gaussian
+from workbench.privacy.accounting.accountants.moments import (
+    _log_central_moments,  # pyright: ignore[reportPrivateUsage]
+    fixed_batch,
+    sampled_gaussian,
+)
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 
 SETTINGS = 240
 ORDERS = (1.001, 1.05, 1.5, 2.0, 2.5, 5.0, 11.0, 32.0, 100.0)
 
 
-def true_divergence(sample_rate: float, noise_multiplier: float, order: float) -> mpmath.mpf:
+def true_divergence(sample_rate: float, noise_multiplier: float, order: float) -> Any:
     """The divergence to 20 digits: the trapezoid rule in 40, whose error is below 1e-60 of the integral of the modulus."""
     with mpmath.workdps(40):
         q, sigma, a = mpmath.mpf(sample_rate), mpmath.mpf(noise_multiplier), mpmath.mpf(order)
@@ -136,6 +140,7 @@ def test_an_exact_zero_needs_a_small_total_variation(mu: float) -> None:
 @pytest.mark.slow(
     depends=[
         "workbench/privacy/accounting/accountants/**",
+        "workbench/privacy/accounting/bounds.py",
         "workbench/privacy/accounting/gaussian.py",
         "workbench/privacy/accounting/events.py",
         "workbench/privacy/accounting/stages.py",
@@ -202,7 +207,8 @@ def test_central_moments_bound_nothing_beyond_their_limit(mu: float) -> None:
 def test_moments_without_replacement_are_the_librarys(sample_rate: float, mu: float, orders: tuple[int, ...]) -> None:
     """Where its differences do not cancel, which at small distances or high orders leaves it with rounding alone."""
     ours = fixed_batch(sample_rate, mu, np.array(orders, dtype=np.float64))
-    theirs = [rdp_privacy_accountant._compute_rdp_sample_wor_gaussian_int(sample_rate, 1 / mu, order) for order in orders]
+    library = rdp_privacy_accountant._compute_rdp_sample_wor_gaussian_int  # pyright: ignore[reportPrivateUsage]
+    theirs = [library(sample_rate, 1 / mu, order) for order in orders]
     np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-14)
 
 

@@ -66,7 +66,13 @@ def test_the_claim_is_the_printed_one() -> None:
     assert round(claimed(), 2) == 2.62
 
 
-@pytest.mark.slow(depends=["workbench/privacy/accounting/accountants/**", "workbench/privacy/accounting/gaussian.py"])
+@pytest.mark.slow(
+    depends=[
+        "workbench/privacy/accounting/accountants/**",
+        "workbench/privacy/accounting/bounds.py",
+        "workbench/privacy/accounting/gaussian.py",
+    ]
+)
 def test_an_attack_beats_the_claim_only_where_the_divisor_is_realised(figures: dict[str, Any]) -> None:
     generator = np.random.default_rng(0)
     realised, constant = (lower_bound(divisor, TRIALS, generator) for divisor in (True, False))
