@@ -16,7 +16,7 @@ from workbench.jobs import finished
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.sample_files import read_notes, read_records, write_records
-from workbench.jobs.samples import SamplesRequest, drawn, sample_set
+from workbench.jobs.samples import SamplesRequest, drawing, drawn, sample_set
 from workbench.jobs.store import RunStore
 from workbench.methods.base import SampleRequest
 from workbench.methods.dp_merf import DPMERF
@@ -32,7 +32,7 @@ PlanMaker = Callable[..., Plan]
 
 def test_samples_are_kept_and_only_ever_added_to(quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     run = train_here(quick_plan())
-    monkeypatch.setattr(drawn, "SAMPLE_CHUNK", 8)
+    monkeypatch.setattr(drawing, "SAMPLE_CHUNK", 8)
     shares: list[float] = []
     first = sample_set(here(), run.id).records(12, shares.append)
     assert shares == [8 / 12, 1.0]

@@ -61,6 +61,7 @@ FLOW = (
     "workbench/jobs/paid.py",
     "workbench/recipes/lines.py",
     "workbench/jobs/finished.py",
+    "workbench/jobs/samples/drawing.py",
     "workbench/jobs/samples/drawn.py",
 )
 DDPM = ("workbench/models/*", "workbench/networks/unet.py", "workbench/networks/ema.py", "workbench/diffusion/**")

@@ -1,58 +1,28 @@
 """A finished run's sets of samples: drawn from the same weights, each by its own request, kept in the run's folder."""
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict
-
 from workbench.errors import WorkbenchError
 from workbench.files import make_private_folder, write_text_atomically
 from workbench.jobs.folder import RunFolder
-from workbench.jobs.paid import bound_with, raise_bound
 from workbench.jobs.run import Run
 from workbench.jobs.sample_files import read_records, write_records
+from workbench.jobs.samples.drawing import Drawing, SamplingPlan
 from workbench.jobs.samples.request import DEFAULT, SamplesRequest, check_set_id
 from workbench.jobs.samples.sets import ProgressFunction, SampleSet
 from workbench.jobs.store import RunStore
-from workbench.jobs.trained import load_state, public_dataset, trained_run
+from workbench.jobs.trained import public_dataset, trained_run
 from workbench.locks import locked
-from workbench.methods.base import Method, SampleRequest
-from workbench.plan import PlannedStage
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.privacy.spending.ledger import Ledger
 from workbench.records import Records
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
-    from workbench.privacy.accounting.stages import Stage
-    from workbench.training.state import State
 
-SAMPLE_CHUNK = 500
-KEEP_SECONDS = 30.0
 MOST_SAMPLES = 10_000  # default number of samples: as many as training records, at most this
-
-
-class SamplingPlan(BaseModel):
-    """What drawing samples `start` to `stop` of a set costs, before anything is drawn: nothing where all of it is post-processing.
-
-    `releases` are what the sampler spends, `bound` is that of the run with them.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    start: int
-    stop: int
-    releases: tuple[PlannedStage, ...]
-    bound: PrivacyValue
-
-    @property
-    def stages(self) -> "list[Stage]":
-        """What the sampler spends."""
-        return [planned.stage for planned in self.releases]
 
 
 class RunSamples(SampleSet):
@@ -64,6 +34,7 @@ class RunSamples(SampleSet):
         self.facts, self.place, self.fingerprint = run.plan.facts, run.plan.request.place, run.fingerprint
         self._run_folder = RunFolder(workspace, run.id)
         self.folder = _folder_of(self._run_folder, self.id)
+        self._drawing = Drawing(workspace, run, request)
 
     @property
     def title(self) -> str:
@@ -117,7 +88,7 @@ class RunSamples(SampleSet):
             kept = self.kept()
             if kept is None or len(kept) < wanted:
                 self.begin()
-                for drawn in self._draw(0 if kept is None else len(kept), wanted, progress):
+                for drawn in self._drawing.parts(0 if kept is None else len(kept), wanted, "model", progress):
                     kept = drawn if kept is None else kept.followed_by(drawn)
                     write_records(kept, self.file, self.notes(), self.facts)
         assert kept is not None
@@ -126,15 +97,14 @@ class RunSamples(SampleSet):
     def public_records(self, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
         """Samples of the model before it saw a private record (epsilon 0), by the same request."""
         trained_run(self.workspace, self.owner)
-        method = self.request.method(self.run.plan)
-        if not method.has_public_model:
+        if not self._drawing.method.has_public_model:
             return None
         path = self.folder / "public.npz"
         with locked(self._run_folder.samples / "lock"):
             kept = read_records(path) if path.exists() else None
             if kept is None or len(kept) < num_samples:
                 self.begin()
-                for drawn in self._chunks(method, self._state(), 0 if kept is None else len(kept), num_samples, "public", progress):
+                for drawn in self._drawing.parts(0 if kept is None else len(kept), num_samples, "public", progress):
                     kept = drawn if kept is None else kept.followed_by(drawn)
                     notes = {"run": self.owner, "source": "public records only", "epsilon": 0.0, "releasable": True}
                     write_records(kept, path, notes, self.facts)
@@ -163,14 +133,7 @@ class RunSamples(SampleSet):
     def plan(self, num_samples: int | None = None) -> SamplingPlan:
         """What it costs to have `num_samples` samples, beyond those that there are. No record is touched."""
         wanted, kept = self._wanted(num_samples), self.kept()
-        start = min(wanted, 0 if kept is None else len(kept))
-        stages = self._stages(self.request.method(self.run.plan), start, wanted) if start < wanted else []
-        return SamplingPlan(
-            start=start,
-            stop=wanted,
-            releases=tuple(PlannedStage.of(stage) for stage in stages),
-            bound=bound_with(self.workspace, RunStore(self.workspace).get(self.owner), stages),
-        )
+        return self._drawing.plan(min(wanted, 0 if kept is None else len(kept)), wanted)
 
     def _wanted(self, num_samples: int | None) -> int:
         wanted = self.default_num_samples if num_samples is None else num_samples
@@ -183,68 +146,6 @@ class RunSamples(SampleSet):
         if self.id != DEFAULT:
             make_private_folder(self.folder)
             write_text_atomically(_request_file(self.folder), self.request.text)
-
-    def _stages(self, method: Method, start: int, stop: int) -> "list[Stage]":
-        """What the sampler spends on private records; refused for a seed, which would tell its noise."""
-        stages = [stage for stage in method.sampling_stages(self.facts, self._asked(start, stop, "model")) if stage.spent != "free"]
-        if stages and self.request.seed is not None:
-            raise WorkbenchError(f"Expected no seed: the sampler of {method.name} adds noise, which must be nobody's to repeat.")
-        return stages
-
-    def _draw(self, start: int, stop: int, progress: ProgressFunction | None) -> Iterator[Records]:
-        """Samples `start` to `stop`, in parts worth keeping; what the sampler spends itself is charged before it starts."""
-        method = self.request.method(self.run.plan)
-        stages, state = self._stages(method, start, stop), self._state()
-        if not stages:
-            yield from self._chunks(method, state, start, stop, "model", progress)
-            return
-        ledger, entry = self._charge(stages, start, stop)
-        drawn = method.sample(state, self._asked(start, stop, "model"))
-        ledger.close_run(entry)
-        raise_bound(self.workspace, self.run, ledger)
-        yield drawn
-
-    def _charge(self, stages: "list[Stage]", start: int, stop: int) -> tuple[Ledger, str]:
-        """Spend what drawing samples `start` to `stop` costs, and the ledger's entry of it; a second attempt at them pays again."""
-        ledger, run = Ledger(self.workspace.ledger), self.run
-        entry = f"{run.id}-samples-{self.id}-{start}-{stop}"
-        account = self.facts.name
-        ledger.open_run(entry, run.fingerprint, run.dataset, run.method, stages, run.delta, purpose="sampling", account=account)
-        before = {spending.stage: spending.charged for spending in ledger.spent(entry)}
-        for stage in stages:
-            if before[stage.name]:  # a former attempt may have shown what it drew, with other randomness
-                ledger.charge_again(entry, stage.name, stage.steps)
-            else:
-                ledger.charge(entry, stage.name, stage.steps)
-        return ledger, entry
-
-    def _chunks(
-        self, method: Method, state: "State", start: int, stop: int, source: str, progress: ProgressFunction | None
-    ) -> Iterator[Records]:
-        """Samples `start` to `stop` in parts of half a minute or more, so that an interruption loses no more than that."""
-        drawn, first, began = None, start, time.monotonic()
-        for begin in range(start, stop, SAMPLE_CHUNK):
-            end = min(stop, begin + SAMPLE_CHUNK)
-            part = method.sample(state, self._asked(begin, end, source))
-            drawn = part if drawn is None else drawn.followed_by(part)
-            if progress is not None:
-                progress((end - start) / (stop - start))
-            seconds = time.monotonic() - began
-            if end == stop or seconds >= KEEP_SECONDS:
-                if self.id == DEFAULT:
-                    self._run_folder.note_drawing(source, end - first, seconds)
-                yield drawn
-                drawn, first, began = None, end, time.monotonic()
-
-    def _asked(self, start: int, stop: int, source: Any) -> SampleRequest:
-        """Samples `start` to `stop` with the classes in turn, from a random stream of their own."""
-        classes = np.asarray(self.request.labels or range(self.facts.num_classes), dtype=np.int64)
-        labels = classes[np.arange(start, stop) % len(classes)] if len(classes) else None
-        return SampleRequest(stop - start, labels, f"{source} samples from {start}", source)
-
-    def _state(self) -> "State":
-        """A state with the trained weights, whose random streams are those that the set is drawn from."""
-        return load_state(self.workspace, self.run, self.request.seed)
 
 
 def request_samples(

@@ -1,0 +1,133 @@
+"""Drawing samples from a run's weights by one request: what it costs, charged before it starts, and parts worth keeping."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from workbench.errors import WorkbenchError
+from workbench.jobs.folder import RunFolder
+from workbench.jobs.paid import bound_with, raise_bound
+from workbench.jobs.run import Run
+from workbench.jobs.samples.request import DEFAULT, SamplesRequest
+from workbench.jobs.samples.sets import ProgressFunction
+from workbench.jobs.store import RunStore
+from workbench.jobs.trained import load_state
+from workbench.methods.base import Method, SampleRequest
+from workbench.plan import PlannedStage
+from workbench.privacy.accounting.values import PrivacyValue
+from workbench.privacy.spending.ledger import Ledger
+from workbench.records import Records
+from workbench.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workbench.privacy.accounting.stages import Stage
+
+SAMPLE_CHUNK = 500
+KEEP_SECONDS = 30.0
+Source = Literal["model", "public"]
+
+
+class SamplingPlan(BaseModel):
+    """What drawing samples `start` to `stop` of a set costs, before anything is drawn: nothing where all of it is post-processing.
+
+    `releases` are what the sampler spends, `bound` is that of the run with them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: int
+    stop: int
+    releases: tuple[PlannedStage, ...]
+    bound: PrivacyValue
+
+    @property
+    def stages(self) -> "list[Stage]":
+        """What the sampler spends."""
+        return [planned.stage for planned in self.releases]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Samples of a run by one request, from the first that is wanted to the last, each from a random stream of its own."""
+
+    workspace: Workspace
+    run: Run
+    request: SamplesRequest
+
+    @cached_property
+    def method(self) -> Method:
+        """The run's method with the request's settings."""
+        return self.request.method(self.run.plan)
+
+    def plan(self, start: int, stop: int) -> SamplingPlan:
+        """What samples `start` to `stop` cost. No record is touched."""
+        stages = self._stages(start, stop) if start < stop else []
+        bound = bound_with(self.workspace, RunStore(self.workspace).get(self.run.id), stages)
+        return SamplingPlan(start=start, stop=stop, releases=tuple(PlannedStage.of(stage) for stage in stages), bound=bound)
+
+    def parts(self, start: int, stop: int, source: Source = "model", progress: ProgressFunction | None = None) -> Iterator[Records]:
+        """Samples `start` to `stop` in parts worth keeping; what the sampler spends itself is charged before it starts.
+
+        Those of `source` "public" are of the model before it saw a private record, and cost nothing.
+        """
+        stages = self._stages(start, stop) if source == "model" else []
+        yield from self._paid(stages, start, stop) if stages else self._free(start, stop, source, progress)
+
+    def _stages(self, start: int, stop: int) -> "list[Stage]":
+        """What the sampler spends on private records; refused for a seed, which would tell its noise."""
+        found = self.method.sampling_stages(self.run.plan.facts, self._asked(start, stop, "model"))
+        stages = [stage for stage in found if stage.spent != "free"]
+        if stages and self.request.seed is not None:
+            raise WorkbenchError(f"Expected no seed: the sampler of {self.method.name} adds noise, which must be nobody's to repeat.")
+        return stages
+
+    def _paid(self, stages: "list[Stage]", start: int, stop: int) -> Iterator[Records]:
+        """All samples at once, by a sampler that spends `stages` on them."""
+        state = load_state(self.workspace, self.run, self.request.seed)
+        ledger, entry = self._charge(stages, start, stop)
+        drawn = self.method.sample(state, self._asked(start, stop, "model"))
+        ledger.close_run(entry)
+        raise_bound(self.workspace, self.run, ledger)
+        yield drawn
+
+    def _charge(self, stages: "list[Stage]", start: int, stop: int) -> tuple[Ledger, str]:
+        """Spend what drawing samples `start` to `stop` costs, and the ledger's entry of it; a second attempt at them pays again."""
+        ledger, run = Ledger(self.workspace.ledger), self.run
+        entry = f"{run.id}-samples-{self.request.id}-{start}-{stop}"
+        account = run.plan.facts.name
+        ledger.open_run(entry, run.fingerprint, run.dataset, run.method, stages, run.delta, purpose="sampling", account=account)
+        before = {spending.stage: spending.charged for spending in ledger.spent(entry)}
+        for stage in stages:
+            if before[stage.name]:  # a former attempt may have shown what it drew, with other randomness
+                ledger.charge_again(entry, stage.name, stage.steps)
+            else:
+                ledger.charge(entry, stage.name, stage.steps)
+        return ledger, entry
+
+    def _free(self, start: int, stop: int, source: Source, progress: ProgressFunction | None) -> Iterator[Records]:
+        """Samples in parts of half a minute or more, so that an interruption loses no more than that."""
+        state = load_state(self.workspace, self.run, self.request.seed)
+        drawn, first, began = None, start, time.monotonic()
+        for begin in range(start, stop, SAMPLE_CHUNK):
+            end = min(stop, begin + SAMPLE_CHUNK)
+            part = self.method.sample(state, self._asked(begin, end, source))
+            drawn = part if drawn is None else drawn.followed_by(part)
+            if progress is not None:
+                progress((end - start) / (stop - start))
+            seconds = time.monotonic() - began
+            if end == stop or seconds >= KEEP_SECONDS:
+                if self.request.id == DEFAULT:
+                    RunFolder(self.workspace, self.run.id).note_drawing(source, end - first, seconds)
+                yield drawn
+                drawn, first, began = None, end, time.monotonic()
+
+    def _asked(self, start: int, stop: int, source: Source) -> SampleRequest:
+        """Samples `start` to `stop` with the classes in turn, from a random stream of their own."""
+        classes = np.asarray(self.request.labels or range(self.run.plan.facts.num_classes), dtype=np.int64)
+        labels = classes[np.arange(start, stop) % len(classes)] if len(classes) else None
+        return SampleRequest(stop - start, labels, f"{source} samples from {start}", source)
