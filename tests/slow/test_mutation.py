@@ -25,6 +25,7 @@ DECIDE = (  # where a bound is computed, or what it is a bound of is carried out
     "workbench/privacy/accounting/events.py",
     "workbench/privacy/accounting/gaussian.py",
     "workbench/privacy/spending/ledger.py",
+    "workbench/privacy/spending/rows.py",
     "workbench/privacy/not_dp/pac.py",
     "workbench/privacy/not_dp/per_instance*.py",
     "workbench/privacy/spending/totals.py",

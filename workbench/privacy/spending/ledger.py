@@ -1,12 +1,10 @@
 """The ledger: what every run on a dataset may spend and has spent, on the disk before a record is touched, kept for good."""
 
-import json
 import math
-import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from workbench.errors import WorkbenchError, check_delta
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.accounts import kept_hashes, on_account, resembling
 from workbench.privacy.spending.ledger_file import ledger_file
+from workbench.privacy.spending.rows import PLANNED, RUNS, columns, comparable, entry_of, planned_steps
 from workbench.privacy.spending.totals import Budget, LedgerEntry, StageSpending, bound_of, zero_out_total
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
 
 Purpose = Literal["training", "tuning", "sampling"]
-RUNS = "run_id, fingerprint, dataset, method, purpose, delta, opened_at, closed_at, account"
-PLANNED = "position, name, spent, steps, event, relations, sampling, reason, sampler_distance"
 
 
 class Ledger:
@@ -65,16 +62,16 @@ class Ledger:
         if len({stage.name for stage in stages}) < len(stages):
             raise WorkbenchError(f"Expected different names for the stages of run {run_id}, got {', '.join(s.name for s in stages)}.")
         run = (run_id, fingerprint, dataset, method, purpose, check_delta(delta))
-        plan = [(position, *_columns(stage)) for position, stage in enumerate(stages)]
+        plan = [(position, *columns(stage)) for position, stage in enumerate(stages)]
         with self._database.transaction() as connection:
             known = connection.execute("SELECT run_id, fingerprint, dataset, method, purpose, delta FROM runs WHERE run_id = ?", (run_id,))
             if (row := known.fetchone()) is None:
                 connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)", (*run, _now(), account or _own_name(dataset)))
-                rows = [(run_id, *columns) for columns in plan]
+                rows = [(run_id, *planned) for planned in plan]
                 connection.executemany(f"INSERT INTO stages (run_id, {PLANNED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
                 return
             planned = connection.execute(f"SELECT {PLANNED} FROM stages WHERE run_id = ? ORDER BY position", (run_id,)).fetchall()
-            if tuple(row) != run or _comparable(planned) != _comparable(plan):
+            if tuple(row) != run or comparable(planned) != comparable(plan):
                 raise WorkbenchError(f"Expected run {run_id} with the dataset, method and stages it was opened with. Start a new run.")
             connection.execute("UPDATE runs SET closed_at = NULL WHERE run_id = ?", (run_id,))
 
@@ -84,7 +81,7 @@ class Ledger:
         A replayed step may be charged so only if it repeats its own noise over the same result; otherwise `charge_again`.
         """
         with self._database.transaction() as connection:
-            planned = _planned_steps(connection, run_id, stage)
+            planned = planned_steps(connection, run_id, stage)
             if not 1 <= step <= planned:
                 raise WorkbenchError(f"Expected a step in 1..{planned} for stage {stage!r} of run {run_id}, got {step}. Nothing was spent.")
             connection.execute("UPDATE stages SET charged = max(charged, ?) WHERE run_id = ? AND name = ?", (step, run_id, stage))
@@ -97,7 +94,7 @@ class Ledger:
         if steps < 0:
             raise WorkbenchError(f"Expected at least 0 steps to count again, got {steps}.")
         with self._database.transaction() as connection:
-            _planned_steps(connection, run_id, stage)
+            planned_steps(connection, run_id, stage)
             connection.execute("UPDATE stages SET charged_again = charged_again + ? WHERE run_id = ? AND name = ?", (steps, run_id, stage))
 
     def close_run(self, run_id: str) -> None:
@@ -123,7 +120,7 @@ class Ledger:
         """All runs, or those on the account of a name or fingerprint, oldest first; those of deleted runs are still here."""
         with self._database.transaction("DEFERRED") as connection:
             rows = connection.execute(f"SELECT {RUNS} FROM runs ORDER BY opened_at, rowid").fetchall()
-            everything = [LedgerEntry(*row, stages=_spendings(connection, row[0])) for row in rows]
+            everything = [entry_of(connection, row) for row in rows]
         return on_account(everything, accounts)[0] if accounts else everything
 
     def note_records(self, fingerprint: str, hashes: np.ndarray) -> None:
@@ -229,7 +226,7 @@ class Ledger:
             row = connection.execute(f"SELECT {RUNS} FROM runs WHERE run_id = ?", (run_id,)).fetchone()
             if row is None:
                 raise WorkbenchError(f"Expected a run the ledger knows, got {run_id!r}. Open it before it touches data.")
-            return LedgerEntry(*row, stages=_spendings(connection, run_id))
+            return entry_of(connection, row)
 
     def _chosen(self, account: str, runs: Iterable[str] | None) -> list[LedgerEntry]:
         entries = self.entries(account)
@@ -245,40 +242,6 @@ def _own_name(dataset: str) -> str:
     from workbench.datasets import account_name
 
     return account_name(dataset)
-
-
-def _columns(stage: "Stage") -> tuple[str, str, int, str, str, str, str, float]:
-    from workbench.privacy.accounting.events import event_to_json
-
-    event = json.dumps(event_to_json(stage.event), sort_keys=True)
-    relations = " ".join(stage.relations)
-    return stage.name, stage.spent, stage.steps, event, relations, stage.sampling, stage.reason, float(stage.sampler_distance)
-
-
-def _comparable(plan: "Sequence[tuple[Any, ...]]") -> "list[tuple[Any, ...]]":
-    """Planned rows with their relations as a set: which of them is reported first changes nothing that is spent.
-
-    Of a free stage position, name and steps alone count: in ledgers of version 0.1 it may have a paid stage's event.
-    """
-    names = PLANNED.split(", ")
-    at, spent, steps = (names.index(name) for name in ("relations", "spent", "steps"))
-    return [row[: steps + 1] if row[spent] == "free" else (*row[:at], frozenset(row[at].split()), *row[at + 1 :]) for row in plan]
-
-
-def _spendings(connection: sqlite3.Connection, run_id: str) -> tuple[StageSpending, ...]:
-    columns = "name, spent, steps, charged, charged_again, event, relations, sampling, reason, sampler_distance"
-    rows = connection.execute(f"SELECT {columns} FROM stages WHERE run_id = ? ORDER BY position", (run_id,))
-    return tuple(
-        StageSpending(name, spent, steps, charged, again, json.loads(event), tuple(relations.split()), sampling, reason, distance)
-        for name, spent, steps, charged, again, event, relations, sampling, reason, distance in rows
-    )
-
-
-def _planned_steps(connection: sqlite3.Connection, run_id: str, stage: str) -> int:
-    row = connection.execute("SELECT steps FROM stages WHERE run_id = ? AND name = ?", (run_id, stage)).fetchone()
-    if row is None:
-        raise WorkbenchError(f"Expected a stage the ledger knows, got {stage!r} of run {run_id!r}. Open the run before it touches data.")
-    return row[0]
 
 
 def _now() -> str:

@@ -1,0 +1,53 @@
+"""The ledger's rows: a stage as it is written, a run as it is read."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import WorkbenchError
+from workbench.privacy.spending.totals import LedgerEntry, StageSpending
+
+if TYPE_CHECKING:
+    from workbench.privacy.accounting.stages import Stage
+
+RUNS = "run_id, fingerprint, dataset, method, purpose, delta, opened_at, closed_at, account"
+PLANNED = "position, name, spent, steps, event, relations, sampling, reason, sampler_distance"
+SPENT = "name, spent, steps, charged, charged_again, event, relations, sampling, reason, sampler_distance"
+
+
+def columns(stage: "Stage") -> tuple[str, str, int, str, str, str, str, float]:
+    """A stage as `PLANNED` names its columns, without its position."""
+    from workbench.privacy.accounting.events import event_to_json
+
+    event = json.dumps(event_to_json(stage.event), sort_keys=True)
+    relations = " ".join(stage.relations)
+    return stage.name, stage.spent, stage.steps, event, relations, stage.sampling, stage.reason, float(stage.sampler_distance)
+
+
+def comparable(plan: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Planned rows with their relations as a set: which of them is reported first changes nothing that is spent.
+
+    Of a free stage position, name and steps alone count: in ledgers of version 0.1 it may have a paid stage's event.
+    """
+    names = PLANNED.split(", ")
+    at, spent, steps = (names.index(name) for name in ("relations", "spent", "steps"))
+    return [row[: steps + 1] if row[spent] == "free" else (*row[:at], frozenset(row[at].split()), *row[at + 1 :]) for row in plan]
+
+
+def entry_of(connection: sqlite3.Connection, row: Sequence[Any]) -> LedgerEntry:
+    """A run from its row of `RUNS`, with what its stages have spent."""
+    rows = connection.execute(f"SELECT {SPENT} FROM stages WHERE run_id = ? ORDER BY position", (row[0],))
+    stages = (
+        StageSpending(name, spent, steps, charged, again, json.loads(event), tuple(relations.split()), sampling, reason, distance)
+        for name, spent, steps, charged, again, event, relations, sampling, reason, distance in rows
+    )
+    return LedgerEntry(*row, stages=tuple(stages))
+
+
+def planned_steps(connection: sqlite3.Connection, run_id: str, stage: str) -> int:
+    """How many steps of a stage were planned when its run was opened; a stage or a run that is not known is refused."""
+    row = connection.execute("SELECT steps FROM stages WHERE run_id = ? AND name = ?", (run_id, stage)).fetchone()
+    if row is None:
+        raise WorkbenchError(f"Expected a stage the ledger knows, got {stage!r} of run {run_id!r}. Open the run before it touches data.")
+    return row[0]
