@@ -16,7 +16,7 @@ from support.two_phases import TwoPhases
 from workbench.claims.unbuilt import dp_sad, response
 from workbench.methods.dp_promise import claim
 from workbench.privacy.accounting.accountants.gdp import total_mu
-from workbench.privacy.accounting.accountants.mechanisms import mechanisms
+from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import accountant_values, epsilon_poisson_gaussian, proved_bound
 from workbench.privacy.accounting.events import RealisedBatchSizeDpEvent, ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.gaussian import gdp_epsilon

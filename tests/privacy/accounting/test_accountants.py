@@ -21,10 +21,10 @@ from workbench.privacy.accounting.accountants.mechanisms import (
     FixedBatchGaussian,
     SampledGaussian,
     VisibleGaussian,
-    mechanisms,
 )
 from workbench.privacy.accounting.accountants.pld import distribution
 from workbench.privacy.accounting.accountants.prv import prv_bracket
+from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import (
     accountant_values,
     epsilon_poisson_gaussian,

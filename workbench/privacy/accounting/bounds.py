@@ -11,7 +11,8 @@ from dp_accounting import dp_event
 from workbench.errors import RefusedError, check_delta
 from workbench.privacy.accounting import events as own
 from workbench.privacy.accounting.accountants import ACCOUNTANTS, Accountant
-from workbench.privacy.accounting.accountants.mechanisms import Composition, Mechanism, leaves, mechanisms
+from workbench.privacy.accounting.accountants.mechanisms import Composition, Mechanism
+from workbench.privacy.accounting.accountants.reading import leaves, mechanisms
 from workbench.privacy.accounting.sampler import priced, sampler_distance
 from workbench.privacy.accounting.stages import Relation, Stage, compose
 from workbench.privacy.accounting.values import PrivacyValue, Status

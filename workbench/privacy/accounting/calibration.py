@@ -6,7 +6,8 @@ from functools import lru_cache
 
 from workbench.errors import RefusedError, WorkbenchError, check_delta
 from workbench.privacy.accounting.accountants import pld, rdp
-from workbench.privacy.accounting.accountants.mechanisms import mechanisms, num_steps
+from workbench.privacy.accounting.accountants.mechanisms import num_steps
+from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import proved_bound, shared_relation
 from workbench.privacy.accounting.sampler import check_affordable, priced, sampler_distance
 from workbench.privacy.accounting.stages import Stage, compose

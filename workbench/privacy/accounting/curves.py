@@ -7,7 +7,8 @@ from dp_accounting import dp_event
 
 from workbench.errors import RefusedError, check_delta
 from workbench.privacy.accounting.accountants import ACCOUNTANTS, Accountant
-from workbench.privacy.accounting.accountants.mechanisms import Composition, Mechanism, mechanisms
+from workbench.privacy.accounting.accountants.mechanisms import Composition, Mechanism
+from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import shared_relation
 from workbench.privacy.accounting.sampler import priced, sampler_distance
 from workbench.privacy.accounting.stages import Stage, compose

@@ -26,7 +26,7 @@ def poisson_gaussian_rdp(*, noise_multiplier: float, sample_rate: float, steps: 
     from dp_accounting import dp_event
 
     from workbench.privacy.accounting.accountants import rdp
-    from workbench.privacy.accounting.accountants.mechanisms import mechanisms
+    from workbench.privacy.accounting.accountants.reading import mechanisms
 
     check_delta(delta)
     step = dp_event.PoissonSampledDpEvent(sample_rate, dp_event.GaussianDpEvent(noise_multiplier))

@@ -13,8 +13,8 @@ from workbench.privacy.accounting.accountants.mechanisms import (
     GaussianMixture,
     Mechanism,
     SampledGaussian,
-    mechanisms,
 )
+from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import composition_bound, proved_bound, shared_relation
 from workbench.privacy.accounting.sampler import priced, sampler_distance
 from workbench.privacy.accounting.stages import Relation, Stage, compose

@@ -48,7 +48,8 @@ def event_tradeoff(stages: "Sequence[Stage]", alpha: ArrayLike) -> Floats:
     Raises RefusedError where the PLD accountant knows no distribution.
     """
     from workbench.privacy.accounting.accountants import pld
-    from workbench.privacy.accounting.accountants.mechanisms import Unbounded, mechanisms
+    from workbench.privacy.accounting.accountants.mechanisms import Unbounded
+    from workbench.privacy.accounting.accountants.reading import mechanisms
     from workbench.privacy.accounting.bounds import shared_relation
     from workbench.privacy.accounting.sampler import sampler_distance
     from workbench.privacy.accounting.stages import compose
