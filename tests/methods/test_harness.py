@@ -20,7 +20,8 @@ from workbench.models import image_diffusion
 from workbench.privacy.accounting import events
 from workbench.training import poisson
 from workbench.training.per_record import clipping
-from workbench.training.private_step import PrivateOptimizer, PrivateStep
+from workbench.training.private_optimizer import PrivateOptimizer
+from workbench.training.private_step import PrivateStep
 from workbench.training.private_training import PrivateTraining
 from workbench.training.randomness import Randomness
 

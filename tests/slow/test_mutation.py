@@ -36,6 +36,7 @@ DECIDE = (  # where a bound is computed, or what it is a bound of is carried out
     "workbench/training/one_shot.py",
     "workbench/training/per_record/*",
     "workbench/training/poisson.py",
+    "workbench/training/private_optimizer.py",
     "workbench/training/private_step.py",
     "workbench/training/randomness.py",
     "workbench/training/streams.py",

@@ -66,6 +66,7 @@ FLOW = (
 )
 DDPM = ("workbench/models/*", "workbench/networks/unet.py", "workbench/networks/ema.py", "workbench/diffusion/**")
 PRIVATE_STEP = (
+    "workbench/training/private_optimizer.py",
     "workbench/training/private_step.py",
     "workbench/training/microbatch.py",
     "workbench/training/poisson.py",

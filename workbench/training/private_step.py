@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 import torch
-from opacus.optimizers.optimizer_fast_gradient_clipping import DPOptimizerFastGradientClipping
 from torch import Tensor, nn
 from torch import distributed as dist
 
@@ -18,71 +17,13 @@ from workbench.training.distributed import check_same_key, rank_and_size, share_
 from workbench.training.microbatch import Microbatch
 from workbench.training.mixing import Losses, check_independent, check_repeated, mixing_possible
 from workbench.training.per_record import ClippedSum, PerRecordGradients
+from workbench.training.private_optimizer import PrivateOptimizer
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings
 
 logger = logging.getLogger(__name__)
 
 CHECKED_ONE_IN = 50  # records: what asking one of them again costs is at most one part in this of a step
-
-
-class PrivateOptimizer(DPOptimizerFastGradientClipping):
-    """Opacus's optimiser for gradients that are clipped elsewhere, with noise from the run's own streams.
-
-    Opacus draws from torch's generators, whose seeds are too short to hide a record and are not keyed by step; here
-    `noise_step` names the stream. Its step hooks, and hence its accountants, work as ever: one call a step. `divisor` is
-    what the noisy sum is divided by: the expected batch size, a constant, or no bound holds.
-    """
-
-    def __init__(
-        self,
-        optimizer: torch.optim.Optimizer,
-        *,
-        noise_multiplier: float,
-        max_grad_norm: float,
-        divisor: float,
-        randomness: Randomness,
-        purpose: str,
-        group: dist.ProcessGroup | None = None,
-    ) -> None:
-        super().__init__(
-            optimizer, noise_multiplier=noise_multiplier, max_grad_norm=max_grad_norm, expected_batch_size=None, loss_reduction="sum"
-        )
-        self.divisor, self.randomness, self.purpose, self.group = divisor, randomness, purpose, group
-        self.noise_step = 0
-        self._sums: dict[nn.Parameter, Tensor] = {}
-
-    def add_clipped(self, gradients: dict[nn.Parameter, Tensor]) -> None:
-        """Add sums of clipped gradients to those of this step."""
-        for parameter, gradient in gradients.items():
-            earlier = self._sums.get(parameter)
-            self._sums[parameter] = gradient if earlier is None else earlier.add_(gradient)
-
-    def accumulate(self) -> None:
-        """Opacus asks for the sums here; an empty batch has none, and sums to zero."""
-        for parameter in self.params:
-            parameter.grad = self._sums.get(parameter, torch.zeros_like(parameter))
-
-    def add_noise(self) -> None:
-        """Noise of standard deviation noise_multiplier max_grad_norm, added by the first rank alone; then all ranks sum."""
-        gradients = [parameter.grad for parameter in self.params if parameter.grad is not None]
-        if rank_and_size(self.group)[0] == 0:
-            stream = self.randomness.stream(self.purpose, self.noise_step)
-            for gradient in gradients:
-                noise = torch.from_numpy(stream.standard_normal(tuple(gradient.shape)).astype(np.float32))
-                gradient.add_(noise.to(gradient), alpha=self.noise_multiplier * self.max_grad_norm)
-        sum_over_ranks(gradients, self.group)
-
-    def scale_grad(self) -> None:
-        """Divide by `divisor`."""
-        for parameter in self.params:
-            if parameter.grad is not None:
-                parameter.grad /= self.divisor
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget this step's sums and gradients."""
-        self._sums = {}
-        self.original_optimizer.zero_grad(set_to_none)
 
 
 class PrivateStep:
