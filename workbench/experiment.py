@@ -71,7 +71,7 @@ def fit(plan: Plan, dataset: Dataset, state: State, workspace: Workspace | None 
     """Step 3: train on the dataset's training records, changing `state` in place; stop, save and plot as you like."""
     check_trainable(plan)
     check_records(plan, dataset)
-    public = pretraining_records(plan, workspace)
+    public = pretraining_records(plan, workspace or Workspace.default())
     if public is not None:
         check_apart(dataset.train, public)
     yield from plan.build().fit(dataset.train, public, state)
@@ -101,6 +101,7 @@ def evaluate(
     **options: Any,
 ) -> list[MetricResult]:
     """Step 5: sample and measure, with the real-data ceiling and the epsilon-0 row beside every value."""
+    workspace = workspace or Workspace.default()
     samples = sample(plan, state, num_samples)
     before = plan.build().has_public_model
     public = sample(plan, state, num_samples, source="public", purpose="public samples") if before else None

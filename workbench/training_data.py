@@ -26,7 +26,7 @@ def check_apart(train: Records, public: Records) -> None:
         )
 
 
-def public_dataset(plan: Plan, workspace: Workspace | None = None) -> Dataset | None:
+def public_dataset(plan: Plan, workspace: Workspace) -> Dataset | None:
     """The public dataset at the records' shape: the one the method pre-trains on, else the private dataset's companion, else None.
 
     Measures compare in its features. Naming a dataset as public in a configuration declares it so; the private dataset
@@ -42,7 +42,7 @@ def public_dataset(plan: Plan, workspace: Workspace | None = None) -> Dataset | 
     return datasets.load_public(name, plan.facts.shape, method.public_records, declared_public=True, workspace=workspace)
 
 
-def companion(facts: DatasetFacts, workspace: Workspace | None = None) -> Dataset | None:
+def companion(facts: DatasetFacts, workspace: Workspace) -> Dataset | None:
     """The public dataset of the same classes that stands beside a private one, at the records' shape; None where there is none."""
     entry = datasets.DATASETS.get(facts.name)
     if entry is None or entry.public_companion is None:
@@ -50,7 +50,7 @@ def companion(facts: DatasetFacts, workspace: Workspace | None = None) -> Datase
     return datasets.load_public(entry.public_companion, facts.shape, declared_public=True, workspace=workspace)
 
 
-def pretraining_records(plan: Plan, workspace: Workspace | None = None) -> Records | None:
+def pretraining_records(plan: Plan, workspace: Workspace) -> Records | None:
     """The public records that the method pre-trains on, without labels where their classes are others; None where it uses none."""
     if plan.build().public_dataset is None:
         return None

@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from support.homes import here
 
+from workbench import evaluation
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
-from workbench.evaluation import FEATURES, METRICS, MetricResult, evaluate, feature_space
+from workbench.evaluation import FEATURES, METRICS, MetricResult, feature_space
 from workbench.records import Records
 from workbench.serialization import dumps
 
@@ -23,6 +26,10 @@ NAMES = [
     "privacy_score",
     "nearer_to_training",
 ]
+
+
+def evaluate(samples: Records, dataset: Dataset, **options: Any) -> list[MetricResult]:
+    return evaluation.evaluate(samples, dataset, workspace=here(), **options)
 
 
 def noise(count: int) -> Records:
@@ -146,12 +153,12 @@ def test_table(table: Dataset) -> None:
 
 
 def test_one_hot_of_a_table(table: Dataset) -> None:
-    features = feature_space("pixels", table)(Records(np.array([[0, 2, 4, 1], [3, 0, 0, 0]])))
+    features = feature_space("pixels", table, workspace=here())(Records(np.array([[0, 2, 4, 1], [3, 0, 0, 0]])))
     assert features.shape == (2, 14)
     np.testing.assert_array_equal(np.flatnonzero(features[0]), [0, 6, 11, 13])
     np.testing.assert_array_equal(np.flatnonzero(features[1]), [3, 4, 7, 12])
     with pytest.raises(WorkbenchError, match="categories"):
-        feature_space("pixels", table)(Records(np.array([[4, 0, 0, 0]])))
+        feature_space("pixels", table, workspace=here())(Records(np.array([[4, 0, 0, 0]])))
 
 
 def test_samples_of_one_class_score_its_share(small_digits: Dataset, fresh: Records) -> None:
@@ -191,4 +198,4 @@ def test_measures_for_images_refuse_tables(table: Dataset) -> None:
     with pytest.raises(WorkbenchError, match="image"):
         evaluate(table.train, table, metrics=["accuracy_cnn"])
     with pytest.raises(WorkbenchError, match="pixels"):
-        feature_space("classifier", table)
+        feature_space("classifier", table, workspace=here())

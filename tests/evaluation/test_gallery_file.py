@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from PIL import Image
+from support.homes import here
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
@@ -22,7 +23,7 @@ def decoded(uri: str) -> np.ndarray:
 def test_the_page_shows_copies_first_and_loads_nothing(small_digits: Dataset, fresh: Records) -> None:
     copy = small_digits.train.take(slice(7, 8))
     samples = Records(np.concatenate([fresh.records[:4], copy.records]), np.concatenate([fresh.labels[:4], copy.labels]))
-    found = find_neighbours(samples, small_digits, feature_space("pixels", small_digits), k=2)
+    found = find_neighbours(samples, small_digits, feature_space("pixels", small_digits, workspace=here()), k=2)
     page = neighbours_html(samples, small_digits, found, title="Run <1>", limit=3)
     assert OUTSIDE_GUARANTEE in page
     assert "Run &lt;1&gt;" in page
@@ -45,12 +46,12 @@ def test_colour_images_keep_their_channels() -> None:
 
 def test_table_rows_are_text(table: Dataset) -> None:
     samples = table.held_out.take(slice(3))
-    page = neighbours_html(samples, table, find_neighbours(samples, table, feature_space("pixels", table), k=1))
+    page = neighbours_html(samples, table, find_neighbours(samples, table, feature_space("pixels", table, workspace=here()), k=1))
     assert "<img" not in page
     assert f"<code>{', '.join(map(str, samples.records[0].tolist()))}</code>" in page
 
 
 def test_neighbours_of_other_samples_are_refused(table: Dataset) -> None:
-    found = find_neighbours(table.held_out.take(slice(3)), table, feature_space("pixels", table), k=1)
+    found = find_neighbours(table.held_out.take(slice(3)), table, feature_space("pixels", table, workspace=here()), k=1)
     with pytest.raises(WorkbenchError, match="these 2 samples"):
         neighbours_html(table.held_out.take(slice(2)), table, found)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.homes import here
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
@@ -53,7 +54,7 @@ def test_neighbours_put_copies_first(small_digits: Dataset, fresh: Records) -> N
     copies = small_digits.train.take(slice(10, 13))
     samples = Records(np.concatenate([fresh.records[:40], copies.records]), np.concatenate([fresh.labels[:40], copies.labels]))
     fractions: list[float] = []
-    found = find_neighbours(samples, small_digits, feature_space("pixels", small_digits), k=3, progress=fractions.append)
+    found = find_neighbours(samples, small_digits, feature_space("pixels", small_digits, workspace=here()), k=3, progress=fractions.append)
     assert found.features == "pixels"
     assert set(found.order()[:3]) == {40, 41, 42}
     np.testing.assert_array_equal(found.indices[40:, 0], [10, 11, 12])
@@ -69,7 +70,7 @@ def test_suspicion_of_a_record_in_both_splits_is_a_half() -> None:
 
 
 def test_fresh_records_are_nearer_to_training_half_the_time(digits: Dataset) -> None:
-    pixels = feature_space("pixels", digits)
+    pixels = feature_space("pixels", digits, workspace=here())
     features = pixels(digits.train)
     share = nearer_to_training(features[:400], features[400:800], features[800:1200], seed=0)
     assert share.interval[0] < 0.5 < share.interval[1]
@@ -89,13 +90,13 @@ def test_interval_covers_a_half_as_often_as_it_says() -> None:
 
 
 def test_copies_are_nearer_to_training_all_the_time(digits: Dataset) -> None:
-    features = feature_space("pixels", digits)(digits.train)
+    features = feature_space("pixels", digits, workspace=here())(digits.train)
     share = nearer_to_training(features[:300], features[:300], features[300:600])
     assert share.value == share.full == 1.0
 
 
 def test_subsets_dilute_copies_and_the_full_share_does_not(digits: Dataset) -> None:
-    pixels = feature_space("pixels", digits)
+    pixels = feature_space("pixels", digits, workspace=here())
     train, held_out = pixels(digits.train), pixels(digits.held_out)
     share = nearer_to_training(train, train, held_out)
     assert share.full == 1.0

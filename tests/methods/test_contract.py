@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from support.homes import here
 from support.odd_methods import ODD_METHODS
 from support.quick import ALL_METHODS, PRIVATE_METHODS, quick_dataset, quick_plan
 
@@ -126,7 +127,7 @@ def test_a_null_record_adds_nothing(method: str) -> None:
     states = []
     for data in (train, replace(train, records=records, labels=labels)):
         states.append(new_state(plan, seed=0))
-        for _ in plan.build().fit(data.without(places), pretraining_records(plan), states[-1]):
+        for _ in plan.build().fit(data.without(places), pretraining_records(plan, here()), states[-1]):
             pass
     assert_same(*states)
 

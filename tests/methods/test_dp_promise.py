@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from support.homes import here
 from support.quick import quick_dataset, quick_plan
 from torch import Tensor, nn
 
@@ -191,8 +192,8 @@ def test_a_sampler_longer_than_the_process_is_refused_before_anything_is_spent(m
 def test_public_records_of_other_classes_lose_their_labels() -> None:
     two = DatasetFacts(name="own", num_records=1500, kind=ImageKind(size=(1, 8, 8)), classes=("cat", "dog"))
     plan = make_plan("dp-promise", two, epsilon=10, settings={"pretraining.records": 50})
-    own = pretraining_records(plan)
-    digits = pretraining_records(quick_plan("dp-promise"))
+    own = pretraining_records(plan, here())
+    digits = pretraining_records(quick_plan("dp-promise"), here())
     assert own is not None
     assert own.labels is None
     assert digits is not None

@@ -102,7 +102,8 @@ def reproduce_line(method: str, figures: dict[str, Any]) -> dict[str, Any]:
 
 def frechet_distance(samples: Records, mnist: datasets.Dataset, run: Run) -> evaluation.MetricResult:
     """The distance of `samples` in the features that the run is measured in."""
-    return evaluation.evaluate(samples, mnist, public=sample_set(here(), run.id).public_dataset(), metrics=["frechet_distance"])[0]
+    public = sample_set(here(), run.id).public_dataset()
+    return evaluation.evaluate(samples, mnist, public=public, metrics=["frechet_distance"], workspace=here())[0]
 
 
 def metric(result: dict[str, Any], name: str) -> dict[str, Any]:

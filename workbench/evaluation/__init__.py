@@ -1,7 +1,7 @@
 """Step 5: what samples are worth, and whether they repeat the records they were learnt from.
 
-space = feature_space("classifier", dataset, public)
-results = evaluate(samples, dataset, public=public, public_samples=public_samples)
+space = feature_space("classifier", dataset, public, workspace=workspace)
+results = evaluate(samples, dataset, public=public, public_samples=public_samples, workspace=workspace)
 neighbours = find_neighbours(samples, dataset, space, k=5)
 """
 
@@ -142,11 +142,9 @@ def default_features(dataset: Dataset, public: Dataset | None = None) -> str:
     return "classifier" if can_train_classifier((public or dataset).facts) else "pixels"
 
 
-def feature_space(
-    name: str, dataset: Dataset, public: Dataset | None = None, seed: int = 0, workspace: Workspace | None = None
-) -> FeatureSpace:
+def feature_space(name: str, dataset: Dataset, public: Dataset | None = None, seed: int = 0, *, workspace: Workspace) -> FeatureSpace:
     """The space FEATURES[`name`] over `dataset`; what it learns, it learns from `public` where that is given, once in a workspace."""
-    return check_feature_space(name, dataset, public).build(dataset, public, seed, Cache(workspace or Workspace.default()))
+    return check_feature_space(name, dataset, public).build(dataset, public, seed, Cache(workspace))
 
 
 def check_feature_space(name: str, dataset: Dataset, public: Dataset | None = None) -> Feature:
@@ -169,23 +167,21 @@ def evaluate(
     features: str | None = None,
     seed: int = 0,
     progress: Callable[[str, float], None] | None = None,
-    workspace: Workspace | None = None,
+    workspace: Workspace,
 ) -> list[MetricResult]:
     """Measure `samples` against `dataset`, beside real records (ceiling) and beside public data only (epsilon 0).
 
     `public` is the public dataset at hand: the feature classifier is trained on it, and `public_samples`, from a model that saw
     it alone, are measured too. Frechet and kernel distances are to the held-out records. `metrics` are names of METRICS; None
     takes all that such data allows. `features` is a name of FEATURES; None takes `default_features`. `progress(name, fraction)`
-    is called before each measure and at the end. `workspace`, by default the default one, keeps what costs as much
-    as a measure. Equal arguments give equal results on the CPU. Nearly nothing here is releasable: each value has its own mark, see
-    `MetricResult`.
+    is called before each measure and at the end. `workspace` keeps what costs as much as a measure. Equal arguments give equal
+    results on the CPU. Nearly nothing here is releasable: each value has its own mark, see `MetricResult`.
     """
     _check(samples, dataset, public_samples, public)
     chosen = _chosen(metrics, samples, dataset)
     space = features or default_features(dataset, public)
     check_feature_space(space, dataset, public)
-    workspace = workspace or Workspace.default()
-    context = Context(dataset, lambda: feature_space(space, dataset, public, seed, workspace), seed, Cache(workspace))
+    context = Context(dataset, lambda: feature_space(space, dataset, public, seed, workspace=workspace), seed, Cache(workspace))
     results = []
     for position, metric in enumerate(chosen):
         if progress:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from support.homes import here
 from support.mechanism.events import (
     At,
     Changes,
@@ -156,7 +157,7 @@ class Bench:
     def __init__(self, plan: Plan, dataset: Dataset) -> None:
         self.plan, self.data = plan, dataset.train
         self.method: Method = plan.build()
-        self.public = pretraining_records(plan)
+        self.public = pretraining_records(plan, here())
         self.checkpoints: dict[At, dict[str, Any]] = {}
         self.log = Log(Changes())
         self.state = self._state()

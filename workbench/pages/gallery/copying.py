@@ -39,10 +39,12 @@ def find_now(chosen: SampleSet, space: str) -> tuple[Records, Neighbours]:
 @st.cache_data(max_entries=20, show_spinner="Measuring how near the samples are …")
 def copying_results(owner: str, samples: str, space: str, num_samples: int) -> list[dict[str, Any]]:
     """The measures of copying in feature space `space`, as plain values; they stay in the room."""
-    found = sample_set(Workspace.default(), owner, samples)
+    workspace = Workspace.default()
+    found = sample_set(workspace, owner, samples)
     records, dataset, public = found.records(num_samples), loaded(found.place, found.facts), found.public_dataset()
     names = [name for name in COPYING if evaluation.METRICS[name].refusal(dataset.facts, records) is None]
-    return [result.model_dump() for result in evaluation.evaluate(records, dataset, public=public, metrics=names, features=space)]
+    results = evaluation.evaluate(records, dataset, public=public, metrics=names, features=space, workspace=workspace)
+    return [result.model_dump() for result in results]
 
 
 def copying_numbers(chosen: SampleSet, space: str, num_samples: int) -> None:
