@@ -83,7 +83,13 @@ def test_a_plan_has_claim_bound_and_accountants(workbench: Command, workbench_ho
     assert 0.99 < plan["bound"]["epsilon"] <= 1
     assert plan["bound"]["status"] == "proved"
     assert set(plan["accountants"]) == {"gdp", "rdp", "pld"}
-    assert files_under(workbench_home) == []
+    assert not workbench_home.exists()
+
+
+@pytest.mark.parametrize("command", ["methods", "datasets", "claims", "plan dp-merf --dataset mnist --epsilon 1"])
+def test_what_only_tells_and_plans_makes_no_home(command: str, workbench: Command, workbench_home: Path) -> None:
+    assert workbench(*command.split())
+    assert not workbench_home.exists()
 
 
 def test_a_person_with_several_records_has_a_bound_of_their_own(workbench: Command) -> None:

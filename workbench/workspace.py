@@ -36,10 +36,14 @@ class Workspace:
     @classmethod
     def default(cls) -> Self:
         """The one of `WORKBENCH_HOME`, or `.dp-diffusion-workbench` in the user's home; datasets in `WORKBENCH_DATA`, or its `data`."""
-        data = os.environ.get("WORKBENCH_DATA")
-        return cls.open(
-            Path(os.environ.get("WORKBENCH_HOME") or Path.home() / ".dp-diffusion-workbench"), None if data is None else Path(data)
-        )
+        located = cls.located()
+        return cls.open(located.home, located.data)
+
+    @classmethod
+    def located(cls) -> Self:
+        """The default one where nothing is written or read but datasets: a plan asks for no home, and makes none."""
+        home = Path(os.environ.get("WORKBENCH_HOME") or Path.home() / ".dp-diffusion-workbench")
+        return cls(home, Path(os.environ.get("WORKBENCH_DATA", home / "data")))
 
     @classmethod
     def open(cls, home: Path, data: Path | None = None) -> Self:

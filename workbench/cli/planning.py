@@ -67,7 +67,7 @@ def list_datasets(as_json: Json = False) -> None:
     """List the datasets that have a name; a folder of class subfolders or an .npz will do as well."""
     from workbench.datasets import DATASETS
 
-    rows, workspace = [], Workspace.default()
+    rows, workspace = [], Workspace.located()
     for name, entry in DATASETS.items():
         facts = entry.facts(workspace)
         rows.append(

@@ -120,7 +120,7 @@ def facts(
         path = Path(name_or_path)
         return folder.facts(path, own_name(path, name, DATASETS), shape, classes, seed)
     entry = entry_of(name_or_path)
-    known = as_declared(entry.facts(workspace or Workspace.default()), name, classes)
+    known = as_declared(entry.facts(workspace or Workspace.located()), name, classes)
     return known if shape is None else known.at_size(check_shape(shape, *entry.sides))
 
 
