@@ -21,7 +21,7 @@ from workbench.datasets import Dataset, DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.evaluation import MetricResult
-from workbench.methods.base import SampleRequest
+from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan, check_trainable
 from workbench.planning import make_plan
 from workbench.records import Records

@@ -5,6 +5,7 @@ from typing import Any
 
 from workbench.datasets.base import DatasetFacts
 from workbench.datasets.reference import DatasetRef
+from workbench.privacy.accounting.planned_stage import PlannedStage
 
 
 def is_former(values: Mapping[str, Any]) -> bool:
@@ -19,7 +20,6 @@ def upgraded(values: Mapping[str, Any], dataset: str = "") -> dict[str, Any]:
     """
     from workbench.methods import METHODS  # takes a second, which plans of today need not wait for
     from workbench.methods.renamed import nested, renamed
-    from workbench.plan import PlannedStage
 
     kept = ("facts", "delta", "claim", "bound", "replace_one", "accountants", "warnings")
     facts, method_class = DatasetFacts.model_validate(values["facts"]), METHODS[values["method"]]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from workbench import former_plans
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.privacy.accounting.stages import Relation, Stage, difference
+from workbench.privacy.accounting.planned_stage import PlannedStage
+from workbench.privacy.accounting.stages import Stage, difference
 from workbench.privacy.accounting.values import PrivacyValue, Target
 from workbench.request import Request
 
@@ -21,39 +22,6 @@ if TYPE_CHECKING:
 
 STALE = "The plan was changed, or another version made it: plan again and start a new run."
 ROUNDING = 1e-9  # relative, between two computations of one epsilon
-
-
-class PlannedStage(BaseModel):
-    """A `Stage` as plain values; `event` is the JSON form of one step's event."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    event: dict[str, Any]
-    spent: Literal["once", "per_step", "free"]
-    steps: int = 1
-    relations: tuple[Relation, ...]
-    sampling: str = ""
-    reason: str = ""
-    sampler_distance: float = 0.0
-
-    @classmethod
-    def of(cls, stage: Stage) -> Self:
-        """The stage's values."""
-        from workbench.privacy.accounting.events import (
-            event_to_json,  # dp-accounting takes a second, which a list of runs need not wait for
-        )
-
-        fields = {name: getattr(stage, name) for name in cls.model_fields}
-        return cls(**{**fields, "event": event_to_json(stage.event)})
-
-    @property
-    def stage(self) -> Stage:
-        """The stage, as accountants and the ledger take it."""
-        from workbench.privacy.accounting.events import event_from_json
-
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return Stage(**{**fields, "event": None if self.spent == "free" else event_from_json(self.event)})
 
 
 class Plan(BaseModel):

@@ -14,9 +14,10 @@ from workbench.errors import WorkbenchError, first_complaint
 from workbench.methods import METHODS
 from workbench.methods.base import Method, MethodConfig
 from workbench.methods.fields import dotted, value_at, with_values
-from workbench.plan import Plan, PlannedStage
+from workbench.plan import Plan
 from workbench.privacy import accountant_values, proved_bound
 from workbench.privacy.accounting.bounds import replace_one_bound
+from workbench.privacy.accounting.planned_stage import PlannedStage
 from workbench.privacy.accounting.values import Target
 from workbench.request import Request, read_settings
 from workbench.serialization import jsonable

@@ -17,7 +17,7 @@ from workbench.evaluation import METRICS
 from workbench.jobs import finished, local, worker
 from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
-from workbench.methods.base import SampleRequest
+from workbench.models.sample_request import SampleRequest
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
 

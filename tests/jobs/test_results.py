@@ -18,8 +18,8 @@ from workbench.jobs.run import Run
 from workbench.jobs.sample_files import read_notes, read_records, write_records
 from workbench.jobs.samples import SamplesRequest, drawing, drawn, sample_set
 from workbench.jobs.store import RunStore
-from workbench.methods.base import SampleRequest
 from workbench.methods.dp_merf import DPMERF
+from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.ledger import Ledger

@@ -16,8 +16,8 @@ from workbench.jobs.sample_files import read_notes
 from workbench.jobs.samples import DEFAULT, SamplesRequest, sample_set, sample_sets
 from workbench.jobs.samples.drawn import request_samples
 from workbench.jobs.store import RunStore
-from workbench.methods.base import SampleRequest
 from workbench.methods.dp_merf import DPMERF
+from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.ledger import Ledger

@@ -13,7 +13,7 @@ from support.quick import ALL_METHODS, PRIVATE_METHODS, quick_dataset, quick_pla
 
 from workbench import methods
 from workbench.experiment import fit, new_state, sample
-from workbench.methods.base import SampleRequest
+from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan
 from workbench.privacy import event_from_json, event_to_json
 from workbench.privacy.accounting.stages import compose

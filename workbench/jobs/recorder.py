@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from workbench.files import open_private, written_atomically
 from workbench.jobs.folder import RunFolder
-from workbench.methods.base import Method, SampleRequest
+from workbench.methods.base import Method
+from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.totals import bound_of
 from workbench.serialization import dumps

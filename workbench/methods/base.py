@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.fields import value_at, with_values
+from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue, Target
@@ -92,27 +92,6 @@ class Workload:
 
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shapes: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
-class SampleRequest:
-    """How many records to generate, with which labels.
-
-    `labels` int64 (num_samples,) or None: then drawn evenly over the classes, never from private counts.
-    `purpose` names the random stream, so that different requests to one state differ. `source`: "model" samples the
-    trained model; "public" the model before it saw a private record (epsilon 0), where the method has one.
-    """
-
-    num_samples: int
-    labels: np.ndarray | None = None
-    purpose: str = "samples"
-    source: Literal["model", "public"] = "model"
-
-    def label_array(self, num_classes: int) -> np.ndarray | None:
-        """`labels`, or 0, 1, .., num_classes - 1 in turn; None where records carry no label."""
-        if self.labels is not None or num_classes == 0:
-            return self.labels
-        return np.arange(self.num_samples, dtype=np.int64) % num_classes
 
 
 class Method(ABC):

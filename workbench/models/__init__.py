@@ -1,1 +1,1 @@
-"""What several methods share and no paper owns: the image diffusion model."""
+"""What several methods share and no paper owns: the image diffusion model, and what a model is asked for."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -13,14 +12,12 @@ from torch import Tensor, nn
 from workbench import networks
 from workbench.datasets.base import DatasetFacts, to_uint8, to_unit_range
 from workbench.diffusion import GaussianDiffusion, build_diffusion, generate
+from workbench.models.sample_request import SampleRequest
 from workbench.models.settings import DiffusionSettings
 from workbench.records import Records
 from workbench.training.microbatch import Microbatch
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import State
-
-if TYPE_CHECKING:
-    from workbench.methods.base import SampleRequest
 
 UNCONDITIONAL = 0  # row of the label embedding that stands for "no label"; class c is row c + 1
 SAMPLE_BATCH = {"cpu": 100, "cuda": 500}  # larger ones are slower on a CPU: memory for their tensors is mapped anew each time

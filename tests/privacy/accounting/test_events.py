@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import WorkbenchError
-from workbench.plan import PlannedStage
 from workbench.privacy.accounting.events import (
     EVENTS,
     Distances,
@@ -22,6 +21,7 @@ from workbench.privacy.accounting.events import (
     event_to_json,
     zero_out,
 )
+from workbench.privacy.accounting.planned_stage import PlannedStage
 from workbench.privacy.accounting.stages import Stage, compose
 
 POSITIVE = st.floats(min_value=1e-6, max_value=1e6, allow_nan=False)

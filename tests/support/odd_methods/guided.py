@@ -8,7 +8,8 @@ from pydantic import Field
 from torch import nn
 
 from workbench.datasets.base import DatasetFacts, to_uint8, to_unit_range
-from workbench.methods.base import Method, MethodConfig, SampleRequest
+from workbench.methods.base import Method, MethodConfig
+from workbench.models.sample_request import SampleRequest
 from workbench.networks import MLP, initialized
 from workbench.privacy.accounting.events import UnprovedDpEvent
 from workbench.privacy.accounting.stages import Stage

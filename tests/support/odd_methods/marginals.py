@@ -9,7 +9,8 @@ import torch
 
 from support.odd_methods.noise import NoiseConfig
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import CalibratedField, Method, SampleRequest
+from workbench.methods.base import CalibratedField, Method
+from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue

@@ -9,7 +9,7 @@ from torch import nn
 
 from support.odd_methods.marginals import MarginalsOfTable
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import SampleRequest
+from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.records import Records
 from workbench.training.state import State, Step

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from support.odd_methods.noise import NoiseConfig
 from workbench.datasets.base import DatasetFacts, to_uint8, to_unit_range
-from workbench.methods.base import CalibratedField, Method, SampleRequest
+from workbench.methods.base import CalibratedField, Method
+from workbench.models.sample_request import SampleRequest
 from workbench.networks import initialized
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue

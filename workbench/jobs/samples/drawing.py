@@ -17,8 +17,9 @@ from workbench.jobs.samples.request import DEFAULT, SamplesRequest
 from workbench.jobs.samples.sets import ProgressFunction
 from workbench.jobs.store import RunStore
 from workbench.jobs.trained import load_state
-from workbench.methods.base import Method, SampleRequest
-from workbench.plan import PlannedStage
+from workbench.methods.base import Method
+from workbench.models.sample_request import SampleRequest
+from workbench.privacy.accounting.planned_stage import PlannedStage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.ledger import Ledger
 from workbench.records import Records

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import CalibratedField, Method, Preset, Reading, SampleRequest, Workload
+from workbench.methods.base import CalibratedField, Method, Preset, Reading, Workload
 from workbench.methods.dp_merf import claim, stages
 from workbench.methods.dp_merf.config import DPMERFConfig
 from workbench.methods.dp_merf.presets import PRESETS
 from workbench.methods.dp_merf.stages import GENERATOR, RELEASE
+from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records

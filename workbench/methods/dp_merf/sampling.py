@@ -4,8 +4,8 @@ import numpy as np
 import torch
 
 from workbench.datasets.base import to_uint8
-from workbench.methods.base import SampleRequest
 from workbench.methods.dp_merf.config import DPMERFConfig
+from workbench.models.sample_request import SampleRequest
 from workbench.records import Records
 from workbench.training.state import State
 

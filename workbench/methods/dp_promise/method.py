@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Self
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Reading, SampleRequest, Target, Workload
+from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Reading, Target, Workload
 from workbench.methods.dp_promise import claim, phase_one, presets, smaller, stages
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.presets import PRESETS
 from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING
 from workbench.methods.fields import with_values
+from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records

@@ -1,9 +1,9 @@
 """Sampling from dp-promise's moving averages (Algorithm 2), which is post-processing of training."""
 
 from workbench.errors import WorkbenchError
-from workbench.methods.base import SampleRequest
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.models import image_diffusion
+from workbench.models.sample_request import SampleRequest
 from workbench.records import Records
 from workbench.training.state import State
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import Method, SampleRequest, Workload
+from workbench.methods.base import Method, Workload
 from workbench.methods.nonprivate import stages
 from workbench.methods.nonprivate.config import NonPrivateConfig
 from workbench.methods.nonprivate.stages import TRAINING
+from workbench.models.sample_request import SampleRequest
 from workbench.models.settings import default_network
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
