@@ -1,4 +1,9 @@
-"""torch, imported when something of it is first used: plans, claims and pages do without it, and importing it takes seconds."""
+"""torch, imported when something of it is first used: plans, claims and pages do without it, and importing it takes seconds.
+
+For modules that both sides import: pages and plans for their values (registries of samplers and measures, `PerformanceSettings`,
+`Step`), what trains and measures for their functions. Without it each of them would be two, or import torch in every function.
+Whatever only trains imports torch at its head, and is itself imported when training starts.
+"""
 
 from collections.abc import Callable
 from functools import wraps
