@@ -2,8 +2,8 @@
 
 `images` uint8 (N, H, W, C) with C 1 or 3 and `labels` integers (N,) from 0 to K-1; `classes` (K,) names the classes, or the reader
 gives their names: they are declared and public, never found in the labels. `held_out_images` and `held_out_labels`, if there, are
-the held-out records; otherwise a sixth is, by position and seed alone. So the facts follow from the file's lengths and class names,
-and no image or label decides another record's place.
+the held-out records; otherwise a sixth is, by position and seed alone. So the facts follow from the file's lengths and names, and no
+image, label or attribute decides another record's place. Attributes are as `attributes` says.
 """
 
 import zipfile
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from workbench.datasets.attributes import HELD_OUT, Header, check_attributes, is_attribute, positions, value_names, value_numbers
 from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.datasets.naming import check_words
 from workbench.datasets.splits import check_splittable, held_out_count, position_split
@@ -21,9 +22,10 @@ from workbench.errors import WorkbenchError
 from workbench.records import ImageKind, Records
 
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-READ = ("images", "labels", "held_out_images", "held_out_labels", "classes")
+IMAGES = ("images", "held_out_images")
+READ = (*IMAGES, "labels", "held_out_labels", "classes")
+Beside = tuple[np.ndarray, dict[str, np.ndarray]]  # labels (N,) and attributes, each (N,)
 UNREADABLE = (zipfile.BadZipFile, ValueError, KeyError, OSError, EOFError, RuntimeError, zlib.error)
-Header = tuple[tuple[int, ...], np.dtype]
 
 
 def read_headers(path: Path) -> dict[str, Header]:
@@ -31,7 +33,7 @@ def read_headers(path: Path) -> dict[str, Header]:
     try:
         with zipfile.ZipFile(path) as archive:
             headers = {name.removesuffix(".npy"): read_header(archive, name) for name in archive.namelist()}
-            unpacked = sum(item.file_size for item in archive.infolist() if item.filename.removesuffix(".npy") in READ)
+            unpacked = sum(item.file_size for item in archive.infolist() if is_read(item.filename.removesuffix(".npy")))
     except UNREADABLE as error:
         raise WorkbenchError(
             f"Expected an .npz file of arrays in {path}, got a file that cannot be read ({error}); write it with numpy.savez."
@@ -43,6 +45,11 @@ def read_headers(path: Path) -> dict[str, Header]:
         )
     check_unpacked(path, path.stat().st_size, unpacked)
     return headers
+
+
+def is_read(array: str) -> bool:
+    """Whether an array of this name is ever read."""
+    return array in READ or is_attribute(array)
 
 
 def read_header(archive: zipfile.ZipFile, name: str) -> Header:
@@ -74,8 +81,8 @@ def check_pair(headers: Mapping[str, Header], prefix: str, path: Path) -> None:
         )
 
 
-def check_headers(path: Path) -> tuple[dict[str, Header], bool]:
-    """The headers of a valid file, and whether it brings held-out records of its own."""
+def check_headers(path: Path) -> tuple[dict[str, Header], bool, tuple[str, ...]]:
+    """The headers of a valid file, whether it brings held-out records of its own, and the names of its attributes."""
     headers = read_headers(path)
     check_pair(headers, "", path)
     brings = "held_out_images" in headers or "held_out_labels" in headers
@@ -87,7 +94,7 @@ def check_headers(path: Path) -> tuple[dict[str, Header], bool]:
     if "classes" in headers and (len(headers["classes"][0]) != 1 or headers["classes"][1].kind not in "iuU"):
         shape, dtype = headers["classes"]
         raise WorkbenchError(f"Expected classes as a list of names in {path}, got {dtype} {shape}; correct it.")
-    return headers, brings
+    return headers, brings, check_attributes(headers, brings, path)
 
 
 def class_names(arrays: Mapping[str, np.ndarray], given: Sequence[str], path: Path) -> tuple[str, ...]:
@@ -105,14 +112,6 @@ def class_names(arrays: Mapping[str, np.ndarray], given: Sequence[str], path: Pa
     return check_words(own or tuple(given), "class names")
 
 
-def class_positions(labels: np.ndarray, names: Sequence[str], path: Path) -> np.ndarray:
-    """Labels of any integer type as int64 positions among the classes; refused outside them."""
-    low, high = int(labels.min()), int(labels.max())
-    if low < 0 or high >= len(names):
-        raise WorkbenchError(f"Expected labels 0 to {len(names) - 1} for the classes in {path}, got {low} to {high}; correct them.")
-    return labels.astype(np.int64)
-
-
 def read_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     """The named arrays that the file has."""
     try:
@@ -122,26 +121,30 @@ def read_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
         raise WorkbenchError(f"Expected whole arrays in {path}, got a damaged file ({error}); write it anew with numpy.savez.") from error
 
 
-def describe(path: Path, name: str, classes: Sequence[str] = ()) -> tuple[DatasetFacts, dict[str, np.ndarray]]:
-    """The facts about a valid file, and its labels; no pixel is read, and no label decides a fact."""
-    headers, brings = check_headers(path)
-    arrays = read_arrays(path, ["labels", "held_out_labels", "classes"])
-    names = class_names(arrays, classes, path)
-    labels = {key: class_positions(arrays[key], names, path) for key in ("labels", "held_out_labels") if key in arrays}
+def describe(path: Path, name: str, classes: Sequence[str] = ()) -> tuple[DatasetFacts, dict[str, Beside]]:
+    """The facts about a valid file, and what stands beside the images of each split; no pixel is read, and no label decides a fact."""
+    headers, brings, attributes = check_headers(path)
+    arrays = read_arrays(path, [array for array in headers if is_read(array) and array not in IMAGES])
+    names, values = class_names(arrays, classes, path), value_names(arrays, attributes)
+    beside: dict[str, Beside] = {}
+    for split in ("", HELD_OUT) if brings else ("",):
+        labels = positions(arrays[f"{split}labels"], len(names), "labels", f"the classes in {path}")
+        beside[split] = labels, value_numbers(arrays, values, split, path)
     count, height, width, channels = headers["images"][0]
     if not brings:
         check_splittable(count, str(path))
         count -= held_out_count(count)
-    return DatasetFacts(name=name, kind=ImageKind(size=(channels, height, width)), num_records=count, classes=names), labels
+    kind = ImageKind(size=(channels, height, width))
+    return DatasetFacts(name=name, kind=kind, num_records=count, classes=names, attributes=values), beside
 
 
 def load(path: Path, name: str, seed: int = 0, classes: Sequence[str] = ()) -> Dataset:
     """The file's records, split by `position_split` unless it brings held-out records."""
-    known, labels = describe(path, name, classes)
-    pixels = read_arrays(path, ["images", "held_out_images"])
-    images = {key: np.ascontiguousarray(np.moveaxis(values, -1, 1)) for key, values in pixels.items()}
-    records = Records(images["images"], labels["labels"])
-    if "held_out_images" in images:
-        return Dataset(known, records, Records(images["held_out_images"], labels["held_out_labels"]))
+    known, beside = describe(path, name, classes)
+    pixels = read_arrays(path, [f"{split}images" for split in beside])
+    found = {split: Records(np.ascontiguousarray(np.moveaxis(pixels[f"{split}images"], -1, 1)), *parts) for split, parts in beside.items()}
+    if HELD_OUT in found:
+        return Dataset(known, found[""], found[HELD_OUT])
+    records = found[""]
     train, held_out = position_split(len(records), seed)
     return Dataset(known, records.take(train), records.take(held_out))
