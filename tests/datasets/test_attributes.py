@@ -1,6 +1,7 @@
 """Attributes in the user's own file of arrays: read beside the images, declared, refused where they do not fit."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,8 @@ HELD_OUT = {
 
 def written(folder: Path, **change: np.ndarray | None) -> Path:
     path = folder / "mine.npz"
-    np.savez(path, **{name: array for name, array in (GOOD | change).items() if array is not None})
+    arrays: dict[str, Any] = {name: array for name, array in (GOOD | change).items() if array is not None}
+    np.savez(path, **arrays)
     return path
 
 

@@ -41,7 +41,7 @@ def by_name(results: list[MetricResult]) -> dict[str, MetricResult]:
     return {result.name: result for result in results}
 
 
-def values(results: list[MetricResult]) -> list[dict]:
+def values(results: list[MetricResult]) -> list[dict[str, Any]]:
     return [result.model_dump(exclude={"seconds"}) for result in results]
 
 
@@ -61,17 +61,19 @@ def test_fresh_digits_against_noise(small_digits: Dataset, fresh: Records, publi
         result = found[name]
         assert result.value > 0.75
         assert result.ceiling > 0.75
-        assert result.epsilon_zero < 0.4
+        assert result.epsilon_zero < 0.4  # pyright: ignore[reportOptionalOperand]
         assert result.chance == pytest.approx(0.1)
-        assert result.interval[0] < result.value < result.interval[1]
+        assert result.interval[0] < result.value < result.interval[1]  # pyright: ignore[reportOptionalSubscript]
     for name in ("frechet_distance", "kernel_distance"):
         assert found[name].features == "classifier (trained on open-digits)"
-        assert found[name].value < found[name].epsilon_zero
-        assert found[name].ceiling < found[name].epsilon_zero
-    assert found["inception_score"].value > found["inception_score"].epsilon_zero
+        assert found[name].value < found[name].epsilon_zero  # pyright: ignore[reportOperatorIssue]
+        assert found[name].ceiling < found[name].epsilon_zero  # pyright: ignore[reportOperatorIssue]
+    assert found["inception_score"].value > found["inception_score"].epsilon_zero  # pyright: ignore[reportOperatorIssue]
     assert found["privacy_score"].ceiling == 0.0
     assert found["privacy_score"].value < 0.3
-    assert found["nearer_to_training"].interval[0] < 0.5 < found["nearer_to_training"].interval[1]
+    interval = found["nearer_to_training"].interval
+    assert interval is not None
+    assert interval[0] < 0.5 < interval[1]
     assert found["nearer_to_training"].ceiling == pytest.approx(0.75, abs=0.1)  # half of the copied records are in the subset
     assert [name for name in NAMES if found[name].releasable] == ["inception_score"]
     assert [name for name in NAMES if found[name].epsilon_zero_releasable] == ["inception_score"]
@@ -188,7 +190,7 @@ def test_samples_without_labels_skip_what_needs_them(small_digits: Dataset, fres
         ({"samples": Records(np.zeros((5, 1, 8, 8), dtype=np.uint8), np.full(5, 10)), "metrics": ["accuracy_mlp"]}, "0 to 9"),
     ],
 )
-def test_wrong_input_is_one_clear_sentence(small_digits: Dataset, fresh: Records, change: dict, message: str) -> None:
+def test_wrong_input_is_one_clear_sentence(small_digits: Dataset, fresh: Records, change: dict[str, Any], message: str) -> None:
     arguments = {"samples": fresh, "metrics": ["kernel_distance"], "features": "pixels", **change}
     with pytest.raises(WorkbenchError, match=message):
         evaluate(arguments.pop("samples"), small_digits, **arguments)

@@ -22,7 +22,7 @@ def decoded(uri: str) -> np.ndarray:
 
 def test_the_page_shows_copies_first_and_loads_nothing(small_digits: Dataset, fresh: Records) -> None:
     copy = small_digits.train.take(slice(7, 8))
-    samples = Records(np.concatenate([fresh.records[:4], copy.records]), np.concatenate([fresh.labels[:4], copy.labels]))
+    samples = fresh.take(slice(0, 4)).followed_by(copy)
     found = find_neighbours(samples, small_digits, feature_space("pixels", small_digits, workspace=here()), k=2)
     page = neighbours_html(samples, small_digits, found, title="Run <1>", limit=3)
     assert OUTSIDE_GUARANTEE in page

@@ -169,13 +169,13 @@ def test_phase_one_never_sees_labels_and_keeps_the_time_embedding() -> None:
             frozen = {name: value.clone() for name, value in network.state_dict().items() if name.startswith("time_mlp")}
             labels = network.state_dict()["label_embedding.weight"].clone()
         if (step.stage, step.step) == (PHASE_ONE, 3):
-            ema = state.modules["public_ema"].module.state_dict()["label_embedding.weight"]
+            ema = state.modules["public_ema"].module.state_dict()["label_embedding.weight"]  # pyright: ignore[reportAttributeAccessIssue]
             assert torch.equal(network.state_dict()["label_embedding.weight"][1:], ema[1:])
-    assert step.stage == PHASE_TWO
-    averaged = state.modules["public_ema"].module.state_dict()
+    assert step.stage == PHASE_TWO  # pyright: ignore[reportPossiblyUnboundVariable]
+    averaged = state.modules["public_ema"].module.state_dict()  # pyright: ignore[reportAttributeAccessIssue]
     for name in frozen:
         assert torch.equal(network.state_dict()[name], averaged[name]), "frozen at the pre-trained average"
-    assert not torch.equal(network.state_dict()["label_embedding.weight"], labels)
+    assert not torch.equal(network.state_dict()["label_embedding.weight"], labels)  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def test_batches_larger_than_the_dataset_are_refused() -> None:
