@@ -21,7 +21,8 @@ from pydantic import BaseModel
 from workbench.jobs.pace import Line, Pace, Steps, keep, known_pace, place_of, rows_of
 from workbench.locks import locked
 from workbench.methods.fields import dotted, value_at, with_values
-from workbench.plan import Plan, PlannedStage
+from workbench.plan import Plan
+from workbench.privacy.accounting.planned_stage import PlannedStage
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
