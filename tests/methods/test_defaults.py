@@ -20,7 +20,7 @@ from workbench.records import ImageKind
 
 Shape = tuple[int, int, int]
 NAMES_A_VALUE = re.compile(r"\b[a-z_.]+=\S+|result for on .* \(\d")  # a field with a value that does, or the epsilons there are
-UNCALIBRATED = {"nonprivate"}
+UNCALIBRATED = {name for name, kind in METHODS.items() if not kind.calibrated_fields}
 
 
 class Cell(NamedTuple):

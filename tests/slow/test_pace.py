@@ -10,30 +10,26 @@ from workbench.jobs import local
 from workbench.jobs.pace import Pace, expected, known_pace
 from workbench.jobs.rehearsal import Rehearsal
 from workbench.methods import METHODS
-from workbench.methods.fields import value_at
+from workbench.methods.fields import dotted, value_at
 from workbench.training.state import PerformanceSettings
 
 STAGE_SECONDS = 10.0  # long enough that the pace of steps decides and not the start, short enough for three minutes in all
 MOST_STEPS = 5000
 WITHIN = 0.5  # share of the expected time by which a run may take longer or shorter
-STEPS = {  # the field that says how often a stage steps
-    "nonprivate": ("training.steps",),
-    "dp-merf": ("training.steps",),
-    "dp-promise": ("pretraining.steps", "phase_one.steps", "phase_two.steps"),
-}
 SPEED = PerformanceSettings(device="cpu", num_threads=1)
 
 
 def plan_of(method: str, overrides: dict[str, int] | None = None) -> experiment.Plan:
     """The method's default plan on digits."""
-    epsilon = None if method == "nonprivate" else 10.0
+    epsilon = 10.0 if METHODS[method].calibrated_fields else None
     return experiment.make_plan(method, datasets.facts("digits"), epsilon=epsilon, settings=overrides or {})
 
 
 def steps_for(method: str, plan: experiment.Plan, pace: Pace) -> dict[str, int]:
-    """Steps of each stage that take about `STAGE_SECONDS`; the stages that step often are a method's last."""
-    fields = STEPS[method]
-    stages = expected(plan, pace).stages[-len(fields) :]
+    """Steps of each stage that take about `STAGE_SECONDS`; the stages that step often are a method's last, by fields called steps."""
+    fields = [name for name in dotted(plan.config) if name.rpartition(".")[2] == "steps"]
+    stages = expected(plan, pace).stages
+    stages = stages[len(stages) - len(fields) :]
     assert [stage.steps for stage in stages] == [value_at(plan.build().config, field) for field in fields]
     paced = zip(fields, stages, strict=True)
     return {field: max(2, min(MOST_STEPS, round(STAGE_SECONDS * stage.steps / stage.seconds))) for field, stage in paced}

@@ -33,7 +33,7 @@ QUICK: dict[str, dict[str, Any]] = {
 }
 
 ALL_METHODS = [*METHODS, *ODD_METHODS]
-PRIVATE_METHODS = [name for name in ALL_METHODS if name not in ("nonprivate", "odd-guided")]
+PRIVATE_METHODS = [name for name, kind in (METHODS | ODD_METHODS).items() if kind.calibrated_fields]  # those that meet an epsilon
 
 
 def quick_dataset(method: str) -> Dataset:

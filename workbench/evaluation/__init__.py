@@ -49,48 +49,17 @@ FEATURES: dict[str, Feature] = {
 }
 
 METRICS: dict[str, Metric] = {
-    "accuracy_logistic_regression": Metric(
-        name="accuracy_logistic_regression",
-        kinds=ANY_KIND,
-        function=metrics.downstream_accuracy(downstream.logistic_regression),
-        description="Accuracy on held-out real records of a logistic regression trained on the samples.",
-        better="higher",
-        touches=HELD_OUT,
-        needs="labels",
-        chance=metrics.share_of_classes,
+    "accuracy_logistic_regression": metrics.downstream_accuracy(
+        "accuracy_logistic_regression", "Accuracy, logistic regression", ANY_KIND, downstream.logistic_regression, "logistic regression"
     ),
-    "accuracy_mlp": Metric(
-        name="accuracy_mlp",
-        kinds=IMAGES,
-        function=metrics.downstream_accuracy(downstream.mlp),
-        description="Accuracy on held-out real records of a two-layer network trained on the samples.",
-        better="higher",
-        touches=HELD_OUT,
-        needs="labels",
-        chance=metrics.share_of_classes,
-    ),
-    "accuracy_cnn": Metric(
-        name="accuracy_cnn",
-        kinds=IMAGES,
-        function=metrics.downstream_accuracy(downstream.cnn),
-        description="Accuracy on held-out real records of a small convolutional network trained on the samples.",
-        better="higher",
-        touches=HELD_OUT,
-        needs="labels",
-        chance=metrics.share_of_classes,
-    ),
-    "accuracy_random_forest": Metric(
-        name="accuracy_random_forest",
-        kinds=ANY_KIND,
-        function=metrics.downstream_accuracy(downstream.random_forest),
-        description="Accuracy on held-out real records of a random forest trained on the samples.",
-        better="higher",
-        touches=HELD_OUT,
-        needs="labels",
-        chance=metrics.share_of_classes,
+    "accuracy_mlp": metrics.downstream_accuracy("accuracy_mlp", "Accuracy, MLP", IMAGES, downstream.mlp, "two-layer network"),
+    "accuracy_cnn": metrics.downstream_accuracy("accuracy_cnn", "Accuracy, CNN", IMAGES, downstream.cnn, "small convolutional network"),
+    "accuracy_random_forest": metrics.downstream_accuracy(
+        "accuracy_random_forest", "Accuracy, random forest", ANY_KIND, downstream.random_forest, "random forest"
     ),
     "frechet_distance": Metric(
         name="frechet_distance",
+        title="Frechet distance",
         kinds=ANY_KIND,
         function=metrics.frechet,
         description="Frechet distance between samples and held-out records in the named features; not FID.",
@@ -100,6 +69,7 @@ METRICS: dict[str, Metric] = {
     ),
     "kernel_distance": Metric(
         name="kernel_distance",
+        title="Kernel distance",
         kinds=ANY_KIND,
         function=metrics.kernel,
         description="Unbiased polynomial-kernel distance between samples and held-out records in the named features.",
@@ -109,6 +79,7 @@ METRICS: dict[str, Metric] = {
     ),
     "inception_score": Metric(
         name="inception_score",
+        title="Inception score",
         kinds=IMAGES,
         function=metrics.inception,
         description="How sure and how varied a small classifier's judgements of the samples are; from 1 to the number of classes.",
@@ -118,21 +89,25 @@ METRICS: dict[str, Metric] = {
     ),
     "privacy_score": Metric(
         name="privacy_score",
+        title="Privacy score",
         kinds=IMAGES,
         function=metrics.privacy,
         description="Share of samples judged to be of another class than their nearest training record (P3DM, Algorithm 2).",
         better="higher",
         touches=TRAIN,
         needs="classes",
+        is_fraction=True,
     ),
     "nearer_to_training": Metric(
         name="nearer_to_training",
+        title="Nearer to training",
         kinds=ANY_KIND,
         function=metrics.nearer,
         description="Share of samples nearer to training than to equally many held-out records; no copying gives 0.5.",
         better="lower",
         touches=TRAIN | HELD_OUT,
         chance=lambda _facts: 0.5,
+        is_fraction=True,
     ),
 }
 

@@ -98,12 +98,14 @@ Measure = Callable[[Records, Context], Measurement]
 class Metric:
     """An entry of METRICS.
 
-    `touches`: the private records that the measure itself looks at, beside the samples and its feature space; a value is
-    releasable only where that is none. `needs`: "nothing", "classes" (of the dataset) or "labels" (of the samples too).
-    `chance`: what guessing gives, None where that means nothing.
+    `title`: what an axis says, with the feature space behind it unless the measure is taken of the records themselves
+    (`in_features` False). `touches`: the private records that the measure itself looks at, beside the samples and its feature
+    space; a value is releasable only where that is none. `needs`: "nothing", "classes" (of the dataset) or "labels" (of the
+    samples too). `chance`: what guessing gives, None where that means nothing. `is_fraction`: values lie between 0 and 1.
     """
 
     name: str
+    title: str
     kinds: frozenset[str]
     function: Measure
     description: str
@@ -112,6 +114,8 @@ class Metric:
     unit: str = ""
     needs: Literal["nothing", "classes", "labels"] = "nothing"
     chance: Callable[[DatasetFacts], float | None] = lambda _facts: None
+    is_fraction: bool = False
+    in_features: bool = True
 
     @property
     def split(self) -> str:
@@ -138,15 +142,27 @@ def share_of_classes(facts: DatasetFacts) -> float | None:
     return 1 / facts.num_classes if facts.classes else None
 
 
-def downstream_accuracy(learner: Learner) -> Measure:
-    """The accuracy of `learner` trained on samples and tested on held-out records, with Wilson's interval over those."""
+def downstream_accuracy(name: str, title: str, kinds: frozenset[str], learner: Learner, words: str) -> Metric:
+    """The accuracy of `learner` (in `words`) trained on samples and tested on held-out records, with Wilson's interval over those."""
 
     def measure(samples: Records, context: Context) -> Measurement:
         value = accuracy(learner, samples, context.dataset, context.seed)
         features = pixels(context.dataset).label
         return Measurement(value, wilson(value, len(context.dataset.held_out)), features)
 
-    return measure
+    return Metric(
+        name=name,
+        title=title,
+        kinds=kinds,
+        function=measure,
+        description=f"Accuracy on held-out real records of a {words} trained on the samples.",
+        better="higher",
+        touches=frozenset({"held_out"}),
+        needs="labels",
+        chance=share_of_classes,
+        is_fraction=True,
+        in_features=False,
+    )
 
 
 def frechet(samples: Records, context: Context) -> Measurement:

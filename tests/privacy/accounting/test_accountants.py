@@ -15,7 +15,7 @@ from workbench.datasets import DatasetFacts
 from workbench.errors import RefusedError, WorkbenchError
 from workbench.plan import Plan
 from workbench.planning import make_plan
-from workbench.privacy.accounting.accountants import pld, rdp
+from workbench.privacy.accounting.accountants import ACCOUNTANTS, pld, rdp
 from workbench.privacy.accounting.accountants.mechanisms import (
     ExactGaussian,
     FixedBatchGaussian,
@@ -77,7 +77,7 @@ def test_golden_brackets(sigma: float) -> None:
 
 
 def test_zero_noise_zero_steps_and_zero_rate() -> None:
-    assert epsilon_poisson_gaussian(0.0, 0.01, 10, 1e-5) == {"gdp": math.inf, "rdp": math.inf, "pld": math.inf, "bound": math.inf}
+    assert epsilon_poisson_gaussian(0.0, 0.01, 10, 1e-5) == dict.fromkeys([*ACCOUNTANTS, "bound"], math.inf)
     assert "noise multiplier is 0" in proved_bound([poisson_stage(0.0, 0.01, 10)], 1e-5).reason
     assert epsilon_poisson_gaussian(1.0, 0.01, 0, 1e-5)["bound"] == 0.0
     assert epsilon_poisson_gaussian(1.0, 0.0, 10, 1e-5)["bound"] == 0.0

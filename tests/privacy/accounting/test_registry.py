@@ -1,16 +1,48 @@
-"""Adding an accountant is one entry: bounds, curves, the command line and the charts follow from it."""
+"""Adding an accountant is one entry: bounds, curves, the command line and the charts follow from it; and what every entry owes."""
+
+import math
 
 import pytest
 from dp_accounting import dp_event
 
+from workbench.errors import RefusedError
 from workbench.privacy.accounting.accountants import ACCOUNTANTS, Accountant
-from workbench.privacy.accounting.accountants.mechanisms import Composition, ExactGaussian, SampledGaussian
+from workbench.privacy.accounting.accountants.mechanisms import Composition, ExactGaussian, LibraryEvent, SampledGaussian, Unbounded
 from workbench.privacy.accounting.bounds import event_bound
 from workbench.privacy.accounting.curves import exact_accountants, poisson_gaussian_curve
+from workbench.privacy.accounting.gaussian import gdp_delta, sampled_delta
 from workbench.privacy.accounting.stages import Stage
 from workbench.ui import theme
 
 STEPS = dp_event.SelfComposedDpEvent(dp_event.PoissonSampledDpEvent(0.011, dp_event.GaussianDpEvent(1.3)), 97)
+
+
+EVERY = pytest.mark.parametrize("accountant", ACCOUNTANTS.values(), ids=list(ACCOUNTANTS))
+STRANGE = LibraryEvent(dp_event.UnsupportedDpEvent(), "ADD_OR_REMOVE_ONE")
+
+
+@EVERY
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9])
+def test_a_bound_is_not_below_the_exact_profile(accountant: Accountant, delta: float) -> None:
+    for mu, steps in ((1e-3, 1), (0.3, 25), (1.5, 1), (8.0, 1)):
+        if accountant.proves({ExactGaussian(mu): steps}):
+            assert gdp_delta(mu * math.sqrt(steps), accountant.epsilon({ExactGaussian(mu): steps}, delta)) <= delta * (1 + 1e-9)
+    for rate, noise_multiplier in ((0.01, 0.6), (0.2, 1.3), (0.9, 4.0)):
+        step: Composition = {SampledGaussian(rate, noise_multiplier): 1}
+        if accountant.proves(step):
+            assert sampled_delta(rate, 1 / noise_multiplier, accountant.epsilon(step, delta)) <= delta * (1 + 1e-9)
+
+
+@EVERY
+def test_nothing_costs_nothing_and_what_has_no_bound_costs_everything(accountant: Accountant) -> None:
+    assert accountant.epsilon({}, 1e-5) == 0.0
+    assert accountant.epsilon({Unbounded("It shows a record."): 1, ExactGaussian(1.0): 1}, 1e-5) == math.inf
+
+
+@EVERY
+def test_a_mechanism_that_is_not_known_is_refused_by_name(accountant: Accountant) -> None:
+    with pytest.raises(RefusedError, match="UnsupportedDpEvent"):
+        accountant.epsilon({STRANGE: 1}, 1e-5)
 
 
 def nearly_nothing(_composition: Composition, _delta: float) -> float:

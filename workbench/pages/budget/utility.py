@@ -26,6 +26,7 @@ PUBLISHED_TITLES = {
     "fid": "FID, Inception features (published)",
     "pac_noise_norm": "PAC noise norm (published)",
 }
+PUBLISHED_FRACTIONS = ("accuracy_sklearn_mean", "accuracy_unspecified")
 AXES = {name: accountant.label for name, accountant in ACCOUNTANTS.items()} | {"claim": "Paper's claim"}
 PUBLIC_DATASET = "glyphs"  # what methods pre-train on unless told otherwise
 PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy_cnn"
@@ -62,19 +63,17 @@ def measure_names(facts: DatasetFacts, dataset: str) -> list[str]:
 
 
 def measure_title(name: str, features: Sequence[str] = ()) -> str:
-    """A measure's name as an axis title; distances and scores name their features and unit, and never bear the name FID."""
+    """A measure's title for an axis, with its features and unit where it has them; none of ours bears the name FID."""
     if name in PUBLISHED_TITLES:
         return PUBLISHED_TITLES[name]
-    if name.startswith("accuracy_"):
-        return f"Accuracy, {name.removeprefix('accuracy_').replace('_', ' ').replace('mlp', 'MLP').replace('cnn', 'CNN')}"
-    unit = METRICS[name].unit if name in METRICS else ""
-    described = "; ".join(part for part in (", ".join(features), unit) if part)
-    return name.replace("_", " ").capitalize() + (f" ({described})" if described else "")
+    metric = METRICS[name]
+    described = "; ".join(part for part in (", ".join(features) if metric.in_features else "", metric.unit) if part)
+    return metric.title + (f" ({described})" if described else "")
 
 
 def is_fraction(name: str) -> bool:
     """Whether a measure lies between 0 and 1."""
-    return name.startswith("accuracy_") or name in ("privacy_score", "nearer_to_training")
+    return METRICS[name].is_fraction if name in METRICS else name in PUBLISHED_FRACTIONS
 
 
 def reference_lines(facts: DatasetFacts, measure: str, values: Mapping[str, Any]) -> tuple[list[ReferenceLine], list[str]]:
