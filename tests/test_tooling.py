@@ -15,7 +15,6 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from benchmarks import report
-from workbench.claims import claim_entries
 from workbench.recipes import report as recipe_report
 
 ROOT = Path(__file__).parent.parent
@@ -218,8 +217,3 @@ def test_the_benchmark_s_tables_are_those_of_its_results() -> None:
     assert (ROOT / "benchmarks/results.md").read_text() == report.markdown(results)
     assert {row["noise_multiplicity"] for row in results["rows"]} == {1, 4, 8, 32}
     assert all(row["rounds"] >= 9 for row in results["rows"])
-
-
-def test_the_readme_counts_the_methods_of_the_claims_table() -> None:
-    for name in ("README.md", "CHANGELOG.md"):
-        assert f"{len(claim_entries())} methods and variants" in read(name).replace("\n", " "), name

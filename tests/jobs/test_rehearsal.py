@@ -55,7 +55,6 @@ def test_sizes_are_fields_of_the_configuration(kind: type) -> None:
     fields = {*dotted(values), *values, "num_records"}
     assert {name for names in kind.workload.rows.values() for name in names} <= fields
     assert set(kind.workload.shapes or ()) <= fields
-    assert kind.workload.rows
 
 
 def test_a_step_is_read_between_the_sizes_measured_and_drawn_out_beyond() -> None:
