@@ -57,6 +57,11 @@ def text_of(app: AppTest) -> str:
     return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
+def groups(app: AppTest) -> list[Any]:
+    """The segmented controls and other groups of buttons, for which the library has no type."""
+    return list(app.get("button_group"))
+
+
 def elements(node: Any) -> Iterator[Any]:
     """Every element under a node of the page."""
     children = getattr(node, "children", None)
@@ -204,7 +209,7 @@ def test_budget_carries_every_choice_to_the_train_page(open_page: OpenPage) -> N
 
 def test_the_axis_of_own_runs_is_a_choice_the_address_keeps(open_page: OpenPage) -> None:
     app = open_page("budget", budget_method="dp-merf", budget_axis="Paper's claim", budget_against="Noise multiplier")
-    axis = next(group for group in app.get("button_group") if group.key == "budget_axis")
+    axis = next(group for group in groups(app) if group.key == "budget_axis")
     assert axis.value == "claim"
 
 
@@ -388,9 +393,9 @@ def test_an_unknown_run_in_the_address_is_said(open_page: OpenPage, home_with_ru
 def test_a_verdict_is_kept_with_its_note_and_can_be_undone(open_page: OpenPage) -> None:
     app = open_page("gallery")
     run = RunStore(here()).list()[0].id
-    key = next(group.key for group in app.get("button_group") if group.key.endswith("_verdict"))
+    key = next(group.key for group in groups(app) if group.key.endswith("_verdict"))
     sample = int(key.split("_")[2])
-    next(group for group in app.get("button_group") if group.key == key).set_value("copied").run()
+    next(group for group in groups(app) if group.key == key).set_value("copied").run()
     app.text_input(key=f"gallery_{run}_{sample}_note").set_value("same stroke").run()
     assert not app.exception
     kept = Verdicts(here().verdicts).of(run)[sample]
@@ -399,7 +404,7 @@ def test_a_verdict_is_kept_with_its_note_and_can_be_undone(open_page: OpenPage) 
     app.button(key="gallery_undo").click().run()
     app.button(key="gallery_undo").click().run()
     assert Verdicts(here().verdicts).of(run) == {}
-    assert next(group for group in app.get("button_group") if group.key == key).value is None
+    assert next(group for group in groups(app) if group.key == key).value is None
 
 
 def test_the_pages_choose_among_a_run_s_sets_and_show_what_was_made_elsewhere(open_page: OpenPage, home_with_runs: object) -> None:
@@ -411,8 +416,8 @@ def test_the_pages_choose_among_a_run_s_sets_and_show_what_was_made_elsewhere(op
     headings = [element.value for element in gallery.markdown if element.value.startswith("**Sample")]
     assert len(headings) == 5
     assert all("class 3" in heading for heading in headings)
-    key = next(group.key for group in gallery.get("button_group") if group.key.endswith("_verdict"))
-    next(group for group in gallery.get("button_group") if group.key == key).set_value("fine").run()
+    key = next(group.key for group in groups(gallery) if group.key.endswith("_verdict"))
+    next(group for group in groups(gallery) if group.key == key).set_value("fine").run()
     assert (len(Verdicts(here().verdicts).of(run.id)), len(Verdicts(here().verdicts).of(run.id, threes.id))) == (0, 1)
     runs = open_page("runs", runs_chosen=run_label(run))
     runs.selectbox(key="runs_samples").set_value(label).run()
