@@ -21,7 +21,7 @@ from workbench.datasets import Dataset
 from workbench.methods import METHODS
 from workbench.plan import Plan
 from workbench.serialization import jsonable
-from workbench.training.state import PerformanceSettings
+from workbench.training.state import PerformanceSettings, State
 
 SPEED = PerformanceSettings(device="cpu", num_threads=1)
 
@@ -85,20 +85,24 @@ def of_fit(plan: Plan, seed: int = 0) -> dict[str, Any]:
     """Weights and samples of a seeded fit, to the bit, the losses on the way, and what evaluation says of the samples."""
     dataset = quick_dataset(plan.method)
     with one_thread():
-        return _of_fit(plan, dataset, seed)
+        state, found = trained(plan, dataset, seed)
+        return found | _of_samples(plan, dataset, state)
 
 
-def _of_fit(plan: Plan, dataset: Dataset, seed: int) -> dict[str, Any]:
+def trained(plan: Plan, dataset: Dataset, seed: int = 0) -> tuple[State, dict[str, Any]]:
+    """A seeded fit, with its steps and the digest of its weights."""
     state = experiment.new_state(plan, SPEED, seed=seed)
     steps = [(step.stage, step.step) for step in experiment.fit(plan, dataset, state)]
     method = plan.build()
     weights = state.part([*method.released, *method.kept_private])
     flat = {f"{name}.{key}": value for name, values in weights["modules"].items() for key, value in values.items()} | weights["tensors"]
+    return state, {"steps": steps, "weights": of_tensors(flat)}
+
+
+def _of_samples(plan: Plan, dataset: Dataset, state: State) -> dict[str, Any]:
     samples = experiment.sample(plan, state, 64)
     measured = experiment.evaluate(plan, state, dataset, num_samples=64) if plan.facts.kind.name == "image" else []
     return {
-        "steps": steps,
-        "weights": of_tensors(flat),
         "samples": sha(np.ascontiguousarray(samples.records).tobytes(), b"" if samples.labels is None else samples.labels.tobytes()),
         "measures": [{key: value for key, value in jsonable(result).items() if key != "seconds"} for result in measured],
     }

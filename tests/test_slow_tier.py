@@ -110,15 +110,19 @@ def test_figures_of_long_runs_stand_while_plans_and_short_run_are_the_same(monke
 
 
 def test_the_short_run_notices_other_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    from digests import of_fit
-    from support.quick import quick_plan
+    from digests import one_thread, trained
+    from support.quick import quick_dataset, quick_plan
 
     from workbench.methods.dp_merf import training
 
-    before = of_fit(quick_plan("dp-merf"))
+    plan, dataset = quick_plan("dp-merf"), quick_dataset("dp-merf")
+    with one_thread():
+        before = trained(plan, dataset)[1]
+        assert trained(plan, dataset)[1] == before
     usual = training.fourier_features
     monkeypatch.setattr(training, "fourier_features", lambda images, frequencies: usual(images, frequencies) * (1 + 1e-6))
-    after = of_fit(quick_plan("dp-merf"))
+    with one_thread():
+        after = trained(plan, dataset)[1]
     assert before["weights"] != after["weights"]
     assert before["steps"] == after["steps"]
 

@@ -1,8 +1,10 @@
 """What every method owes its callers, over the registry and the odd methods."""
 
+import io
 import json
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -29,6 +31,40 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The odd methods join the registry: nothing else introduces them."""
     for name, kind in ODD_METHODS.items():
         monkeypatch.setitem(methods.METHODS, name, kind)
+
+
+@dataclass
+class Fit:
+    """One seeded fit, which several tests look at."""
+
+    plan: Plan
+    state: State
+    steps: list[tuple[str, int]]
+    spent: list[list[tuple[str, int]]]  # what had been spent when each step was done
+    checkpoints: list[bytes]  # after each step
+    public: list[np.ndarray]  # samples of the public model, drawn after each paid step
+
+
+@cache
+def fitted(method: str) -> Fit:
+    """The method's quick plan, fitted once with seed 0, stopped nowhere."""
+    plan = quick_plan(method)
+    spent: list[tuple[str, int]] = []
+    state = new_state(plan, seed=0, spend=lambda stage, step: spent.append((stage, step)))
+    found, paid = Fit(plan, state, [], [], [], []), paid_stages(plan)
+    for step in fit(plan, quick_dataset(method), state):
+        found.steps.append((step.stage, step.step))
+        found.spent.append(list(spent))
+        file = io.BytesIO()
+        torch.save(state.checkpoint(), file)
+        found.checkpoints.append(file.getvalue())
+        if step.stage in paid and plan.build().has_public_model:
+            found.public.append(sample(plan, state, 5, source="public").records)
+    return found
+
+
+def paid_stages(plan: Plan) -> set[str]:
+    return {stage.name for stage in plan.stages if stage.spent != "free"}
 
 
 def run_to_end(plan: Plan, state: State) -> list[tuple[str, int]]:
@@ -86,33 +122,24 @@ def test_calibration_meets_the_bound_from_below(method: str, epsilon: float) -> 
 
 @every_method
 def test_every_paid_step_is_spent_before_it_is_taken(method: str) -> None:
-    plan = quick_plan(method)
-    stages = {stage.name: stage for stage in plan.stages}
-    spent: list[tuple[str, int]] = []
-    state = new_state(plan, seed=0, spend=lambda stage, step: spent.append((stage, step)))
-    taken = []
-    for step in fit(plan, quick_dataset(method), state):
-        if stages[step.stage].spent != "free":
-            taken.append((step.stage, step.step))
+    once = fitted(method)
+    paid = paid_stages(once.plan)
+    taken: list[tuple[str, int]] = []
+    for step, spent in zip(once.steps, once.spent, strict=True):
+        taken += [step] * (step[0] in paid)
         assert spent == taken, "spent exactly what was taken, in order"
-    planned = [(stage.name, step) for stage in stages.values() if stage.spent != "free" for step in range(1, stage.steps + 1)]
+    planned = [(stage.name, step) for stage in once.plan.stages if stage.name in paid for step in range(1, stage.steps + 1)]
     assert taken == planned
 
 
 @every_method
 def test_resume_equals_an_uninterrupted_fit(method: str) -> None:
-    plan, dataset = quick_plan(method), quick_dataset(method)
-    whole = new_state(plan, seed=0)
-    steps = run_to_end(plan, whole)
-    for cut in sorted({1, len(steps) // 2, len(steps) - 1} - {0}):
-        first = new_state(plan, seed=0)
-        for count, _ in enumerate(fit(plan, dataset, first), start=1):
-            if count == cut:
-                break
-        second = new_state(plan, seed=1)
-        second.restore(first.checkpoint())
-        assert run_to_end(plan, second) == steps[cut:]
-        assert_same(whole, second)
+    whole = fitted(method)
+    for cut in sorted({1, len(whole.steps) // 2, len(whole.steps) - 1} - {0}):
+        second = new_state(whole.plan, seed=1)
+        second.restore(torch.load(io.BytesIO(whole.checkpoints[cut - 1]), weights_only=True))
+        assert run_to_end(whole.plan, second) == whole.steps[cut:]
+        assert_same(whole.state, second)
 
 
 @every_method
@@ -134,9 +161,9 @@ def test_a_null_record_adds_nothing(method: str) -> None:
 
 @every_method
 def test_seeds_decide_the_fit(method: str) -> None:
-    plan = quick_plan(method)
-    one, same, other = new_state(plan, seed=0), new_state(plan, seed=0), new_state(plan)
-    for state in (one, same, other):
+    plan, one = fitted(method).plan, fitted(method).state
+    same, other = new_state(plan, seed=0), new_state(plan)
+    for state in (same, other):
         run_to_end(plan, state)
     assert_same(one, same)
     assert any(not torch.equal(value, weights(other)[name]) for name, value in weights(one).items())
@@ -144,10 +171,7 @@ def test_seeds_decide_the_fit(method: str) -> None:
 
 @every_method
 def test_samples_follow_the_schema_and_come_from_the_released_part(method: str) -> None:
-    plan = quick_plan(method)
-    kind = methods.METHODS[method]
-    state = new_state(plan, seed=0)
-    run_to_end(plan, state)
+    kind, plan, state = methods.METHODS[method], fitted(method).plan, fitted(method).state
     reloaded = new_state(plan, seed=0)
     reloaded.load_part(state.part((*kind.released, *kind.kept_private)))
     samples = sample(plan, reloaded, 23)
@@ -162,15 +186,9 @@ def test_samples_follow_the_schema_and_come_from_the_released_part(method: str) 
 
 @every_method
 def test_a_public_model_is_declared_and_is_that_of_before_every_paid_stage(method: str) -> None:
-    plan = quick_plan(method)
-    if not plan.build().has_public_model:
-        return
-    state, drawn = new_state(plan, seed=0), []
-    paid = {stage.name for stage in plan.stages if stage.spent != "free"}
-    for step in fit(plan, quick_dataset(method), state):
-        if step.stage in paid:
-            drawn.append(sample(plan, state, 5, source="public").records)
-    assert all(np.array_equal(drawn[0], records) for records in drawn)
+    once = fitted(method)
+    assert bool(once.public) == once.plan.build().has_public_model
+    assert all(np.array_equal(once.public[0], records) for records in once.public)
 
 
 @every_method

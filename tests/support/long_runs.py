@@ -32,12 +32,14 @@ def are_the_same(kept: Mapping[str, Any], recipe: str, method: str) -> bool:
     return kept["arithmetic"] == this_machine() and kept["short_run"] == short_run(method)
 
 
+@cache
 def this_machine() -> str:
     """A digest of how this machine computes, to the bit."""
     with one_thread():
         return arithmetic(SPEED, datasets.facts("digits"), [])
 
 
+@cache
 def plans(recipe: str, method: str) -> list[Plan]:
     """The plans of the recipe's lines of `method`, made now."""
     return [experiment.make_plan(line.request) for line in load_recipe(recipe).runs if line.method == method]
