@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from support import slow_tier
 
-from workbench.training import checkpoints  # noqa: F401 - pytester forgets what its own runs import, and numpy is imported only once
+# pytester forgets what its own runs import, and numpy is imported only once
+from workbench.training import checkpoints  # noqa: F401 # pyright: ignore[reportUnusedImport]
 
 pytest_plugins = ["pytester"]
 
