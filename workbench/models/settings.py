@@ -7,6 +7,8 @@ from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.errors import WorkbenchError
 from workbench.networks import UNETS, UNetConfig, default_unet
 
+PRETRAINING = "public pre-training"  # the stage of that name in every method that begins with it
+
 
 class DiffusionSettings(Protocol):
     """The part of a method's configuration that describes its diffusion model."""

@@ -111,6 +111,6 @@ class DPPromise(Method):
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Algorithm 2 with the moving average; source 'public' takes the one from before phase one."""
-        from workbench.methods.dp_promise import sampling
+        from workbench.models import pretrained
 
-        return sampling.sample(self.config, state, request)
+        return pretrained.sample(self.config, state, request)

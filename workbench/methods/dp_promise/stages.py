@@ -4,10 +4,10 @@ from workbench.datasets.base import DatasetFacts
 from workbench.methods.dp_promise import phase_one
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.phase_one import PHASE_ONE
-from workbench.models.settings import check_model
+from workbench.models.settings import PRETRAINING, check_model
 from workbench.privacy.accounting.stages import Stage
 
-PRETRAINING, PHASE_TWO = "public pre-training", "phase two"
+PHASE_TWO = "phase two"
 
 __all__ = ["PHASE_ONE", "PHASE_TWO", "PRETRAINING", "stages"]
 

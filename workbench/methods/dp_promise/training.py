@@ -9,11 +9,10 @@ from torch import Tensor
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion
-from workbench.errors import WorkbenchError
 from workbench.methods.dp_promise import losses
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING
-from workbench.models import image_diffusion
+from workbench.models import image_diffusion, pretrained
 from workbench.records import Records
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.private_training import PrivateTraining
@@ -23,12 +22,7 @@ from workbench.training.state import State, Step
 
 def initial_state(config: DPPromiseConfig, facts: DatasetFacts, state: State) -> State:
     """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
-    network = image_diffusion.new_network(config, facts, state)
-    state.modules = {
-        "network": network,
-        "ema": image_diffusion.new_ema(config, network, state),
-        "public_ema": image_diffusion.new_ema(config, network, state),
-    }
+    network = pretrained.new_modules(config, facts, state)
     tuned = tuned_parameters(config, network)
     state.optimizers = {
         PRETRAINING: torch.optim.Adam(network.parameters(), lr=config.pretraining.learning_rate),
@@ -40,24 +34,11 @@ def initial_state(config: DPPromiseConfig, facts: DatasetFacts, state: State) ->
 
 def fit(config: DPPromiseConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Algorithm 1: pre-train on public records, then phase one, then phase two."""
-    if config.pretraining.takes_place:
-        if public is None:
-            raise WorkbenchError(f"Expected public records of {config.pretraining.dataset!r} for pre-training, got none.")
-        yield from pretrain(config, public, state)
+    yield from pretrained.pretrain(config, public, state)
     images, rows = image_diffusion.as_tensors(data, state.device)
     if config.phase_one.steps:
         yield from train_phase_one(config, images, data, state)
     yield from train_phase_two(config, (images, rows), data, state)
-
-
-def pretrain(config: DPPromiseConfig, public: Records, state: State) -> Iterator[Step]:
-    """Ordinary conditional training on public images; its moving average is kept for the epsilon-0 row."""
-    settings = config.pretraining
-    loss = image_diffusion.ordinary_loss(config, public, state, PRETRAINING, settings.batch_size, config.label_dropout)
-    for step in OrdinaryTrainer(settings, PRETRAINING, state, loss, private=False, averages={"ema": "network"}).run():
-        if step.step == step.steps:
-            state.modules["public_ema"].load_state_dict(state.modules["ema"].state_dict())
-        yield step
 
 
 def train_phase_one(config: DPPromiseConfig, images: Tensor, data: Records, state: State) -> Iterator[Step]:
@@ -85,16 +66,12 @@ def train_phase_two(config: DPPromiseConfig, tensors: tuple[Tensor, Tensor], dat
 
 def begin(config: DPPromiseConfig, stage: str, state: State) -> tuple[networks.UNet, networks.ExponentialMovingAverage]:
     """Start a stage from the moving average so far; a resumed stage goes on where it stands."""
-    network, ema = state.modules["network"], state.modules["ema"]
-    assert isinstance(network, networks.UNet)
-    assert isinstance(ema, networks.ExponentialMovingAverage)
+    network, ema = pretrained.start_from_average(state, stage)
     for parameter in network.parameters():
         parameter.requires_grad_(True)
     if config.pretraining.takes_place:
         for parameter in network.time_parameters():
             parameter.requires_grad_(False)
-    if state.steps.get(stage, 0) == 0:
-        network.load_state_dict(ema.module.state_dict())
     return network, ema
 
 
