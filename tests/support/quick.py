@@ -30,6 +30,17 @@ QUICK: dict[str, dict[str, Any]] = {
         "phase_two.batch_size": 20,
         "phase_two.noise_multiplicity": 2,
     },
+    "dp-diffusion": TINY
+    | {
+        "pretraining.records": 50,
+        "pretraining.steps": 3,
+        "pretraining.batch_size": 8,
+        "fine_tuning.steps": 3,
+        "fine_tuning.batch_size": 20,
+        "fine_tuning.noise_multiplicity": 2,
+        "augmentation.flips": True,
+        "augmentation.crop": 1,
+    },
 }
 
 ALL_METHODS = [*METHODS, *ODD_METHODS]

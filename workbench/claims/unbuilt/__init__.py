@@ -4,7 +4,6 @@ from workbench.claims.row import ClaimEntry
 from workbench.claims.unbuilt import (
     chu_dpdm,
     ddm,
-    dp_diffusion,
     dp_ldm,
     dp_mepf,
     dp_promise_one_shot,
@@ -20,7 +19,6 @@ UNBUILT: dict[str, ClaimEntry] = {
     "dp-promise-one-shot": dp_promise_one_shot.OneShot(),
     "dpdm": dpdm.CLAIM,
     "dp-sgd-dm": dp_sgd_dm.CLAIM,
-    "dp-diffusion": dp_diffusion.CLAIM,
     "dp-ldm": dp_ldm.CLAIM,
     "chu-dpdm": chu_dpdm.PER_RECORD,
     "chu-dpdm-printed": chu_dpdm.PRINTED,

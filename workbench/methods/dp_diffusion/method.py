@@ -1,0 +1,92 @@
+"""The method: what it needs to be planned; what trains and samples is loaded when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from workbench.datasets.base import DatasetFacts
+from workbench.methods.base import CalibratedField, Method, Preset, Reading, Workload
+from workbench.methods.dp_diffusion import claim, presets, stages
+from workbench.methods.dp_diffusion.config import DPDiffusionConfig
+from workbench.methods.dp_diffusion.presets import PRESETS
+from workbench.methods.dp_diffusion.stages import FINE_TUNING
+from workbench.models.sample_request import SampleRequest
+from workbench.models.settings import PRETRAINING
+from workbench.privacy.accounting.formulas import poisson_gaussian_rdp
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records
+from workbench.training.state import State, Step
+
+
+class DPDiffusion(Method):
+    """Private fine-tuning of a whole public diffusion model, with augmentation multiplicity and a mixture of time steps."""
+
+    name = "dp-diffusion"
+    title = "DP-Diffusion"
+    source = "Ghalebikesabi et al. 2023"
+    Config = DPDiffusionConfig
+    presets: ClassVar[dict[str, Preset]] = PRESETS
+    readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
+    released: ClassVar[tuple[str, ...]] = ("ema", "public_ema")
+    sampling_fields: ClassVar[tuple[str, ...]] = ("sampler",)
+    workload: ClassVar[Workload] = Workload(
+        {PRETRAINING: ("pretraining.batch_size",), FINE_TUNING: ("fine_tuning.batch_size", "fine_tuning.noise_multiplicity")},
+        ("network", "fine_tuning.noise_multiplicity"),
+    )
+    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("fine_tuning.noise_multiplier"),)
+    config: DPDiffusionConfig
+
+    @classmethod
+    def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
+        """The U-Net of the image size, flips for colour images, and sizes that a laptop trains in minutes (8x8) or hours (28x28)."""
+        return presets.defaults(facts)
+
+    @property
+    def public_dataset(self) -> str | None:
+        """The dataset of the public pre-training, or None."""
+        return self.config.pretraining.dataset if self.has_public_model else None
+
+    @property
+    def public_records(self) -> int | None:
+        """How many of its records are used."""
+        return self.config.pretraining.records
+
+    @property
+    def has_public_model(self) -> bool:
+        """The moving average that public pre-training ended with."""
+        return self.config.pretraining.takes_place
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """Pre-training (free), then DP-SGD at all time steps."""
+        return stages.stages(self.config, facts)
+
+    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+        """The RDP of Poisson-sampled Gaussian steps, a bound."""
+        training = self.config.fine_tuning
+        return poisson_gaussian_rdp(
+            noise_multiplier=training.known_noise_multiplier(FINE_TUNING),
+            sample_rate=training.sample_rate(facts.num_records),
+            steps=training.steps,
+            delta=delta,
+            source=self.source,
+        )
+
+    def initial_state(self, facts: DatasetFacts, state: State) -> State:
+        """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
+        from workbench.methods.dp_diffusion import training
+
+        return training.initial_state(self.config, facts, state)
+
+    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+        """Pre-train on public records, then fine-tune all weights on the private ones."""
+        from workbench.methods.dp_diffusion import training
+
+        yield from training.fit(self.config, data, public, state)
+
+    def sample(self, state: State, request: SampleRequest) -> Records:
+        """Images from the moving average; source "public" takes the one from before fine-tuning."""
+        from workbench.models import pretrained
+
+        return pretrained.sample(self.config, state, request)
