@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from PIL import Image
 from support.homes import here
+from support.launchers import Here
 
 from workbench.cli import main
-from workbench.jobs import local, worker
-from workbench.jobs.run import Run
+from workbench.jobs import local
+from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.store import RunStore
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.training.state import PerformanceSettings
-from workbench.workspace import Workspace
 
 QUICK = ["--set", "num_features=100", "--set", "training.steps=4", "--set", "training.batch_size=20"]
 VALUE_KEYS = {"epsilon", "status", "accountant", "neighboring_relation", "sampling", "reason", "delta"}
@@ -45,15 +45,7 @@ def workbench(capsys: pytest.CaptureFixture[str]) -> Command:
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> None:
     """`train` and `resume` do their work in this process, and wait for it."""
-
-    def start(_workspace: Workspace, run_id: str) -> Run:
-        attempt = RunStore(here()).get(run_id).attempt + 1
-        RunStore(here()).change(run_id, {"queued", "cancelled"}, "started", state="starting", attempt=attempt)
-        worker.main(here(), run_id)
-        return RunStore(here()).get(run_id)
-
-    monkeypatch.setattr(local, "start", start)
-    monkeypatch.setattr(worker, "_listen", lambda _stop: None)
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
 
 
 def read(text: str) -> Any:

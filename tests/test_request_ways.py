@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support.homes import here
+from support.launchers import Nowhere
 from typer.testing import CliRunner
 
 from workbench.cli import app
 from workbench.datasets.reference import DatasetRef
 from workbench.jobs import local
+from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.store import RunStore
 from workbench.planning import make_plan
 from workbench.recipes.lines import RecipeRun
@@ -91,7 +93,7 @@ def test_a_line_of_a_recipe(asked: Request) -> None:
 
 
 def test_a_run_and_its_clone(asked: Request, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "start", lambda workspace, run_id: RunStore(workspace).get(run_id))
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     run = local.register(here(), make_plan(asked))
     assert RunStore(here()).get(run.id).plan.request.text == asked.text
     assert local.clone(here(), run.id).plan.request.text == asked.text

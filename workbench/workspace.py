@@ -14,7 +14,7 @@ from typing import Self
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import PRIVATE_FOLDER, make_private_folder
 
-FOLDERS = frozenset({"app", "cache", "imports", "runs"})
+FOLDERS = frozenset({"app", "cache", "imports", "jobs", "runs"})
 MARKS = frozenset({"installation.key", "ledger.sqlite", "runs.sqlite", "verdicts.sqlite"})
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 KEY_BYTES = 32
@@ -89,6 +89,11 @@ class Workspace:
     def runs(self) -> Path:
         """The folder of the runs' folders."""
         return self.home / "runs"
+
+    @property
+    def jobs(self) -> Path:
+        """The folder of the other jobs' logs."""
+        return self.home / "jobs"
 
     @property
     def imports(self) -> Path:

@@ -12,7 +12,7 @@ from support.homes import here
 
 from workbench.cli import main
 from workbench.errors import WorkbenchError
-from workbench.jobs import example, local
+from workbench.jobs import control, example, local
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.recipes import lines as recipes
@@ -124,7 +124,7 @@ def test_reuse_goes_on_with_a_run_that_was_lost(tmp_path: Path, monkeypatch: pyt
     (first,) = recipes.reproduce(recipe, here())
     resumed = []
     monkeypatch.setattr(
-        local,
+        control,
         "resume",
         lambda _workspace, run_id: resumed.append(run_id) or RunStore(here()).change(run_id, {"lost"}, "ended", state="done"),
     )

@@ -1,5 +1,7 @@
 """The end of a run, cut short between any two of its calls; checkpoints that are not what was written."""
 
+# pyright: reportPrivateUsage=false
+
 import os
 import random
 import shutil
@@ -10,13 +12,16 @@ from typing import Any
 
 import pytest
 from support.homes import here
+from support.launchers import Nowhere
 
 from workbench.cli.output import run_values
 from workbench.errors import WorkbenchError
 from workbench.experiment import new_state
-from workbench.jobs import local, worker
+from workbench.jobs import control, worker
 from workbench.jobs.fitting import Fitting
 from workbench.jobs.folder import RunFolder
+from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.registry import MIGRATIONS
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.pages.runs.tables import run_table
@@ -196,8 +201,9 @@ def test_a_resumed_run_remembers_the_time_of_its_earlier_attempts(
 ) -> None:
     run = queue(quick_plan("dp-merf"))
     RunStore(here()).change(run.id, {"starting"}, "lost", state="lost", started=100.0, finished=160.0)
-    monkeypatch.setattr(local.subprocess, "run", lambda *_arguments, **_named: type("Ended", (), {"returncode": 0, "stderr": ""})())
-    again = local.resume(here(), run.id)
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+    control.resume(here(), run.id)
+    again = RunStore(here()).get(run.id)
     assert again.seconds_before == 60.0
     RunStore(here()).change(run.id, {"starting"}, "run", state="running", started=200.0, heartbeat=210.0, step=3, resumed_at=1)
     assert again.started is not None
@@ -210,6 +216,12 @@ def test_a_resumed_run_remembers_the_time_of_its_earlier_attempts(
 def test_a_registry_of_version_1_is_brought_up_to_date(quick_plan: PlanMaker, queue: Make) -> None:
     run = queue(quick_plan("dp-merf"))
     with sqlite3.connect(RunStore(here()).path) as connection:
-        connection.execute("ALTER TABLE runs DROP COLUMN seconds_before")
+        connection.row_factory = sqlite3.Row
+        (row,) = [dict(row) for row in connection.execute("SELECT runs.*, jobs.* FROM runs JOIN jobs USING (id)")]
+        connection.execute("DROP TABLE runs")
+        connection.execute("DROP TABLE jobs")
+        MIGRATIONS[0](connection)
+        columns = [column["name"] for column in connection.execute("PRAGMA table_info(runs)")]
+        connection.execute(f"INSERT INTO runs VALUES ({', '.join('?' for _ in columns)})", [row[name] for name in columns])
         connection.execute("PRAGMA user_version = 1")
-    assert RunStore(here()).get(run.id).seconds_before == 0.0
+    assert RunStore(here()).get(run.id) == run

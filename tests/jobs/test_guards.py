@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from support.homes import here
+from support.launchers import Nowhere
 
 from workbench.datasets import load
 from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.jobs import finished, local, worker
 from workbench.jobs.folder import RunFolder
+from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.methods.dp_merf import training
@@ -70,7 +72,7 @@ def test_a_clone_keeps_what_the_original_was_given(
     quick_plan: Callable[..., Any], train_here: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = train_here(quick_plan("dp-merf", hidden_size=40))
-    monkeypatch.setattr(local, "start", lambda workspace, run_id: RunStore(workspace).get(run_id))
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     cloned = local.clone(here(), run.id, {"training.learning_rate": 0.5})
     expected = run.config | {"training": {**run.config["training"], "learning_rate": 0.5}}
     assert cloned.config == expected

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import WorkbenchError
-from workbench.jobs import finished, local
+from workbench.jobs import control, finished
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
@@ -66,4 +66,4 @@ def test_its_ledger_takes_today_s_stages_for_those_it_knows(before: Workspace) -
 
 def test_a_finished_run_is_not_resumed(before: Workspace) -> None:
     with pytest.raises(WorkbenchError, match="is done"):
-        local.resume(before, "rsgjfgnp")
+        control.resume(before, "rsgjfgnp")

@@ -14,9 +14,9 @@ import torch
 from support.homes import here
 
 from workbench.errors import WorkbenchError
-from workbench.jobs import local
+from workbench.jobs import control, local
 from workbench.jobs.folder import RunFolder
-from workbench.jobs.identity import is_alive
+from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.plan import Plan
@@ -50,7 +50,7 @@ def steps_charged(run_id: str) -> int:
 def process_of(run_id: str) -> psutil.Process:
     process = RunStore(here()).get(run_id).process
     assert process is not None
-    return psutil.Process(process.pid)
+    return psutil.Process(process["pid"])
 
 
 LAUNCH = """
@@ -86,7 +86,7 @@ def test_a_run_outlives_its_launcher_is_lost_when_killed_and_resumes_to_the_same
     charged = steps_charged(run_id)
     assert charged < 300
 
-    local.resume(here(), run_id)
+    control.resume(here(), run_id)
     done = local.wait(here(), run_id, PATIENCE)
     assert (done.state, done.attempt, done.releasable) == ("done", 2, False), RunFolder(here(), run_id).log_tail()
     whole = train_here(plan, seed=3)
@@ -98,21 +98,21 @@ def test_a_run_outlives_its_launcher_is_lost_when_killed_and_resumes_to_the_same
 def test_cancel_writes_a_checkpoint_and_resume_ends_the_run(quick_plan: PlanMaker, workbench_home: Path) -> None:
     run = local.launch(here(), quick_plan("nonprivate", **{"training.steps": 300}), "digits", performance=ON_ONE_THREAD)
     with pytest.raises(WorkbenchError, match="Only a cancelled, failed or lost run can be resumed"):
-        local.resume(here(), run.id)
+        control.resume(here(), run.id)
     with pytest.raises(WorkbenchError, match="Cancel it first"):
         local.delete(here(), run.id)
     until(lambda: steps_charged(run.id) > 5, "5 steps")
     process = RunStore(here()).get(run.id).process
-    cancelled = local.cancel(here(), run.id)
+    cancelled = control.cancel(here(), run.id)
     assert cancelled.state == "cancelled"
     assert 5 <= cancelled.step < 300
-    until(lambda: process is not None and not is_alive(process), "the worker to end")
+    until(lambda: process is not None and not LAUNCHERS["local"].is_alive(process), "the worker to end")
     saved = load_saved(RunFolder(here(), run.id).checkpoint)["state"]
     assert saved["steps"] == {"training": cancelled.step}
     with pytest.raises(WorkbenchError, match="Only a run that has not ended"):
-        local.cancel(here(), run.id)
+        control.cancel(here(), run.id)
 
-    local.resume(here(), run.id)
+    control.resume(here(), run.id)
     done = local.wait(here(), run.id, PATIENCE)
     assert (done.state, done.step) == ("done", 300), RunFolder(here(), run.id).log_tail()
     key = str(saved["randomness"]["key"])
@@ -129,7 +129,7 @@ def test_a_worker_that_ignores_its_cancellation_is_killed(quick_plan: PlanMaker)
     until(lambda: RunStore(here()).get(run.id).state == "running", "the run to start")
     worker = process_of(run.id)
     worker.suspend()  # it can no longer answer a signal
-    cancelled = local.cancel(here(), run.id, grace_seconds=0.5)
+    cancelled = control.cancel(here(), run.id, grace_seconds=0.5)
     assert cancelled.state == "cancelled"
     assert "before it could write a last checkpoint" in str(cancelled.error)
     until(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE, "the worker to end")
@@ -155,13 +155,12 @@ def test_a_dataset_is_its_name_even_where_a_folder_is_called_so(
 
 def test_a_queued_run_is_cancelled_without_a_process(quick_plan: PlanMaker) -> None:
     run = local.register(here(), quick_plan(), "digits", performance=ON_ONE_THREAD)
-    assert local.request_cancel(here(), run.id).state == "cancelled"
+    assert control.request_cancel(here(), run.id).state == "cancelled"
     local.delete(here(), run.id)
 
 
-def test_a_launch_that_fails_says_why(quick_plan: PlanMaker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local.sys, "executable", sys.executable, raising=False)
+def test_a_launch_that_fails_says_why(quick_plan: PlanMaker) -> None:
     run = local.register(here(), quick_plan(), "digits", performance=ON_ONE_THREAD)
     RunFolder(here(), run.id).remove()
-    assert local.start(here(), run.id).state == "failed"
+    assert control.start(here(), run.id).state == "failed"
     assert "could not be started" in str(RunStore(here()).get(run.id).error)

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support.homes import here
+from support.launchers import Nowhere
 from support.quick import QUICK
 
 from workbench import datasets, experiment
 from workbench.errors import AccountWarning
 from workbench.jobs import local, worker
+from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.jobs.trained import dataset_of
@@ -77,7 +79,7 @@ def test_a_run_and_its_clone_see_the_records_as_they_were_planned(
     again = dataset_of(here(), run)
     assert (again.facts.name, again.facts.shape, again.facts.classes) == ("clinic A", (1, 6, 6), ("a", "b"))
     assert again.fingerprint(here().key) == run.fingerprint
-    monkeypatch.setattr(local, "start", lambda workspace, run_id: RunStore(workspace).get(run_id))
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     cloned = local.clone(here(), run.id, {"training.learning_rate": 0.5})
     assert (cloned.plan.facts, cloned.fingerprint) == (run.plan.facts, run.fingerprint)
     assert Ledger(here().ledger).entries("clinic A")[0].run_id == run.id

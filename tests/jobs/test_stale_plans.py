@@ -14,7 +14,7 @@ from workbench.cli import app
 from workbench.datasets import load
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
-from workbench.jobs import local, worker
+from workbench.jobs import control, local, worker
 from workbench.jobs.run import Run
 from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
@@ -99,7 +99,7 @@ def test_fitting_and_resuming_refuse_it(
     assert "plan again" in (failed.error or "")
     assert Ledger(here().ledger).entries() == []
     with pytest.raises(WorkbenchError, match="plan again"):
-        local.resume(here(), run.id)
+        control.resume(here(), run.id)
     assert RunStore(here()).get(run.id).attempt == failed.attempt
 
 

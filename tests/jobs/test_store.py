@@ -19,11 +19,11 @@ from support.homes import here
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.jobs import identity
-from workbench.jobs import store as store_module
 from workbench.jobs.folder import RunFolder
-from workbench.jobs.identity import boot_identity, identity_of, is_alive, send_signal
-from workbench.jobs.run import ProcessIdentity, Run
-from workbench.jobs.store import LAUNCH_SECONDS, RunStore
+from workbench.jobs.identity import ProcessIdentity, boot_identity, identity_of, is_alive, send_signal
+from workbench.jobs.job import LAUNCH_SECONDS, STALE_SECONDS
+from workbench.jobs.run import Run
+from workbench.jobs.store import RunStore
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.values import PrivacyValue
@@ -47,7 +47,7 @@ def create(**values: Any) -> Run:
     return RunStore(here()).create(plan, "digits", "f" * 16, Settings(), steps=10, **values)  # type: ignore[arg-type]
 
 
-def sleeper(**options: Any) -> subprocess.Popen[bytes]:
+def sleeper(**options: Any) -> subprocess.Popen[Any]:
     return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], **options)
 
 
@@ -235,4 +235,4 @@ def test_time_left_is_the_mean_pace(workbench_home: Path) -> None:
     now = time.time()
     run = create().model_copy(update={"state": "running", "attempt": 1, "started": now - 20, "heartbeat": now, "step": 4})
     assert run.seconds_left == pytest.approx(30)
-    assert store_module.STALE_SECONDS < 15
+    assert STALE_SECONDS < 15

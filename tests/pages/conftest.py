@@ -11,11 +11,13 @@ import torch
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 from support.homes import here
+from support.launchers import Here
 
 from workbench import experiment
 from workbench.datasets import Dataset
 from workbench.jobs import local, worker
-from workbench.jobs.finished import evaluate_run
+from workbench.jobs.finished import copying_run, evaluate_run, neighbours_run
+from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.pace import Line, Pace, Steps
 from workbench.jobs.run import Run
 from workbench.jobs.samples import sample_set
@@ -47,6 +49,8 @@ def measured_run(epsilon: float, example: bool = False) -> Run:
     run = train_in_process("dp-merf", experiment.load("digits"), epsilon, example, **TINY)
     sample_set(here(), run.id).records(NUM_SAMPLES)
     evaluate_run(here(), run.id, NUM_SAMPLES, metrics=["accuracy_logistic_regression", "nearer_to_training"])
+    neighbours_run(here(), run.id, num_samples=NUM_SAMPLES)
+    copying_run(here(), run.id, num_samples=NUM_SAMPLES)
     return run
 
 
@@ -70,6 +74,12 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def jobs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a page begins is done in the test's own process, by the worker's code; tests/jobs has processes of their own."""
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
+
+
+@pytest.fixture(autouse=True)
 def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pace as if it had been measured; tests/jobs holds the measurement itself."""
     flat = Steps(points=((1.0, 2.0),))
@@ -87,7 +97,7 @@ def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
 def app_at(page: str) -> AppTest:
     """The app, not drawn yet, at a page. `AppTest.switch_page` knows scripts alone, and pages are functions."""
     app = AppTest.from_file(str(APP), default_timeout=120)
-    app._page_hash = calc_hash(page)
+    app._page_hash = calc_hash(page)  # pyright: ignore[reportPrivateUsage]
     return app
 
 

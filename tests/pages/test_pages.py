@@ -14,6 +14,7 @@ import streamlit as st
 from pages.conftest import app_at
 from streamlit.testing.v1 import AppTest
 from support.homes import here
+from support.launchers import Nowhere
 from support.odd_methods import GuidedByPrivateClassifier, MarginalsOfTable, TeacherStudent
 from support.tables import toy_table
 
@@ -22,6 +23,7 @@ from workbench.datasets.reference import DatasetRef
 from workbench.evaluation import OUTSIDE_GUARANTEE
 from workbench.jobs import local
 from workbench.jobs.folder import RunFolder
+from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.run import Run
 from workbench.jobs.samples.drawn import request_samples
 from workbench.jobs.samples.imported import import_samples
@@ -214,7 +216,7 @@ def test_the_axis_of_own_runs_is_a_choice_the_address_keeps(open_page: OpenPage)
 
 
 def test_train_launches_a_run_and_watches_it(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.jobs.local.start", lambda workspace, run_id: RunStore(workspace).get(run_id))
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     parameters = {
         "train_method": "dp-merf",
         "train_epsilon": "1.0",
@@ -337,7 +339,7 @@ def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: Ope
     assert (app.text_input(key="train_pretraining.dataset").value, app.selectbox(key="train_device").value) == ("none", "cpu")
     before = {kept.id for kept in RunStore(here()).list()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("workbench.jobs.local.start", lambda workspace, run_id: RunStore(workspace).get(run_id))
+        patch.setitem(LAUNCHERS, "local", Nowhere())
         app.button(key="train_launch").click().run()
     assert not app.exception
     clone = next(kept for kept in RunStore(here()).list() if kept.id not in before)
@@ -479,7 +481,12 @@ def test_a_method_on_images_has_its_pages_by_registry_alone(
     assert not train.error
     assert not train.button(key="train_launch").disabled
     run = train_here(kind.name, load("digits"), epsilon)
-    assert open_page("gallery", gallery_run=run.id).get("image")
+    gallery = open_page("gallery", gallery_run=run.id)
+    if epsilon is None:  # its sampler pays, so that a person says when
+        assert "touches private records" in text_of(gallery)
+        assert not gallery.get("image")
+        gallery.button(key="gallery_begin").click().run()
+    assert gallery.get("image")
     assert kind.name in text_of(open_page("runs", runs_chosen=run_label(run)))
 
 

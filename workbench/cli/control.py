@@ -1,10 +1,10 @@
-"""Commands about runs as processes: app, runs, show, cancel, resume, clone, delete, example."""
+"""Commands about runs as processes: app, runs, show, jobs, cancel, resume, clone, delete, example."""
 
 from typing import Annotated
 
 import typer
 
-from workbench.cli.options import Json, RunId, Settings, Wait, parse_settings
+from workbench.cli.options import JobId, Json, RunId, Settings, Wait, parse_settings
 from workbench.cli.output import bounds_of, describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
@@ -40,7 +40,7 @@ def runs(
 ) -> None:
     """List all runs, newest first."""
     from workbench.errors import choose
-    from workbench.jobs.run import STATES
+    from workbench.jobs.job import STATES
     from workbench.jobs.store import RunStore
 
     wanted = None if state is None else choose(state, dict(zip(map(str, STATES), STATES, strict=True)), "state")
@@ -87,21 +87,44 @@ def show(run_id: RunId, as_json: Json = False) -> None:
 
 
 @app.command()
-def cancel(run_id: RunId, as_json: Json = False) -> None:
-    """Stop a run after the step at work, with a checkpoint to resume from."""
-    from workbench.jobs import local
+def jobs(
+    owner: Annotated[str | None, typer.Argument(metavar="RUN", help="Only the jobs of this run or import.")] = None, as_json: Json = False
+) -> None:
+    """List training, sampling, evaluation and searches for neighbours as processes, newest first; each can be cancelled and resumed."""
+    from workbench.jobs.lifecycle import Jobs
 
-    run = local.cancel(Workspace.default(), run_id)
-    print_json({"run": run.id, "state": run.state}) if as_json else print(f"Run {run.id} is {run.state} at step {run.step}/{run.steps}.")
+    kept = Jobs(Workspace.default())
+    rows = [
+        {
+            "job": job.id,
+            "task": job.task,
+            "run": job.owner,
+            "state": job.state,
+            "done": f"{100 * job.share:.0f} %",
+            "started": moment(job.started),
+            "error": job.error,
+        }
+        for job in (kept.all() if owner is None else kept.of(owner))
+    ]
+    print_json(rows) if as_json else print_table(rows, "No jobs yet.")
 
 
 @app.command()
-def resume(run_id: RunId, wait: Wait = False) -> None:
-    """Go on with a cancelled, failed or lost run from its last checkpoint; the last line is {"run": ID}."""
-    from workbench.cli.planning import finish_launch
-    from workbench.jobs import local
+def cancel(run_id: JobId, as_json: Json = False) -> None:
+    """Stop a run, after the step at work with a checkpoint to resume from, or another job."""
+    from workbench.jobs import control
 
-    finish_launch(local.resume(Workspace.default(), run_id), wait)
+    job = control.cancel(Workspace.default(), run_id)
+    print_json({"run": job.id, "state": job.state}) if as_json else print(f"{job.id} is {job.state} at step {job.step}/{job.steps}.")
+
+
+@app.command()
+def resume(run_id: JobId, wait: Wait = False) -> None:
+    """Go on with a cancelled, failed or lost run from its last checkpoint, or with another job; the last line is {"run": ID}."""
+    from workbench.cli.planning import finish_launch
+    from workbench.jobs import control
+
+    finish_launch(control.resume(Workspace.default(), run_id), wait)
 
 
 @app.command()

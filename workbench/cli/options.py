@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id; `workbench runs` lists them.")]
+JobId = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run, or of a job; `workbench jobs` lists both.")]
 Samples = Annotated[str, typer.Option("--samples", help="A set of its samples; `workbench samples RUN` lists them.")]
 Out = Annotated[Path | None, typer.Option("--out", help="The file to write.")]
 Num = Annotated[int | None, typer.Option("--num", help="Number of samples; as many as training records by default, at most 10 000.")]

@@ -32,7 +32,7 @@ from workbench.cli.options import (
 from workbench.cli.output import bar_pace, bounds_of, describe_value, print_fields, print_json, print_table
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
-from workbench.jobs.run import Run
+from workbench.jobs.job import Job, Life
 from workbench.serialization import dumps, jsonable
 from workbench.workspace import Workspace
 
@@ -196,35 +196,37 @@ def checked_facts(asked: "Request") -> "DatasetFacts":
     return asked.place.load().facts if is_own else asked.facts()
 
 
-def finish_launch(run: Run, wait: bool) -> None:
-    """End a command that started a run: watch it if asked, print its line last, and fail if it has failed."""
+def finish_launch(run: Life, wait: bool) -> None:
+    """End a command that started a run or another job: watch it if asked, print its line last, and fail if it has failed."""
     if wait:
         run = watch(run)
     print(dumps({"run": run.id}), flush=True)
     if run.state in ("failed", "lost"):
-        print(f"Run {run.id} {run.state}: {terminal(run.error)}", file=sys.stderr)
+        print(f"{run.id} is {run.state}: {terminal(run.error)}", file=sys.stderr)
         raise typer.Exit(1)
 
 
-def watch(run: Run) -> Run:
-    """Follow a run with a bar on stderr until it has ended; leaving does not end it."""
+def watch(run: Life) -> Life:
+    """Follow a run, or another job, with a bar on stderr until it has ended; leaving does not end it."""
     from tqdm import tqdm
 
-    from workbench.jobs import local
+    from workbench.jobs import control
+    from workbench.jobs.store import RunStore
 
     with tqdm(total=run.steps, file=sys.stderr, unit="step", **{"mininterval": 1.0, **bar_pace()}) as bar:
 
-        def show(now: Run) -> None:
+        def show(now: Job) -> None:
             bar.set_description_str(f"{now.state} {now.stage}".strip(), refresh=False)
-            bar.set_postfix_str(f"epsilon {now.epsilon_spent:.3g}", refresh=False)
+            if now.task == "train":
+                bar.set_postfix_str(f"epsilon {RunStore(Workspace.default()).get(now.id).epsilon_spent:.3g}", refresh=False)
             bar.update(max(0, now.step - bar.n))
             if sys.stderr.isatty():
                 bar.refresh()
 
         try:
-            return local.wait(Workspace.default(), run.id, progress=show)
+            return control.wait(Workspace.default(), run.id, progress=show)
         except KeyboardInterrupt:
-            print(f"\nRun {run.id} goes on; `workbench cancel {run.id}` ends it.", file=sys.stderr)
+            print(f"\n{run.id} goes on; `workbench cancel {run.id}` ends it.", file=sys.stderr)
             return run
 
 

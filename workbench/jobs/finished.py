@@ -1,7 +1,8 @@
-"""Step 5 for a set of samples: evaluation and neighbours, each made when first asked for and kept beside the samples."""
+"""Step 5 for a set of samples: evaluation, neighbours, what they tell of copying; each made once and kept beside the samples."""
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,13 +11,15 @@ from workbench.errors import DamagedFileError, choose
 from workbench.files import write_text_atomically, written_atomically
 from workbench.jobs.sample_files import opened
 from workbench.jobs.samples import DEFAULT, SampleSet, sample_set
+from workbench.jobs.tasks.measuring import DEFAULT_NEIGHBOURS
+from workbench.jobs.threads import few_threads
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.evaluation.neighbours import Neighbours
 
-DEFAULT_NEIGHBOURS = 5
+COPYING = ("privacy_score", "nearer_to_training")  # the measures that tell of copying
 
 ProgressFunction = Callable[[float], None]
 
@@ -54,16 +57,18 @@ def evaluate_run(
         return {**request, "results": [result for result in kept["results"] if metrics is None or result["name"] in metrics]}
     dataset = found.dataset()
     measured = _part(progress, 0.5, 1.0)
-    results = evaluation.evaluate(
-        found.records(count, _part(progress, 0.0, 0.3)),
-        dataset,
-        public_samples=found.public_records(count, _part(progress, 0.3, 0.5)),
-        public=found.public_dataset(),
-        metrics=metrics,
-        seed=seed,
-        workspace=workspace,
-        progress=None if measured is None else lambda _metric, share: measured(share),
-    )
+    drawn, public_samples = found.records(count, _part(progress, 0.0, 0.3)), found.public_records(count, _part(progress, 0.3, 0.5))
+    with few_threads():
+        results = evaluation.evaluate(
+            drawn,
+            dataset,
+            public_samples=public_samples,
+            public=found.public_dataset(),
+            metrics=metrics,
+            seed=seed,
+            workspace=workspace,
+            progress=None if measured is None else lambda _metric, share: measured(share),
+        )
     results = [result.of_run(found.releasable) for result in results]
     text = dumps({**request, "results": results}, indent=2)
     if kept is None or metrics is None or kept["metrics"] is not None:
@@ -86,7 +91,7 @@ def neighbours_run(
     samples: str = DEFAULT,
 ) -> "Neighbours":
     """The k nearest training records and the nearest held-out record of every sample of a set; private, kept beside the samples."""
-    from workbench.evaluation import FEATURES, Neighbours, feature_space, find_neighbours
+    from workbench.evaluation import FEATURES, feature_space, find_neighbours
 
     choose(features, FEATURES, "feature space")
     found = sample_set(workspace, run_id, samples)
@@ -94,14 +99,72 @@ def neighbours_run(
     records = found.records(num_samples, _part(progress, 0.0, 0.4))
     path = found.neighbours(features, k, len(records))
     if path.exists():
-        with opened(path) as file:
-            return Neighbours(str(file["features"]), *(file[name] for name in NEIGHBOUR_ARRAYS))
-    space = feature_space(features, dataset, found.public_dataset(), workspace=workspace)
-    near = find_neighbours(records, dataset, space, k, _part(progress, 0.4, 1.0))
+        return _read_neighbours(path)
+    with few_threads():
+        space = feature_space(features, dataset, found.public_dataset(), workspace=workspace)
+        near = find_neighbours(records, dataset, space, k, _part(progress, 0.4, 1.0))
     arrays = {name: getattr(near, name) for name in NEIGHBOUR_ARRAYS}
     with written_atomically(path, "wb") as file:
         np.savez(file, features=np.array(near.features), **arrays)
     return near
+
+
+def kept_neighbours(workspace: Workspace, run_id: str, features: str, num_samples: int, samples: str = DEFAULT) -> "Neighbours | None":
+    """The neighbours of so many samples of a set, as they were searched, or None."""
+    path = sample_set(workspace, run_id, samples).neighbours(features, DEFAULT_NEIGHBOURS, num_samples)
+    return _read_neighbours(path) if path.exists() else None
+
+
+def copying_run(
+    workspace: Workspace,
+    run_id: str,
+    features: str = "pixels",
+    num_samples: int | None = None,
+    progress: ProgressFunction | None = None,
+    samples: str = DEFAULT,
+) -> list[dict[str, Any]]:
+    """The measures of copying of a set's samples in a feature space, as plain JSON values; private, kept beside the samples."""
+    from workbench import evaluation
+
+    found = sample_set(workspace, run_id, samples)
+    dataset, records = found.dataset(), found.records(num_samples, _part(progress, 0.0, 0.4))
+    path = found.copying(features, len(records))
+    if path.exists():
+        return _read_results(path)
+    names = [name for name in COPYING if evaluation.METRICS[name].refusal(dataset.facts, records) is None]
+    measured = _part(progress, 0.4, 1.0)
+    with few_threads():
+        results = evaluation.evaluate(
+            records,
+            dataset,
+            public=found.public_dataset(),
+            metrics=names,
+            features=features,
+            workspace=workspace,
+            progress=None if measured is None else lambda _metric, share: measured(share),
+        )
+    write_text_atomically(path, dumps(results, indent=2))
+    return _read_results(path)
+
+
+def kept_copying(workspace: Workspace, run_id: str, features: str, num_samples: int, samples: str = DEFAULT) -> list[dict[str, Any]] | None:
+    """What is kept of `copying_run`, or None."""
+    path = sample_set(workspace, run_id, samples).copying(features, num_samples)
+    return _read_results(path) if path.exists() else None
+
+
+def _read_neighbours(path: Path) -> "Neighbours":
+    from workbench.evaluation import Neighbours
+
+    with opened(path) as file:
+        return Neighbours(str(file["features"]), *(file[name] for name in NEIGHBOUR_ARRAYS))
+
+
+def _read_results(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except ValueError:
+        raise DamagedFileError(f"Expected results in {path}, got a damaged file. Move it away: it is made anew.") from None
 
 
 NEIGHBOUR_ARRAYS = ("indices", "distances", "held_out_indices", "held_out_distances")
@@ -114,11 +177,7 @@ def _covers(kept: dict[str, Any], request: dict[str, Any]) -> bool:
 
 
 def _evaluation_of(found: SampleSet) -> dict[str, Any] | None:
-    path = found.evaluation
-    try:
-        return json.loads(path.read_text()) if path.exists() else None
-    except ValueError:
-        raise DamagedFileError(f"Expected an evaluation in {path}, got a damaged file. Move it away: it is made anew.") from None
+    return _read_results(found.evaluation) if found.evaluation.exists() else None
 
 
 def _part(progress: ProgressFunction | None, low: float, high: float) -> ProgressFunction | None:

@@ -58,7 +58,7 @@ class RunFolder:
 
     def log_tail(self, lines: int = 20) -> str:
         """The last lines of the log; empty if there is none."""
-        return "\n".join(_tail(self.log).splitlines()[-lines:])
+        return tail(self.log, lines)
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """One dict a recorded step, in order of the step; a step replayed after a resume counts once, as last recorded.
@@ -123,9 +123,10 @@ def _parsed(line: str) -> dict[str, Any] | None:
         return None
 
 
-def _tail(path: Path) -> str:
+def tail(path: Path, lines: int) -> str:
+    """The last lines of a text file; empty if there is none."""
     if not path.exists():
         return ""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - TAIL_BYTES))
-        return file.read().decode(errors="replace")
+        return "\n".join(file.read().decode(errors="replace").splitlines()[-lines:])

@@ -5,18 +5,19 @@ import signal
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 
 from workbench.errors import WorkbenchError
-from workbench.jobs.store import RunStore
+from workbench.jobs.job import JobState
 
 BEAT_SECONDS = 2.0
 
 
 @dataclass
 class Progress:
-    """Where the fit stands, written by the main thread and read by the heartbeat."""
+    """Where the work stands, written by the main thread and read by the heartbeat."""
 
     stage: str = ""
     step: int = 0
@@ -25,7 +26,7 @@ class Progress:
 
 @dataclass
 class StopSignal:
-    """Why the fit should stop at the next step: `cancelled` with a checkpoint, `taken_over` without touching anything."""
+    """Why the work should stop at the next step: `cancelled` with what it can keep, `taken_over` without touching anything."""
 
     cancelled: bool = False
     taken_over: bool = False
@@ -34,13 +35,18 @@ class StopSignal:
         return self.cancelled or self.taken_over
 
 
-class Heartbeat:
-    """Beats every 2 seconds while the block runs; a worker that ignores its cancellation for `grace_seconds` is killed."""
+class StoppedError(Exception):
+    """Work came to its end because it was asked to."""
 
-    def __init__(self, store: RunStore, run_id: str, attempt: int, progress: Progress, stop: StopSignal, grace_seconds: float) -> None:
-        self._store, self._run_id, self._attempt = store, run_id, attempt
-        self._progress, self._stop = progress, stop
-        self._grace_seconds = grace_seconds
+
+class Heartbeat:
+    """Calls `beat` every 2 seconds while the block runs; a worker that ignores its cancellation for `grace_seconds` is killed.
+
+    `beat` writes a sign of life and returns the job's state, None where another process has taken over.
+    """
+
+    def __init__(self, beat: Callable[[], JobState | None], stop: StopSignal, grace_seconds: float) -> None:
+        self._beat, self._stop, self._grace_seconds = beat, stop, grace_seconds
         self._cancelled_at: float | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="heartbeat", daemon=True)
@@ -55,11 +61,8 @@ class Heartbeat:
 
     def beat(self) -> None:
         """Write one sign of life; a registry that cannot be written just now is tried again at the next."""
-        progress = self._progress
         try:
-            state = self._store.beat(
-                self._run_id, self._attempt, stage=progress.stage, step=progress.step, epsilon_spent=progress.epsilon_spent
-            )
+            state = self._beat()
         except (sqlite3.Error, WorkbenchError) as error:
             print(f"The registry could not be written: {error}", flush=True)
             return

@@ -5,8 +5,17 @@ import signal
 from pathlib import Path
 
 import psutil
+from pydantic import BaseModel, ConfigDict
 
-from workbench.jobs.run import ProcessIdentity
+
+class ProcessIdentity(BaseModel):
+    """A process told apart from every other: its pid, when it started, and the boot and pid namespace it belongs to."""
+
+    model_config = ConfigDict(frozen=True)
+
+    pid: int
+    started: str
+    boot: str
 
 
 def boot_identity() -> str:

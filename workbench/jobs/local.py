@@ -1,18 +1,14 @@
-"""Runs on this machine: launch, wait, cancel, resume, clone, delete. Pages, notebooks and the command line call these."""
+"""Runs: launch, wait, clone, delete. Pages, notebooks and the command line call these, and `control` for what any job can be asked."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import AccountWarning, BudgetWarning, WorkbenchError
-from workbench.jobs.identity import send_signal
-from workbench.jobs.run import RESUMABLE, STARTABLE, Run
+from workbench.jobs import control
+from workbench.jobs.job import Job
+from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.jobs.verdicts import Verdicts
 from workbench.privacy.spending.ledger import Ledger
@@ -23,9 +19,6 @@ if TYPE_CHECKING:
     from workbench.datasets.reference import DatasetRef
     from workbench.plan import Plan
     from workbench.training.state import PerformanceSettings
-
-GRACE_SECONDS = 120.0  # time for the step at work to end and a checkpoint to be written, before a cancelled worker is killed
-POLL_SECONDS = 0.2
 
 
 def launch(
@@ -46,9 +39,9 @@ def launch(
     Raises WorkbenchError, before anything is written, for a plan without a bound that does not ask for the claim, a device
     that is not there, and records that are not the plan's.
     """
-    return start(
-        workspace, register(workspace, plan, dataset, performance=performance, seed=seed, parent=parent, example=example, loaded=loaded).id
-    )
+    run = register(workspace, plan, dataset, performance=performance, seed=seed, parent=parent, example=example, loaded=loaded)
+    control.start(workspace, run.id)
+    return RunStore(workspace).get(run.id)
 
 
 def register(
@@ -106,79 +99,10 @@ def account_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> st
     return ledger.resemblance(plan.facts.name, loaded.fingerprint(workspace.key), loaded.record_hashes(workspace.key))
 
 
-def start(workspace: Workspace, run_id: str) -> Run:
-    """Start the process of a queued, cancelled, failed or lost run."""
-    store = RunStore(workspace)
-    now = time.time()
-    run = store.get(run_id)
-    run = store.change(
-        run_id,
-        STARTABLE,
-        "started",
-        state="starting",
-        attempt=run.attempt + 1,
-        process=None,
-        heartbeat=now,
-        started=now,
-        finished=None,
-        seconds_before=run.seconds_running or 0.0,
-        error=None,
-    )
-    launcher = [sys.executable, "-m", "workbench.jobs.launcher", run_id, str(run.attempt)]
-    ended = subprocess.run(
-        launcher, stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**os.environ, **workspace.environment}, check=False
-    )
-    if ended.returncode:
-        reason = (ended.stderr.strip().splitlines() or ["no reason given"])[-1]
-        error = f"The worker could not be started: {reason}"
-        store.change(run_id, {"starting"}, "started", state="failed", error=error, finished=time.time())
-    return store.get(run_id)
-
-
-def resume(workspace: Workspace, run_id: str) -> Run:
-    """Go on with a cancelled, failed or lost run from its last checkpoint; returns at once."""
-    run = RunStore(workspace).get(run_id)
-    if run.state not in RESUMABLE:
-        raise WorkbenchError(f"Run {run_id} is {run.state}. Only a cancelled, failed or lost run can be resumed.")
-    run.plan.check()
-    return start(workspace, run_id)
-
-
-def request_cancel(workspace: Workspace, run_id: str) -> Run:
-    """Ask a run to write a checkpoint and stop; returns at once. A queued run is cancelled directly."""
-    store = RunStore(workspace)
-    run = store.get(run_id)
-    if not run.is_active:
-        raise WorkbenchError(f"Run {run_id} is {run.state}. Only a run that has not ended can be cancelled.")
-    if run.state in ("queued", "paused"):
-        return store.change(run_id, {"queued", "paused"}, "cancelled", state="cancelled", finished=time.time())
-    run = store.change(run_id, {"starting", "running", "cancelling"}, "cancelled", state="cancelling")
-    if run.process is not None:
-        send_signal(run.process, signal.SIGTERM)
-    return run
-
-
-def cancel(workspace: Workspace, run_id: str, grace_seconds: float = GRACE_SECONDS) -> Run:
-    """Cancel a run and wait until it has stopped; after `grace_seconds` its process group is killed."""
-    request_cancel(workspace, run_id)
-    run = wait(workspace, run_id, timeout_seconds=grace_seconds)
-    if run.is_active and run.process is not None:
-        send_signal(run.process, signal.SIGKILL, group=True)
-        run = wait(workspace, run_id, timeout_seconds=10.0)
-    return run
-
-
-def wait(workspace: Workspace, run_id: str, timeout_seconds: float | None = None, progress: Callable[[Run], None] | None = None) -> Run:
-    """The run once it has ended, or as it is after `timeout_seconds`; `progress` sees it at every poll."""
-    store = RunStore(workspace)
-    deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
-    while True:
-        run = store.get(run_id)
-        if progress is not None:
-            progress(run)
-        if not run.is_active or (deadline is not None and time.monotonic() >= deadline):
-            return run
-        time.sleep(POLL_SECONDS)
+def wait(workspace: Workspace, run_id: str, timeout_seconds: float | None = None, progress: Callable[[Job], None] | None = None) -> Run:
+    """The run once it has ended, or as it is after `timeout_seconds`; `progress` sees its job at every poll."""
+    control.wait(workspace, run_id, timeout_seconds, progress)
+    return RunStore(workspace).get(run_id)
 
 
 def clone(workspace: Workspace, run_id: str, settings: Mapping[str, Any] | None = None) -> Run:

@@ -1,5 +1,6 @@
-"""The process that trains one run: `python -m workbench.jobs.worker RUN_ID ATTEMPT`, started by `local.start`."""
+"""The process of one job: `python -m workbench.jobs.worker JOB ATTEMPT`, started by a launcher."""
 
+import errno
 import os
 import signal
 import sys
@@ -9,62 +10,76 @@ from types import FrameType
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.jobs.folder import RunFolder
-from workbench.jobs.heartbeat import Heartbeat, Progress, StopSignal
-from workbench.jobs.local import GRACE_SECONDS
-from workbench.jobs.run import Run
-from workbench.jobs.store import RunStore, current_process, spent_by
+from workbench.jobs.heartbeat import Heartbeat, Progress, StoppedError, StopSignal
+from workbench.jobs.job import Job
+from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.tasks import TASKS
 from workbench.locks import locked
 from workbench.workspace import Workspace
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-def main(workspace: Workspace, run_id: str, attempt_number: int | None = None) -> int:
-    """Take on the run, train it to its end, its cancellation or its failure, and record which; returns the exit code.
+
+def main(workspace: Workspace, job_id: str, attempt_number: int | None = None) -> int:
+    """Take on the job, do it to its end, its cancellation or its failure, and record which; returns the exit code.
 
     `attempt_number` is the attempt this process was started for; one that comes too late for it touches nothing.
     """
     stop = StopSignal()
     _listen(stop)
-    with locked(
-        RunFolder(workspace, run_id).worker_lock, refusal=f"Another process works on run {run_id}."
-    ):  # two never share a checkpoint
-        return work(workspace, run_id, attempt_number, stop)
+    return take_on(workspace, job_id, attempt_number, stop)
 
 
-def work(workspace: Workspace, run_id: str, attempt_number: int | None, stop: StopSignal) -> int:
-    """What `main` does once it holds the run alone."""
-    run = claim(workspace, run_id, attempt_number)
-    print(f"Run {run_id}, attempt {run.attempt}, process {os.getpid()}.", flush=True)
-    progress = Progress(run.stage, run.step, run.epsilon_spent)
-    with Heartbeat(RunStore(workspace), run_id, run.attempt, progress, stop, GRACE_SECONDS):
-        outcome = attempt(workspace, run, progress, stop)
+def take_on(workspace: Workspace, job_id: str, attempt_number: int | None, stop: StopSignal) -> int:
+    """What `main` does once it hears signals; two processes never hold one job."""
+    job = Jobs(workspace).get(job_id)
+    with locked(TASKS[job.task].folder(workspace, job) / "worker.lock", refusal=f"Another process works on {job_id}."):
+        return work(workspace, job_id, attempt_number, stop)
+
+
+def work(workspace: Workspace, job_id: str, attempt_number: int | None, stop: StopSignal) -> int:
+    """What `take_on` does once it holds the job alone."""
+    job = claim(workspace, job_id, attempt_number)
+    task, progress = TASKS[job.task], Progress(job.stage, job.step)
+    stop.cancelled = stop.cancelled or job.state == "cancelling"
+    print(f"Job {job_id} ({task.title}), attempt {job.attempt}, process {os.getpid()}.", flush=True)
+    with Heartbeat(lambda: task.beat(workspace, job, progress), stop, task.grace_seconds):
+        outcome = attempt(workspace, job, progress, stop)
     if not stop.taken_over:
-        RunStore(workspace).beat(run_id, run.attempt, **outcome, finished=time.time(), stage=progress.stage, step=progress.step)
-    print(f"Run {run_id}: {outcome['state']}.", flush=True)
+        task.beat(workspace, job, progress, **outcome, finished=time.time())
+    print(f"Job {job_id}: {outcome['state']}.", flush=True)
     return int(outcome["state"] == "failed")
 
 
-def claim(workspace: Workspace, run_id: str, attempt_number: int | None = None) -> Run:
-    """The run, now this process's; an error if another process works on it, it is over, or this is not its attempt."""
-    store, process = RunStore(workspace), current_process()
-    run = store.get(run_id)
-    if attempt_number not in (None, run.attempt):
-        raise WorkbenchError(f"Run {run_id} is at attempt {run.attempt}, and this process was started for attempt {attempt_number}.")
-    if run.process is not None and run.process != process:
-        raise WorkbenchError(f"Run {run_id} belongs to process {run.process.pid}.")
-    return store.change(run_id, {"starting", "cancelling"}, "taken on", process=process, heartbeat=time.time())
+def claim(workspace: Workspace, job_id: str, attempt_number: int | None = None) -> Job:
+    """The job, now this process's; an error if another process works on it, it is over, or this is not its attempt."""
+    jobs = Jobs(workspace)
+    job = jobs.get(job_id)
+    process = LAUNCHERS[job.launcher].own()
+    if attempt_number not in (None, job.attempt):
+        raise WorkbenchError(f"{job_id} is at attempt {job.attempt}, and this process was started for attempt {attempt_number}.")
+    if job.process is not None and job.process != process:
+        raise WorkbenchError(f"{job_id} belongs to another process: {job.process}.")
+    return jobs.change(job_id, {"starting", "cancelling"}, "taken on", process=process, heartbeat=time.time())
 
 
-def attempt(workspace: Workspace, run: Run, progress: Progress, stop: StopSignal) -> dict[str, Any]:
-    """Train; returns the fields to record: the state done, cancelled or failed, with what was spent and the error."""
-    from workbench.jobs.fitting import Fitting
-
+def attempt(workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
+    """Do it; returns the fields to record: the state done, cancelled, lost or failed, with the error."""
+    task = TASKS[job.task]
     try:
-        return Fitting(workspace, run, progress, stop).run()
+        return task.work(workspace, job, progress, stop)
+    except StoppedError:
+        return {"state": "lost" if stop.taken_over else "cancelled"}
     except Exception as error:
         traceback.print_exc()
-        sentence = str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
-        return {"state": "failed", "error": sentence, "epsilon_spent": max(progress.epsilon_spent, spent_by(workspace, run))}
+        return {"state": "failed", "error": _sentence(error)} | task.failed(workspace, job, progress)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno in FULL:
+        return f"A file could not be written: {os.strerror(error.errno)}. Free space and resume."
+    return str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
 
 
 def _listen(stop: StopSignal) -> None:

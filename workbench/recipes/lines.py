@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError, choose, first_complaint
-from workbench.jobs.run import RESUMABLE, Run
+from workbench.jobs.job import RESUMABLE
+from workbench.jobs.run import Run
 from workbench.jobs.samples.request import SamplesRequest
 from workbench.plan import Plan
 from workbench.request import Request
@@ -139,7 +140,7 @@ def _make(
 ) -> dict[str, Any]:
     """One result. `used` are the runs that lines before were measured on, with the sets of each."""
     from workbench import experiment
-    from workbench.jobs import finished, local
+    from workbench.jobs import control, finished, local
     from workbench.jobs.folder import RunFolder
     from workbench.jobs.samples.drawn import RunSamples
     from workbench.jobs.store import RunStore
@@ -156,8 +157,8 @@ def _make(
     if run is None:
         run = local.launch(workspace, plan, performance=performance, seed=seed, loaded=dataset)
     elif run.state in RESUMABLE:
-        run = local.resume(workspace, run.id)
-    run = local.wait(workspace, run.id, progress=lambda now: progress(0.8 * now.step / max(1, now.steps)))
+        control.resume(workspace, run.id)
+    run = local.wait(workspace, run.id, progress=lambda now: progress(0.8 * now.share))
     if run.state != "done":
         raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
     RunSamples(workspace, run, samples).begin()

@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 
 from workbench.errors import WorkbenchError
 from workbench.files import make_private_folder, write_text_atomically
-from workbench.jobs.identity import identity_of, is_alive
-from workbench.jobs.run import ProcessIdentity
+from workbench.jobs.identity import ProcessIdentity, identity_of, is_alive
 from workbench.server.guard import TOKEN
 from workbench.workspace import Workspace
 

@@ -67,6 +67,15 @@ class RunSamples(SampleSet):
         """As the run."""
         return self.run.claim_only
 
+    def check_ready(self) -> None:
+        """Refuse a run that is not finished."""
+        trained_run(self.workspace, self.owner)
+
+    def bound_with(self, num_samples: int) -> PrivacyValue | None:
+        """By the sampler's plan."""
+        price = self.plan(num_samples)
+        return price.bound if price.releases else None
+
     @property
     def default_num_samples(self) -> int:
         """As many samples as training records, at most 10 000."""
@@ -82,7 +91,7 @@ class RunSamples(SampleSet):
 
         A sampler that touches private records charges the ledger first and raises the run's bound.
         """
-        trained_run(self.workspace, self.owner)
+        self.check_ready()
         wanted = self._wanted(num_samples)
         with locked(self._run_folder.samples / "lock"):
             kept = self.kept()
@@ -96,7 +105,7 @@ class RunSamples(SampleSet):
 
     def public_records(self, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
         """Samples of the model before it saw a private record (epsilon 0), by the same request."""
-        trained_run(self.workspace, self.owner)
+        self.check_ready()
         if not self._drawing.method.has_public_model:
             return None
         path = self.folder / "public.npz"

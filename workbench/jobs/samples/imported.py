@@ -177,10 +177,13 @@ def imports(workspace: Workspace) -> list[ImportedSamples]:
 
 
 def forget(workspace: Workspace, import_id: str) -> None:
-    """Remove what was imported, with its measures, neighbours and verdicts."""
+    """Remove what was imported, with its measures, neighbours, verdicts and jobs; refused while one is at work."""
+    from workbench.jobs.lifecycle import Jobs
     from workbench.jobs.verdicts import Verdicts
 
-    shutil.rmtree(read(workspace, import_id).folder)
+    folder = read(workspace, import_id).folder
+    with Jobs(workspace).forgetting(import_id):
+        shutil.rmtree(folder)
     Verdicts(workspace.verdicts).forget(import_id)
 
 

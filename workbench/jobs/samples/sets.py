@@ -64,6 +64,14 @@ class SampleSet(ABC):
         """Whether they rest on a paper's word alone."""
         return False
 
+    def check_ready(self) -> None:  # noqa: B027 - what was made elsewhere always is
+        """Refuse what has no samples yet and cannot draw any."""
+
+    def bound_with(self, num_samples: int) -> PrivacyValue | None:
+        """What is proved of the run once `num_samples` samples are there, where drawing them is to be paid for; None where it is free."""
+        del num_samples
+        return None
+
     @property
     @abstractmethod
     def default_num_samples(self) -> int:
@@ -89,6 +97,10 @@ class SampleSet(ABC):
     def file(self) -> Path:
         """The samples made so far."""
         return self.folder / "samples.npz"
+
+    def copying(self, features: str, num_samples: int) -> Path:
+        """What the nearest records tell of copying."""
+        return self.folder / f"copying-{features}-{num_samples}.json"
 
     @property
     def evaluation(self) -> Path:

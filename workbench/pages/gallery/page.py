@@ -14,7 +14,7 @@ from workbench.jobs.samples import SampleSet
 from workbench.jobs.samples.imported import imports
 from workbench.jobs.verdicts import JUDGEMENTS, Verdicts
 from workbench.pages.gallery.cards import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
-from workbench.pages.gallery.copying import copying_numbers, distance_chart, find_now
+from workbench.pages.gallery.copying import copying_numbers, distance_chart, searched
 from workbench.ui.cards import import_marks, run_marks
 from workbench.ui.example import example_notice
 from workbench.ui.gallery import class_name
@@ -50,11 +50,14 @@ def draw() -> None:
     look = look_choices(finished, elsewhere)
     try:
         dataset = look.samples.same_records(loaded(look.samples.place, look.facts))
-        samples, neighbours = find_now(look.samples, look.features)
+        found = searched(look.samples, look.features)
     except WorkbenchError as error:
         st.error(markdown(error))
         return
-    copying_numbers(look.samples, look.features, len(samples))
+    if found is None:
+        return
+    samples, neighbours, measured = found
+    copying_numbers(measured, len(samples))
     verdicts = Verdicts(Workspace.default().verdicts)
     given = verdicts.of(look.samples.owner, look.samples.id)
     review_bar(verdicts, look.samples, given, len(samples), PREFIX)

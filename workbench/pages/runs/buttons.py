@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from workbench.jobs import local
-from workbench.jobs.finished import evaluate_run
+from workbench.jobs import control, local
 from workbench.jobs.run import Run
 from workbench.pages import go_to
 from workbench.ui.actions import attempt, cancel_or_resume
@@ -23,7 +22,7 @@ def run_buttons(run: Run, prefix: str) -> None:
             if st.button("Gallery", key=f"{prefix}gallery", icon=":material/photo_library:"):
                 go_to("gallery", {"gallery_run": run.id})
             if st.button("Evaluate", key=f"{prefix}evaluate", icon=":material/analytics:", help="Draws samples and takes every measure."):
-                attempt(lambda: evaluate_now(run.id))
+                attempt(lambda: control.begin(Workspace.default(), "evaluate", run.id, {}))
         if not run.is_active:
             confirm_delete(run, prefix)
 
@@ -34,14 +33,3 @@ def confirm_delete(run: Run, prefix: str) -> None:
         st.markdown(f"Delete run **{run.id}** with its weights, samples and verdicts? What it spent stays in the ledger.")
         if st.button("Delete for good", key=f"{prefix}delete", type="primary"):
             attempt(lambda: local.delete(Workspace.default(), run.id))
-
-
-def evaluate_now(run_id: str) -> None:
-    """Take every measure of a finished run while the page shows how far it is."""
-    bar = st.progress(0.0, text="Drawing samples and measuring …")
-
-    def show(share: float) -> None:
-        bar.progress(min(share, 1.0), text="Drawing samples and measuring …")
-
-    evaluate_run(Workspace.default(), run_id, progress=show)
-    bar.empty()

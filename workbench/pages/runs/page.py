@@ -5,11 +5,13 @@ from typing import Any
 import streamlit as st
 
 from workbench.escaping import markdown
-from workbench.jobs.run import STATES, Run
+from workbench.jobs.job import STATES
+from workbench.jobs.run import Run
 from workbench.pages.runs.buttons import run_buttons
 from workbench.pages.runs.comparison import compare_curves, compare_measures, compare_samples, compare_settings, run_detail
 from workbench.pages.runs.tables import SORTS, filtered, run_table, sorted_runs
 from workbench.ui.example import example_notice
+from workbench.ui.jobs import other_jobs
 from workbench.ui.runs import known_runs, run_label
 
 PREFIX = "runs_"
@@ -39,6 +41,7 @@ def draw() -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.header(f"Run {run.id}", anchor=False, width="content")
             run_buttons(run, f"{PREFIX}{run.id}_")
+        other_jobs(run.id, f"{PREFIX}{run.id}_")
         if len(selected) == 1:
             run_detail(run, PREFIX)
 

@@ -1,0 +1,177 @@
+"""The life of a job, written once for every task: registered, started, at work, ended, or found dead."""
+
+import secrets
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from typing import Any
+
+from workbench.errors import DamagedFileError, WorkbenchError, choose
+from workbench.jobs.job import ACTIVE, Job, JobState, check_id
+from workbench.jobs.registry import REMEDY, fields_of, insert, registry, text_of, update
+from workbench.jobs.tasks import TASKS
+from workbench.workspace import Workspace
+
+ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+
+
+class Jobs:
+    """Registers, reads, changes and removes jobs; every change is one transaction that checks the state it starts from.
+
+    Reading is what finds out that a process has died: such a job is shown as lost (or cancelled, if it was being cancelled).
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.database = registry(workspace)
+
+    def get(self, job_id: str) -> Job:
+        """The job called `job_id`; an unknown one is an error."""
+        check_id(job_id)
+        for job in self._select("WHERE id = ?", job_id):
+            return self.seen(job)
+        raise unknown(job_id)
+
+    def all(self) -> list[Job]:
+        """All jobs, newest first."""
+        return [self.seen(job) for job in self._select("ORDER BY created DESC, rowid DESC")]
+
+    def of(self, owner: str) -> list[Job]:
+        """The jobs of a run or an import, newest first; the one that trains it too."""
+        return [self.seen(job) for job in self._select("WHERE owner = ? ORDER BY created DESC, rowid DESC", owner)]
+
+    def find(self, task: str, owner: str, request: Mapping[str, Any]) -> Job | None:
+        """The job of this request, or None; the request is checked first."""
+        asked = choose(task, TASKS, "task").check(self.workspace, owner, request)
+        where = "WHERE task = ? AND owner = ? AND request = ?"
+        return next((self.seen(job) for job in self._select(where, task, owner, text_of(asked))), None)
+
+    def register(self, task: str, owner: str, request: Mapping[str, Any]) -> Job:
+        """The job of this request, queued if there was none; the request is checked first."""
+        asked = choose(task, TASKS, "task").check(self.workspace, owner, request)
+        self.database.prepare()
+        with self.database.transaction() as connection:
+            found = self._read(connection, "task = ? AND owner = ? AND request = ?", task, owner, text_of(asked))
+            if found is None:
+                self._check_there(connection, owner)
+                life: dict[str, Any] = {"state": "queued", "steps": TASKS[task].steps, "created": time.time()}
+                found = Job(id=new_id(), task=task, owner=owner, request=asked, **life)
+                insert(connection, "jobs", dict(found))
+        return found
+
+    def change(self, job_id: str, states: AbstractSet[JobState], action: str, **values: Any) -> Job:
+        """Set fields of a job whose state is among `states`; else an error says why it cannot be `action` (a past participle)."""
+        check_id(job_id)
+        with self.database.transaction() as connection:
+            change(connection, job_id, states, action, values)
+            return self._known(connection, job_id)
+
+    def beat(self, job_id: str, attempt: int, **values: Any) -> JobState | None:
+        """Record a sign of life and progress of the process of `attempt`; None if another attempt has taken over."""
+        with self.database.transaction() as connection:
+            return beat(connection, job_id, attempt, values)
+
+    def seen(self, job: Job) -> Job:
+        """The job as it is now: one whose process is gone changes its state here, once its task has set right what it leaves."""
+        if not job.has_died:
+            return job
+        task = TASKS[job.task]
+        task.died(self.workspace, job)
+        with self.database.transaction() as connection:
+            now = self._known(connection, job.id)
+            if (now.state, now.attempt, now.process) == (job.state, job.attempt, job.process):
+                state = "cancelled" if job.state == "cancelling" else "lost"
+                update(connection, "jobs", job.id, {"state": state, "error": task.death, "finished": now.heartbeat or time.time()})
+            return self._known(connection, job.id)
+
+    def forget(self, job_id: str) -> None:
+        """Remove a job that has ended, with its log; what it made stays. One that trains goes with its run."""
+        job = self.get(job_id)
+        if job.is_active or job.id == job.owner:
+            raise WorkbenchError(f"{job_id} is {'a run' if job.id == job.owner else job.state}. Cancel it first, or delete the run.")
+        with self.database.transaction() as connection:
+            connection.execute("DELETE FROM jobs WHERE id = ? AND attempt = ? AND state = ?", (job_id, job.attempt, job.state))
+        shutil.rmtree(self.workspace.jobs / job_id, ignore_errors=True)
+
+    @contextmanager
+    def forgetting(self, owner: str) -> Iterator[sqlite3.Connection]:
+        """Remove the jobs of a run or an import in the transaction in which the block removes it; refused while one is at work."""
+        self.database.prepare()
+        self.of(owner)  # the dead are found
+        with self.database.transaction() as connection:
+            jobs = [self._job(row) for row in connection.execute("SELECT * FROM jobs WHERE owner = ?", (owner,))]
+            for job in jobs:
+                if job.is_active and job.state != "queued":
+                    what = "It is" if job.id == owner else f"Its job {job.id} ({TASKS[job.task].title}) is"
+                    raise WorkbenchError(f"{owner} cannot be deleted. {what} {job.state}. Cancel it first, then delete it.")
+            yield connection
+            for job in jobs:
+                shutil.rmtree(self.workspace.jobs / job.id, ignore_errors=True)
+            connection.execute("DELETE FROM jobs WHERE owner = ?", (owner,))
+
+    def _select(self, how: str, *values: str) -> list[Job]:
+        if not self.database.path.exists():
+            return []
+        with self.database.connected() as connection:
+            return [self._job(row) for row in connection.execute(f"SELECT * FROM jobs {how}", values)]
+
+    def _read(self, connection: sqlite3.Connection, where: str, *values: str) -> Job | None:
+        row = connection.execute(f"SELECT * FROM jobs WHERE {where}", values).fetchone()
+        return None if row is None else self._job(row)
+
+    def _check_there(self, connection: sqlite3.Connection, owner: str) -> None:
+        """Refuse an owner that was deleted since it was looked at."""
+        if (
+            connection.execute("SELECT 1 FROM runs WHERE id = ?", (owner,)).fetchone() is None
+            and not (self.workspace.imports / owner).exists()
+        ):
+            raise WorkbenchError(f"{owner} has been deleted.")
+
+    def _known(self, connection: sqlite3.Connection, job_id: str) -> Job:
+        job = self._read(connection, "id = ?", job_id)
+        if job is None:
+            raise unknown(job_id)
+        return job
+
+    def _job(self, row: sqlite3.Row) -> Job:
+        try:
+            return Job.model_validate(fields_of(row))
+        except ValueError as error:
+            raise damaged(self.workspace, "job", error) from error
+
+
+def change(connection: sqlite3.Connection, job_id: str, states: AbstractSet[JobState], action: str, values: Mapping[str, Any]) -> None:
+    """`Jobs.change` within a transaction."""
+    row = connection.execute("SELECT state FROM jobs WHERE id = ?", (job_id,)).fetchone()
+    if row is None:
+        raise unknown(job_id)
+    if row["state"] not in states:
+        raise WorkbenchError(f"{job_id} cannot be {action}: expected it to be {', '.join(sorted(states))}, it is {row['state']}.")
+    update(connection, "jobs", job_id, values)
+
+
+def beat(connection: sqlite3.Connection, job_id: str, attempt: int, values: Mapping[str, Any]) -> JobState | None:
+    """`Jobs.beat` within a transaction."""
+    row = connection.execute("SELECT state FROM jobs WHERE id = ? AND attempt = ?", (job_id, attempt)).fetchone()
+    if row is None or row["state"] not in ACTIVE:
+        return None
+    update(connection, "jobs", job_id, {"heartbeat": time.time(), **values})
+    return row["state"]
+
+
+def new_id() -> str:
+    """An id for a job or a run."""
+    return "".join(secrets.choice(ID_LETTERS) for _ in range(8))
+
+
+def unknown(job_id: str) -> WorkbenchError:
+    """The error of a job that is not in the registry."""
+    return WorkbenchError(f"Unknown job {job_id!r}. `workbench jobs` lists them, `workbench runs` those that train.")
+
+
+def damaged(workspace: Workspace, what: str, error: Exception) -> DamagedFileError:
+    """The error of a row that cannot be read."""
+    return DamagedFileError(f"Expected a whole {what} in {workspace.registry}, got a damaged row ({type(error).__name__}). {REMEDY}")

@@ -1,0 +1,99 @@
+"""The registry: one SQLite file of runs and jobs, read and written by the app, the command line, notebooks and workers at once."""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.serialization import dumps
+from workbench.sqlite import Database, statements
+from workbench.workspace import Workspace
+
+REMEDY = "Put a copy of it back, or move it away to start an empty one: the folders of runs and the ledger stay as they are."
+JSON_FIELDS = frozenset({"claim", "bound", "config", "plan", "performance", "process", "request"})
+RUNS = """
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY, method TEXT NOT NULL, dataset TEXT NOT NULL, fingerprint TEXT NOT NULL, state TEXT NOT NULL,
+    stage TEXT NOT NULL, step INTEGER NOT NULL, steps INTEGER NOT NULL, epsilon_spent REAL NOT NULL, delta REAL NOT NULL,
+    claim TEXT NOT NULL, bound TEXT NOT NULL, config TEXT NOT NULL, plan TEXT NOT NULL, performance TEXT NOT NULL,
+    device TEXT NOT NULL, seed TEXT, releasable INTEGER NOT NULL, claim_only INTEGER NOT NULL, example INTEGER NOT NULL,
+    process TEXT, attempt INTEGER NOT NULL, resumed_at INTEGER NOT NULL,
+    heartbeat REAL, created REAL NOT NULL, started REAL, finished REAL, error TEXT,
+    parent TEXT)
+"""
+JOBS = """
+CREATE TABLE jobs (
+    id TEXT PRIMARY KEY, task TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, state TEXT NOT NULL,
+    stage TEXT NOT NULL, step INTEGER NOT NULL, steps INTEGER NOT NULL, launcher TEXT NOT NULL, process TEXT,
+    attempt INTEGER NOT NULL, resumed_at INTEGER NOT NULL, heartbeat REAL, created REAL NOT NULL, started REAL, finished REAL,
+    seconds_before REAL NOT NULL, error TEXT, UNIQUE (task, owner, request))
+"""
+JOBS_OF_RUNS = """
+INSERT INTO jobs SELECT id, 'train', id, '{}', state, stage, step, steps, 'local', process, attempt, resumed_at, heartbeat,
+    created, started, finished, seconds_before, error FROM runs ORDER BY created, rowid
+"""
+RUNS_APART = """
+CREATE TABLE runs_apart (
+    id TEXT PRIMARY KEY REFERENCES jobs (id), method TEXT NOT NULL, dataset TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    epsilon_spent REAL NOT NULL, delta REAL NOT NULL, claim TEXT NOT NULL, bound TEXT NOT NULL, config TEXT NOT NULL,
+    plan TEXT NOT NULL, performance TEXT NOT NULL, device TEXT NOT NULL, seed TEXT, releasable INTEGER NOT NULL,
+    claim_only INTEGER NOT NULL, example INTEGER NOT NULL, parent TEXT)
+"""
+KEPT = "id, method, dataset, fingerprint, epsilon_spent, delta, claim, bound, config, plan, performance, device, seed, releasable"
+MIGRATIONS = (  # the last: what a run is stands apart from the life of the job that trains it
+    statements(RUNS),
+    statements("ALTER TABLE runs ADD COLUMN seconds_before REAL NOT NULL DEFAULT 0"),
+    statements(
+        JOBS,
+        JOBS_OF_RUNS,
+        RUNS_APART,
+        f"INSERT INTO runs_apart SELECT {KEPT}, claim_only, example, parent FROM runs ORDER BY created, rowid",
+        "DROP TABLE runs",
+        "ALTER TABLE runs_apart RENAME TO runs",
+    ),
+)
+
+
+def registry(workspace: Workspace) -> Database:
+    """The workspace's registry, brought up to date if there is one; `prepare` makes it."""
+    database = Database(workspace.registry, "run registry", MIGRATIONS, REMEDY)
+    if workspace.registry.exists():
+        database.prepare()
+    return database
+
+
+def insert(connection: sqlite3.Connection, table: str, values: Mapping[str, Any]) -> None:
+    """Add a row."""
+    columns = _columns(values)
+    marks = ", ".join("?" for _ in columns)
+    connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", tuple(columns.values()))
+
+
+def update(connection: sqlite3.Connection, table: str, row: str, values: Mapping[str, Any]) -> None:
+    """Set fields of the row whose id is `row`."""
+    if columns := _columns(values):
+        assignments = ", ".join(f"{name} = ?" for name in columns)
+        connection.execute(f"UPDATE {table} SET {assignments} WHERE id = ?", (*columns.values(), row))
+
+
+def text_of(request: Mapping[str, Any]) -> str:
+    """The canonical text of a request; equal requests have equal texts."""
+    return json.dumps(dict(request), sort_keys=True)
+
+
+def fields_of(row: sqlite3.Row) -> dict[str, Any]:
+    """A row as the fields that were written; ValueError where it is damaged."""
+    return {name: json.loads(row[name]) if name in JSON_FIELDS and row[name] is not None else row[name] for name in row.keys()}  # noqa: SIM118
+
+
+def _columns(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields as SQLite keeps them: nested values as JSON, a request in its canonical text, a seed of any size as text."""
+    columns: dict[str, Any] = {}
+    for name, value in values.items():
+        if name == "request":
+            columns[name] = text_of(value)
+        elif name in JSON_FIELDS:
+            columns[name] = None if value is None else dumps(value)
+        else:
+            columns[name] = str(value) if name == "seed" and value is not None else value
+    return columns

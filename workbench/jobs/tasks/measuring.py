@@ -1,0 +1,144 @@
+"""Tasks about sets of samples: draw them, measure them, search the records that lie nearest to them."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workbench.errors import WorkbenchError, choose, first_complaint
+from workbench.jobs.heartbeat import Progress, StoppedError, StopSignal
+from workbench.jobs.job import Job
+from workbench.jobs.tasks.base import Task
+from workbench.workspace import Workspace
+
+DEFAULT_NEIGHBOURS = 5
+
+
+class Asked(BaseModel):
+    """Which set of its owner's samples, and how many of them; None for as many as there are, or by default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    samples: str = "default"
+    num_samples: int | None = Field(default=None, ge=1)
+
+
+class Measures(Asked):
+    """Which measures, by name (None: all that such data allows), and their seed."""
+
+    seed: int = Field(default=0, ge=0)
+    metrics: tuple[str, ...] | None = None
+
+
+class Search(Asked):
+    """Where distances are taken, and how many training records are kept of each sample."""
+
+    features: str = "pixels"
+    k: int = Field(default=DEFAULT_NEIGHBOURS, ge=1)
+
+
+A = TypeVar("A", bound=Asked)
+
+
+class OnSamples(Task, Generic[A]):
+    """A task about a finished run's samples, or an import's."""
+
+    Request: type[A]
+
+    def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The request with its number of samples; refuses a run that is not finished, an unknown set and unknown names."""
+        from workbench.jobs.samples import sample_set
+
+        try:
+            asked = self.Request.model_validate(dict(request))
+        except ValidationError as error:
+            raise WorkbenchError(f"{first_complaint(error)} in a request for a job.") from None
+        found = sample_set(workspace, owner, asked.samples)
+        found.check_ready()
+        count = self.count(found) if asked.num_samples is None else asked.num_samples
+        asked = asked.model_copy(update={"num_samples": count})
+        self.check_names(asked)
+        return asked.model_dump(mode="json")
+
+    def count(self, found: Any) -> int:
+        """How many samples are meant where no number is asked for."""
+        return found.default_num_samples
+
+    def check_names(self, asked: A) -> None:
+        """Refuse names that no registry knows."""
+
+    def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
+        """Begin, and go on until it is done or a report of progress finds that it is to stop."""
+
+        def report(share: float) -> None:
+            progress.step = round(min(1.0, share) * self.steps)
+            if stop:
+                raise StoppedError
+
+        self.begin(workspace, job, progress, stop)
+        self.carry_out(workspace, job.owner, self.Request.model_validate(job.request), report)
+        progress.step = self.steps
+        return {"state": "done"}
+
+    @abstractmethod
+    def carry_out(self, workspace: Workspace, owner: str, asked: A, report: Callable[[float], None]) -> None:
+        """Do it; `report` takes the share that is done, and raises where it is to stop."""
+
+
+class Sample(OnSamples[Asked]):
+    """Draws samples: those of the set that are not there yet."""
+
+    title: ClassVar[str] = "sampling"
+    Request = Asked
+
+    def carry_out(self, workspace: Workspace, owner: str, asked: Asked, report: Callable[[float], None]) -> None:
+        """A sampler that pays is charged before it draws."""
+        from workbench.jobs.samples import sample_set
+
+        sample_set(workspace, owner, asked.samples).records(asked.num_samples, report)
+
+
+class Evaluate(OnSamples[Measures]):
+    """Takes measures, and draws the samples for them."""
+
+    title: ClassVar[str] = "evaluation"
+    Request = Measures
+
+    def check_names(self, asked: Measures) -> None:
+        """The measures."""
+        from workbench.evaluation import METRICS
+
+        for name in asked.metrics or ():
+            choose(name, METRICS, "metric")
+
+    def carry_out(self, workspace: Workspace, owner: str, asked: Measures, report: Callable[[float], None]) -> None:
+        """Kept beside the samples."""
+        from workbench.jobs.finished import evaluate_run
+
+        evaluate_run(workspace, owner, asked.num_samples, asked.seed, asked.metrics, report, asked.samples)
+
+
+class Neighbours(OnSamples[Search]):
+    """Searches the nearest training and held-out records of every sample, and says what they tell of copying."""
+
+    title: ClassVar[str] = "search for neighbours"
+    Request = Search
+
+    def count(self, found: Any) -> int:
+        """As many as there are."""
+        return found.default_num_samples if (kept := found.kept()) is None else len(kept)
+
+    def check_names(self, asked: Search) -> None:
+        """The feature space."""
+        from workbench.evaluation import FEATURES
+
+        choose(asked.features, FEATURES, "feature space")
+
+    def carry_out(self, workspace: Workspace, owner: str, asked: Search, report: Callable[[float], None]) -> None:
+        """Kept beside the samples."""
+        from workbench.jobs.finished import copying_run, neighbours_run
+
+        space, count, samples = asked.features, asked.num_samples, asked.samples
+        neighbours_run(workspace, owner, space, asked.k, count, lambda share: report(0.7 * share), samples)
+        copying_run(workspace, owner, space, count, lambda share: report(0.7 + 0.3 * share), samples)

@@ -1,0 +1,77 @@
+"""Jobs on the pages: begun here, done by processes of their own, found again after a reload."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
+from workbench.jobs import control
+from workbench.jobs.job import Job
+from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.tasks import TASKS
+from workbench.ui.actions import attempt, cancel_or_resume
+from workbench.workspace import Workspace
+
+POLL_SECONDS = 1.0
+LOG_LINES = 20
+ENDED = {"cancelled": "was cancelled", "failed": "has failed", "lost": "has died"}
+
+
+def needed_job(task: str, owner: str, request: Mapping[str, Any], prefix: str, offer: str, at_once: bool = True) -> None:
+    """The job that makes what a page lacks: begun if nobody has asked for it yet and `at_once` says so, else by a button called `offer`.
+
+    Its end draws the page anew. One that was stopped, has failed or died says so and waits for a person.
+    """
+    workspace = Workspace.default()
+    job = Jobs(workspace).find(task, owner, request)
+    if job is None and at_once:
+        job = control.begin(workspace, task, owner, request)
+        if job.state == "done":
+            st.rerun()
+    if job is None or job.state in ("queued", "done"):
+        if st.button(offer, key=f"{prefix}begin", type="primary"):
+            attempt(lambda: control.begin(workspace, task, owner, request))
+    else:
+        show_job(job, prefix)
+
+
+def other_jobs(owner: str, prefix: str) -> None:
+    """The jobs of a run beside its training that are at work, or came to no good end."""
+    for job in Jobs(Workspace.default()).of(owner):
+        if job.id != owner and job.state not in ("done", "queued"):
+            show_job(job, f"{prefix}{job.id}_")
+
+
+def show_job(job: Job, prefix: str) -> None:
+    """How far a job at work is, with a button to cancel it; or how it ended, with buttons to go on and to take it away."""
+    if job.is_active:
+        _watch(job, prefix)
+        return
+    st.warning(markdown(f"The {TASKS[job.task].title} ({job.id}) {ENDED[job.state]}. {job.error or ''}"))
+    with st.container(horizontal=True):
+        cancel_or_resume(job, prefix)
+        if st.button("Dismiss", key=f"{prefix}dismiss", icon=":material/close:"):
+            attempt(lambda: Jobs(Workspace.default()).forget(job.id))
+    if tail := control.log_tail(Workspace.default(), job, LOG_LINES):
+        with st.expander("Log"):
+            st.code(tail, language=None, wrap_lines=True)
+
+
+def _watch(job: Job, prefix: str) -> None:
+    """Looks at the registry while the job is active; its end draws the page anew."""
+
+    @st.fragment(run_every=POLL_SECONDS)
+    def live() -> None:
+        try:
+            now = Jobs(Workspace.default()).get(job.id)
+        except WorkbenchError:  # removed meanwhile
+            st.rerun()
+        if not now.is_active:
+            st.rerun()
+        st.progress(now.share, text=f"{TASKS[now.task].title.capitalize()}: {now.state}, {100 * now.share:.0f} %")
+        with st.container():
+            cancel_or_resume(now, prefix)
+
+    live()
