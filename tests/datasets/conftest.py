@@ -1,4 +1,4 @@
-"""Small IDX files for the tests."""
+"""Small files of the registered datasets for the tests."""
 
 import gzip
 import hashlib
@@ -8,6 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
+
+from workbench.datasets import celeba, cifar
 
 
 def to_idx(array: np.ndarray) -> bytes:
@@ -28,6 +31,56 @@ def write(folder: Path, compress: bool = True, seed: int = 0) -> dict[str, str]:
             (folder / name).write_bytes(content)
             md5[name] = hashlib.md5(content).hexdigest()
     return md5
+
+
+def write_cifar(folder: Path, seed: int = 0) -> None:
+    """The six binary files, of 20 records each, every class in each."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (*cifar.TRAIN, *cifar.HELD_OUT):
+        rows = rng.integers(256, size=(20, cifar.RECORD_BYTES), dtype=np.uint8)
+        rows[:, 0] = np.arange(20) % 10
+        (folder / name).write_bytes(rows.tobytes())
+
+
+def write_celeba(folder: Path, count: int = 12) -> None:
+    """Both lists and `count` pictures of one colour each: two thirds train, then validation and test; attributes in turn."""
+    (folder / celeba.IMAGES).mkdir(parents=True)
+    names = [f"{number:06}.jpg" for number in range(1, count + 1)]
+    for number, name in enumerate(names):
+        Image.new("RGB", (178, 218), (number * 20, 100, 255 - number * 20)).save(folder / celeba.IMAGES / name)
+    parts = [0 if number < count * 2 // 3 else 1 + number % 2 for number in range(count)]
+    (folder / celeba.PARTITION).write_text("".join(f"{name} {part}\n" for name, part in zip(names, parts, strict=True)))
+    columns = ("Bald", *celeba.HAIR, "Male", "Smiling")
+    rows = [f"{name}  " + " ".join("1" if (number >> place) & 1 else "-1" for place in range(6)) for number, name in enumerate(names)]
+    (folder / celeba.ATTRIBUTES).write_text("\n".join([str(count), " ".join(columns), *rows]) + "\n")
+
+
+def write_imagenet(folder: Path) -> None:
+    """Three classes with four pictures of different sizes in `train` and two in `val`."""
+    for split, count in (("train", 4), ("val", 2)):
+        for label, name in enumerate(("n01440764", "n01443537", "n01484850")):
+            (folder / split / name).mkdir(parents=True)
+            for number in range(count):
+                colour = (label * 100, number * 50, 10)
+                size = (40 + number, 30 + label) if number % 2 else (30 + label, 40 + number)
+                Image.new("RGB", size, colour).save(folder / split / name / f"{number}.JPEG")
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "mnist": write,
+    "fashion-mnist": write,
+    "cifar-10": write_cifar,
+    "celeba": write_celeba,
+    "celeba-all": lambda folder: write_celeba(folder.parent / "celeba"),
+    "imagenet": write_imagenet,
+}
+
+
+@pytest.fixture
+def write_dataset() -> Callable[[str, Path], object]:
+    """The function that writes small files of a registered dataset to a folder of data."""
+    return lambda name, data: WRITERS[name](data / name)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.datasets import digits, folder, glyphs, idx
+from workbench.datasets import celeba, cifar, digits, folder, glyphs, idx, imagenet
 from workbench.datasets.base import Dataset, DatasetFacts, to_uint8, to_unit_range
 from workbench.datasets.naming import default_name, own_name
 from workbench.datasets.resize import at_shape, check_shape, parse_shape
@@ -38,8 +38,9 @@ __all__ = [
 class DatasetEntry:
     """A named dataset: one sentence, its facts without its records, its records, and whether they are here without a download.
 
-    `draw(workspace, shape, num_records, seed)` is for datasets made to order, shape and number None for their defaults;
-    `sides` bounds height and width, `fewest` the number drawn. `public_companion` names a public dataset of the same
+    `draw(workspace, shape, num_records, seed)` is for public datasets made or read to order, shape and number None for their defaults;
+    `sides` bounds height and width, `fewest` the number drawn, which `is_unlimited` where they are made; `is_fetched` is False where
+    files that are not here are asked for and not downloaded. `public_companion` names a public dataset of the same
     classes: features that measures compare in come from it, for every method alike.
     """
 
@@ -50,6 +51,8 @@ class DatasetEntry:
     draw: Callable[[Workspace, tuple[int, ...] | None, int | None, int], Dataset] | None = None
     sides: tuple[int, int] = (1, 4096)
     fewest: int = 1
+    is_unlimited: bool = False
+    is_fetched: bool = True
     public_companion: str | None = None
 
 
@@ -73,6 +76,21 @@ DATASETS: dict[str, DatasetEntry] = {
         partial(idx.load, idx.FASHION_MNIST),
         partial(idx.is_local, idx.FASHION_MNIST),
     ),
+    "cifar-10": DatasetEntry("60 000 colour pictures of ten classes of 32x32 pixels.", cifar.facts, cifar.load, cifar.is_local),
+    "celeba": DatasetEntry(
+        "182 732 faces with attributes, read at 64x64 pixels; its test part is held out.",
+        partial(celeba.facts, celeba.PARTED),
+        partial(celeba.load, celeba.PARTED),
+        celeba.is_local,
+        is_fetched=False,
+    ),
+    "celeba-all": DatasetEntry(
+        "All 202 599 faces of celeba as training records; nothing is held out.",
+        partial(celeba.facts, celeba.EVERYONE),
+        partial(celeba.load, celeba.EVERYONE),
+        celeba.is_local,
+        is_fetched=False,
+    ),
     "glyphs": DatasetEntry(
         "Public images of digits at any size from 8x8 to 64x64, drawn by a seed from strokes and fonts.",
         lambda _: glyphs.facts(),
@@ -80,6 +98,16 @@ DATASETS: dict[str, DatasetEntry] = {
         draw=glyphs.load,
         sides=glyphs.SIDES,
         fewest=glyphs.FEWEST,
+        is_unlimited=True,
+    ),
+    "imagenet": DatasetEntry(
+        "Pictures in ImageNet's folders, taken to be public, at any size from 8x8 to 256x256.",
+        imagenet.facts,
+        imagenet.load,
+        imagenet.is_local,
+        draw=imagenet.load,
+        sides=imagenet.SIDES,
+        is_fetched=False,
     ),
 }
 
@@ -188,9 +216,9 @@ def load_public(
 ) -> Dataset:
     """A public dataset with images of `shape` (C, H, W), for pre-training without privacy cost; `num_records` of them, all by default.
 
-    Only `glyphs` is public by itself. For any other, `declared_public=True` is the caller's word that its records may be used and
-    shown freely (dp-promise takes Fashion-MNIST to be public when MNIST is private); the facts then say so, and no guarantee
-    covers these records.
+    Only `glyphs` and `imagenet` are public by themselves. For any other, `declared_public=True` is the caller's word that its
+    records may be used and shown freely (dp-promise takes Fashion-MNIST to be public when MNIST is private); the facts then say so,
+    and no guarantee covers these records.
     """
     workspace = workspace or Workspace.default()
     entry, known = entry_of(name), facts(name, shape, workspace=workspace)
@@ -208,11 +236,13 @@ def load_public(
 def check_public(name: str | Path, shape: tuple[int, ...], num_records: int | None, workspace: Workspace) -> None:
     """Refuse what `load_public` could not give, without making a record."""
     entry, known = entry_of(name), facts(name, shape, workspace=workspace)
+    if not (entry.is_fetched or entry.is_local(workspace)):
+        entry.load(workspace)  # says what is missing, and where
     if num_records is None:
         return
-    if entry.draw is not None and num_records < entry.fewest:
+    if num_records < entry.fewest:
         raise WorkbenchError(f"Expected at least {entry.fewest} public records of {known.name}, got {num_records}.")
-    if entry.draw is None and num_records > known.num_records:
+    if not entry.is_unlimited and num_records > known.num_records:
         raise WorkbenchError(f"Expected 1 to {known.num_records} public records, got {num_records}.")
 
 

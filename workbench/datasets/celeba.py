@@ -1,0 +1,129 @@
+"""`celeba`: 202 599 aligned faces with attributes, split by their own partition file; read from a folder, and never downloaded.
+
+`celeba-all` is the same with every image among the training records, as papers have it whose n is 202 599; then nothing is held out.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from workbench.datasets.base import Dataset, DatasetFacts
+from workbench.datasets.pictures import kept_pictures
+from workbench.errors import WorkbenchError
+from workbench.records import ImageKind, Records
+from workbench.workspace import Workspace
+
+FOLDERS = ("celeba", "CelebA")
+PARTITION, ATTRIBUTES, IMAGES = "list_eval_partition.txt", "list_attr_celeba.txt", "img_align_celeba"
+TRAINING, VALIDATION, TEST = 0, 1, 2  # in the partition file
+SHAPE = (3, 64, 64)
+HAIR = ("Black_Hair", "Blond_Hair", "Brown_Hair")
+VALUES = {"hair": ("black", "blond", "brown", "other"), "gender": ("female", "male"), "smile": ("no", "yes")}
+COLUMNS = {"gender": "Male", "smile": "Smiling"}
+
+
+@dataclass(frozen=True)
+class Faces:
+    """A way to split the faces: which parts of the partition file train and are held out, and how many train, as published."""
+
+    name: str
+    train: tuple[int, ...]
+    held_out: tuple[int, ...]
+    num_records: int
+
+
+PARTED = Faces("celeba", (TRAINING,), (TEST,), 162_770)
+EVERYONE = Faces("celeba-all", (TRAINING, VALIDATION, TEST), (), 202_599)
+
+
+def find(root: Path) -> Path | None:
+    """The folder with the two lists and the images."""
+    places = [root / name for name in FOLDERS] + ([root] if root.name in FOLDERS else [])
+    return next((place for place in places if all((place / name).exists() for name in (PARTITION, ATTRIBUTES, IMAGES))), None)
+
+
+def is_local(workspace: Workspace) -> bool:
+    """Whether the lists and the images are here."""
+    return find(workspace.data) is not None
+
+
+def locate(root: Path) -> Path:
+    """The folder with the lists and the images; raises WorkbenchError where it is not there."""
+    found = find(root)
+    if found is None:
+        raise WorkbenchError(
+            f"Expected {PARTITION}, {ATTRIBUTES} and the folder {IMAGES} in {root / FOLDERS[0]}, got none or some of them. CelebA is given "
+            "for research by its authors and not downloaded here: get it from them and set WORKBENCH_DATA to the folder above."
+        )
+    return found
+
+
+def read_partition(folder: Path) -> dict[str, int]:
+    """The part of each image by its file name, in the file's order; refuses a line of another form."""
+    path = folder / PARTITION
+    parts: dict[str, int] = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        match line.split():
+            case [name, ("0" | "1" | "2") as part] if Path(name).name == name:
+                parts[name] = int(part)
+            case []:
+                continue
+            case _:
+                raise WorkbenchError(
+                    f"Expected a file name and 0, 1 or 2 in line {number} of {path}, got {line[:80]!r}; put the original there."
+                )
+    return parts
+
+
+def read_attributes(folder: Path, names: list[str]) -> dict[str, np.ndarray]:
+    """The attributes of the images called `names`, numbers int64 (N,) into VALUES.
+
+    Hair is black, blond or brown where the file says exactly one of them, else other. Refuses a file that leaves an image out.
+    """
+    path = folder / ATTRIBUTES
+    lines = path.read_text().splitlines()
+    columns = lines[1].split() if len(lines) > 1 else []
+    if missing := [name for name in (*HAIR, *COLUMNS.values()) if name not in columns]:
+        raise WorkbenchError(f"Expected the columns {', '.join(missing)} in the second line of {path}, got none; put the original there.")
+    rows = {name: values for name, *values in map(str.split, filter(None, lines[2:]))}
+    if wrong := [name for name in names if len(rows.get(name, ())) != len(columns) or not {*rows[name]} <= {"1", "-1"}]:
+        raise WorkbenchError(f"Expected {len(columns)} values, each 1 or -1, of {wrong[0]} in {path}; put the original there.")
+    table = np.array([rows[name] for name in names]).reshape(len(names), len(columns)) == "1"
+    hair = table[:, [columns.index(name) for name in HAIR]]
+    found = {"hair": np.where(hair.sum(axis=1) == 1, hair.argmax(axis=1), len(HAIR))}
+    return {name: values.astype(np.int64) for name, values in (found | {n: table[:, columns.index(c)] for n, c in COLUMNS.items()}).items()}
+
+
+def facts(faces: Faces, workspace: Workspace) -> DatasetFacts:
+    """The facts that the partition file tells, or the published ones where it is not here."""
+    folder = find(workspace.data)
+    num_records = faces.num_records if folder is None else len(members(folder, faces.train))
+    return DatasetFacts(name=faces.name, kind=ImageKind(size=SHAPE), num_records=num_records, attributes=VALUES)
+
+
+def members(folder: Path, parts: tuple[int, ...]) -> list[str]:
+    """The names of the images in some parts, in the partition file's order."""
+    return [name for name, part in _partition(folder, (folder / PARTITION).stat().st_mtime_ns).items() if part in parts]
+
+
+@cache
+def _partition(folder: Path, _changed: int) -> dict[str, int]:
+    return read_partition(folder)
+
+
+def read_split(folder: Path, parts: tuple[int, ...], kept: Path) -> Records:
+    """Faces uint8 (N, 3, 64, 64): the middle 178x178 of the 178x218 pixels, averaged; with their attributes and no label."""
+    names = members(folder, parts)
+    if not names:
+        return Records(np.zeros((0, *SHAPE), np.uint8), None, {name: np.zeros(0, np.int64) for name in VALUES})
+    images = kept_pictures([folder / IMAGES / name for name in names], SHAPE, kept, "celeba")
+    return Records(images, None, read_attributes(folder, names))
+
+
+def load(faces: Faces, workspace: Workspace) -> Dataset:
+    """The parts that train and those held out; pictures are kept as uint8 in the workspace's cache and mapped from there."""
+    folder = locate(workspace.data)
+    train, held_out = (read_split(folder, parts, workspace.cache) for parts in (faces.train, faces.held_out))
+    return Dataset(facts(faces, workspace), train, held_out)
