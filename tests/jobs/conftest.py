@@ -20,6 +20,7 @@ from workbench.training.state import PerformanceSettings
 LONGER: dict[str, dict[str, Any]] = {  # with steps enough to stop between, and nothing to calibrate
     "nonprivate": {"training.steps": 6},
     "dp-merf": {"training.steps": 6},
+    "private-evolution": {"selection.noise_multiplier": 3.0},
     "dp-promise": {
         "pretraining.steps": 2,
         "phase_two.steps": 4,

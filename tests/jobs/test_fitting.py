@@ -81,7 +81,7 @@ def assert_same_model(one: Run, other: Run) -> None:
             assert torch.equal(value, right[name][key]), (name, key)
 
 
-@pytest.mark.parametrize("method", ["nonprivate", "dp-merf", "dp-promise"])
+@pytest.mark.parametrize("method", ["nonprivate", "dp-merf", "private-evolution", "dp-promise"])
 def test_a_run_ends_with_its_weights_its_account_and_no_key(method: str, quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan(method))
     folder = RunFolder(here(), run.id)
@@ -135,7 +135,18 @@ def test_nothing_but_the_checkpoint_ever_holds_the_key(
     assert holders() == set()
 
 
-@pytest.mark.parametrize(("method", "steps"), [("nonprivate", 3), ("dp-merf", 4), ("dp-promise", 1), ("dp-promise", 4), ("dp-promise", 7)])
+KILLED = [
+    ("nonprivate", 3),
+    ("dp-merf", 4),
+    ("private-evolution", 2),
+    ("private-evolution", 3),
+    ("dp-promise", 1),
+    ("dp-promise", 4),
+    ("dp-promise", 7),
+]
+
+
+@pytest.mark.parametrize(("method", "steps"), KILLED)
 def test_a_killed_run_resumes_to_the_weights_of_an_uninterrupted_one(
     method: str, steps: int, quick_plan: PlanMaker, queue: Make, train_here: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +177,23 @@ def test_a_changed_environment_draws_new_noise_and_counts_the_replayed_steps_aga
     assert [counts(run.id)[stage] for stage in stages] == [(3, 3), (4, 0)]
     assert done.bound.epsilon == done.epsilon_spent > quick_plan("dp-promise").bound.epsilon
     assert done.releasable
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_a_step_that_asks_to_be_kept_is_never_taken_again(
+    steps: int, quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Candidates are on the disk before they are voted on, noisy votes before anything else is done: nothing is counted twice elsewhere."""
+    run = queue(quick_plan("private-evolution"))
+    crash(run, steps, monkeypatch)
+    kept = load_saved(RunFolder(here(), run.id).checkpoint)["state"]
+    assert kept["steps"] == {"candidates": (steps + 1) // 2} | ({"votes": steps // 2} if steps > 1 else {})
+    monkeypatch.setattr(checkpoints, "environment", lambda _performance: {"torch": "another"})
+    assert work_again(run.id).state == "done"
+    assert counts(run.id) == {"votes": (2, 0)}
+    last = load_saved(RunFolder(here(), run.id).model)
+    if steps > 2:
+        assert torch.equal(last["modules"]["candidates"]["images"], kept["modules"]["candidates"]["images"])
 
 
 def test_a_math_library_that_computes_otherwise_counts_the_replayed_steps_again(

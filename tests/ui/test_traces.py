@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
+from streamlit.testing.v1 import AppTest
 from support.homes import here
 
 from workbench.jobs.folder import RunFolder
@@ -25,3 +28,22 @@ def test_each_named_value_has_a_frame_of_its_own(workbench_home: Path) -> None:
     }
     assert value_table(frames["real_score"], "real_score").columns.tolist() == ["run", "step", "real_score (private)"]
     assert value_title("real_score") == "Real score"
+
+
+def test_what_steps_had_to_show_stands_side_by_side_first_and_last_among_them(workbench_home: Path) -> None:
+    def draw() -> None:
+        from types import SimpleNamespace
+
+        from workbench.datasets import facts
+        from workbench.ui.traces import show_steps
+
+        show_steps(SimpleNamespace(id="abcdefgh", plan=SimpleNamespace(facts=facts("digits"))))  # pyright: ignore[reportArgumentType]
+
+    folder = RunFolder(here(), "abcdefgh")
+    folder.previews.mkdir(parents=True)
+    assert not AppTest.from_function(draw).run().markdown
+    for step in range(1, 21):
+        Image.fromarray(np.zeros((8, 8), np.uint8)).save(folder.shown_step("votes", step, 2 * step, "latest.png"))
+    shown = AppTest.from_function(draw).run()
+    assert not shown.exception
+    assert [caption.value for caption in shown.caption] == [f"votes, step {step}" for step in (1, 5, 9, 12, 16, 20)]

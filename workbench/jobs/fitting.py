@@ -142,7 +142,8 @@ class Fitting:
             metrics.add(step, self.progress.step)
             if self.stop:
                 return
-            if time.monotonic() >= self._next_checkpoint or self.state.records_at_once != self._saved_sizes:
+            previews.keep(step, self.progress.step)
+            if step.kept or time.monotonic() >= self._next_checkpoint or self.state.records_at_once != self._saved_sizes:
                 self._write_checkpoint()
             previews.draw_if_due()
         previews.draw()

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 from workbench.files import erase, make_private_folder, open_private, partial_of, sync_folder
 from workbench.jobs.run import check_run_id
@@ -12,6 +14,7 @@ from workbench.records import KINDS
 from workbench.workspace import Workspace
 
 TAIL_BYTES = 64 * 1024
+SHOWN = re.compile(r"[0-9]{6,}\.(?P<step>[0-9]+)\.(?P<stage>.+)")  # the name of what a step had to show, less its ending
 
 
 class RunFolder:
@@ -94,6 +97,16 @@ class RunFolder:
         """The latest preview (a PNG of images, a CSV of table rows), or None."""
         found = (self.previews / kind.preview_file for kind in KINDS.values())
         return next((path for path in found if path.exists()), None)
+
+    def shown_step(self, stage: str, step: int, total: int, like: str) -> Path:
+        """The file of what step `step` of `stage`, the `total`-th over all stages, has to show; its ending is that of `like`."""
+        return self.previews / f"{total:06d}.{step}.{quote(stage, safe='')}{Path(like).suffix}"
+
+    def shown_steps(self) -> list[tuple[str, int, Path]]:
+        """Stage, step and file of what single steps had to show, in order."""
+        endings = {Path(kind.preview_file).suffix for kind in KINDS.values()}
+        found = [(path, SHOWN.fullmatch(path.stem)) for path in sorted(self.previews.glob("*")) if path.suffix in endings]
+        return [(unquote(match["stage"]), int(match["step"]), path) for path, match in found if match]
 
 
 def _append(path: Path, row: dict[str, Any]) -> None:

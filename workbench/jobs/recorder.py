@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.files import open_private, written_atomically
@@ -12,6 +13,7 @@ from workbench.methods.base import Method
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.totals import bound_of
+from workbench.records import Records
 from workbench.serialization import dumps
 from workbench.training.cost import peak_memory
 from workbench.training.state import State, Step
@@ -94,7 +96,7 @@ class SpentEpsilon:
 
 
 class Previews:
-    """Now and then a few samples of the weights so far, as a picture or a table; post-processing of what is released.
+    """Now and then a few samples of the weights so far, and what single steps have to show; post-processing of what is released.
 
     A method whose sampler itself spends privacy gets none.
     """
@@ -117,7 +119,14 @@ class Previews:
         """Replace previews/latest by samples of the weights as they are."""
         if not self._enabled:
             return
-        samples = self._method.sample(self._state, self._request)
+        self._write(self._method.sample(self._state, self._request), self._folder.previews / self._state.facts.kind.preview_file)
+
+    def keep(self, step: Step, total: int) -> None:
+        """Keep what a step, the `total`-th over all stages, has to show; replayed steps show it in the same place."""
+        if step.shown is not None:
+            self._write(step.shown, self._folder.shown_step(step.stage, step.step, total, self._state.facts.kind.preview_file))
+
+    def _write(self, records: Records, path: Path) -> None:
         facts = self._state.facts
-        with written_atomically(self._folder.previews / facts.kind.preview_file, "wb") as file:
-            file.write(facts.kind.preview(samples, facts.classes))
+        with written_atomically(path, "wb") as file:
+            file.write(facts.kind.preview(records, facts.classes))

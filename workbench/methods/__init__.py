@@ -1,14 +1,18 @@
 """Step 2 of the flow: one folder = one paper = one Config and one class. Adding a method is a folder and a line here."""
 
 from workbench.methods.base import Method
+from workbench.methods.class_moments import ClassMoments
 from workbench.methods.dp_diffusion import DPDiffusion
 from workbench.methods.dp_merf import DPMERF
 from workbench.methods.dp_promise import DPPromise
 from workbench.methods.nonprivate import NonPrivate
+from workbench.methods.private_evolution import PrivateEvolution
 
 METHODS: dict[str, type[Method]] = {
     "nonprivate": NonPrivate,
+    "class-moments": ClassMoments,
     "dp-merf": DPMERF,
+    "private-evolution": PrivateEvolution,
     "dp-promise": DPPromise,
     "dp-diffusion": DPDiffusion,
 }

@@ -1,7 +1,8 @@
 """One-shot releases on a public grid: exact integer sums, and Gaussian noise that is drawn in integers.
 
 A release of deviation sigma lives on the multiples of sigma / 2^30. Every record's vector is rounded towards zero on that grid,
-which lengthens no vector, and summed in integers, so that no rounding of a sum adds to the distance between neighbors. To the
+which lengthens no vector, and summed in integers, so that no rounding of a sum adds to the distance between neighbors (where sums
+are rounded instead, as they are too many to sum record by record, the noise is widened for it). To the
 sum x, in grid steps, is added floor(2^30 N): x + floor(2^30 N) = floor(x + 2^30 N) is post-processing of the Gaussian mechanism
 in real numbers, whose event the stage states. Nothing of a floating-point normal is left to attack (Mironov 2012).
 
@@ -29,6 +30,8 @@ BINS = 1200  # 18.75 deviations; what lies beyond has a probability below 2^-257
 DRAW_BYTES = 3 * PRECISION // 8 + 1
 DRAWS_AT_ONCE = 4096
 DISTANCE = 2.0**-240  # total variation from floor(2^30 N), of each number drawn
+ROUNDING = 2  # steps, in every number, by which the rounding of two neighboring sums may part them
+EXACT_STEPS = 2**50  # up to which a rounded sum is off by less than half a step beside its rounding
 NORM_MARGIN = 2.0**-30  # above what float64 rounds in the norm of a vector of up to 2^20 numbers
 
 
@@ -70,9 +73,31 @@ class Grid:
         vectors /= self.spacing
         return np.trunc(vectors, out=vectors).astype(np.int64)
 
+    def rounded(self, sums: np.ndarray) -> np.ndarray:
+        """Sums of vectors, as made without rounding but for two products in float64, in grid steps, int64.
+
+        Neighboring sums come apart by at most ROUNDING steps more in every number; `widened_deviation` makes up for it. Raises
+        WorkbenchError where a sum may be too large for that.
+        """
+        if self.num_records * self.max_norm / self.spacing >= EXACT_STEPS:
+            raise WorkbenchError("Expected sums of at most 2^50 grid steps to round, got room for more. Use a larger noise multiplier.")
+        return np.rint(sums / self.spacing).astype(np.int64)
+
     def values(self, steps: np.ndarray) -> np.ndarray:
         """Grid steps (int64) as float64 numbers."""
         return steps * self.spacing
+
+
+def widened_deviation(deviation: float, noise_multiplier: float, count: int) -> float:
+    """The deviation of a release of `count` rounded sums that has `noise_multiplier` as `deviation` has where nothing is rounded.
+
+    Neighbors at most deviation / noise_multiplier apart are, in steps of the wider grid, at most deviation / (noise_multiplier spacing)
+    + ROUNDING sqrt(count) apart; that is 2^30 / noise_multiplier, as it has to be.
+    """
+    share = noise_multiplier * ROUNDING * math.sqrt(count) * 2.0**-NOISE_BITS
+    if share >= 0.5:
+        raise WorkbenchError(f"Expected noise that the rounding of {count} sums hardly adds to, got {noise_multiplier:g}. Use less noise.")
+    return deviation / (1.0 - share)
 
 
 def sampler_distance(count: int) -> float:

@@ -15,6 +15,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError, choose, first_complaint
 from workbench.files import written_atomically
 from workbench.lazy import torch
+from workbench.records import Records
 from workbench.training.randomness import Randomness
 
 if TYPE_CHECKING:
@@ -82,7 +83,9 @@ class PerformanceSettings(BaseModel):
 class Step:
     """What `Method.fit` yields after each step: `values` by name ("loss", "accuracy"), none where there are none.
 
-    Those of a `private` step stay in the room.
+    Those of a `private` step stay in the room. A step that asks to be `kept` wants its state saved before the next one: a release
+    that is dear to repeat, or what the next one is made on. `shown` are a few records of the schema that everything released so far
+    gives, worth a picture of their own.
     """
 
     stage: str
@@ -90,6 +93,8 @@ class Step:
     steps: int
     values: Mapping[str, float] = field(default_factory=dict[str, float])
     private: bool = True
+    kept: bool = False
+    shown: Records | None = None
 
 
 def count_spending(_stage: str, _step: int) -> None:

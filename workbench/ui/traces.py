@@ -14,6 +14,8 @@ from workbench.ui.formats import number
 from workbench.ui.gallery import VIEWS
 from workbench.workspace import Workspace
 
+SHOWN_STEPS = 6
+
 
 def show_preview(run: Run) -> None:
     """The latest generated records."""
@@ -23,6 +25,20 @@ def show_preview(run: Run) -> None:
         st.caption("The first generated records appear here after a while.")
     else:
         VIEWS[run.plan.facts.kind.name].preview(preview, run.id)
+
+
+def show_steps(run: Run) -> None:
+    """What single steps had to show (candidates of a round, say), side by side: at most `SHOWN_STEPS`, first and last among them."""
+    found = RunFolder(Workspace.default(), run.id).shown_steps()
+    if not found:
+        return
+    st.markdown("**Step by step**")
+    places = sorted({round(place * (len(found) - 1) / max(1, SHOWN_STEPS - 1)) for place in range(SHOWN_STEPS)})
+    for column, place in zip(st.columns(len(places)), places, strict=True):
+        stage, step, path = found[place]
+        with column:
+            VIEWS[run.plan.facts.kind.name].preview(path, run.id)
+            st.caption(f"{markdown(stage)}, step {step}")
 
 
 def show_values(folder: RunFolder, prefix: str) -> None:

@@ -51,7 +51,7 @@ def violations(found: list[Finding]) -> list[Finding]:
 
 def of_event(bench: Bench, stage: Stage) -> list[Finding]:
     """The findings on a paid stage by the kind of its event; an event without a mechanism must have no finite bound."""
-    check = CHECKS.get(type(stage.event))
+    check = None if stage.event is None else CHECKS.get(type(stage.event))
     if check is not None:
         return list(check(bench, stage))
     infinite = not bench.plan.bound.is_finite
@@ -198,26 +198,39 @@ def extremes(bench: Bench, position: int) -> list[tuple[np.ndarray, int | None]]
 
 
 def whole_release(bench: Bench, stage: Stage) -> Iterator[Finding]:
-    """Noise, and how far one record that is replaced or made null moves the release, in its deviations."""
-    at = (stage.name, 1)
-    size = bench.window(at).release.size
-    keys = min(500, max(8, 8000 // size))
-    releases = np.stack([bench.again(at, changes=Changes(key=key)).release for key in range(1, keys + 1)])
-    noise, reach = statistics.deviation(releases)
-    yield p_value(stage, "noise", statistics.coordinates_p_value(releases), "of its own in every coordinate")
-    drawn = sum(d.values.size for d in bench.window(at).normals if d.kind == "floored_normal")
-    least = sampler_distance(drawn)
-    yield Finding(
-        stage.name, "sampler's distance", f"at least that of {drawn} integers", stage.sampler_distance, stage.sampler_distance >= least
-    )
-    stated, replaced_by, nulled = stage.distances, 0.0, 0.0
+    """Noise, and how far one record that is replaced or made null moves the release, in its deviations; in the first and the last step.
+
+    Numbers of the state that noise does not reach may not move at all.
+    """
+    for at in ends(bench, stage.name):
+        window = bench.window(at)
+        keys = min(500, max(8, 8000 // window.release.size))
+        releases = np.stack([bench.again(at, changes=Changes(key=key)).release for key in range(1, keys + 1)])
+        noisy = (releases != releases[0]).any(0)
+        noise, reach = statistics.deviation(releases[:, noisy])
+        yield p_value(stage, "noise", statistics.coordinates_p_value(releases[:, noisy]), "of its own in every coordinate")
+        drawn = sum(d.values.size for d in window.normals if d.kind == "floored_normal")
+        least = sampler_distance(drawn * stage.steps)
+        yield Finding(
+            stage.name, "sampler's distance", f"at least that of {drawn} integers", stage.sampler_distance, stage.sampler_distance >= least
+        )
+        yield from moved_release(bench, stage, at, noisy, noise, reach)
+
+
+def moved_release(bench: Bench, stage: Stage, at: At, noisy: np.ndarray, noise: float, reach: float) -> Iterator[Finding]:
+    """One record after another is replaced and made null; only the coordinates that are `noisy` may move, and as far as stated."""
+    stated, before = stage.distances, bench.again(at).release
     assert stated is not None
+    replaced_by, nulled, beside = 0.0, 0.0, 0.0
     for position in (0, 1, len(bench.data) // 2, len(bench.data) - 1):
-        nulled = max(nulled, distance(bench, at, bench.data.without(position), Changes()))
+        moved = bench.again(at, bench.data.without(position)).release - before
+        nulled, beside = max(nulled, float(np.linalg.norm(moved[noisy]))), max(beside, float(np.linalg.norm(moved[~noisy])))
         for record, label in extremes(bench, position):
-            replaced_by = max(replaced_by, distance(bench, at, replaced(bench.data, position, record, label), Changes()))
+            moved = bench.again(at, replaced(bench.data, position, record, label)).release - before
+            replaced_by, beside = max(replaced_by, float(np.linalg.norm(moved[noisy]))), max(beside, float(np.linalg.norm(moved[~noisy])))
     yield within(stage, "replaced record", replaced_by / noise, stated.replace_one, reach + SINGLE)
     yield within(stage, "null record", nulled / noise, stated.zero_out, reach + SINGLE)
+    yield Finding(stage.name, "without noise", 0.0, beside, beside == 0.0)
 
 
 def within(stage: Stage, quantity: str, found: float, most: float, reach: float, least: float = 0.1) -> Finding:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 CLASSIFIER, CANDIDATES, VOTES = "public classifier", "candidates", "votes"  # the stages
 RELEASED = ("public_candidates", "candidates", "votes")  # the parts of the state that images are drawn from
 
-Variation = Literal["affine", "elastic", "stroke", "crop", "colour", "mixing"]
-DRAWN: tuple[Variation, ...] = ("affine", "elastic", "stroke")  # for images of one channel
+Variation = Literal["warp", "stroke", "crop", "colour", "mixing"]
+DRAWN: tuple[Variation, ...] = ("warp", "stroke")  # for images of one channel
 COLOURED: tuple[Variation, ...] = ("crop", "colour", "mixing")
-MOST_CANDIDATES, FEWEST_CANDIDATES, RECORDS_A_CANDIDATE = 600, 40, 10
+MOST_CANDIDATES, FEWEST_CANDIDATES = 600, 40
+FEW_RECORDS = 1_000  # in a class: below, more candidates share each record's vote, which raises them above the noise
 
 
 class ClassifierTraining(OrdinaryTraining):
@@ -32,7 +33,7 @@ class ClassifierTraining(OrdinaryTraining):
 
 
 class Selection(BaseModel):
-    """Rounds in which every private record votes for the candidate of its class that is nearest to it (Lin et al. 2024, 2025).
+    """Rounds in which every private record votes for the candidates of its class that are nearest to it (Lin et al. 2024, 2025).
 
     Candidates are public images in the first round; later ones are drawn in proportion to the noisy votes, repeats varied. A
     method with defaults of its own makes a subclass that gives the fields anew.
@@ -48,6 +49,7 @@ class Selection(BaseModel):
     )
     rounds: int = Field(default=4, ge=0, le=1_000, description="How often all records vote; 0 leaves the selection out.")
     candidates: int = Field(default=600, ge=1, le=1_000_000, description="Candidates of each class; a constant, never from private counts.")
+    choices: int = Field(default=1, ge=1, description="How many nearest candidates a record votes for; its votes together have norm 1.")
     threshold: float = Field(default=2.0, ge=0, description="Noisy counts below so many of their deviations count as no votes.")
     dataset: str = Field(default="glyphs", description="Public images that the first candidates are.")
     records: int = Field(default=20_000, ge=1, description="Public images to take them from.")
@@ -62,6 +64,12 @@ class Selection(BaseModel):
     )
     variation_size: float = Field(default=1.0, ge=0, description="Size of the variations after the first round.")
     decay: float = Field(default=0.75, gt=0, le=1, description="What that size is multiplied by from round to round.")
+
+    @model_validator(mode="after")
+    def _as_many_as_choices(self) -> Self:
+        if self.choices > self.candidates:
+            raise ValueError(f"Expected choices of at most the {self.candidates} candidates, got {self.choices}")
+        return self
 
     @property
     def takes_place(self) -> bool:
@@ -96,7 +104,7 @@ class Selection(BaseModel):
         return [*trained, Stage(CANDIDATES, None, "free", self.rounds), self.vote_stage(facts)]
 
     def vote_stage(self, facts: DatasetFacts) -> Stage:
-        """All classes' histograms of a round are one release: a record is in one class and has one vote."""
+        """All classes' histograms of a round are one release: a record votes in one class."""
         from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
         from workbench.privacy.accounting.stages import Stage
         from workbench.training.one_shot import sampler_distance
@@ -109,8 +117,8 @@ class Selection(BaseModel):
             relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
             sampling="all records in every round",
             sampler_distance=sampler_distance(self.rounds * math.prod(self.counts(facts))),
-            reason="In a round every record has one vote among the candidates of its class, so making it null moves one count by 1, and "
-            "replacing it, label and all, moves two.",
+            reason="In a round every record's votes for candidates of its class have norm 1 and none is negative, so making it null moves "
+            "the counts by 1, and replacing it, label and all, by at most sqrt(2).",
         )
 
 
@@ -124,9 +132,18 @@ class Draws(BaseModel):
 
 
 def default_candidates(facts: DatasetFacts) -> int:
-    """So many candidates a class that some ten records vote for each; at least 40, at most 600."""
-    records = facts.num_records // max(facts.num_classes, 1)
-    return min(MOST_CANDIDATES, max(FEWEST_CANDIDATES, records // RECORDS_A_CANDIDATE))
+    """As many candidates a class as it has records; at least 40, at most 600."""
+    return min(MOST_CANDIDATES, max(FEWEST_CANDIDATES, records_a_class(facts)))
+
+
+def default_choices(facts: DatasetFacts) -> int:
+    """Six candidates to vote for where records are few, else one."""
+    return 6 if records_a_class(facts) < FEW_RECORDS else 1
+
+
+def records_a_class(facts: DatasetFacts) -> int:
+    """Records over classes: public, unlike the number of each class."""
+    return facts.num_records // max(facts.num_classes, 1)
 
 
 def default_blur(facts: DatasetFacts) -> float:
@@ -136,4 +153,4 @@ def default_blur(facts: DatasetFacts) -> float:
 
 def defaults(facts: DatasetFacts) -> dict[str, int | float]:
     """Values of a `Selection` that suit the dataset's size and shape."""
-    return {"candidates": default_candidates(facts), "blur": default_blur(facts)}
+    return {"candidates": default_candidates(facts), "choices": default_choices(facts), "blur": default_blur(facts)}

@@ -80,18 +80,19 @@ class Selector:
         else:
             values = {"distinct_candidates": self._draw_again(self.settings.size_after(round_ - 1), generator)}
         self.state.steps[CANDIDATES] = round_
-        return Step(CANDIDATES, round_, self.settings.rounds, values, private=False)
+        return Step(CANDIDATES, round_, self.settings.rounds, values, private=False, kept=True)
 
     def vote(self, round_: int, data: Records) -> Step:
         """The noisy votes of round `round_`, recorded as spent before a record is read."""
         self.state.spend(VOTES, round_)
         grid = self.grid()
-        one = int(grid.truncated(np.ones((1, 1)))[0, 0])
-        votes = spaces.count_votes(self._space, self._images("candidates"), data) * one
+        choices = self.settings.choices
+        share = int(grid.truncated(np.full((1, choices), choices**-0.5))[0, 0])  # of a vote, in steps: all of them have norm 1
+        votes = spaces.count_votes(self._space, self._images("candidates"), data, choices) * share
         self.state.tensors["votes"] = torch.from_numpy(self.state.randomness.release(VOTES, round_, votes, grid)).to(self.state.device)
         self.state.steps[VOTES] = round_
         values = {"candidates_with_votes": float((self.kept_votes() > 0).double().mean())}
-        return Step(VOTES, round_, self.settings.rounds, values, private=False)  # of the noisy counts
+        return Step(VOTES, round_, self.settings.rounds, values, private=False, kept=True, shown=self.favourites())  # of noisy counts
 
     def grid(self) -> Grid:
         """Where counts are released: a record adds one to one count."""
@@ -101,6 +102,13 @@ class Selector:
         """The noisy counts (classes, M) that reach the threshold, the others as zero."""
         votes = self.state.tensors["votes"]
         return torch.where(votes >= self.settings.threshold * self.settings.known_noise_multiplier(), votes, 0.0).clamp(min=0.0)
+
+    def favourites(self, classes: int = 10, number: int = 10) -> Records:
+        """The candidates with the most noisy votes, `number` of each of the first `classes` classes, by class."""
+        best = self.state.tensors["votes"].argsort(dim=1, descending=True)[:classes, :number]
+        found = torch.stack([images[index] for images, index in zip(self._images("candidates"), best, strict=False)])
+        labels = np.repeat(np.arange(len(best)), best.shape[1]) if self.facts.classes else None
+        return Records(found.flatten(0, 1).cpu().numpy(), labels)
 
     def draw(self, labels: np.ndarray | None, count: int, draws: Draws, generator: torch.Generator, *, public: bool = False) -> Records:
         """`count` images of these labels (int64 (count,), or None for one class): candidates drawn by their votes, and varied.

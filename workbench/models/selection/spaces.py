@@ -63,12 +63,11 @@ def largest_feature(network: networks.SmallCNN, images: Tensor) -> float:
         return float(network.eval().features(images.float() / 127.5 - 1.0).abs().max()) or 1.0
 
 
-def count_votes(space: Space, candidates: Tensor, data: Records) -> np.ndarray:
-    """How many records of each class are nearest to each of its candidates: int64 (classes, M).
+def count_votes(space: Space, candidates: Tensor, data: Records, choices: int) -> np.ndarray:
+    """How many records of each class have each of its candidates among the `choices` that are nearest to them: int64 (classes, M).
 
-    `candidates` is uint8 (classes, M, C, H, W); records without labels are of class 0, null records don't vote, and the first of
-    equally near candidates gets the vote. A record's features are made among those that stand around it in the dataset, whatever
-    their labels.
+    `candidates` is uint8 (classes, M, C, H, W); records without labels are of class 0, and null records don't vote. A record's
+    features are made among those that stand around it in the dataset, whatever their labels.
     """
     classes, number = candidates.shape[:2]
     counts = np.zeros((classes, number), np.int64)
@@ -81,11 +80,11 @@ def count_votes(space: Space, candidates: Tensor, data: Records) -> np.ndarray:
         features = space(torch.from_numpy(data.records[part]).to(candidates.device))
         for label in np.unique(voters[part][voters[part] >= 0]):
             chosen = features[torch.from_numpy(voters[part] == label).to(features.device)]
-            counts[label] += np.bincount(nearest(chosen, targets[label].double()).cpu().numpy(), minlength=number)
+            counts[label] += np.bincount(nearest(chosen, targets[label].double(), choices).flatten().cpu().numpy(), minlength=number)
     return counts
 
 
-def nearest(features: Tensor, targets: Tensor) -> Tensor:
-    """The nearest target (M, D) of each row of features (N, D), both whole numbers of at most 2^16 in float64; the first of several."""
+def nearest(features: Tensor, targets: Tensor, choices: int) -> Tensor:
+    """The nearest `choices` targets (M, D) of each row of features (N, D), both whole numbers of at most 2^16 in float64: (N, choices)."""
     assert features.shape[1] < MOST_DIMENSIONS
-    return (targets.square().sum(1) - 2 * features @ targets.T).argmin(1)
+    return (targets.square().sum(1) - 2 * features @ targets.T).topk(choices, dim=1, largest=False, sorted=False).indices

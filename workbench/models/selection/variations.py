@@ -28,25 +28,20 @@ def normal(generator: torch.Generator, *shape: int) -> Tensor:
     return torch.randn(*shape, generator=generator, device=generator.device)
 
 
-def affine(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
-    """Turned, stretched, slanted and shifted, each image for itself; what comes in is black."""
-    count = len(images)
+def warp(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
+    """Turned, stretched, slanted, shifted, and bent by a smooth field (Simard, Steinkraus and Platt 2003); what comes in is black.
+
+    All at once, as every resampling blurs.
+    """
+    count, _, height, width = images.shape
     turn, slant = normal(generator, count) * TURN * size, normal(generator, count) * SLANT * size
     wide, high = ((normal(generator, count) * STRETCH * size).exp() for _ in range(2))
     right, down = (normal(generator, count) * 2 * SHIFT * size for _ in range(2))  # the grid is 2 wide
     cos, sin = turn.cos(), turn.sin()
     rows = torch.stack([cos * wide, (slant - sin) * wide, right], 1), torch.stack([sin * high, cos * high, down], 1)
-    return resampled(images, F.affine_grid(torch.stack(rows, 1), list(images.shape), align_corners=False), "zeros")
-
-
-def elastic(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
-    """Bent by a smooth random field (Simard, Steinkraus and Platt 2003)."""
-    count, _, height, width = images.shape
-    field = normal(generator, count, 2, height, width)
-    field = smoothed(field, BEND_REACH * height, BEND_REACH * width) * 2 * BEND * size
-    straight = torch.eye(2, 3, device=images.device).expand(count, 2, 3)
-    grid = F.affine_grid(straight, list(images.shape), align_corners=False)
-    return resampled(images, grid + field.permute(0, 2, 3, 1), "zeros")
+    straight = F.affine_grid(torch.stack(rows, 1), list(images.shape), align_corners=False)
+    bend = smooth_field(count, height, width, generator) * 2 * BEND * size
+    return resampled(images, straight + bend.permute(0, 2, 3, 1), "zeros")
 
 
 def stroke(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
@@ -82,8 +77,7 @@ def mixing(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
 
 
 VARIATIONS: dict[Variation, Vary] = {
-    "affine": affine,
-    "elastic": elastic,
+    "warp": warp,
     "stroke": stroke,
     "crop": crop,
     "colour": colour,
@@ -106,13 +100,12 @@ def resampled(images: Tensor, grid: Tensor, padding: str) -> Tensor:
     return F.grid_sample(images, grid, padding_mode=padding, align_corners=False)
 
 
-def smoothed(field: Tensor, down: float, right: float) -> Tensor:
-    """White noise (N, C, H, W) after a Gaussian blur of these deviations in pixels, again of variance 1 (away from the border)."""
-    high, wide = gaussian(down).to(field), gaussian(right).to(field)
-    flat = field.flatten(0, 1)[:, None]
-    flat = F.conv2d(flat, high.view(1, 1, -1, 1), padding=(len(high) // 2, 0))
-    flat = F.conv2d(flat, wide.view(1, 1, 1, -1), padding=(0, len(wide) // 2))
-    return flat.view_as(field) / (high.norm() * wide.norm())
+def smooth_field(count: int, height: int, width: int, generator: torch.Generator) -> Tensor:
+    """White noise after a Gaussian blur that reaches BEND_REACH of the sides, again of variance 1: (count, 2, height, width)."""
+    high, wide = (gaussian(BEND_REACH * side).to(generator.device) for side in (height, width))
+    noise = normal(generator, 2 * count, 1, height + len(high) - 1, width + len(wide) - 1)
+    blurred = F.conv2d(F.conv2d(noise, high.view(1, 1, -1, 1)), wide.view(1, 1, 1, -1))
+    return blurred.view(count, 2, height, width) / (high.norm() * wide.norm())
 
 
 def gaussian(deviation: float) -> Tensor:

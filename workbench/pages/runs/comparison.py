@@ -15,14 +15,14 @@ from workbench.ui.cards import config_table, run_marks, three_numbers
 from workbench.ui.formats import number, words
 from workbench.ui.gallery import show_records
 from workbench.ui.runs import marked, results_of, set_choice, warning_marks
-from workbench.ui.traces import show_curves, show_preview, show_values, value_frames, value_title
+from workbench.ui.traces import show_curves, show_preview, show_steps, show_values, value_frames, value_title
 from workbench.workspace import Workspace
 
 MARKS_HELP = "Private: computed from private records without noise, so it stays in the room. Releasable: it may leave."
 
 
 def run_detail(run: Run, prefix: str) -> None:
-    """A run's marks, samples, loss, three numbers, measures and settings."""
+    """A run's marks, samples, loss, what single steps had to show, three numbers, measures and settings."""
     run = as_shown(run)
     run_marks(run)
     if run.error:
@@ -34,6 +34,7 @@ def run_detail(run: Run, prefix: str) -> None:
         show_samples(run, chosen)
     with right:
         show_values(RunFolder(Workspace.default(), run.id), prefix)
+    show_steps(run)
     three_numbers(run.claim, run.bound, replace_one=run.replace_one)
     results = results_of(run.id, chosen.id)
     if results:

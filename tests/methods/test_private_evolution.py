@@ -1,0 +1,85 @@
+"""Private Evolution: its claim, what a set of samples may change, the model of before any vote, and a resume between vote and draw."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from support.quick import quick_plan
+
+from workbench.datasets import facts, load
+from workbench.errors import WorkbenchError
+from workbench.experiment import fit, new_state, sample
+from workbench.jobs.samples.request import SamplesRequest
+from workbench.methods.private_evolution.claim import claimed
+from workbench.models.sample_request import SampleRequest
+from workbench.planning import make_plan
+from workbench.privacy.accounting.gaussian import gdp_epsilon
+from workbench.training.state import State
+
+DIGITS = load("digits")
+
+
+def fitted(**overrides: object) -> State:
+    state = new_state(quick_plan("private-evolution", overrides=overrides), seed=0)
+    for _ in fit(quick_plan("private-evolution", overrides=overrides), DIGITS, state):
+        pass
+    return state
+
+
+@pytest.mark.parametrize(
+    ("noise_multiplier", "rounds", "epsilon"), [(1.06442, 4, 10), (8.23794, 4, 1), (1.68300, 10, 10), (13.0253, 10, 1)]
+)
+def test_published_noise_claims_the_published_epsilon(noise_multiplier: float, rounds: int, epsilon: float) -> None:
+    """Lin et al.: 55 000 images, delta 1/(n ln n)."""
+    value = claimed(noise_multiplier=noise_multiplier, rounds=rounds, delta=1.66575e-6)
+    assert value.epsilon == pytest.approx(epsilon, rel=1e-4)
+    assert value.status == "proved"
+
+
+def test_bound_and_claim_agree_where_a_record_is_made_null() -> None:
+    plan = make_plan("private-evolution", facts("digits"), epsilon=1)
+    assert plan.claim.epsilon == pytest.approx(plan.bound.epsilon, rel=1e-6)
+    assert plan.replace_one is not None
+    noise = plan.config["selection"]["noise_multiplier"]
+    assert plan.replace_one.epsilon == pytest.approx(gdp_epsilon(math.sqrt(2 * 4) / noise, plan.delta), rel=1e-6)
+
+
+def test_a_set_of_samples_may_be_drawn_otherwise_from_the_same_votes() -> None:
+    plan = quick_plan("private-evolution")
+    state, request = fitted(), SampleRequest(30)
+    asked = SamplesRequest.of(plan, {"draws.variation_size": 0.0})
+    as_they_are = asked.method(plan).sample(state, request)
+    candidates = {image.tobytes() for image in state.modules["candidates"].images.flatten(0, 1).numpy()}  # pyright: ignore[reportAttributeAccessIssue, reportCallIssue]
+    assert all(image.tobytes() in candidates for image in as_they_are.records)
+    varied = sample(plan, state, 30).records
+    assert not any(image.tobytes() in candidates for image in varied)
+    with pytest.raises(WorkbenchError, match="no field that private-evolution samples by"):
+        SamplesRequest.of(plan, {"selection.threshold": 1.0})
+
+
+def test_the_public_model_knows_no_vote() -> None:
+    plan, state = quick_plan("private-evolution"), fitted()
+    public = sample(plan, state, 20, source="public")
+    state.tensors["votes"] = torch.zeros_like(state.tensors["votes"])
+    state.modules["candidates"].images.zero_()  # pyright: ignore[reportAttributeAccessIssue, reportCallIssue]
+    assert np.array_equal(public.records, sample(plan, state, 20, source="public").records)
+    assert sample(plan, state, 20).records.max() == 0
+
+
+def test_a_resume_votes_on_the_candidates_that_were_kept() -> None:
+    """From a state kept after the candidates and before the vote, whoever resumes it: nothing is drawn anew."""
+    plan = quick_plan("private-evolution")
+    state = new_state(plan, seed=0)
+    steps = fit(plan, DIGITS, state)
+    for _ in range(3):
+        next(steps)
+    kept = state.checkpoint()
+    candidates = kept["modules"]["candidates"]["images"].clone()
+    resumed = new_state(plan)
+    resumed.restore(kept)
+    spent: list[tuple[str, int]] = []
+    resumed.spend = lambda stage, step: spent.append((stage, step))
+    list(fit(plan, DIGITS, resumed))
+    assert spent == [("votes", 2)]
+    assert torch.equal(resumed.modules["candidates"].images, candidates)  # pyright: ignore[reportArgumentType]
