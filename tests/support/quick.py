@@ -43,6 +43,19 @@ QUICK: dict[str, dict[str, Any]] = {
         "augmentation.flips": True,
         "augmentation.crop": 1,
     },
+    "selective-pretraining": TINY
+    | {
+        "selection.rounds": 2,
+        "selection.candidates": 10,
+        "selection.records": 200,
+        "pretraining.steps": 2,
+        "pretraining.batch_size": 8,
+        "selective.records": 40,
+        "selective.steps": 2,
+        "selective.batch_size": 8,
+        "refinement.steps": 3,
+        "refinement.batch_size": 20,
+    },
 }
 
 ALL_METHODS = [*METHODS, *ODD_METHODS]

@@ -7,6 +7,7 @@ from workbench.methods.dp_merf import DPMERF
 from workbench.methods.dp_promise import DPPromise
 from workbench.methods.nonprivate import NonPrivate
 from workbench.methods.private_evolution import PrivateEvolution
+from workbench.methods.selective_pretraining import SelectivePretraining
 
 METHODS: dict[str, type[Method]] = {
     "nonprivate": NonPrivate,
@@ -15,4 +16,5 @@ METHODS: dict[str, type[Method]] = {
     "private-evolution": PrivateEvolution,
     "dp-promise": DPPromise,
     "dp-diffusion": DPDiffusion,
+    "selective-pretraining": SelectivePretraining,
 }

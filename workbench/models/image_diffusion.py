@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -91,13 +92,14 @@ def row_losses(diffusion: GaussianDiffusion, network: nn.Module, batch: tuple[Te
 
 
 def ordinary_loss(
-    settings: DiffusionSettings, data: Records, state: State, stage: str, batch_size: int, label_dropout: float
+    settings: DiffusionSettings, data: Records, state: State, stage: str, batch_size: int, label_dropout: float, last: int | None = None
 ) -> Callable[[int], Tensor]:
-    """The mean denoising loss of a step of ordinary training: records drawn evenly, some without their label, times in 1..T, noise.
+    """The mean denoising loss of a step of ordinary training: records drawn evenly, some without their label, times, noise.
 
-    A null record is drawn like any other, and its loss is zero.
+    Times are drawn from 1..`last` (None: T). A null record is drawn like any other, and its loss is zero.
     """
     diffusion, network = build_diffusion(settings.diffusion), ordinary(state.modules["network"], state)
+    latest = diffusion.timesteps if last is None else last
     images, rows = as_tensors(data, state.device)
     present = torch.from_numpy(data.mask).to(state.device)
 
@@ -105,7 +107,7 @@ def ordinary_loss(
         draw = state.randomness.torch_generator(f"{stage} batch", step)
         index = torch.randint(len(images), (batch_size,), generator=draw).to(images.device)
         kept = (torch.rand(batch_size, generator=draw) >= label_dropout).to(images.device)
-        times = torch.randint(1, diffusion.timesteps + 1, (batch_size,), generator=draw).to(images.device)
+        times = torch.randint(1, latest + 1, (batch_size,), generator=draw).to(images.device)
         noise = torch.randn((batch_size, *images.shape[1:]), generator=draw).to(images.device)
         losses = plain_loss(diffusion, network, images[index], rows[index] * kept, times, noise)
         return (losses * present[index]).mean()
@@ -113,16 +115,34 @@ def ordinary_loss(
     return loss
 
 
-def draw_samples(settings: DiffusionSettings, network: nn.Module, state: State, request: SampleRequest) -> Records:
+@dataclass(frozen=True)
+class Origin:
+    """Where samples start other than from pure noise: `images` uint8 (N, C, H, W), one a sample, noised as far as time `start`.
+
+    Meng et al. 2022 (SDEdit), section 3.
+    """
+
+    images: np.ndarray
+    start: int
+
+
+def draw_samples(
+    settings: DiffusionSettings, network: nn.Module, state: State, request: SampleRequest, origin: Origin | None = None
+) -> Records:
     """uint8 images by the configured sampler with classifier-free guidance, in batches, with their labels."""
     diffusion = build_diffusion(settings.diffusion)
     labels = request.label_array(state.facts.num_classes)
     rows = torch.from_numpy(label_rows(labels, request.num_samples))
     images = [np.zeros((0, *state.facts.shape), np.uint8)]
-    for number, chosen in enumerate(rows.to(state.device).split(SAMPLE_BATCH[state.device.type])):
+    size = SAMPLE_BATCH[state.device.type]
+    for number, chosen in enumerate(rows.to(state.device).split(size)):
         generator = state.randomness.torch_generator(request.purpose, number, state.device)
-        noise = torch.randn((len(chosen), *state.facts.shape), generator=generator, device=state.device)
+        x = torch.randn((len(chosen), *state.facts.shape), generator=generator, device=state.device)
+        if origin is not None:
+            begin = torch.from_numpy(to_unit_range(origin.images[number * size : number * size + len(chosen)])).to(state.device)
+            x = diffusion.add_noise(begin, x, torch.full((len(chosen),), origin.start, device=state.device))
+        start = None if origin is None else origin.start
         with state.performance.autocast(state.device):
-            drawn = generate(ordinary(network, state), noise, diffusion, settings.sampler, generator, labels=chosen)
+            drawn = generate(ordinary(network, state), x, diffusion, settings.sampler, generator, labels=chosen, start=start)
         images.append(to_uint8(drawn.cpu().numpy()))
     return Records(np.concatenate(images), labels)

@@ -1,0 +1,61 @@
+"""Hyper-parameters of selective pre-training."""
+
+from pydantic import Field
+
+from workbench.diffusion import DiffusionConfig, SamplerConfig
+from workbench.methods.base import MethodConfig
+from workbench.models.selection.config import Draws, Selection
+from workbench.networks import UNetConfig
+from workbench.training.dp_sgd import DPSGD
+from workbench.training.ordinary import OrdinaryTraining
+
+
+class Votes(Selection):
+    """The selection; without a round there is nothing to learn from."""
+
+    rounds: int = Field(default=4, ge=1, le=1_000, description="How often all records vote.")
+
+
+class PublicTraining(OrdinaryTraining):
+    """Steps on public images before anything is selected; what they end in is the model at epsilon 0."""
+
+    steps: int = Field(default=200, ge=0, description="Steps on unselected public images, which cost no privacy; 0 leaves them out.")
+    batch_size: int = Field(default=128, ge=1, description="Public images in a step.")
+    learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate on public images.")
+
+
+class SelectiveTraining(OrdinaryTraining):
+    """Steps on images that were selected: post-processing of the votes."""
+
+    records: int = Field(default=20_000, ge=1, description="Images drawn from the selected ones to train on.")
+    steps: int = Field(default=600, ge=1, description="Steps on selected images, which cost no more privacy.")
+    batch_size: int = Field(default=128, ge=1, description="Selected images in a step.")
+    learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate on selected images.")
+
+
+class Refinement(DPSGD):
+    """DP-SGD on the private records themselves."""
+
+    max_grad_norm: float = Field(default=0.01, gt=0, description="Clipping norm C of a record's gradient.")
+    noise_multiplicity: int = Field(default=2, ge=1, description="Noise samples K that a record's loss is averaged over.")
+
+
+class SelectivePretrainingConfig(MethodConfig):
+    """Hyper-parameters of selective pre-training; None stands for what calibration finds."""
+
+    selection: Votes = Votes()
+    selection_share: float = Field(
+        default=0.25, gt=0, lt=1, description="Part of the target's mu^2 (Gaussian differential privacy) that the votes take."
+    )
+    start: int = Field(
+        default=400, ge=1, description="Time step that selected images are noised to and samples start from; the last is pure noise."
+    )
+    pretraining: PublicTraining = PublicTraining()
+    selective: SelectiveTraining = SelectiveTraining()
+    refinement: Refinement = Refinement()
+    label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of images trained without their label, for guidance.")
+    ema_decay: float = Field(default=0.9, ge=0, lt=1, description="Decay of the moving average that samples come from.")
+    network: UNetConfig = UNetConfig()
+    diffusion: DiffusionConfig = DiffusionConfig(prediction="v")
+    draws: Draws = Draws()
+    sampler: SamplerConfig = SamplerConfig(name="dpm-solver++", num_inference_steps=10, spacing="quadratic", eta=0.0)

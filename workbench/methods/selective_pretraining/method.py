@@ -1,0 +1,100 @@
+"""The method: what it needs to be planned; what trains and samples is loaded when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+from workbench.datasets.base import DatasetFacts
+from workbench.methods.base import CalibratedField, Method, MethodConfig, SampleRequest, Target, Workload
+from workbench.methods.selective_pretraining import claim, presets, split, stages
+from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
+from workbench.methods.selective_pretraining.stages import PRETRAINING, REFINEMENT, SELECTIVE
+from workbench.models.selection.config import CLASSIFIER, RELEASED, VOTES
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records
+from workbench.training.state import State, Step
+
+
+class SelectivePretraining(Method):
+    """Public images that private records voted for, a diffusion model of them, and DP-SGD on its early time steps: one bound."""
+
+    name = "selective-pretraining"
+    title = "Selective pre-training"
+    source = "Yu et al. 2023, with the votes of Lin et al. 2024 and the start of Meng et al. 2022"
+    Config = SelectivePretrainingConfig
+    released: ClassVar[tuple[str, ...]] = ("ema", "public_ema", *RELEASED)
+    sampling_fields: ClassVar[tuple[str, ...]] = ("sampler", "draws")
+    workload: ClassVar[Workload] = Workload(
+        {
+            PRETRAINING: ("pretraining.batch_size",),
+            CLASSIFIER: ("selection.classifier.batch_size",),
+            VOTES: ("num_records",),
+            SELECTIVE: ("selective.batch_size",),
+            REFINEMENT: ("refinement.batch_size", "refinement.noise_multiplicity"),
+        },
+        ("network", "refinement.noise_multiplicity", "selection.candidates", "selection.space", "selection.blur", "selection.variations"),
+    )
+    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("refinement.noise_multiplier"),)
+    config: SelectivePretrainingConfig
+
+    @classmethod
+    def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
+        """The U-Net of the image size, and sizes that a laptop trains in minutes (8x8) or in an hour (28x28)."""
+        return presets.defaults(facts)
+
+    @classmethod
+    def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
+        """The noise of the votes by their share (unless given), then the noise of the refinement that meets `epsilon` with it."""
+        assert isinstance(config, SelectivePretrainingConfig)
+        return super().calibrated(split.with_votes(config, facts, epsilon, delta), facts, epsilon, delta, target)
+
+    @property
+    def public_dataset(self) -> str | None:
+        """The images that are selected from, and trained on before."""
+        return self.config.selection.dataset
+
+    @property
+    def public_records(self) -> int | None:
+        """How many of its records are used."""
+        return self.config.selection.records
+
+    @property
+    def has_public_model(self) -> bool:
+        """The moving average that training on unselected images ended with, applied to unselected images."""
+        return self.config.pretraining.steps > 0
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """Public pre-training (free), the selection's own stages, training on what was selected (free), DP-SGD."""
+        return stages.stages(self.config, facts)
+
+    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+        """The central limit of votes and refinement together."""
+        selection, refinement = self.config.selection, self.config.refinement
+        return claim.claimed(
+            rounds=selection.rounds,
+            vote_noise=selection.known_noise_multiplier(),
+            sample_rate=refinement.sample_rate(facts.num_records),
+            steps=refinement.steps,
+            noise_multiplier=refinement.known_noise_multiplier(REFINEMENT),
+            delta=delta,
+        )
+
+    def initial_state(self, facts: DatasetFacts, state: State) -> State:
+        """The network, its moving averages, an Adam a stage, and room for candidates and votes."""
+        from workbench.methods.selective_pretraining import training
+
+        return training.initial_state(self.config, facts, state)
+
+    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+        """Public images, the selection, what was selected, DP-SGD."""
+        from workbench.methods.selective_pretraining import training
+
+        yield from training.fit(self.config, data, public, state)
+
+    def sample(self, state: State, request: SampleRequest) -> Records:
+        """Selected images, noised as far as the start and denoised; source 'public' does so before the first vote."""
+        from workbench.methods.selective_pretraining import sampling
+
+        return sampling.sample(self.config, state, request)

@@ -1,0 +1,26 @@
+"""What selective pre-training releases, in order."""
+
+from workbench.datasets.base import DatasetFacts
+from workbench.errors import WorkbenchError
+from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
+from workbench.models.settings import check_model
+from workbench.privacy.accounting.stages import Stage
+
+PRETRAINING, SELECTIVE, REFINEMENT = "public pre-training", "selective pre-training", "refinement"
+
+
+def stages(config: SelectivePretrainingConfig, facts: DatasetFacts) -> list[Stage]:
+    """Public pre-training (free), the selection's own stages, training on what was selected (free), DP-SGD."""
+    check_model(config, facts)
+    check_start(config)
+    first = [config.pretraining.free_stage(PRETRAINING)] if config.pretraining.steps else []
+    selected = [*config.selection.stages(facts), config.selective.free_stage(SELECTIVE)]
+    return [*first, *selected, config.refinement.stage(REFINEMENT, facts.num_records)]
+
+
+def check_start(config: SelectivePretrainingConfig) -> None:
+    """Refuse a start that is no time step, or that leaves the sampler fewer than it takes steps."""
+    if config.start > config.diffusion.timesteps:
+        raise WorkbenchError(f"Expected a start of at most the {config.diffusion.timesteps} time steps, got {config.start}.")
+    if config.sampler.num_inference_steps > config.start:
+        raise WorkbenchError(f"Expected sampler.num_inference_steps of at most the start, {config.start}.")

@@ -1,0 +1,98 @@
+"""Training: public images, the selection, what was selected, and DP-SGD on the private records."""
+
+from collections.abc import Iterator
+
+import torch
+
+from workbench import networks
+from workbench.datasets.base import DatasetFacts
+from workbench.diffusion import build_diffusion
+from workbench.errors import WorkbenchError
+from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
+from workbench.methods.selective_pretraining.stages import PRETRAINING, REFINEMENT, SELECTIVE
+from workbench.models import image_diffusion
+from workbench.models.selection.selector import Selector
+from workbench.records import Records
+from workbench.training.ordinary_training import OrdinaryTrainer
+from workbench.training.private_training import PrivateTraining
+from workbench.training.row_losses import RowLosses
+from workbench.training.state import State, Step
+
+
+def initial_state(config: SelectivePretrainingConfig, facts: DatasetFacts, state: State) -> State:
+    """The network, its moving averages (with a copy from before any vote), an Adam a stage, and room for candidates and votes."""
+    network = image_diffusion.new_network(config, facts, state)
+    state.modules = {
+        "network": network,
+        "ema": image_diffusion.new_ema(config, network, state),
+        "public_ema": image_diffusion.new_ema(config, network, state),
+    }
+    state.optimizers = {
+        PRETRAINING: torch.optim.Adam(network.parameters(), lr=config.pretraining.learning_rate),
+        SELECTIVE: torch.optim.Adam(network.parameters(), lr=config.selective.learning_rate),
+        REFINEMENT: torch.optim.Adam(refined_parameters(network), lr=config.refinement.learning_rate),
+    }
+    Selector.add_to(config.selection, facts, state)
+    return state
+
+
+def refined_parameters(network: networks.UNet) -> list[torch.nn.Parameter]:
+    """All parameters, less the time embedding that training on selected images has fixed."""
+    frozen = {id(parameter) for parameter in network.time_parameters()}
+    return [parameter for parameter in network.parameters() if id(parameter) not in frozen]
+
+
+def fit(config: SelectivePretrainingConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+    """Each stage from where it stands."""
+    if public is None:
+        raise WorkbenchError(f"Expected public images of {config.selection.dataset!r}, got none.")
+    yield from pretrain(config, public, state)
+    yield from Selector(config.selection, state).run(data, public)
+    yield from train_on_selected(config, state)
+    yield from refine(config, data, state)
+
+
+def pretrain(config: SelectivePretrainingConfig, public: Records, state: State) -> Iterator[Step]:
+    """Ordinary training on public images; its moving average is kept for the epsilon-0 row."""
+    settings = config.pretraining
+    loss = image_diffusion.ordinary_loss(config, public, state, PRETRAINING, settings.batch_size, config.label_dropout, config.start)
+    for step in OrdinaryTrainer(settings, PRETRAINING, state, loss, private=False, averages={"ema": "network"}).run():
+        if step.step == step.steps:
+            state.modules["public_ema"].load_state_dict(state.modules["ema"].state_dict())
+        yield step
+
+
+def train_on_selected(config: SelectivePretrainingConfig, state: State) -> Iterator[Step]:
+    """Ordinary training on images drawn by the noisy votes: post-processing of them."""
+    settings = config.selective
+    if state.steps.get(SELECTIVE, 0) == settings.steps:
+        return
+    chosen = selected_images(config, state, settings.records)
+    loss = image_diffusion.ordinary_loss(config, chosen, state, SELECTIVE, settings.batch_size, config.label_dropout, config.start)
+    yield from OrdinaryTrainer(settings, SELECTIVE, state, loss, private=False, averages={"ema": "network"}).run()
+
+
+def selected_images(config: SelectivePretrainingConfig, state: State, count: int) -> Records:
+    """`count` images drawn by the votes, evenly over the classes: the same ones whenever they are asked for."""
+    classes = state.facts.num_classes
+    labels = torch.arange(count).remainder(classes).numpy() if classes else None
+    generator = state.randomness.torch_generator(f"{SELECTIVE} images", 0, state.device)
+    return Selector(config.selection, state).draw(labels, count, config.draws, generator)
+
+
+def refine(config: SelectivePretrainingConfig, data: Records, state: State) -> Iterator[Step]:
+    """DP-SGD on the time steps that samples pass through, from the moving average so far."""
+    network, ema = state.modules["network"], state.modules["ema"]
+    assert isinstance(network, networks.UNet)
+    assert isinstance(ema, networks.ExponentialMovingAverage)
+    for parameter in network.time_parameters():
+        parameter.requires_grad_(False)
+    if state.steps.get(REFINEMENT, 0) == 0:
+        network.load_state_dict(ema.module.state_dict())
+    diffusion, tensors = build_diffusion(config.diffusion), image_diffusion.as_tensors(data, state.device)
+
+    def row_losses(batch: tuple[torch.Tensor, ...]) -> RowLosses:
+        return image_diffusion.row_losses(diffusion, network, batch, config.start)
+
+    settings = config.refinement
+    yield from PrivateTraining(settings, REFINEMENT, network, state, tensors, row_losses, present=data.mask, average=ema).run()
