@@ -61,7 +61,7 @@ def test_patches_become_channels_and_pixels_again() -> None:
 def test_a_network_of_patches_works_at_their_resolution() -> None:
     config = UNETS["patches-28"]
     network = moved_unet(config, 1, 28)
-    assert network.get_submodule("conv_in").get_parameter("weight").shape == (64, 4, 3, 3)
+    assert network.get_submodule("conv_in").get_parameter("weight").shape == (32, 4, 3, 3)
     assert network(*inputs(3, 1, 28, 28)).shape == (3, 1, 28, 28)
     attending = sum("query_key_value.weight" in name for name, _ in network.named_parameters())
     assert attending == 1 + 1 + 2, "the middle, and the level of height 7 down and up"

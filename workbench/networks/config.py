@@ -39,7 +39,8 @@ class UNetConfig(BaseModel):
 UNETS: dict[str, UNetConfig] = {
     "tiny": UNetConfig(base_channels=12, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(4,)),
     "digits": UNetConfig(base_channels=16, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(4,)),
-    "patches-28": UNetConfig(patch_size=2, base_channels=64, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(7,)),
+    "patches-28": UNetConfig(patch_size=2, base_channels=32, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(7,)),
+    "patches-28-wide": UNetConfig(patch_size=2, base_channels=64, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(7,)),
     "paper-28": UNetConfig(base_channels=32, channel_multipliers=(1, 2, 2), attention_resolutions=(7,)),
     "paper-28-wide": UNetConfig(base_channels=64, channel_multipliers=(1, 2, 2), attention_resolutions=(7,)),
     "paper-32": UNetConfig(base_channels=128, channel_multipliers=(1, 2, 2, 2), attention_resolutions=(16,)),

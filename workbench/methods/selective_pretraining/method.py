@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import CalibratedField, Method, MethodConfig, SampleRequest, Target, Workload
+from workbench.methods.base import CalibratedField, Method, MethodConfig, Target, Workload
 from workbench.methods.selective_pretraining import claim, presets, split, stages
 from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
 from workbench.methods.selective_pretraining.stages import PRETRAINING, REFINEMENT, SELECTIVE
+from workbench.models.sample_request import SampleRequest
 from workbench.models.selection.config import CLASSIFIER, RELEASED, VOTES
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue

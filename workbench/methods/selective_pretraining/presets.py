@@ -8,10 +8,15 @@ from workbench.models.settings import default_network
 from workbench.networks import UNETS
 
 LARGE: dict[str, Any] = {
+    "start": 300,
+    "pretraining.steps": 100,
+    "pretraining.learning_rate": 2e-3,
+    "selective.steps": 400,
+    "selective.learning_rate": 2e-3,
     "refinement.steps": 100,
     "refinement.noise_multiplicity": 1,
-    "refinement.learning_rate": 1e-3,
-    "ema_decay": 0.99,
+    "sampler.num_inference_steps": 6,
+    "ema_decay": 0.95,
 }
 
 

@@ -1,9 +1,9 @@
 """Sampling: images are drawn by the votes, noised as far as the start, and denoised by the network. Post-processing."""
 
 from workbench.errors import WorkbenchError
-from workbench.methods.base import SampleRequest
 from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
 from workbench.models import image_diffusion
+from workbench.models.sample_request import SampleRequest
 from workbench.models.selection.selector import Selector
 from workbench.records import Records
 from workbench.training.state import State
