@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import CalibratedField, Method, MethodConfig, Target, Workload
-from workbench.methods.selective_pretraining import claim, presets, split, stages
+from workbench.methods.selective_pretraining import presets, split, stages
 from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
 from workbench.methods.selective_pretraining.stages import PRETRAINING, REFINEMENT, SELECTIVE
 from workbench.models.sample_request import SampleRequest
@@ -71,16 +72,9 @@ class SelectivePretraining(Method):
         return stages.stages(self.config, facts)
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
-        """The central limit of votes and refinement together."""
-        selection, refinement = self.config.selection, self.config.refinement
-        return claim.claimed(
-            rounds=selection.rounds,
-            vote_noise=selection.known_noise_multiplier(),
-            sample_rate=refinement.sample_rate(facts.num_records),
-            steps=refinement.steps,
-            noise_multiplier=refinement.known_noise_multiplier(REFINEMENT),
-            delta=delta,
-        )
+        """No paper."""
+        reason = "It joins what three papers propose each, and none of them claims anything for the whole: only its bound counts."
+        return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=reason, source=self.source)
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """The network, its moving averages, an Adam a stage, and room for candidates and votes."""
