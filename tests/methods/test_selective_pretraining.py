@@ -13,8 +13,9 @@ from workbench.diffusion import GaussianDiffusion
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
 from workbench.methods.selective_pretraining import training
-from workbench.methods.selective_pretraining.stages import PRETRAINING, REFINEMENT, SELECTIVE
+from workbench.methods.selective_pretraining.stages import REFINEMENT, SELECTIVE
 from workbench.models.selection.config import VOTES
+from workbench.models.settings import PRETRAINING
 from workbench.plan import Plan
 from workbench.privacy.accounting.gaussian import gdp_mu
 from workbench.training.state import State

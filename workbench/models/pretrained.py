@@ -26,7 +26,7 @@ class PretrainedSettings(DiffusionSettings, Protocol):
     def label_dropout(self) -> float: ...
 
 
-def new_modules(settings: PretrainedSettings, facts: DatasetFacts, state: State) -> networks.UNet:
+def new_modules(settings: DiffusionSettings, facts: DatasetFacts, state: State) -> networks.UNet:
     """Put a fresh network and its moving average into `state`, and a second average that stays as pre-training leaves it."""
     network = image_diffusion.new_network(settings, facts, state)
     state.modules = {

@@ -16,7 +16,7 @@ class Votes(Selection):
     rounds: int = Field(default=4, ge=1, le=1_000, description="How often all records vote.")
 
 
-class PublicTraining(OrdinaryTraining):
+class UnselectedTraining(OrdinaryTraining):
     """Steps on public images before anything is selected; what they end in is the model at epsilon 0."""
 
     steps: int = Field(default=200, ge=0, description="Steps on unselected public images, which cost no privacy; 0 leaves them out.")
@@ -50,7 +50,7 @@ class SelectivePretrainingConfig(MethodConfig):
     start: int = Field(
         default=400, ge=1, description="Time step that selected images are noised to and samples start from; the last is pure noise."
     )
-    pretraining: PublicTraining = PublicTraining()
+    pretraining: UnselectedTraining = UnselectedTraining()
     selective: SelectiveTraining = SelectiveTraining()
     refinement: Refinement = Refinement()
     label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of images trained without their label, for guidance.")

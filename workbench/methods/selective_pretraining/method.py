@@ -10,9 +10,10 @@ from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import CalibratedField, Method, MethodConfig, Target, Workload
 from workbench.methods.selective_pretraining import presets, split, stages
 from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
-from workbench.methods.selective_pretraining.stages import PRETRAINING, REFINEMENT, SELECTIVE
+from workbench.methods.selective_pretraining.stages import REFINEMENT, SELECTIVE
 from workbench.models.sample_request import SampleRequest
 from workbench.models.selection.config import CLASSIFIER, RELEASED, VOTES
+from workbench.models.settings import PRETRAINING
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records

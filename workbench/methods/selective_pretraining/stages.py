@@ -3,10 +3,10 @@
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
-from workbench.models.settings import check_model
+from workbench.models.settings import PRETRAINING, check_model
 from workbench.privacy.accounting.stages import Stage
 
-PRETRAINING, SELECTIVE, REFINEMENT = "public pre-training", "selective pre-training", "refinement"
+SELECTIVE, REFINEMENT = "selective pre-training", "refinement"
 
 
 def stages(config: SelectivePretrainingConfig, facts: DatasetFacts) -> list[Stage]:

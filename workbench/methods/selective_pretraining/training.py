@@ -9,9 +9,10 @@ from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion
 from workbench.errors import WorkbenchError
 from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
-from workbench.methods.selective_pretraining.stages import PRETRAINING, REFINEMENT, SELECTIVE
-from workbench.models import image_diffusion
+from workbench.methods.selective_pretraining.stages import REFINEMENT, SELECTIVE
+from workbench.models import image_diffusion, pretrained
 from workbench.models.selection.selector import Selector
+from workbench.models.settings import PRETRAINING
 from workbench.records import Records
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.private_training import PrivateTraining
@@ -21,12 +22,7 @@ from workbench.training.state import State, Step
 
 def initial_state(config: SelectivePretrainingConfig, facts: DatasetFacts, state: State) -> State:
     """The network, its moving averages (with a copy from before any vote), an Adam a stage, and room for candidates and votes."""
-    network = image_diffusion.new_network(config, facts, state)
-    state.modules = {
-        "network": network,
-        "ema": image_diffusion.new_ema(config, network, state),
-        "public_ema": image_diffusion.new_ema(config, network, state),
-    }
+    network = pretrained.new_modules(config, facts, state)
     state.optimizers = {
         PRETRAINING: torch.optim.Adam(network.parameters(), lr=config.pretraining.learning_rate),
         SELECTIVE: torch.optim.Adam(network.parameters(), lr=config.selective.learning_rate),
@@ -82,13 +78,9 @@ def selected_images(config: SelectivePretrainingConfig, state: State, count: int
 
 def refine(config: SelectivePretrainingConfig, data: Records, state: State) -> Iterator[Step]:
     """DP-SGD on the time steps that samples pass through, from the moving average so far."""
-    network, ema = state.modules["network"], state.modules["ema"]
-    assert isinstance(network, networks.UNet)
-    assert isinstance(ema, networks.ExponentialMovingAverage)
+    network, ema = pretrained.start_from_average(state, REFINEMENT)
     for parameter in network.time_parameters():
         parameter.requires_grad_(False)
-    if state.steps.get(REFINEMENT, 0) == 0:
-        network.load_state_dict(ema.module.state_dict())
     diffusion, tensors = build_diffusion(config.diffusion), image_diffusion.as_tensors(data, state.device)
 
     def row_losses(batch: tuple[torch.Tensor, ...]) -> RowLosses:
