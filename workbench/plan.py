@@ -21,14 +21,34 @@ if TYPE_CHECKING:
 
 
 STALE = "The plan was changed, or another version made it: plan again and start a new run."
+MOST_SAMPLES = 10_000
 ROUNDING = 1e-9  # relative, between two computations of one epsilon
+
+
+class SamplingPlan(BaseModel):
+    """What drawing samples `start` to `stop` of a set costs, before anything is drawn: nothing where all of it is post-processing.
+
+    `releases` are what the sampler spends on private records, `bound` is that of the run with them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: int
+    stop: int
+    releases: tuple[PlannedStage, ...]
+    bound: PrivacyValue
+
+    @property
+    def stages(self) -> list[Stage]:
+        """What the sampler spends."""
+        return [planned.stage for planned in self.releases]
 
 
 class Plan(BaseModel):
     """What was asked for, what will be released in order, and what it costs. Plain values only; plans of before are read too.
 
     `config` is the method's configuration after calibration. `replace_one` stands beside the bound where one record may be replaced
-    by another.
+    by another. `sampling` is what the run's own samples cost beyond training, None where they cost nothing; `bound` is without them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
@@ -41,6 +61,7 @@ class Plan(BaseModel):
     claim: PrivacyValue
     bound: PrivacyValue
     replace_one: PrivacyValue | None = None
+    sampling: SamplingPlan | None = None
     accountants: dict[str, Any]
     warnings: tuple[str, ...] = ()
 
@@ -80,6 +101,16 @@ class Plan(BaseModel):
         return [planned.stage for planned in self.releases]
 
     @property
+    def sampling_stages(self) -> list[Stage]:
+        """What drawing the run's own samples spends."""
+        return [] if self.sampling is None else self.sampling.stages
+
+    @property
+    def num_samples(self) -> int:
+        """How many samples are the run's own, where no other number is asked for."""
+        return own_num_samples(self.facts)
+
+    @property
     def steps(self) -> int:
         """Steps of all stages together."""
         return sum(planned.steps for planned in self.releases)
@@ -98,7 +129,8 @@ class Plan(BaseModel):
 
         method_class = METHODS[self.method]
         method = method_class(method_class.Config.model_validate(self.config))
-        if found := difference(self.stages, method.stages(self.facts)):
+        training, sampling = method.stages(self.facts), sampling_stages(method, self.facts)
+        if found := difference(self.stages, training) or difference(self.sampling_stages, sampling):
             raise WorkbenchError(f"Expected a plan whose releases are those of its configuration, got {found}. {STALE}")
         return method
 
@@ -109,9 +141,19 @@ class Plan(BaseModel):
         stages, method = self.stages, self.build()
         _check_shown("bound", self.bound, proved_bound(stages, self.delta))
         _check_shown("claim", self.claim, method.claim(self.facts, self.delta))
+        if self.sampling is not None:
+            _check_shown("bound with its samples", self.sampling.bound, proved_bound([*stages, *self.sampling_stages], self.delta))
         if self.replace_one is not None:
             nothing = PrivacyValue(epsilon=math.inf, delta=self.delta, status="not_proved")
             _check_shown("bound where one record is replaced", self.replace_one, replace_one_bound(stages, self.delta) or nothing)
+
+    def at(self, method: Method, facts: DatasetFacts) -> Self:
+        """The plan with what another configuration releases of a dataset of other facts; the numbers stay: to rehearse, not to train."""
+        releases = tuple(PlannedStage.of(stage) for stage in method.stages(facts))
+        sampling = tuple(PlannedStage.of(stage) for stage in sampling_stages(method, facts))
+        priced = None if self.sampling is None else self.sampling.model_copy(update={"releases": sampling})
+        changed = {"facts": facts, "config": method.config.model_dump(mode="json"), "releases": releases, "sampling": priced}
+        return self.model_copy(update=changed)
 
     def on(self, dataset: DatasetRef) -> Self:
         """The plan with the dataset named that its facts are of."""
@@ -121,6 +163,19 @@ class Plan(BaseModel):
         """Whether both train the same at the same cost, however they were asked for."""
         apart = {"request", "warnings"}
         return self.method == other.method and self.model_dump(exclude=apart) == other.model_dump(exclude=apart)
+
+
+def own_num_samples(facts: DatasetFacts) -> int:
+    """As many samples as training records, at most 10 000."""
+    return min(facts.num_records, MOST_SAMPLES)
+
+
+def sampling_stages(method: Method, facts: DatasetFacts) -> list[Stage]:
+    """What `method` spends to draw a run's own samples as configured; nothing where that is post-processing."""
+    from workbench.models.sample_request import SampleRequest
+
+    own = SampleRequest.part(facts, 0, own_num_samples(facts))
+    return [stage for stage in method.sampling_stages(facts, own) if stage.spent != "free"]
 
 
 def _check_shown(what: str, shown: PrivacyValue, found: PrivacyValue) -> None:

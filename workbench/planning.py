@@ -14,7 +14,7 @@ from workbench.errors import WorkbenchError, first_complaint
 from workbench.methods import METHODS
 from workbench.methods.base import Method, MethodConfig
 from workbench.methods.fields import dotted, value_at, with_values
-from workbench.plan import Plan
+from workbench.plan import Plan, SamplingPlan, own_num_samples, sampling_stages
 from workbench.privacy import accountant_values, proved_bound
 from workbench.privacy.accounting.bounds import replace_one_bound
 from workbench.privacy.accounting.planned_stage import PlannedStage
@@ -106,7 +106,13 @@ def epsilon_to_meet(method_class: type[Method], config: MethodConfig, epsilon: f
 def describe(method: Method, facts: DatasetFacts, delta: float, request: Request, notes: Sequence[str] = ()) -> Plan:
     """The plan of a configured method: its releases, its claim, its bound, what each accountant says; `notes` join its warnings."""
     stages = method.stages(facts)
+    bound, sampling = proved_bound(stages, delta), price_of_samples(method, facts, delta)
     warnings = [note for note in notes if note]
+    if sampling is not None:
+        warnings.append(
+            f"The sampler touches private records: with the run's own {sampling.stop} samples the bound is epsilon "
+            f"{sampling.bound.epsilon:.4g}, without samples {bound.epsilon:.4g}. {sampling.bound.reason if bound.is_finite else ''}".strip()
+        )
     if delta >= 1.0 / facts.num_records:
         warnings.append(
             f"delta {delta:g} is at least 1/num_records = {1 / facts.num_records:.3g}: publishing one record at random would satisfy it."
@@ -118,8 +124,18 @@ def describe(method: Method, facts: DatasetFacts, delta: float, request: Request
         delta=delta,
         releases=tuple(PlannedStage.of(stage) for stage in stages),
         claim=method.claim(facts, delta),
-        bound=proved_bound(stages, delta),
+        bound=bound,
+        sampling=sampling,
         replace_one=replace_one_bound(stages, delta),
         accountants=jsonable(accountant_values(stages, delta)),
         warnings=tuple(warnings),
     )
+
+
+def price_of_samples(method: Method, facts: DatasetFacts, delta: float) -> SamplingPlan | None:
+    """What a run's own samples cost beyond training; None where they are post-processing."""
+    spent = sampling_stages(method, facts)
+    if not spent:
+        return None
+    releases, bound = tuple(PlannedStage.of(stage) for stage in spent), proved_bound([*method.stages(facts), *spent], delta)
+    return SamplingPlan(start=0, stop=own_num_samples(facts), releases=releases, bound=bound)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from support.homes import here
-from support.odd_methods import ODD_METHODS
+from support.odd_methods import join_registry
 from support.quick import ALL_METHODS, quick_dataset, quick_plan
 from support.tables import toy_table
 
-from workbench import experiment, methods
+from workbench import experiment
 from workbench.datasets import DATASETS, DatasetEntry
 from workbench.evaluation import METRICS
 from workbench.jobs import finished, local, worker
@@ -25,8 +25,7 @@ from workbench.training.state import PerformanceSettings
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Odd methods and a small table, by registry alone."""
-    for name, kind in ODD_METHODS.items():
-        monkeypatch.setitem(methods.METHODS, name, kind)
+    join_registry(monkeypatch)
     entry = DatasetEntry("A small table.", lambda _: toy_table().facts, lambda _: toy_table())
     monkeypatch.setitem(DATASETS, "toy-table", entry)
 

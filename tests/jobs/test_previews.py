@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 from support.homes import here
-from support.odd_methods import MarginalsOfTable
+from support.odd_methods import odd
 from support.quick import quick_plan
 
 from workbench.experiment import new_state
@@ -43,8 +43,8 @@ def test_what_a_step_has_to_show_is_kept_in_order_and_in_its_place() -> None:
 
 
 def test_a_preview_of_a_table_has_as_many_rows_as_were_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS, MarginalsOfTable.name, MarginalsOfTable)
-    preview = preview_of(MarginalsOfTable.name).preview()
+    monkeypatch.setitem(METHODS, "odd-marginals", odd("odd-marginals"))
+    preview = preview_of("odd-marginals").preview()
     assert preview is not None
     frame = pd.read_csv(preview)
     assert list(frame) == ["class", "column 1", "column 2", "column 3"]

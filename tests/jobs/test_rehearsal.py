@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from support.homes import here
-from support.odd_methods import Interleaved
+from support.odd_methods import odd
 from support.quick import quick_plan
 
 from workbench import datasets, experiment
 from workbench.jobs.pace import Line, Pace, Steps, expected, keep, known_pace, line, place_of
 from workbench.jobs.rehearsal import Rehearsal, stage_seconds
 from workbench.methods import METHODS
+from workbench.methods.base import Method
 from workbench.methods.fields import dotted
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings, Step
@@ -90,14 +91,15 @@ def test_a_rehearsal_that_fails_says_why() -> None:
 
 def test_stages_that_take_turns_are_measured_beyond_their_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first step sets things up, so it does not count where there are others."""
-    monkeypatch.setitem(METHODS, "odd-interleaved", Interleaved)
-    whole = Interleaved.fit
+    kind = odd("odd-interleaved")
+    monkeypatch.setitem(METHODS, kind.name, kind)
+    whole = kind.fit
 
-    def slow_at_first(self: Interleaved, *arguments: Any) -> Iterator[Step]:
+    def slow_at_first(self: Method, *arguments: Any) -> Iterator[Step]:
         time.sleep(0.5)
         yield from whole(self, *arguments)
 
-    monkeypatch.setattr(Interleaved, "fit", slow_at_first)
+    monkeypatch.setattr(kind, "fit", slow_at_first)
     seconds = stage_seconds(quick_plan("odd-interleaved"), CPU)
     assert list(seconds) == ["student", "critic"]
     assert max(seconds.values()) < 0.4

@@ -1,5 +1,6 @@
 """Sets of samples: drawn from the same weights by requests of their own, kept, measured and judged apart."""
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,7 @@ def test_a_request_has_one_form_and_refuses_what_training_reads(quick_plan: Plan
     one = SamplesRequest.of(plan, {"sampler": {"eta": 0}}, ["3", "7"], 5)
     assert one == SamplesRequest.of(plan, {"sampler.eta": 0.0}, ["3", "7"], 5) == SamplesRequest.parse(one.text, "here")
     assert one.text == '{"labels": [3, 7], "seed": 5, "settings": {"sampler.eta": 0.0}}'
+    assert one.id == hashlib.sha256(one.text.encode()).hexdigest()[:8], "the text decides the id: neither may change"
     assert one.id != SamplesRequest.of(plan, {"sampler.eta": 0.0}, ["7", "3"], 5).id
     assert one.summary(plan.facts.classes) == "sampler.eta=0.0; classes 3, 7; seed 5"
     for settings, message in (
@@ -101,9 +103,8 @@ def test_a_set_whose_sampler_pays_is_priced_before_it_is_drawn(
         event = method.stages(facts)[0].event
         return [Stage("guidance", event, "per_step", steps=request.num_samples, relations=("REPLACE_ONE", "REPLACE_SPECIAL"))]
 
-    run = train_here(quick_plan())
-    assert request_samples(here(), run.id, labels=["2"]).plan(4).releases == ()
     monkeypatch.setattr(DPMERF, "sampling_stages", sampling_stages)
+    run = train_here(quick_plan())
     one = request_samples(here(), run.id, labels=["2"])
     price = one.plan(4)
     assert [stage.steps for stage in price.stages] == [4]

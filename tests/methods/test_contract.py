@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from support.homes import here
-from support.odd_methods import ODD_METHODS
+from support.odd_methods import join_registry
 from support.quick import ALL_METHODS, PRIVATE_METHODS, quick_dataset, quick_plan
 
 from workbench import methods
@@ -28,9 +28,7 @@ every_method = pytest.mark.parametrize("method", ALL_METHODS)
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The odd methods join the registry: nothing else introduces them."""
-    for name, kind in ODD_METHODS.items():
-        monkeypatch.setitem(methods.METHODS, name, kind)
+    join_registry(monkeypatch)
 
 
 @dataclass
@@ -128,8 +126,9 @@ def test_every_paid_step_is_spent_before_it_is_taken(method: str) -> None:
     for step, spent in zip(once.steps, once.spent, strict=True):
         taken += [step] * (step[0] in paid)
         assert spent == taken, "spent exactly what was taken, in order"
-    planned = [(stage.name, step) for stage in once.plan.stages if stage.name in paid for step in range(1, stage.steps + 1)]
-    assert taken == planned
+    for stage in once.plan.stages:
+        steps = [step for name, step in taken if name == stage.name]
+        assert steps == list(range(1, stage.steps + 1)) * (stage.name in paid), "in order within its stage; stages may take turns"
 
 
 @every_method
@@ -200,7 +199,6 @@ def test_what_the_sampler_spends_is_spent_before_it_draws(method: str) -> None:
     sample(plan, state, 5)
     stages = plan.build().sampling_stages(plan.facts, SampleRequest(5))
     assert spent == [(stage.name, step) for stage in stages if stage.spent != "free" for step in range(1, stage.steps + 1)]
-    assert bool(spent) == (method in ("odd-guided", "odd-paying-sampler"))
 
 
 @every_method

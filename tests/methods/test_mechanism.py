@@ -2,10 +2,8 @@
 
 import pytest
 from support.mechanism import Finding, bench_of, findings, violations
-from support.odd_methods import ODD_METHODS
+from support.odd_methods import join_registry
 from support.quick import ALL_METHODS
-
-from workbench import methods
 
 SAMPLED = {"sampling rate", "independence of steps", "independence of records"}
 MOVED = {"replaced record", "null record"}  # both distances, held against `Stage.distances`
@@ -18,9 +16,7 @@ MEASURED = {  # what must have been measured of a paid stage, by the type of its
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The odd methods join the registry."""
-    for name, kind in ODD_METHODS.items():
-        monkeypatch.setitem(methods.METHODS, name, kind)
+    join_registry(monkeypatch)
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)

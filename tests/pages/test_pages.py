@@ -15,7 +15,7 @@ from pages.conftest import app_at
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 from support.launchers import Nowhere
-from support.odd_methods import GuidedByPrivateClassifier, MarginalsOfTable, TeacherStudent
+from support.odd_methods import odd
 from support.tables import toy_table
 
 from workbench.datasets import DATASETS, DatasetEntry, load
@@ -25,12 +25,12 @@ from workbench.jobs import local
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.run import Run
+from workbench.jobs.samples import sample_set
 from workbench.jobs.samples.drawn import request_samples
 from workbench.jobs.samples.imported import import_samples
 from workbench.jobs.store import RunStore
 from workbench.jobs.verdicts import Verdicts
 from workbench.methods import METHODS
-from workbench.methods.base import Method
 from workbench.pages import PAGES
 from workbench.pages.budget.points import own_points
 from workbench.plan import Plan
@@ -455,31 +455,52 @@ def test_samples_are_sorted_by_suspicion(open_page: OpenPage) -> None:
 def test_a_method_on_a_table_has_its_pages_by_registry_alone(
     open_page: OpenPage, train_here: TrainHere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(METHODS, MarginalsOfTable.name, MarginalsOfTable)
+    name = "odd-marginals"
+    monkeypatch.setitem(METHODS, name, odd(name))
     monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", lambda _: toy_table().facts, lambda _: toy_table()))
     budget = open_page("budget", budget_dataset="toy-table")
-    assert budget.selectbox(key="budget_method").value == MarginalsOfTable.name
-    assert all(not name.startswith("accuracy_cnn") for name in budget.selectbox(key="budget_measure").options)
-    run = train_here(MarginalsOfTable.name, toy_table())
+    assert budget.selectbox(key="budget_method").value == name
+    assert all(not measure.startswith("accuracy_cnn") for measure in budget.selectbox(key="budget_measure").options)
+    run = train_here(name, toy_table())
     gallery = open_page("gallery", gallery_run=run.id)
     assert not gallery.get("image")
     cards = [frame.value for frame in gallery.dataframe if frame.value.index.name == "record"]
     assert len(cards) == 12
-    rows = [name.split(",")[0] for name in cards[0].index]
+    rows = [row.split(",")[0] for row in cards[0].index]
     assert rows == ["generated", "training 1", "training 2", "training 3", "training 4", "training 5", "held-out"]
     runs = open_page("runs", runs_chosen=run_label(run))
     assert any("column 3" in frame.value for frame in runs.dataframe)
 
 
-@pytest.mark.parametrize(("kind", "epsilon"), [(TeacherStudent, 10.0), (GuidedByPrivateClassifier, None)])
-def test_a_method_on_images_has_its_pages_by_registry_alone(
-    kind: type[Method], epsilon: float | None, open_page: OpenPage, train_here: TrainHere, monkeypatch: pytest.MonkeyPatch
+def test_the_price_of_a_run_s_own_samples_is_shown_before_launch_and_charged(
+    open_page: OpenPage, train_here: TrainHere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    name, dataset = "odd-paying-sampler", toy_table()
+    monkeypatch.setitem(METHODS, name, odd(name))
+    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", lambda _: dataset.facts, lambda _: dataset))
+    chosen = {"dataset": "toy-table", "method": name, "epsilon": "10.0"}
+    shown = {page: open_page(page, **{f"{page}_{key}": value for key, value in chosen.items()}) for page in ("budget", "train")}
+    run = train_here(name, dataset)
+    sample_set(here(), run.id).records()
+    charged = Ledger(here().ledger).total("toy-table", delta=run.delta).epsilon
+    assert charged == RunStore(here()).get(run.id).bound.epsilon > run.bound.epsilon
+    for app in shown.values():
+        assert f"with the run's own 240 samples the bound is epsilon {charged:.4g}" in "\n".join(str(item.value) for item in app.warning)
+        (releases,) = [frame.value for frame in app.dataframe if "Spends" in frame.value]
+        assert list(releases["Stage"]) == ["release", "answer (drawing samples)"]
+
+
+@pytest.mark.parametrize(("name", "epsilon"), [("odd-teacher", 10.0), ("odd-guided", None)])
+def test_a_method_on_images_has_its_pages_by_registry_alone(
+    name: str, epsilon: float | None, open_page: OpenPage, train_here: TrainHere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = odd(name)
     monkeypatch.setitem(METHODS, kind.name, kind)
     assert open_page("budget", budget_method=kind.name).selectbox(key="budget_method").value == kind.name
     train = open_page("train", train_method=kind.name)
     assert not train.error
     assert not train.button(key="train_launch").disabled
+    assert ("Not DP: PAC noise" in text_of(train)) == (name == "odd-guided")
     run = train_here(kind.name, load("digits"), epsilon)
     gallery = open_page("gallery", gallery_run=run.id)
     if epsilon is None:  # its sampler pays, so that a person says when

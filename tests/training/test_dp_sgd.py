@@ -1,6 +1,7 @@
 """DP-SGD as one part: what its settings promise is what its trainer does, and ordinary training beside it."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.records import ImageKind
+from workbench.training import private_training
 from workbench.training.dp_sgd import DPSGD, GroupedDPSGD
 from workbench.training.ordinary import OrdinaryTraining
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -35,7 +37,7 @@ def new_state(stage: str = "private", seed: int = 1) -> State:
     return state
 
 
-def trainer(settings: DPSGD, state: State, **options) -> PrivateTraining:
+def trainer(settings: DPSGD, state: State, **options: Any) -> PrivateTraining:
     """Reconstruction of the ramps."""
     network = state.modules["network"]
 
@@ -58,6 +60,26 @@ def test_the_stage_is_read_off_the_settings() -> None:
         settings.stage("private", 9)
     with pytest.raises(WorkbenchError, match="noise_multiplier of private, got none"):
         DPSGD(batch_size=10).stage("private", 40)
+
+
+def test_the_trainer_carries_out_what_the_stage_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps, rate, noise and divisor, number by number: an accountant reads the stage, the records meet the trainer."""
+    settings, rates = DPSGD(noise_multiplier=1.7, max_grad_norm=0.3, batch_size=8, steps=4, learning_rate=0.01), []
+    whole = private_training.poisson_batch
+
+    def batch(randomness: Randomness, purpose: str, step: int, num_records: int, rate: float) -> np.ndarray:
+        rates.append((num_records, rate))
+        return whole(randomness, purpose, step, num_records, rate)
+
+    monkeypatch.setattr(private_training, "poisson_batch", batch)
+    stage, single = settings.stage("private", 40), trainer(settings, new_state())
+    assert [step.step for step in single.run()] == list(range(1, stage.steps + 1))
+    assert isinstance(stage.event, dp_event.PoissonSampledDpEvent)
+    assert isinstance(stage.event.event, dp_event.GaussianDpEvent)
+    assert rates == [(40, stage.event.sampling_probability)] * stage.steps
+    optimizer = single.private.optimizer
+    assert (optimizer.noise_multiplier, optimizer.max_grad_norm) == (stage.event.event.noise_multiplier, settings.max_grad_norm)
+    assert optimizer.divisor == single.private.expected_batch_size == stage.event.sampling_probability * 40
 
 
 def test_every_step_is_spent_before_it_is_taken_and_can_be_taken_alone() -> None:

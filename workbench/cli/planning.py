@@ -107,6 +107,7 @@ def plan(
 ) -> None:
     """Show what a method would release and at what epsilon, before any record is touched."""
     from workbench import experiment
+    from workbench.methods.protocols import offered
     from workbench.privacy import group_bound
 
     place, by_hand = place_of(dataset, name, resize, classes, split_seed, label), facts_by_hand(num_records, shape, num_classes)
@@ -117,7 +118,8 @@ def plan(
     made = experiment.make_plan(asked, checked_facts(asked))
     group = group_bound(made.stages, made.delta, group_size) if group_size != 1 else None
     if as_json:
-        print_json(jsonable(made) | ({"group_size": group_size, "group_bound": group} if group else {}))
+        beside = {"not_dp": offered(made.build())} | ({"group_size": group_size, "group_bound": group} if group else {})
+        print_json(jsonable(made) | beside)
         return
     print_plan(made)
     if group:
@@ -243,10 +245,16 @@ def warn(sentences: list[str | None]) -> None:
 
 
 def print_plan(plan: "Plan") -> None:
-    """A plan for people: configuration, claim, bound, accountants."""
+    """A plan for people: configuration, claim, bound, accountants, and what the method offers that is no DP."""
+    from workbench.methods.protocols import offered
+
     facts: dict[str, Any] = {"method": plan.method, "dataset": plan.facts.name, "num_records": plan.num_records, "delta": plan.delta}
     print_fields({**facts, "config": plan.config, "claim": describe_value(plan.claim), **bounds_of(plan.bound, plan.replace_one)})
+    if plan.sampling is not None:
+        print_fields({f"bound with its {plan.sampling.stop} samples": describe_value(plan.sampling.bound)})
     print_fields({"accountants": jsonable(plan.accountants)})
+    for words in offered(plan.build()):
+        print(f"Not DP: {words}")
     if plan.claim_only:
         print("CLAIM ONLY: the paper claims a finite epsilon, and no finite bound is proved.")
     for warning in plan.warnings:

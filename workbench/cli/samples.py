@@ -14,8 +14,8 @@ from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.jobs.samples import SampleSet
-    from workbench.jobs.samples.drawing import SamplingPlan
     from workbench.jobs.samples.drawn import RunSamples
+    from workbench.plan import SamplingPlan
 
 app = typer.Typer()
 Name = Annotated[str, typer.Option("--name", help="What the samples are called; as the file by default.")]

@@ -87,8 +87,9 @@ def dataset_of_plan(plan: "Plan", dataset: "DatasetRef | str | Path") -> "Datase
 
 
 def budget_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> str | None:
-    """Why launching `plan` would exceed the dataset's budget; None if it would not, or none is set."""
-    return Ledger(workspace.ledger).warning_before(plan.facts.name, plan.stages, plan.delta, loaded.fingerprint(workspace.key))
+    """Why launching `plan` and drawing its samples would exceed the dataset's budget; None if it would not, or none is set."""
+    stages = [*plan.stages, *plan.sampling_stages]
+    return Ledger(workspace.ledger).warning_before(plan.facts.name, stages, plan.delta, loaded.fingerprint(workspace.key))
 
 
 def account_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> str | None:

@@ -22,7 +22,6 @@ from workbench.jobs.pace import Line, Pace, Steps, keep, known_pace, place_of, r
 from workbench.locks import locked
 from workbench.methods.fields import dotted, value_at, with_values
 from workbench.plan import Plan
-from workbench.privacy.accounting.planned_stage import PlannedStage
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
@@ -133,9 +132,7 @@ def _at_size(plan: Any, rows: int, least: int) -> Any:
     count = max(least, round(rows / others))
     sizes = {names[0]: count for names in named if names[0] != "num_records"}
     facts = plan.facts.model_copy(update={"num_records": count})
-    sized = type(method)(with_values(method.config, sizes))
-    releases = tuple(PlannedStage.of(stage) for stage in sized.stages(facts))
-    return plan.model_copy(update={"config": sized.config.model_dump(mode="json"), "facts": facts, "releases": releases})
+    return plan.at(type(method)(with_values(method.config, sizes)), facts)
 
 
 def _product(method: Any, names: tuple[str, ...]) -> float:

@@ -1,9 +1,14 @@
 """What a trained model is asked for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
+
+from workbench.datasets.base import DatasetFacts
+
+Source = Literal["model", "public"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +23,14 @@ class SampleRequest:
     num_samples: int
     labels: np.ndarray | None = None
     purpose: str = "samples"
-    source: Literal["model", "public"] = "model"
+    source: Source = "model"
+
+    @classmethod
+    def part(cls, facts: DatasetFacts, start: int, stop: int, classes: Sequence[int] = (), source: Source = "model") -> Self:
+        """Samples `start` to `stop` of a set: of `classes` (positions, all by default) in turn, from a random stream of their own."""
+        chosen = np.asarray(classes or range(facts.num_classes), dtype=np.int64)
+        labels = chosen[np.arange(start, stop) % len(chosen)] if len(chosen) else None
+        return cls(stop - start, labels, f"{source} samples from {start}", source)
 
     def label_array(self, num_classes: int) -> np.ndarray | None:
         """`labels`, or 0, 1, .., num_classes - 1 in turn; None where records carry no label."""

@@ -9,6 +9,7 @@ from workbench.escaping import markdown
 from workbench.jobs.run import Run
 from workbench.jobs.samples import SampleSet
 from workbench.methods import METHODS
+from workbench.methods.protocols import offered
 from workbench.plan import Plan
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.privacy.accounting.values import PrivacyValue
@@ -128,8 +129,10 @@ def plan_numbers(plan: Plan) -> None:
 
 
 def plan_details(plan: Plan) -> None:
-    """What a plan sets and what it will release, before any record is touched."""
+    """What a plan sets and what it will release, before any record is touched; what its method offers that is no DP."""
     calibrated_line(plan)
+    if lines := offered(plan.build()):
+        st.caption("  \n".join(f"Not DP: {line}" for line in lines))
     with st.expander("What will be released, and what each accountant says"):
         st.dataframe(stage_table(plan), hide_index=True, alt="Releases of the plan in order")
         st.dataframe(accountant_table(plan.accountants), hide_index=True, alt="Epsilon of the plan by accountant")
@@ -163,9 +166,12 @@ def differing(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any
 def stage_table(plan: Plan) -> list[dict[str, Any]]:
     """A row for each release: what it costs, how often, how it samples, and why the event describes it."""
     spends = {"once": "once", "per_step": "every step", "free": "nothing"}
+    drawn = () if plan.sampling is None else plan.sampling.releases
+    rows = [(stage, stage.name, spends[stage.spent]) for stage in plan.releases]
+    rows += [(stage, f"{stage.name} (drawing samples)", f"{spends[stage.spent]}, for each part drawn") for stage in drawn]
     return [
-        {"Stage": stage.name, "Spends": spends[stage.spent], "Steps": stage.steps, "Sampling": stage.sampling, "Why": stage.reason}
-        for stage in plan.releases
+        {"Stage": name, "Spends": spent, "Steps": stage.steps, "Sampling": stage.sampling, "Why": stage.reason}
+        for stage, name, spent in rows
     ]
 
 

@@ -1,6 +1,7 @@
 """What holds of a whole fit, whatever its mechanisms: what is spent and when, what is fresh, what is untouched, which times are asked."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,22 +33,24 @@ TIMES: dict[str, Callable[[Any], dict[str, tuple[int, int]]]] = {  # diffusion t
 
 
 def spending(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
-    """Every paid step is spent once, in the order planned, before anything of it is drawn, summed or read."""
+    """Every paid step is spent once, in order within its stage, before anything of it is drawn, summed or read."""
     planned = [(stage.name, step) for stage in stages if stage.spent != "free" for step in range(1, stage.steps + 1)]
     spent = [window.spent.at for window in bench.whole if window.spent is not None]
     taken = [window.at for window in bench.whole if window.at in planned]
-    yield Finding("all", "spending", f"{len(planned)} steps", f"{len(spent)} spent, {len(taken)} taken", planned == spent == taken)
+    position = {stage.name: place for place, stage in enumerate(stages)}
+    in_order = sorted(taken, key=lambda at: position[at[0]])  # stages may take turns: the order within each stays
+    told = f"{len(spent)} spent, {len(taken)} taken"
+    yield Finding("all", "spending", f"{len(planned)} steps", told, spent == taken and in_order == planned)
     for window in bench.whole:
         early = [event for event in window.before if isinstance(event, Sampled | Updated | Drawn)]
         if window.spent is not None:
             yield Finding(window.at[0], "spending comes first", "nothing before", f"{len(early)} events", not early)
-    first = next((stage for stage in stages if stage.spent != "free"), None)
-    if first is not None:
-        yield from begins_with_spending(bench, first)
+    if taken:
+        yield from begins_with_spending(bench, stages[position[taken[0][0]]])
 
 
 def begins_with_spending(bench: Bench, first: Stage) -> Iterator[Finding]:
-    """When the first paid stage is spent, the state holds nothing of the records; a release in one go has not even read them."""
+    """When the stage that is paid first is spent, the state holds nothing of the records; a release in one go has not even read them."""
     at = (first.name, 1)
     here, there = (bench.again(at, data) for data in (bench.data, other_data(bench)))
     assert here.spent is not None
@@ -91,7 +94,7 @@ def other_data(bench: Bench) -> Any:
     """Other records altogether: the same ones backwards, and inside out."""
     highest = bench.data.records.max(axis=0, keepdims=True)
     labels = None if bench.data.labels is None else bench.data.labels[::-1].copy()
-    return type(bench.data)((highest - bench.data.records)[::-1].copy(), labels)
+    return replace(bench.data, records=(highest - bench.data.records)[::-1].copy(), labels=labels)
 
 
 def ends(bench: Bench, stage: str) -> list[At]:

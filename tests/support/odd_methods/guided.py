@@ -1,5 +1,6 @@
-"""A classifier of private records, kept in the room, steers the sampler: nothing is proved."""
+"""A classifier of private records, kept in the room, steers the sampler; PAC noise beside it: nothing is proved."""
 
+import math
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from workbench.networks import MLP, initialized
 from workbench.privacy.accounting.events import UnprovedDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.privacy.not_dp.pac import PacNoise, deterministic_noise
 from workbench.records import Records
 from workbench.training.state import State, Step
 
@@ -49,6 +51,16 @@ class GuidedByPrivateClassifier(Method):
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """No claim either."""
         return PrivacyValue(epsilon=float("inf"), delta=delta, status="not_proved", reason=GUIDED)
+
+    @property
+    def private_guides(self) -> tuple[str, ...]:
+        """The classifier."""
+        return ("classifier",)
+
+    def pac_noise(self, state: State, request: SampleRequest) -> PacNoise:
+        """P3DM's determination: from samples of the one model that there is."""
+        outputs = self.sample(state, request).records.reshape(request.num_samples, -1) / 255
+        return deterministic_noise(outputs, radius=math.sqrt(outputs.shape[1]), redrawn=False)
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """A small classifier."""

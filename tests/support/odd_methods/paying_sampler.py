@@ -7,7 +7,7 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from support.odd_methods.marginals import MarginalsOfTable
+from support.counted_table import CountedTable
 from workbench.datasets.base import DatasetFacts
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
@@ -23,7 +23,7 @@ class Counts(nn.Module):
         self.register_buffer("counts", torch.zeros(like.shape, dtype=torch.int64))
 
 
-class PayingSampler(MarginalsOfTable):
+class PayingSampler(CountedTable):
     """Rows drawn from the mean of the release that training made and of one that the request makes."""
 
     name = "odd-paying-sampler"

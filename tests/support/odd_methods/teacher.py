@@ -9,7 +9,7 @@ from dp_accounting import dp_event
 from pydantic import Field
 from torch import Tensor, nn
 
-from support.odd_methods.noise import NoiseConfig
+from support.noise import NoiseConfig
 from workbench.datasets.base import DatasetFacts, to_uint8, to_unit_range
 from workbench.methods.base import CalibratedField, Method
 from workbench.models.sample_request import SampleRequest

@@ -4,10 +4,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
-from pydantic import BaseModel, ConfigDict
+from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
 from workbench.jobs.folder import RunFolder
@@ -18,9 +15,9 @@ from workbench.jobs.samples.sets import ProgressFunction
 from workbench.jobs.store import RunStore
 from workbench.jobs.trained import load_state
 from workbench.methods.base import Method
-from workbench.models.sample_request import SampleRequest
+from workbench.models.sample_request import SampleRequest, Source
+from workbench.plan import SamplingPlan
 from workbench.privacy.accounting.planned_stage import PlannedStage
-from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.ledger import Ledger
 from workbench.records import Records
 from workbench.workspace import Workspace
@@ -30,26 +27,6 @@ if TYPE_CHECKING:
 
 SAMPLE_CHUNK = 500
 KEEP_SECONDS = 30.0
-Source = Literal["model", "public"]
-
-
-class SamplingPlan(BaseModel):
-    """What drawing samples `start` to `stop` of a set costs, before anything is drawn: nothing where all of it is post-processing.
-
-    `releases` are what the sampler spends, `bound` is that of the run with them.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    start: int
-    stop: int
-    releases: tuple[PlannedStage, ...]
-    bound: PrivacyValue
-
-    @property
-    def stages(self) -> "list[Stage]":
-        """What the sampler spends."""
-        return [planned.stage for planned in self.releases]
 
 
 @dataclass(frozen=True)
@@ -128,7 +105,5 @@ class Drawing:
                 drawn, first, began = None, end, time.monotonic()
 
     def _asked(self, start: int, stop: int, source: Source) -> SampleRequest:
-        """Samples `start` to `stop` with the classes in turn, from a random stream of their own."""
-        classes = np.asarray(self.request.labels or range(self.run.plan.facts.num_classes), dtype=np.int64)
-        labels = classes[np.arange(start, stop) % len(classes)] if len(classes) else None
-        return SampleRequest(stop - start, labels, f"{source} samples from {start}", source)
+        """Samples `start` to `stop` of the classes asked for."""
+        return SampleRequest.part(self.run.plan.facts, start, stop, self.request.labels, source)

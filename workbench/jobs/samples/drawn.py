@@ -9,20 +9,19 @@ from workbench.files import make_private_folder, write_text_atomically
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.sample_files import read_records, write_records
-from workbench.jobs.samples.drawing import Drawing, SamplingPlan
+from workbench.jobs.samples.drawing import Drawing
 from workbench.jobs.samples.request import DEFAULT, SamplesRequest, check_set_id
 from workbench.jobs.samples.sets import ProgressFunction, SampleSet
 from workbench.jobs.store import RunStore
 from workbench.jobs.trained import public_dataset, trained_run
 from workbench.locks import locked
+from workbench.plan import SamplingPlan
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
-
-MOST_SAMPLES = 10_000  # default number of samples: as many as training records, at most this
 
 
 class RunSamples(SampleSet):
@@ -78,8 +77,8 @@ class RunSamples(SampleSet):
 
     @property
     def default_num_samples(self) -> int:
-        """As many samples as training records, at most 10 000."""
-        return min(self.facts.num_records, MOST_SAMPLES)
+        """As many as the plan says."""
+        return self.run.plan.num_samples
 
     @property
     def evaluation(self) -> Path:

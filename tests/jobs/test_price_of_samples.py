@@ -1,0 +1,99 @@
+"""A sampler that touches private records: what is shown before launch is what is charged when the run's own samples are drawn."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.homes import here
+from support.odd_methods import join_registry, odd
+from support.quick import quick_dataset, quick_plan
+from typer.testing import CliRunner
+
+from workbench import experiment
+from workbench.cli import app
+from workbench.datasets import DATASETS, DatasetEntry
+from workbench.errors import BudgetWarning, WorkbenchError
+from workbench.jobs import local, worker
+from workbench.jobs.run import Run
+from workbench.jobs.samples import sample_set
+from workbench.jobs.store import RunStore
+from workbench.methods.base import Method
+from workbench.models.sample_request import SampleRequest
+from workbench.plan import Plan
+from workbench.privacy.spending.ledger import Ledger
+from workbench.training.state import PerformanceSettings
+
+
+@pytest.fixture
+def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """A plan whose sampler pays by the sample, on the small table."""
+    kind = odd("odd-paying-sampler")
+    join_registry(monkeypatch)
+    dataset = quick_dataset(kind.name)
+    monkeypatch.setitem(DATASETS, dataset.facts.name, DatasetEntry("A small table.", lambda _: dataset.facts, lambda _: dataset))
+    whole = kind.sampling_stages
+
+    def by_number(method: Method, facts: Any, request: SampleRequest) -> list[Any]:
+        return [replace(stage, spent="per_step", steps=1 + request.num_samples // 100) for stage in whole(method, facts, request)]
+
+    monkeypatch.setattr(kind, "sampling_stages", by_number)
+    return quick_plan(kind.name, epsilon=3.0)
+
+
+def trained(plan: Plan) -> Run:
+    """A finished run, trained in this process."""
+    run = local.register(here(), plan, plan.facts.name, performance=PerformanceSettings(device="cpu", num_threads=1))
+    RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
+    worker.main(here(), run.id)
+    return RunStore(here()).get(run.id)
+
+
+@pytest.mark.usefixtures("handlers")
+def test_the_price_that_the_plan_shows_is_charged(plan: Plan) -> None:
+    assert plan.sampling is not None
+    assert (plan.sampling.start, plan.sampling.stop, plan.num_samples) == (0, 240, 240)
+    assert [(stage.name, stage.steps) for stage in plan.sampling_stages] == [("answer", 3)]
+    assert plan.sampling.bound.epsilon > plan.bound.epsilon
+    run = trained(plan)
+    assert run.bound == plan.bound
+    found = sample_set(here(), run.id)
+    assert len(found.records()) == plan.num_samples
+    (entry,) = [entry for entry in Ledger(here().ledger).entries() if entry.purpose == "sampling"]
+    assert entry.paid() == plan.sampling_stages
+    assert RunStore(here()).get(run.id).bound == plan.sampling.bound
+
+
+def test_the_flow_without_runs_spends_the_same(plan: Plan) -> None:
+    spent: list[tuple[str, int]] = []
+    state = experiment.new_state(plan, seed=0)
+    for _ in experiment.fit(plan, quick_dataset(plan.method), state):
+        pass
+    state.spend = lambda stage, step: spent.append((stage, step))
+    experiment.sample(plan, state, plan.num_samples)
+    assert spent == [(stage.name, step) for stage in plan.sampling_stages for step in range(1, stage.steps + 1)]
+
+
+def test_the_command_shows_it_before_launch(plan: Plan) -> None:
+    assert plan.sampling is not None
+    said = CliRunner().invoke(app, ["plan", plan.method, "--dataset", plan.facts.name, "--epsilon", "3"]).stdout
+    told = said.split("bound with its 240 samples")[1].split("accountants")[0]
+    assert f"{plan.sampling.bound.epsilon:.4g}" in told
+    assert f"with the run's own 240 samples the bound is epsilon {plan.sampling.bound.epsilon:.4g}" in said
+
+
+def test_a_budget_that_the_samples_exceed_is_warned_of_before_launch(plan: Plan) -> None:
+    assert plan.sampling is not None
+    Ledger(here().ledger).set_budget(plan.facts.name, (plan.bound.epsilon + plan.sampling.bound.epsilon) / 2, plan.delta)
+    with pytest.warns(BudgetWarning):
+        local.register(here(), plan, plan.facts.name)
+
+
+@pytest.mark.parametrize("cheaper", [lambda plan: None, lambda plan: plan.sampling.model_copy(update={"bound": plan.bound})])
+def test_a_price_that_is_not_that_of_the_sampler_is_refused(plan: Plan, cheaper: Callable[[Plan], Any]) -> None:
+    with pytest.raises(WorkbenchError, match="plan again"):
+        plan.model_copy(update={"sampling": cheaper(plan)}).check()
+
+
+def test_post_processing_has_no_price() -> None:
+    assert quick_plan("dp-merf").sampling is None

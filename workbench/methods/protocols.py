@@ -1,0 +1,75 @@
+"""What a method may offer that is no differential privacy, each a protocol that pages, commands, measures and tests ask for by name.
+
+A method offers one by having its members; `offered` says in words what it offers. None of it changes the plan's bound.
+"""
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from workbench.datasets.base import DatasetFacts
+    from workbench.methods.base import Method
+    from workbench.models.sample_request import SampleRequest
+    from workbench.privacy.not_dp.pac import PacNoise
+    from workbench.privacy.not_dp.per_instance import Leakage
+    from workbench.records import Records
+    from workbench.training.state import State
+
+
+@runtime_checkable
+class PerInstanceValues(Protocol):
+    """Says of each record how much the samples show of it (Wei et al. 2024).
+
+    The values of a record depend on the others: no epsilon follows, and they stay in the room.
+    """
+
+    def per_instance(self, facts: "DatasetFacts", data: "Records", num_draws: int, seed: int = 0) -> "Leakage":
+        """J of every record of `data` (N,) for one sample that may show it, by `num_draws` Monte-Carlo draws; 0 for null records."""
+        ...
+
+
+@runtime_checkable
+class PacRelease(Protocol):
+    """Determines noise for its samples that is to bound a mutual information with the records (Xiao and Devadas 2023).
+
+    The records are random there; nothing is said of the worst case, and no epsilon follows.
+    """
+
+    def pac_noise(self, state: "State", request: "SampleRequest") -> "PacNoise":
+        """The noise for what `request` draws from a fitted state; its `labels` say on what the bound rests, or why none holds."""
+        ...
+
+
+@runtime_checkable
+class AttributeGuided(Protocol):
+    """Steers its samples by an attribute of the records beside their class; each sample carries the value that it was steered to."""
+
+    @property
+    def guiding_attribute(self) -> str:
+        """The attribute's name among `DatasetFacts.attributes`."""
+        ...
+
+
+@runtime_checkable
+class PrivatelyGuided(Protocol):
+    """Steers every sample by a part that was trained on private records and stays in the room.
+
+    Its `sampling_stages` say what each request costs: infinity, unless the part was trained by private steps.
+    """
+
+    @property
+    def private_guides(self) -> tuple[str, ...]:
+        """Names of these parts, all among `kept_private`."""
+        ...
+
+
+WORDS: dict[type, str] = {
+    PerInstanceValues: "Per-record values: how much the samples show of each record; they depend on the others and stay in the room.",
+    PacRelease: "PAC noise for its samples, which is to bound a mutual information.",
+    AttributeGuided: "Samples steered by an attribute of the records.",
+    PrivatelyGuided: "Samples steered by a part that was trained on private records and stays in the room.",
+}
+
+
+def offered(method: "Method") -> list[str]:
+    """What a method offers that is no differential privacy, a line each."""
+    return [words for protocol, words in WORDS.items() if isinstance(method, protocol)]
