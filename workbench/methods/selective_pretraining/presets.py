@@ -13,7 +13,7 @@ LARGE: dict[str, Any] = {
     "pretraining.learning_rate": 2e-3,
     "selective.steps": 400,
     "selective.learning_rate": 2e-3,
-    "refinement.steps": 100,
+    "refinement.steps": 200,
     "refinement.noise_multiplicity": 1,
     "sampler.num_inference_steps": 6,
     "ema_decay": 0.95,
