@@ -150,7 +150,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "phase one trained from S - 20": (
         "dp-promise",
         PHASE_ONE,
-        (losses.renoised_loss, "torch.randint(boundary + 1,", "torch.randint(boundary - 20,"),
+        (losses.post_processing_loss, "torch.randint(boundary + 1,", "torch.randint(boundary - 20,"),
         (PHASE_ONE, "boundary"),
     ),
     "phase two trained beyond S": (

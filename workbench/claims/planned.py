@@ -23,10 +23,7 @@ class PlannedClaim:
 
     def row(self, name: str) -> ClaimRow:
         """The line of the table."""
-        return self.row_of(self.plan(), name)
-
-    def row_of(self, plan: Plan, name: str) -> ClaimRow:
-        """The line of the table from the numbers of the plan."""
+        plan = self.plan()
         return ClaimRow(
             method=name,
             title=self.reading.title,

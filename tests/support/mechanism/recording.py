@@ -233,7 +233,7 @@ def note_update(log: Log, name: str, optimizer: torch.optim.Optimizer) -> None:
 
 def note_times(log: Log, inputs: tuple[Any, ...]) -> None:
     """Keep the time steps that a network is asked at."""
-    if log.now is not None and len(inputs) > 1 and torch.is_tensor(inputs[1]) and inputs[1].dtype == torch.int64 and inputs[1].dim() == 1:
+    if len(inputs) > 1 and torch.is_tensor(inputs[1]) and inputs[1].dtype == torch.int64 and inputs[1].dim() == 1:
         log.add(Timed(inputs[1].numpy().copy()))
 
 

@@ -6,7 +6,6 @@ from workbench.claims.unbuilt import (
     ddm,
     dp_ldm,
     dp_mepf,
-    dp_promise_one_shot,
     dp_sad,
     dp_sgd_dm,
     dpdm,
@@ -16,7 +15,6 @@ from workbench.claims.unbuilt import (
 )
 
 UNBUILT: dict[str, ClaimEntry] = {
-    "dp-promise-one-shot": dp_promise_one_shot.OneShot(),
     "dpdm": dpdm.CLAIM,
     "dp-sgd-dm": dp_sgd_dm.CLAIM,
     "dp-ldm": dp_ldm.CLAIM,

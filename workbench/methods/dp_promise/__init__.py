@@ -7,6 +7,6 @@ renoised release instead, which has a proof (docs/proofs.md, section 4).
 
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.method import DPPromise
-from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING
+from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING, RELEASE
 
-__all__ = ["PHASE_ONE", "PHASE_TWO", "PRETRAINING", "DPPromise", "DPPromiseConfig"]
+__all__ = ["PHASE_ONE", "PHASE_TWO", "PRETRAINING", "RELEASE", "DPPromise", "DPPromiseConfig"]

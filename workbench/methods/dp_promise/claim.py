@@ -25,6 +25,7 @@ NOTATION = {
 READINGS = {
     "dp-promise": Reading("dp-promise with the paper's regression targets", "published", FORMULA, NOTATION),
     "dp-promise-renoised": Reading("dp-promise with renoised targets", "published-renoised", FORMULA, NOTATION),
+    "dp-promise-one-shot": Reading("dp-promise with one noised copy of every record", "published-one-shot", FORMULA, NOTATION),
 }
 
 

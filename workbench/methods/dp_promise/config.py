@@ -36,8 +36,10 @@ class DPPromiseConfig(MethodConfig):
     boundary: int | None = Field(
         default=None, ge=1, description="Time step S between the phases; empty takes the smallest whose phase-one bound fits its share."
     )
-    targets: Literal["renoised", "paper"] = Field(
-        default="renoised", description="Regression target of phase one: renoised releases have a proof, the paper's targets have none."
+    targets: Literal["renoised", "one-shot", "paper"] = Field(
+        default="renoised",
+        description="Regression target of phase one: renoised releases have a proof, and so has a single noised copy of every record "
+        "(one-shot); the paper's targets have none.",
     )
     pretraining: PublicTraining = PublicTraining()
     phase_one: PhaseOne = PhaseOne()

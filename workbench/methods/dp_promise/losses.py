@@ -15,8 +15,7 @@ from workbench.training.state import State
 def renoised_loss(config: DPPromiseConfig, network: Callable[..., Tensor], images: Tensor, state: State, step: int) -> Tensor:
     """Release y ~ q(x_S | x) of a fresh fixed-size batch; regress on the noise that leads from y to later steps.
 
-    L = || w - sqrt((1 - r) / (1 - abar_t)) z_theta(sqrt(r) y + sqrt(1 - r) w, t) ||^2 with r = abar_t / abar_S. A null record's
-    image is zero, so that its part of the release is noise alone.
+    A null record's image is zero, so that its part of the release is noise alone.
     """
     diffusion = build_diffusion(config.diffusion)
     boundary = config.last_private_timestep
@@ -24,13 +23,20 @@ def renoised_loss(config: DPPromiseConfig, network: Callable[..., Tensor], image
     noise = state.randomness.normal("phase one release", step, (len(chosen), *images.shape[1:])).to(images.device)
     at_boundary = torch.full((len(chosen),), boundary, device=images.device)
     released = diffusion.add_noise(images[torch.from_numpy(chosen).to(images.device)], noise, at_boundary)
+    return post_processing_loss(config, network, released, state, step)
 
-    # everything below is post-processing of `released`
+
+def post_processing_loss(config: DPPromiseConfig, network: Callable[..., Tensor], released: Tensor, state: State, step: int) -> Tensor:
+    """The regression on released y (B, C, H, W), several times each: no record enters but through y.
+
+    L = || w - sqrt((1 - r) / (1 - abar_t)) z_theta(sqrt(r) y + sqrt(1 - r) w, t) ||^2 with r = abar_t / abar_S.
+    """
+    diffusion, boundary = build_diffusion(config.diffusion), config.last_private_timestep
     released = released.repeat(config.phase_one.draws, 1, 1, 1)
     draw = state.randomness.torch_generator("phase one times", step)
-    times = torch.randint(boundary + 1, diffusion.timesteps + 1, (len(released),), generator=draw).to(images.device)
-    fresh = torch.randn(released.shape, generator=draw).to(images.device)
-    alphas = torch.tensor(diffusion.schedule.alphas_cumprod, dtype=torch.float32, device=images.device)
+    times = torch.randint(boundary + 1, diffusion.timesteps + 1, (len(released),), generator=draw).to(released.device)
+    fresh = torch.randn(released.shape, generator=draw).to(released.device)
+    alphas = torch.tensor(diffusion.schedule.alphas_cumprod, dtype=torch.float32, device=released.device)
     kept = (alphas[times] / alphas[boundary]).view(-1, 1, 1, 1)  # r
     factor = ((1 - kept) / (1 - alphas[times].view(-1, 1, 1, 1))).sqrt()
     noisy = kept.sqrt() * released + (1 - kept).sqrt() * fresh

@@ -11,7 +11,7 @@ from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset
 from workbench.methods.dp_promise import claim, phase_one, presets, smaller, stages
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.presets import PRESETS
-from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING
+from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING, RELEASE
 from workbench.methods.fields import with_values
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
@@ -34,6 +34,7 @@ class DPPromise(Method):
     workload: ClassVar[Workload] = Workload(
         {
             PRETRAINING: ("pretraining.batch_size",),
+            RELEASE: ("num_records",),
             PHASE_ONE: ("phase_one.batch_size", "phase_one.draws"),
             PHASE_TWO: ("phase_two.batch_size", "phase_two.noise_multiplicity"),
         },

@@ -11,11 +11,12 @@ from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.fields import with_values
 from workbench.privacy import proved_bound
 from workbench.privacy.accounting import calibration
-from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent, UnprovedDpEvent
+from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent, ReplaceOneGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.accounting.stages import Stage
+from workbench.training.one_shot import sampler_distance
 from workbench.training.ordinary import check_batch_size
 
-PHASE_ONE = "phase one"
+PHASE_ONE, RELEASE = "phase one", "one-shot release"
 REFUTED = (
     "The paper's regression target in phase one, the noise itself, gives the record away together with the noised image: one "
     "mean gradient of a linear network decides membership exactly. Post-processing covers the noised image "
@@ -24,7 +25,7 @@ REFUTED = (
 
 
 def stage(config: DPPromiseConfig, facts: DatasetFacts) -> Stage:
-    """One step shows a batch of records under the forward process's noise at the boundary, or worse (paper targets)."""
+    """What phase one pays for: a batch of records under the noise at the boundary a step, or worse (paper), or all once (one-shot)."""
     check_batch_size(PHASE_ONE, config.phase_one.batch_size, facts.num_records)
     if config.targets == "paper":
         event = UnprovedDpEvent(REFUTED, "refuted")
@@ -35,6 +36,8 @@ def stage(config: DPPromiseConfig, facts: DatasetFacts) -> Stage:
             f"Nothing of a record is left at boundary {config.last_private_timestep}, so phase one learns nothing. Choose a smaller one."
         )
     noise_multiplier = 1.0 / distance
+    if config.targets == "one-shot":
+        return one_shot_stage(noise_multiplier, facts)
     event = FixedBatchGaussianDpEvent(facts.num_records, config.phase_one.batch_size, noise_multiplier)
     return Stage(
         PHASE_ONE,
@@ -44,6 +47,19 @@ def stage(config: DPPromiseConfig, facts: DatasetFacts) -> Stage:
         relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
         sampling="fixed-size batches without replacement, drawn afresh at every step, unordered, without index or label",
         reason="Renoised targets: each step is post-processing of noised records (docs/proofs.md, section 4).",
+    )
+
+
+def one_shot_stage(noise_multiplier: float, facts: DatasetFacts) -> Stage:
+    """Every record's copy under the forward process's noise at the boundary, made once; a null record's image is zero."""
+    return Stage(
+        RELEASE,
+        ReplaceOneGaussianDpEvent(noise_multiplier, zero_out_ratio=0.5),
+        "once",
+        relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
+        sampling="every record, once",
+        reason="One-shot targets: every record is noised once, and phase one sees these copies alone (docs/proofs.md, section 4).",
+        sampler_distance=sampler_distance(facts.num_records * facts.dimensions),
     )
 
 

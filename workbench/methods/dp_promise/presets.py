@@ -53,6 +53,12 @@ PRESETS = Method.presets | {
         published.delta,
         published.note,
     ),
+    "published-one-shot": Preset(
+        "The authors' settings for epsilon 10, phase one on one noised copy of every record, which has a proof.",
+        published.one_shot,
+        published.delta,
+        published.note,
+    ),
     "printed": Preset(
         "The settings at epsilon 10 as the paper prints them, sampling rate and steps too.",
         published.printed,

@@ -138,6 +138,11 @@ def renoised(facts: DatasetFacts) -> dict[str, Any]:
     return published(facts) | {"targets": "renoised"}
 
 
+def one_shot(facts: DatasetFacts) -> dict[str, Any]:
+    """The same for epsilon 10 with one noised copy of every record."""
+    return published(facts) | {"targets": "one-shot"}
+
+
 def printed(facts: DatasetFacts) -> dict[str, Any]:
     """The settings at epsilon 10 as the paper prints them: the sampling rate 4096/n, and N n/4096 steps for N epochs."""
     row = nearest(facts)

@@ -19,6 +19,7 @@ ADAPTED = ("phase_one.batch_size", "phase_one.steps", "phase_one.share")
 CHOSEN = frozenset({*ADAPTED, "boundary"})  # whoever gives one of these wants a phase one
 # Divisors of batch and steps, and the factor of the share. Small batches cost less privacy a record seen, so they come first.
 SMALLER: tuple[tuple[int, int, float], ...] = ((2, 1, 1), (4, 1, 1), (4, 4, 1), (8, 8, 1), (8, 8, 2))
+LARGER_SHARE: tuple[tuple[int, int, float], ...] = ((1, 1, 2),)  # a one-shot release costs the same for any batches and steps
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ def adapted(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> tuple[DPPromi
         return config, ""
     if config.boundary is not None and aim.spent(config, last) <= aim.epsilon:
         return config, ""
-    smaller = [reduced(config, given, *factors) for factors in SMALLER]
+    factors_of = LARGER_SHARE if config.targets == "one-shot" else SMALLER
+    smaller = [reduced(config, given, *factors) for factors in factors_of]
     first = bisect_left(smaller, True, key=lambda candidate: aim.fits(candidate, latest))
     if first < len(smaller):
         return smaller[first], told(config, smaller[first], aim)

@@ -9,7 +9,7 @@ from torch import Tensor
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion
-from workbench.methods.dp_promise import losses
+from workbench.methods.dp_promise import losses, one_shot
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING
 from workbench.models import image_diffusion, pretrained
@@ -29,12 +29,16 @@ def initial_state(config: DPPromiseConfig, facts: DatasetFacts, state: State) ->
         PHASE_ONE: torch.optim.Adam(tuned, lr=config.phase_one.learning_rate),
         PHASE_TWO: torch.optim.Adam(tuned, lr=config.phase_two.learning_rate),
     }
+    if config.phase_one.steps and config.targets == "one-shot":
+        state.tensors = one_shot.copies_to_come(facts, state)
     return state
 
 
 def fit(config: DPPromiseConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Algorithm 1: pre-train on public records, then phase one, then phase two."""
     yield from pretrained.pretrain(config, public, state)
+    if config.phase_one.steps and config.targets == "one-shot":
+        yield from one_shot.release(config, data, state)
     images, rows = image_diffusion.as_tensors(data, state.device)
     if config.phase_one.steps:
         yield from train_phase_one(config, images, data, state)
@@ -46,10 +50,13 @@ def train_phase_one(config: DPPromiseConfig, images: Tensor, data: Records, stat
     network = image_diffusion.ordinary(begin(config, PHASE_ONE, state)[0], state)
     if config.targets == "renoised":
         loss = partial(losses.renoised_loss, config, network, images, state)
+    elif config.targets == "one-shot":
+        loss = partial(one_shot.loss, config, network, state)
     else:
         present = torch.from_numpy(data.mask).to(state.device)
         loss = partial(losses.paper_loss, config, network, images, present, state)
-    yield from OrdinaryTrainer(config.phase_one, PHASE_ONE, state, loss, private=True, averages={"ema": "network"}).run()
+    private = config.targets != "one-shot"
+    yield from OrdinaryTrainer(config.phase_one, PHASE_ONE, state, loss, private=private, averages={"ema": "network"}).run()
 
 
 def train_phase_two(config: DPPromiseConfig, tensors: tuple[Tensor, Tensor], data: Records, state: State) -> Iterator[Step]:
