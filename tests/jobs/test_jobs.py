@@ -182,7 +182,7 @@ def test_a_run_is_not_deleted_while_a_job_of_it_is_at_work_and_takes_its_jobs_al
     local.delete(here(), run.id)
     assert Jobs(here()).all() == RunStore(here()).list() == []
     assert not (here().jobs / job.id).exists()
-    with pytest.raises(WorkbenchError, match="Unknown job"):
+    with pytest.raises(WorkbenchError, match="Unknown run or job"):
         worker.take_on(here(), job.id, 1, StopSignal())
     with pytest.raises(WorkbenchError, match="Unknown run"):
         control.begin(here(), "evaluate", run.id, FEW)

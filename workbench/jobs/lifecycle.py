@@ -169,7 +169,7 @@ def new_id() -> str:
 
 def unknown(job_id: str) -> WorkbenchError:
     """The error of a job that is not in the registry."""
-    return WorkbenchError(f"Unknown job {job_id!r}. `workbench jobs` lists them, `workbench runs` those that train.")
+    return WorkbenchError(f"Unknown run or job {job_id!r}. `workbench jobs` lists them all, `workbench runs` the runs.")
 
 
 def damaged(workspace: Workspace, what: str, error: Exception) -> DamagedFileError:
