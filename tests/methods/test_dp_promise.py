@@ -1,18 +1,21 @@
 """dp-promise against its paper and against the proof of its renoised variant."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from support.homes import here
-from support.quick import quick_dataset, quick_plan
+from support.quick import QUICK, quick_dataset, quick_plan
 from torch import Tensor, nn
 
-from workbench.datasets import DatasetFacts
+from workbench import datasets
+from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.experiment import fit, new_state
+from workbench.experiment import fit, new_state, sample
 from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromiseConfig, losses, phase_one
+from workbench.networks import UNet, UNetConfig
 from workbench.plan import check_trainable
 from workbench.planning import make_plan
 from workbench.records import ImageKind
@@ -76,6 +79,43 @@ def test_printed_settings_of_celeba_are_the_papers() -> None:
     assert (code["boundary"], paper["boundary"]) == (900, 925)
     assert (code["phase_two"]["steps"], paper["phase_two"]["steps"]) == (30 * 50, math.ceil(50 * 202_599 / 4096))
     assert code["phase_one"]["steps"] == paper["phase_one"]["steps"] + 2 == 12_664, "two epochs of batches of 32, the last one short"
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "public", "steps", "millions"),
+    [
+        ("mnist", (1, 28, 28), "fashion-mnist", 50 * 60_000 // 128, 1.62),
+        ("fashion-mnist", (1, 28, 28), "cifar-10", 1000 * 50_000 // 128, 6.5),
+        ("cifar-10", (3, 32, 32), "imagenet", 50 * 1_281_167 // 128, 35.7),
+        ("celeba-all", (3, 64, 64), "imagenet", 50 * 1_281_167 // 128, 35.7),
+    ],
+)
+def test_published_presets_have_the_papers_public_data_and_network(
+    name: str, shape: tuple[int, int, int], public: str, steps: int, millions: float
+) -> None:
+    known = datasets.facts(name, shape)
+    plan = make_plan("dp-promise", known, preset="published")
+    pretraining = plan.config["pretraining"]
+    assert (pretraining["dataset"], pretraining["steps"], pretraining["batch_size"]) == (public, steps, 128)
+    assert pretraining["records"] == datasets.facts(public).num_records
+    with torch.device("meta"):
+        network = UNet(UNetConfig.model_validate(plan.config["network"]), shape[0], shape[1], known.num_classes)
+    assert sum(parameter.numel() for parameter in network.parameters()) == pytest.approx(millions * 1e6, rel=0.02)
+    default = make_plan("dp-promise", known, epsilon=10)
+    assert default.config["pretraining"]["dataset"] == "glyphs"
+
+
+def test_records_without_labels_are_trained_and_sampled_without() -> None:
+    """CelebA's way, on digits whose labels are gone: the unconditional row of the label embedding alone is there."""
+    digits = quick_dataset("dp-promise")
+    dataset = Dataset(digits.facts.model_copy(update={"classes": ()}), replace(digits.train, labels=None), digits.held_out)
+    plan = make_plan("dp-promise", dataset.facts, epsilon=10, settings=QUICK["dp-promise"])
+    state = new_state(plan, seed=0)
+    for _ in fit(plan, dataset, state):
+        pass
+    samples = sample(plan, state, 5)
+    assert samples.records.shape == (5, 1, 8, 8)
+    assert samples.labels is None
 
 
 def test_fashion_mnist_has_its_own_network() -> None:

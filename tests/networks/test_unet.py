@@ -69,7 +69,14 @@ def test_a_network_of_patches_works_at_their_resolution() -> None:
         UNet(config, 1, (28, 27), 10)
 
 
-@pytest.mark.parametrize("shape", [(1, 8, 8), (1, 28, 28), (3, 32, 32)])
+@pytest.mark.parametrize("shape", [(1, 8, 8), (1, 16, 16), (1, 28, 28), (3, 8, 8), (3, 16, 16), (3, 28, 28), (3, 32, 32), (3, 64, 64)])
+def test_default_networks_have_at_most_two_million_parameters(shape: tuple[int, int, int]) -> None:
+    with torch.device("meta"):
+        network = UNet(UNETS[default_unet(shape)], shape[0], shape[1], 10)
+    assert 0.1e6 < sum(parameter.numel() for parameter in network.parameters()) <= 2e6
+
+
+@pytest.mark.parametrize("shape", [(1, 8, 8), (1, 28, 28), (3, 16, 16), (3, 32, 32), (3, 64, 64)])
 def test_default_network_attends_where_its_resolutions_say(shape: tuple[int, int, int]) -> None:
     with torch.device("meta"):
         config = UNETS[default_unet(shape)]

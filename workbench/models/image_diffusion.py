@@ -25,10 +25,14 @@ SAMPLE_BATCH = {"cpu": 100, "cuda": 500}  # larger ones are slower on a CPU: mem
 
 
 def new_network(settings: DiffusionSettings, facts: DatasetFacts, state: State, purpose: str = "initialisation") -> networks.UNet:
-    """A U-Net for the dataset's shape and classes, initialised from the state's randomness."""
+    """A U-Net for the dataset's shape and classes, initialised from the state's randomness.
+
+    Records without labels take the unconditional row of its label embedding, like those whose label is dropped.
+    """
     channels, height, width = facts.shape
     network = networks.initialized(
-        lambda: networks.UNet(settings.network, channels, (height, width), facts.num_classes), state.randomness.torch_generator(purpose)
+        lambda: networks.UNet(settings.network, channels, (height, width), max(facts.num_classes, 1)),
+        state.randomness.torch_generator(purpose),
     )
     return network.to(state.device, memory_format=state.performance.memory_format)  # pyright: ignore[reportCallIssue]
 

@@ -41,6 +41,9 @@ UNETS: dict[str, UNetConfig] = {
     "digits": UNetConfig(base_channels=16, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(4,)),
     "patches-28": UNetConfig(patch_size=2, base_channels=32, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(7,)),
     "patches-28-wide": UNetConfig(patch_size=2, base_channels=64, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(7,)),
+    "colour-16": UNetConfig(base_channels=32, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(8,)),
+    "colour-32": UNetConfig(base_channels=32, channel_multipliers=(1, 2, 2), attention_resolutions=(8,)),
+    "colour-64": UNetConfig(base_channels=32, channel_multipliers=(1, 2, 2, 2), num_res_blocks=1, attention_resolutions=(8,)),
     "paper-28": UNetConfig(base_channels=32, channel_multipliers=(1, 2, 2), attention_resolutions=(7,)),
     "paper-28-wide": UNetConfig(base_channels=64, channel_multipliers=(1, 2, 2), attention_resolutions=(7,)),
     "paper-32": UNetConfig(base_channels=128, channel_multipliers=(1, 2, 2, 2), attention_resolutions=(16,)),
@@ -48,8 +51,11 @@ UNETS: dict[str, UNetConfig] = {
 
 
 def default_unet(shape: tuple[int, ...]) -> str:
-    """Name in UNETS of the network that suits images of `shape` (C, H, W)."""
+    """Name in UNETS of the network that suits images of `shape` (C, H, W), of at most 2 million parameters.
+
+    dp-promise's own network for colour images has 35 million ("paper-32"); its published presets name it.
+    """
     channels, height = shape[0], shape[1]
-    if height <= 16:
-        return "digits"
-    return "paper-28" if channels == 1 else "paper-32"
+    if channels == 1 or height < 16:
+        return "digits" if height <= 16 else "paper-28"
+    return "colour-16" if height == 16 else "colour-32" if height <= 32 else "colour-64"

@@ -9,18 +9,21 @@ from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.networks import UNETS
 
-EPOCHS_OF_IMAGENET = 50 * 1_281_167 // 128  # in steps of 128 images
+IMAGENET = 1_281_167  # images
 
 
 @dataclass(frozen=True)
 class Published:
     """What the authors' code sets for one dataset; `other_at` where an epsilon has its own values, `printed` where the paper differs.
 
-    `noise_multipliers` by epsilon; epochs are those over the private records; sizes are expected batches.
+    `noise_multipliers` by epsilon; epochs are those over the private records, or the public ones; sizes are expected batches. The
+    authors take the `public_records` of `public_dataset` to be public.
     """
 
     title: str
     name: str
+    public_dataset: str
+    public_records: int
     num_records: int
     channels: int
     height: int
@@ -32,7 +35,7 @@ class Published:
     phase_two_epochs: int = 50
     noise_multiplicity: int = 4
     phase_two_learning_rate: float = 3e-4
-    pretraining_steps: int = EPOCHS_OF_IMAGENET
+    pretraining_epochs: int = 50
     other_at: Mapping[float, Mapping[str, int]] = field(default_factory=dict)
     printed: Mapping[str, int] = field(default_factory=dict)
     network: Mapping[str, Any] = field(default_factory=dict)
@@ -49,32 +52,40 @@ GREY: dict[str, Any] = {
     "phase_two_learning_rate": 6e-4,
     "other_at": {0.2: {"phase_one_epochs": 2}},
 }
-CELEBA: dict[str, Any] = {"num_records": 202_599, "channels": 3, "delta": 1e-6}
+COLOUR: dict[str, Any] = {
+    "public_dataset": "imagenet",
+    "public_records": IMAGENET,
+    "channels": 3,
+    "network": UNETS["paper-32"].model_dump(),
+}
+CELEBA: dict[str, Any] = COLOUR | {"num_records": 202_599, "delta": 1e-6}
 
 # The order decides between equally near ones: MNIST's network before Fashion-MNIST's wider one.
 PUBLISHED: tuple[Published, ...] = (
-    Published("MNIST", "mnist", pretraining_steps=50 * 60_000 // 128, **GREY),
+    Published("MNIST", "mnist", "fashion-mnist", 60_000, **GREY),
     Published(
         "Fashion-MNIST",
         "fashion-mnist",
-        pretraining_steps=1000 * 50_000 // 128,
+        "cifar-10",
+        50_000,
+        pretraining_epochs=1000,
         network=UNETS["paper-28-wide"].model_dump(),
         **GREY,
     ),
     Published(
         "CIFAR-10",
         "cifar-10",
-        50_000,
-        3,
-        32,
-        1e-5,
-        {10: 1.19, 5: 1.94, 1: 7.89},
+        num_records=50_000,
+        height=32,
+        delta=1e-5,
+        noise_multipliers={10: 1.19, 5: 1.94, 1: 7.89},
         other_at={1: {"boundary": 925, "phase_one_epochs": 2}},
         difference="n is the 50 000 training images, where the paper counts 60 000.",
+        **COLOUR,
     ),
     Published(
         "CelebA at 32x32",
-        "celeba-32",
+        "celeba-all",
         height=32,
         noise_multipliers={10: 0.73, 5: 1.01, 1: 3.66},
         phase_one_epochs=2,
@@ -85,7 +96,7 @@ PUBLISHED: tuple[Published, ...] = (
     ),
     Published(
         "CelebA at 64x64",
-        "celeba-64",
+        "celeba-all",
         height=64,
         noise_multipliers={10: 0.632, 5: 0.825, 1: 2.83},
         boundary=950,
@@ -177,7 +188,9 @@ def common(row: Published, facts: DatasetFacts, epsilon: float) -> dict[str, Any
         "phase_two.noise_multiplicity": row.noise_multiplicity,
         "phase_two.max_grad_norm": 0.01,
         "ema_decay": 0.9999,
-        "pretraining.steps": row.pretraining_steps,
+        "pretraining.dataset": row.public_dataset,
+        "pretraining.records": row.public_records,
+        "pretraining.steps": row.pretraining_epochs * row.public_records // 128,
         "pretraining.batch_size": 128,
         "pretraining.learning_rate": 2e-4,
         "pretraining.schedule": "constant",
