@@ -7,7 +7,7 @@ import pytest
 from support import slow_tier
 
 # pytester forgets what its own runs import, and numpy is imported only once
-from workbench.training import checkpoints  # noqa: F401 # pyright: ignore[reportUnusedImport]
+from workbench.training import checkpoints  # noqa: F401
 
 pytest_plugins = ["pytester"]
 

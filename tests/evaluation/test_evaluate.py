@@ -64,14 +64,14 @@ def test_fresh_digits_against_noise(small_digits: Dataset, fresh: Records, publi
         result = found[name]
         assert result.value > 0.75
         assert result.ceiling > 0.75
-        assert result.epsilon_zero < 0.4  # pyright: ignore[reportOptionalOperand]
+        assert result.epsilon_zero < 0.4
         assert result.chance == pytest.approx(0.1)
-        assert result.interval[0] < result.value < result.interval[1]  # pyright: ignore[reportOptionalSubscript]
+        assert result.interval[0] < result.value < result.interval[1]
     for name in ("frechet_distance", "kernel_distance"):
         assert found[name].features == "classifier (trained on open-digits)"
-        assert found[name].value < found[name].epsilon_zero  # pyright: ignore[reportOperatorIssue]
-        assert found[name].ceiling < found[name].epsilon_zero  # pyright: ignore[reportOperatorIssue]
-    assert found["inception_score"].value > found["inception_score"].epsilon_zero  # pyright: ignore[reportOperatorIssue]
+        assert found[name].value < found[name].epsilon_zero
+        assert found[name].ceiling < found[name].epsilon_zero
+    assert found["inception_score"].value > found["inception_score"].epsilon_zero
     assert found["privacy_score"].ceiling == 0.0
     assert found["privacy_score"].value < 0.3
     interval = found["nearer_to_training"].interval

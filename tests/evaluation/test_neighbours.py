@@ -73,8 +73,8 @@ def test_fresh_records_are_nearer_to_training_half_the_time(digits: Dataset) -> 
     pixels = feature_space("pixels", digits, workspace=here())
     features = pixels(digits.train)
     share = nearer_to_training(features[:400], features[400:800], features[800:1200], seed=0)
-    assert share.interval[0] < 0.5 < share.interval[1]  # pyright: ignore[reportOptionalSubscript]
-    assert share.interval[1] - share.interval[0] < 0.25  # pyright: ignore[reportOptionalSubscript]
+    assert share.interval[0] < 0.5 < share.interval[1]
+    assert share.interval[1] - share.interval[0] < 0.25
     assert share.full == share.value
     assert share.full_expected == 0.5
 
@@ -84,7 +84,7 @@ def test_interval_covers_a_half_as_often_as_it_says() -> None:
     covered = []
     for _ in range(200):
         draws = generator.normal(size=(140, 3))
-        low, high = nearer_to_training(draws[:100], draws[100:120], draws[120:]).interval  # pyright: ignore[reportGeneralTypeIssues]
+        low, high = nearer_to_training(draws[:100], draws[100:120], draws[120:]).interval
         covered.append(low <= 0.5 <= high)
     assert np.mean(covered) > 0.9
 

@@ -72,7 +72,7 @@ def test_sets_are_drawn_apart_from_the_same_weights(quick_plan: PlanMaker, train
     again.file.unlink()
     assert np.array_equal(again.records(4).records, drawn.records)  # the seed names the stream
     again.file.unlink()
-    other = request_samples(here(), run.id, **(asked | {"seed": 4}))  # pyright: ignore[reportArgumentType]
+    other = request_samples(here(), run.id, **(asked | {"seed": 4}))
     assert not np.array_equal(other.records(4).records, drawn.records)
 
 

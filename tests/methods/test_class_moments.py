@@ -72,7 +72,7 @@ def test_one_record_moves_a_release_as_far_as_stated(stage: str) -> None:
     deviation = {SUMS: 3.0 / math.sqrt(0.45), COUNTS: 1 / math.sqrt(0.05), SECOND_MOMENT: 9.0 / math.sqrt(0.5)}[stage]
 
     def released(records: Records) -> np.ndarray:
-        return release(made.build().config, records, 3.0, new_state(made, seed=0))  # pyright: ignore[reportArgumentType]
+        return release(made.build().config, records, 3.0, new_state(made, seed=0))
 
     left, right = np.zeros((2, 1, 8, 8), np.uint8)
     left[..., :4], right[..., 4:] = 255, 255

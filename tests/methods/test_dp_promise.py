@@ -209,13 +209,13 @@ def test_phase_one_never_sees_labels_and_keeps_the_time_embedding() -> None:
             frozen = {name: value.clone() for name, value in network.state_dict().items() if name.startswith("time_mlp")}
             labels = network.state_dict()["label_embedding.weight"].clone()
         if (step.stage, step.step) == (PHASE_ONE, 3):
-            ema = state.modules["public_ema"].module.state_dict()["label_embedding.weight"]  # pyright: ignore[reportAttributeAccessIssue]
+            ema = state.modules["public_ema"].module.state_dict()["label_embedding.weight"]
             assert torch.equal(network.state_dict()["label_embedding.weight"][1:], ema[1:])
-    assert step.stage == PHASE_TWO  # pyright: ignore[reportPossiblyUnboundVariable]
-    averaged = state.modules["public_ema"].module.state_dict()  # pyright: ignore[reportAttributeAccessIssue]
+    assert step.stage == PHASE_TWO
+    averaged = state.modules["public_ema"].module.state_dict()
     for name in frozen:
         assert torch.equal(network.state_dict()[name], averaged[name]), "frozen at the pre-trained average"
-    assert not torch.equal(network.state_dict()["label_embedding.weight"], labels)  # pyright: ignore[reportPossiblyUnboundVariable]
+    assert not torch.equal(network.state_dict()["label_embedding.weight"], labels)
 
 
 def test_batches_larger_than_the_dataset_are_refused() -> None:

@@ -64,7 +64,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "the rate doubled where it is asked for": (
         "dp-promise",
         PHASE_TWO,
-        (PrivateTraining._batch, DOUBLED_RATE, "2 * " + DOUBLED_RATE),  # pyright: ignore[reportPrivateUsage]
+        (PrivateTraining._batch, DOUBLED_RATE, "2 * " + DOUBLED_RATE),
         (PHASE_TWO, "sampling rate"),
     ),
     "the rate doubled where it is drawn": (

@@ -50,7 +50,7 @@ def test_a_set_of_samples_may_be_drawn_otherwise_from_the_same_votes() -> None:
     state, request = fitted(), SampleRequest(30)
     asked = SamplesRequest.of(plan, {"draws.variation_size": 0.0})
     as_they_are = asked.method(plan).sample(state, request)
-    candidates = {image.tobytes() for image in state.modules["candidates"].images.flatten(0, 1).numpy()}  # pyright: ignore[reportAttributeAccessIssue, reportCallIssue]
+    candidates = {image.tobytes() for image in state.modules["candidates"].images.flatten(0, 1).numpy()}
     assert all(image.tobytes() in candidates for image in as_they_are.records)
     varied = sample(plan, state, 30).records
     assert not any(image.tobytes() in candidates for image in varied)
@@ -62,7 +62,7 @@ def test_the_public_model_knows_no_vote() -> None:
     plan, state = quick_plan("private-evolution"), fitted()
     public = sample(plan, state, 20, source="public")
     state.tensors["votes"] = torch.zeros_like(state.tensors["votes"])
-    state.modules["candidates"].images.zero_()  # pyright: ignore[reportAttributeAccessIssue, reportCallIssue]
+    state.modules["candidates"].images.zero_()
     assert np.array_equal(public.records, sample(plan, state, 20, source="public").records)
     assert sample(plan, state, 20).records.max() == 0
 
@@ -82,4 +82,4 @@ def test_a_resume_votes_on_the_candidates_that_were_kept() -> None:
     resumed.spend = lambda stage, step: spent.append((stage, step))
     list(fit(plan, DIGITS, resumed))
     assert spent == [("votes", 2)]
-    assert torch.equal(resumed.modules["candidates"].images, candidates)  # pyright: ignore[reportArgumentType]
+    assert torch.equal(resumed.modules["candidates"].images, candidates)

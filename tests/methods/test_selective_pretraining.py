@@ -124,9 +124,9 @@ def test_training_images_follow_the_votes_evenly_over_the_classes() -> None:
     state = new_state(plan, seed=0)
     state.modules["candidates"].get_buffer("images")[:, 3] = 255
     state.tensors["votes"][:, 3] = 1000
-    chosen = training.selected_images(plan.build().config, state, 40)  # pyright: ignore[reportArgumentType]
+    chosen = training.selected_images(plan.build().config, state, 40)
     assert (chosen.records == 255).all()
-    assert np.bincount(chosen.labels).tolist() == [4] * 10  # pyright: ignore[reportArgumentType]
+    assert np.bincount(chosen.labels).tolist() == [4] * 10
 
 
 def test_a_start_that_is_none_is_refused_before_anything_is_spent() -> None:

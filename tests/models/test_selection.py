@@ -155,9 +155,9 @@ def test_rounds_keep_what_was_voted_for_and_vary_repeats() -> None:
     taken = [(step.stage, step.step) for step in selecting.run(data, public)]
     assert taken == [(CANDIDATES, 1), (VOTES, 1), (CANDIDATES, 2), (VOTES, 2)]
     drawn = selecting.draw(np.arange(9) % CLASSES, 9, Draws(variation_size=0), torch.Generator().manual_seed(0))
-    assert all(np.array_equal(image, public.records[label]) for image, label in zip(drawn.records, drawn.labels, strict=True))  # pyright: ignore[reportArgumentType]
-    kept = selecting.state.modules["candidates"].images  # pyright: ignore[reportAttributeAccessIssue]
-    assert all(len(np.unique(of_class.numpy(), axis=0)) == NUMBER for of_class in kept), "repeats were varied"  # pyright: ignore[reportGeneralTypeIssues]
+    assert all(np.array_equal(image, public.records[label]) for image, label in zip(drawn.records, drawn.labels, strict=True))
+    kept = selecting.state.modules["candidates"].images
+    assert all(len(np.unique(of_class.numpy(), axis=0)) == NUMBER for of_class in kept), "repeats were varied"
 
 
 def test_candidates_are_fixed_before_the_vote_and_clean_counts_are_not_kept() -> None:

@@ -97,7 +97,7 @@ def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
 def app_at(page: str) -> AppTest:
     """The app, not drawn yet, at a page. `AppTest.switch_page` knows scripts alone, and pages are functions."""
     app = AppTest.from_file(str(APP), default_timeout=120)
-    app._page_hash = calc_hash(page)  # pyright: ignore[reportPrivateUsage]
+    app._page_hash = calc_hash(page)
     return app
 
 

@@ -37,7 +37,7 @@ def test_what_steps_had_to_show_stands_side_by_side_first_and_last_among_them(wo
         from workbench.datasets import facts
         from workbench.ui.traces import show_steps
 
-        show_steps(SimpleNamespace(id="abcdefgh", plan=SimpleNamespace(facts=facts("digits"))))  # pyright: ignore[reportArgumentType]
+        show_steps(SimpleNamespace(id="abcdefgh", plan=SimpleNamespace(facts=facts("digits"))))
 
     folder = RunFolder(here(), "abcdefgh")
     folder.previews.mkdir(parents=True)

@@ -27,8 +27,8 @@ def test_a_new_target_takes_less_than_a_second(method: str, facts: DatasetFacts,
     make_plan("dp-merf", facts, epsilon=3)  # imports
     start = time.process_time()
     plan = make_plan(method, facts, epsilon=9.7)
-    curves.curve_frame.__wrapped__(dumps(plan), "noise_multiplier")  # pyright: ignore[reportAttributeAccessIssue]
-    meaning.tradeoff_frame.__wrapped__(dumps(plan))  # pyright: ignore[reportAttributeAccessIssue]
+    curves.curve_frame.__wrapped__(dumps(plan), "noise_multiplier")
+    meaning.tradeoff_frame.__wrapped__(dumps(plan))
     assert time.process_time() - start < 2 * limit
 
 
@@ -58,7 +58,7 @@ def test_an_integer_is_found_by_false_position() -> None:
         seen.append(value)
         return 1.01 ** (500 - value)
 
-    last_that_meets = calibration._last_that_meets  # pyright: ignore[reportPrivateUsage]
+    last_that_meets = calibration._last_that_meets
     assert last_that_meets(spent, 1000, 1, 1.5) == 460
     assert len(set(seen)) <= 8
     assert last_that_meets(lambda value: 1.01**value, 1, 1000, 1.5) == 40

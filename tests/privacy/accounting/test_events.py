@@ -90,7 +90,7 @@ def test_a_stage_that_is_free_or_takes_no_step_costs_nothing() -> None:
     paid, free = Stage("a", dp_event.GaussianDpEvent(1.0), "per_step", 3), Stage("a", None, "free", 3)
     assert free.total() == free.total(1) == paid.total(0) == dp_event.NoOpDpEvent()
     assert paid.total(1) == paid.event
-    assert paid.total() == dp_event.SelfComposedDpEvent(paid.event, 3)  # pyright: ignore[reportArgumentType]
+    assert paid.total() == dp_event.SelfComposedDpEvent(paid.event, 3)
     assert compose([free]) == dp_event.NoOpDpEvent()
     assert compose([free, paid]) == paid.total()
     assert PlannedStage.of(free).event == {"type": "NoOpDpEvent"}
@@ -109,6 +109,6 @@ def test_the_zero_out_ratio_has_no_default() -> None:
     with pytest.raises(TypeError, match="zero_out_ratio"):
         ReplaceOneGaussianDpEvent(1.0)  # pyright: ignore[reportCallIssue]
     histogram = ReplaceOneGaussianDpEvent(2.0, math.sqrt(0.5))
-    assert distances(histogram) == Distances(0.5, pytest.approx(0.5 * math.sqrt(0.5)))  # pyright: ignore[reportArgumentType]
+    assert distances(histogram) == Distances(0.5, pytest.approx(0.5 * math.sqrt(0.5)))
     assert distances(dp_event.PoissonSampledDpEvent(0.1, dp_event.GaussianDpEvent(4.0))) == Distances(0.5, 0.25)
     assert distances(dp_event.NonPrivateDpEvent()) is None

@@ -15,7 +15,7 @@ from workbench.privacy import event_bound
 from workbench.privacy.accounting.accountants import rdp
 from workbench.privacy.accounting.accountants.mechanisms import ExactGaussian, FixedBatchGaussian, SampledGaussian, VisibleGaussian
 from workbench.privacy.accounting.accountants.moments import (
-    _log_central_moments,  # pyright: ignore[reportPrivateUsage]
+    _log_central_moments,
     fixed_batch,
     sampled_gaussian,
 )
@@ -207,7 +207,7 @@ def test_central_moments_bound_nothing_beyond_their_limit(mu: float) -> None:
 def test_moments_without_replacement_are_the_librarys(sample_rate: float, mu: float, orders: tuple[int, ...]) -> None:
     """Where its differences do not cancel, which at small distances or high orders leaves it with rounding alone."""
     ours = fixed_batch(sample_rate, mu, np.array(orders, dtype=np.float64))
-    library = rdp_privacy_accountant._compute_rdp_sample_wor_gaussian_int  # pyright: ignore[reportPrivateUsage]
+    library = rdp_privacy_accountant._compute_rdp_sample_wor_gaussian_int
     theirs = [library(sample_rate, 1 / mu, order) for order in orders]
     np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-14)
 

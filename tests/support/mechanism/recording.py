@@ -61,7 +61,7 @@ class RecordedStream:
             values = method(*args, **named)
             values = named["out"] if named.get("out") is not None else values
             if name == "standard_normal" and (shift := self._log.changes.shifts.get(self._key)) is not None:
-                values += shift.reshape(values.shape).astype(values.dtype)  # pyright: ignore[reportAttributeAccessIssue]
+                values += shift.reshape(values.shape).astype(values.dtype)
             self._log.add(Drawn(self._key, name, np.array(values)))
             return values
 
