@@ -16,6 +16,7 @@ from workbench.diffusion import GaussianDiffusion, build_diffusion, generate
 from workbench.models.sample_request import SampleRequest
 from workbench.models.settings import DiffusionSettings
 from workbench.records import Records
+from workbench.training.entries import Images
 from workbench.training.microbatch import Microbatch
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import State
@@ -65,10 +66,14 @@ def label_rows(labels: np.ndarray | None, count: int) -> np.ndarray:
 
 
 def as_tensors(data: Records, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Images float32 (N, C, H, W) in [-1, 1], zero for null records, and label rows int64 (N,) on `device`."""
-    images = torch.from_numpy(to_unit_range(data.records)).to(device)
-    images[torch.from_numpy(~data.mask).to(device)] = 0.0
-    return images, torch.from_numpy(label_rows(data.labels, len(data))).to(device)
+    """Images float32 (N, C, H, W) in [-1, 1], zero for null records, and label rows int64 (N,), all on `device` at once."""
+    images, rows = entries(data, device)
+    return images[torch.arange(len(images))], rows
+
+
+def entries(data: Records, device: torch.device) -> tuple[Images, Tensor]:
+    """Images float32 (N, C, H, W) in [-1, 1], zero for null records, made as they are asked for; label rows int64 (N,); on `device`."""
+    return Images(data, device), torch.from_numpy(label_rows(data.labels, len(data))).to(device)
 
 
 def plain_loss(
@@ -104,7 +109,7 @@ def ordinary_loss(
     """
     diffusion, network = build_diffusion(settings.diffusion), ordinary(state.modules["network"], state)
     latest = diffusion.timesteps if last is None else last
-    images, rows = as_tensors(data, state.device)
+    images, rows = entries(data, state.device)
     present = torch.from_numpy(data.mask).to(state.device)
 
     def loss(step: int) -> Tensor:

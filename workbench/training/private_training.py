@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from workbench.networks import ExponentialMovingAverage
 from workbench.training.dp_sgd import DPSGD
+from workbench.training.entries import Entries
 from workbench.training.mixing import Losses
 from workbench.training.ordinary_training import set_learning_rate
 from workbench.training.poisson import poisson_batch
@@ -20,7 +21,7 @@ LossesOf = Callable[[tuple[Tensor, ...]], Losses]
 class PrivateTraining:
     """DP-SGD steps of one stage on one network: spend, draw a Poisson batch, clip, add noise, step, average.
 
-    `data` are tensors with one entry a record, (N, ...); `losses(batch)` gets the entries of the records drawn and returns what
+    `data` have one entry a record, (N, ...); `losses(batch)` gets the entries of the records drawn and returns what
     `PrivateStep` takes, best a `RowLosses`. The optimiser is the state's of the stage's name. `present` bool (N,) marks null
     records by False: they are drawn and counted like others and add nothing. `groups` are the beginnings of parameters' names
     that `settings.thresholds_at` has a norm for. Call `run` for all steps, or `step` for one where stages interleave.
@@ -32,7 +33,7 @@ class PrivateTraining:
         stage: str,
         network: nn.Module,
         state: State,
-        data: tuple[Tensor, ...],
+        data: tuple[Entries, ...],
         losses: LossesOf,
         *,
         present: np.ndarray | None = None,

@@ -8,11 +8,12 @@ from torch import Tensor
 from workbench.diffusion import build_diffusion
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.models import image_diffusion
+from workbench.training.entries import Entries
 from workbench.training.poisson import fixed_size_batch, poisson_batch
 from workbench.training.state import State
 
 
-def renoised_loss(config: DPPromiseConfig, network: Callable[..., Tensor], images: Tensor, state: State, step: int) -> Tensor:
+def renoised_loss(config: DPPromiseConfig, network: Callable[..., Tensor], images: Entries, state: State, step: int) -> Tensor:
     """Release y ~ q(x_S | x) of a fresh fixed-size batch; regress on the noise that leads from y to later steps.
 
     A null record's image is zero, so that its part of the release is noise alone.
@@ -44,7 +45,9 @@ def post_processing_loss(config: DPPromiseConfig, network: Callable[..., Tensor]
     return (fresh - factor * predicted).square().mean()
 
 
-def paper_loss(config: DPPromiseConfig, network: Callable[..., Tensor], images: Tensor, present: Tensor, state: State, step: int) -> Tensor:
+def paper_loss(
+    config: DPPromiseConfig, network: Callable[..., Tensor], images: Entries, present: Tensor, state: State, step: int
+) -> Tensor:
     """Algorithm 1, lines 2 to 6: a Poisson batch, times in S..T, and the noise itself as the target; a null record's loss is zero."""
     diffusion = build_diffusion(config.diffusion)
     rate = config.phase_one.batch_size / len(images)

@@ -14,6 +14,7 @@ from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING
 from workbench.models import image_diffusion, pretrained
 from workbench.records import Records
+from workbench.training.entries import Entries
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.private_training import PrivateTraining
 from workbench.training.row_losses import RowLosses
@@ -39,13 +40,13 @@ def fit(config: DPPromiseConfig, data: Records, public: Records | None, state: S
     yield from pretrained.pretrain(config, public, state)
     if config.phase_one.steps and config.targets == "one-shot":
         yield from one_shot.release(config, data, state)
-    images, rows = image_diffusion.as_tensors(data, state.device)
+    images, rows = image_diffusion.entries(data, state.device)
     if config.phase_one.steps:
         yield from train_phase_one(config, images, data, state)
     yield from train_phase_two(config, (images, rows), data, state)
 
 
-def train_phase_one(config: DPPromiseConfig, images: Tensor, data: Records, state: State) -> Iterator[Step]:
+def train_phase_one(config: DPPromiseConfig, images: Entries, data: Records, state: State) -> Iterator[Step]:
     """Unconditional training of the time steps beyond the boundary."""
     network = image_diffusion.ordinary(begin(config, PHASE_ONE, state)[0], state)
     if config.targets == "renoised":
@@ -59,7 +60,7 @@ def train_phase_one(config: DPPromiseConfig, images: Tensor, data: Records, stat
     yield from OrdinaryTrainer(config.phase_one, PHASE_ONE, state, loss, private=private, averages={"ema": "network"}).run()
 
 
-def train_phase_two(config: DPPromiseConfig, tensors: tuple[Tensor, Tensor], data: Records, state: State) -> Iterator[Step]:
+def train_phase_two(config: DPPromiseConfig, tensors: tuple[Entries, Tensor], data: Records, state: State) -> Iterator[Step]:
     """DP-SGD on the time steps up to the boundary, with labels and noise multiplicity."""
     network, ema = begin(config, PHASE_TWO, state)
     diffusion = build_diffusion(config.diffusion)
