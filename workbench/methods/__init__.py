@@ -5,6 +5,8 @@ from workbench.methods.class_moments import ClassMoments
 from workbench.methods.dp_diffusion import DPDiffusion
 from workbench.methods.dp_merf import DPMERF
 from workbench.methods.dp_promise import DPPromise
+from workbench.methods.dp_sgd_dm import DPSGDDM
+from workbench.methods.dpdm import DPDM
 from workbench.methods.nonprivate import NonPrivate
 from workbench.methods.private_evolution import PrivateEvolution
 from workbench.methods.selective_pretraining import SelectivePretraining
@@ -15,6 +17,8 @@ METHODS: dict[str, type[Method]] = {
     "dp-merf": DPMERF,
     "private-evolution": PrivateEvolution,
     "dp-promise": DPPromise,
+    "dp-sgd-dm": DPSGDDM,
+    "dpdm": DPDM,
     "dp-diffusion": DPDiffusion,
     "selective-pretraining": SelectivePretraining,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
@@ -14,18 +14,19 @@ from workbench import networks
 from workbench.datasets.base import DatasetFacts, to_uint8, to_unit_range
 from workbench.diffusion import GaussianDiffusion, build_diffusion, generate
 from workbench.models.sample_request import SampleRequest
-from workbench.models.settings import DiffusionSettings
+from workbench.models.settings import DiffusionSettings, NetworkSettings
 from workbench.records import Records
 from workbench.training.entries import Images
 from workbench.training.microbatch import Microbatch
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import State
 
+StepLoss = Callable[[int], Tensor]  # the mean loss of step 1, 2, ..
 UNCONDITIONAL = 0  # row of the label embedding that stands for "no label"; class c is row c + 1
 SAMPLE_BATCH = {"cpu": 100, "cuda": 500}  # larger ones are slower on a CPU: memory for their tensors is mapped anew each time
 
 
-def new_network(settings: DiffusionSettings, facts: DatasetFacts, state: State, purpose: str = "initialisation") -> networks.UNet:
+def new_network(settings: NetworkSettings, facts: DatasetFacts, state: State, purpose: str = "initialisation") -> networks.UNet:
     """A U-Net for the dataset's shape and classes, initialised from the state's randomness.
 
     Records without labels take the unconditional row of its label embedding, like those whose label is dropped.
@@ -38,7 +39,7 @@ def new_network(settings: DiffusionSettings, facts: DatasetFacts, state: State, 
     return network.to(state.device, memory_format=state.performance.memory_format)  # pyright: ignore[reportCallIssue]
 
 
-def new_ema(settings: DiffusionSettings, network: nn.Module, state: State) -> networks.ExponentialMovingAverage:
+def new_ema(settings: NetworkSettings, network: nn.Module, state: State) -> networks.ExponentialMovingAverage:
     """The moving average that samples are drawn from."""
     return networks.ExponentialMovingAverage(network, settings.ema_decay).to(state.device)
 
@@ -102,13 +103,33 @@ def row_losses(diffusion: GaussianDiffusion, network: nn.Module, batch: tuple[Te
 
 def ordinary_loss(
     settings: DiffusionSettings, data: Records, state: State, stage: str, batch_size: int, label_dropout: float, last: int | None = None
-) -> Callable[[int], Tensor]:
+) -> StepLoss:
     """The mean denoising loss of a step of ordinary training: records drawn evenly, some without their label, times, noise.
 
     Times are drawn from 1..`last` (None: T). A null record is drawn like any other, and its loss is zero.
     """
     diffusion, network = build_diffusion(settings.diffusion), ordinary(state.modules["network"], state)
     latest = diffusion.timesteps if last is None else last
+
+    def times(count: int, draw: torch.Generator) -> Tensor:
+        return torch.randint(1, latest + 1, (count,), generator=draw)
+
+    return mean_loss(times, partial(plain_loss, diffusion, network), data, state, stage, batch_size, label_dropout)
+
+
+def mean_loss(
+    levels: Callable[[int, torch.Generator], Tensor],
+    losses: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor],
+    data: Records,
+    state: State,
+    stage: str,
+    batch_size: int,
+    label_dropout: float,
+) -> StepLoss:
+    """The mean of `losses(images, rows, levels, noise)`, (B,): records drawn evenly, some without their label, levels, noise.
+
+    A null record is drawn like any other, and its loss is zero.
+    """
     images, rows = entries(data, state.device)
     present = torch.from_numpy(data.mask).to(state.device)
 
@@ -116,10 +137,9 @@ def ordinary_loss(
         draw = state.randomness.torch_generator(f"{stage} batch", step)
         index = torch.randint(len(images), (batch_size,), generator=draw).to(images.device)
         kept = (torch.rand(batch_size, generator=draw) >= label_dropout).to(images.device)
-        times = torch.randint(1, latest + 1, (batch_size,), generator=draw).to(images.device)
+        level = levels(batch_size, draw).to(images.device)
         noise = torch.randn((batch_size, *images.shape[1:]), generator=draw).to(images.device)
-        losses = plain_loss(diffusion, network, images[index], rows[index] * kept, times, noise)
-        return (losses * present[index]).mean()
+        return (losses(images[index], rows[index] * kept, level, noise) * present[index]).mean()
 
     return loss
 
@@ -139,19 +159,28 @@ def draw_samples(
     settings: DiffusionSettings, network: nn.Module, state: State, request: SampleRequest, origin: Origin | None = None
 ) -> Records:
     """uint8 images by the configured sampler with classifier-free guidance, in batches, with their labels."""
-    diffusion = build_diffusion(settings.diffusion)
+    diffusion, model = build_diffusion(settings.diffusion), ordinary(network, state)
+    start = None if origin is None else origin.start
+
+    def run(x: Tensor, rows: Tensor, generator: torch.Generator, place: slice) -> Tensor:
+        if origin is not None:
+            begin = torch.from_numpy(to_unit_range(origin.images[place])).to(state.device)
+            x = diffusion.add_noise(begin, x, torch.full((len(x),), origin.start, device=state.device))
+        return generate(model, x, diffusion, settings.sampler, generator, labels=rows, start=start)
+
+    return drawn(run, state, request)
+
+
+def drawn(run: Callable[[Tensor, Tensor, torch.Generator, slice], Tensor], state: State, request: SampleRequest) -> Records:
+    """uint8 images with their labels, in batches: `run(noise, label rows, generator, which samples)` turns normal noise into images."""
     labels = request.label_array(state.facts.num_classes)
     rows = torch.from_numpy(label_rows(labels, request.num_samples))
     images = [np.zeros((0, *state.facts.shape), np.uint8)]
     size = SAMPLE_BATCH[state.device.type]
     for number, chosen in enumerate(rows.to(state.device).split(size)):
         generator = state.randomness.torch_generator(request.purpose, number, state.device)
-        x = torch.randn((len(chosen), *state.facts.shape), generator=generator, device=state.device)
-        if origin is not None:
-            begin = torch.from_numpy(to_unit_range(origin.images[number * size : number * size + len(chosen)])).to(state.device)
-            x = diffusion.add_noise(begin, x, torch.full((len(chosen),), origin.start, device=state.device))
-        start = None if origin is None else origin.start
+        noise = torch.randn((len(chosen), *state.facts.shape), generator=generator, device=state.device)
         with state.performance.autocast(state.device):
-            drawn = generate(ordinary(network, state), x, diffusion, settings.sampler, generator, labels=chosen, start=start)
-        images.append(to_uint8(drawn.cpu().numpy()))
+            image = run(noise, chosen, generator, slice(number * size, number * size + len(chosen)))
+        images.append(to_uint8(image.cpu().numpy()))
     return Records(np.concatenate(images), labels)

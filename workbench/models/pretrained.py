@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.models import image_diffusion
 from workbench.models.sample_request import SampleRequest
-from workbench.models.settings import PRETRAINING, DiffusionSettings
+from workbench.models.settings import PRETRAINING, NetworkSettings, PretrainedSettings
 from workbench.records import Records
-from workbench.training.ordinary import PublicTraining
+from workbench.training.dp_sgd import DPSGD
+from workbench.training.mixing import Losses
 from workbench.training.ordinary_training import OrdinaryTrainer
+from workbench.training.private_training import PrivateTraining
 from workbench.training.state import State, Step
 
-
-class PretrainedSettings(DiffusionSettings, Protocol):
-    """The part of a method's configuration that describes a diffusion model and its public pre-training."""
-
-    @property
-    def pretraining(self) -> PublicTraining: ...
-    @property
-    def label_dropout(self) -> float: ...
+SettingsT = TypeVar("SettingsT", bound=PretrainedSettings)
+PublicLoss = Callable[[SettingsT, Records, State, str, int, float], image_diffusion.StepLoss]  # as `image_diffusion.ordinary_loss`
+Draw = Callable[[SettingsT, nn.Module, State, SampleRequest], Records]  # as `image_diffusion.draw_samples`
 
 
-def new_modules(settings: DiffusionSettings, facts: DatasetFacts, state: State) -> networks.UNet:
+def initial_state(settings: PretrainedSettings, facts: DatasetFacts, state: State, private: DPSGD, stage: str) -> State:
+    """The modules, an Adam for pre-training, and one for the `private` steps of the stage called `stage`."""
+    network = new_modules(settings, facts, state)
+    rates = {PRETRAINING: settings.pretraining.learning_rate, stage: private.learning_rate}
+    state.optimizers = {name: torch.optim.Adam(network.parameters(), lr=rate) for name, rate in rates.items()}
+    return state
+
+
+def new_modules(settings: NetworkSettings, facts: DatasetFacts, state: State) -> networks.UNet:
     """Put a fresh network and its moving average into `state`, and a second average that stays as pre-training leaves it."""
     network = image_diffusion.new_network(settings, facts, state)
     state.modules = {
@@ -37,18 +46,28 @@ def new_modules(settings: DiffusionSettings, facts: DatasetFacts, state: State) 
     return network
 
 
-def pretrain(settings: PretrainedSettings, public: Records | None, state: State) -> Iterator[Step]:
+def pretrain(settings: SettingsT, public: Records | None, state: State, public_loss: PublicLoss[SettingsT]) -> Iterator[Step]:
     """Ordinary conditional training on public images, if asked for; its moving average is kept for the epsilon-0 row."""
     training = settings.pretraining
     if not training.takes_place:
         return
     if public is None:
         raise WorkbenchError(f"Expected public records of {training.dataset!r} for pre-training, got none.")
-    loss = image_diffusion.ordinary_loss(settings, public, state, PRETRAINING, training.batch_size, settings.label_dropout)
+    loss = public_loss(settings, public, state, PRETRAINING, training.batch_size, settings.label_dropout)
     for step in OrdinaryTrainer(training, PRETRAINING, state, loss, private=False, averages={"ema": "network"}).run():
         if step.step == step.steps:
             state.modules["public_ema"].load_state_dict(state.modules["ema"].state_dict())
         yield step
+
+
+def fine_tune(
+    settings: DPSGD, stage: str, data: Records, state: State, losses: Callable[[nn.Module, tuple[Tensor, ...]], Losses]
+) -> Iterator[Step]:
+    """DP-SGD on the whole network; `losses(network, batch)` are those of a batch's images and label rows."""
+    network, ema = start_from_average(state, stage)
+    tensors = image_diffusion.entries(data, state.device)
+    private = PrivateTraining(settings, stage, network, state, tensors, partial(losses, network), present=data.mask, average=ema)
+    yield from private.run()
 
 
 def start_from_average(state: State, stage: str) -> tuple[networks.UNet, networks.ExponentialMovingAverage]:
@@ -61,9 +80,9 @@ def start_from_average(state: State, stage: str) -> tuple[networks.UNet, network
     return network, ema
 
 
-def sample(settings: PretrainedSettings, state: State, request: SampleRequest) -> Records:
+def sample(settings: SettingsT, state: State, request: SampleRequest, draw: Draw[SettingsT]) -> Records:
     """Images from the moving average; source "public" takes the one from before any private record."""
     if request.source == "public" and not settings.pretraining.takes_place:
         raise WorkbenchError("This run had no public pre-training, so it has no model of public data alone.")
     name = "public_ema" if request.source == "public" else "ema"
-    return image_diffusion.draw_samples(settings, image_diffusion.averaged(state, name), state, request)
+    return draw(settings, image_diffusion.averaged(state, name), state, request)

@@ -6,21 +6,52 @@ from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.errors import WorkbenchError
 from workbench.networks import UNETS, UNetConfig, default_unet
+from workbench.privacy.accounting.stages import Stage
+from workbench.training.dp_sgd import DPSGD
+from workbench.training.ordinary import PublicTraining
 
 PRETRAINING = "public pre-training"  # the stage of that name in every method that begins with it
+DP_SGD = "DP-SGD"
 
 
-class DiffusionSettings(Protocol):
-    """The part of a method's configuration that describes its diffusion model."""
+class NetworkSettings(Protocol):
+    """The part of a method's configuration that describes its network."""
 
     @property
     def network(self) -> UNetConfig: ...
     @property
+    def ema_decay(self) -> float: ...
+
+
+class DiffusionSettings(NetworkSettings, Protocol):
+    """The part of a method's configuration that describes its diffusion model."""
+
+    @property
     def diffusion(self) -> DiffusionConfig: ...
     @property
     def sampler(self) -> SamplerConfig: ...
+
+
+class PretrainedSettings(NetworkSettings, Protocol):
+    """The part of a method's configuration that describes its network and public pre-training."""
+
     @property
-    def ema_decay(self) -> float: ...
+    def pretraining(self) -> PublicTraining: ...
+    @property
+    def label_dropout(self) -> float: ...
+
+
+class FineTunedSettings(PretrainedSettings, Protocol):
+    """The same with DP-SGD on the whole network after it."""
+
+    @property
+    def training(self) -> DPSGD: ...
+
+
+def fine_tuned_stages(settings: FineTunedSettings, facts: DatasetFacts) -> list[Stage]:
+    """Pre-training (free), if it takes place, and DP-SGD."""
+    first = [settings.pretraining.free_stage(PRETRAINING)] if settings.pretraining.takes_place else []
+    return [*first, settings.training.stage(DP_SGD, facts.num_records)]
 
 
 def check_model(settings: DiffusionSettings, facts: DatasetFacts) -> None:

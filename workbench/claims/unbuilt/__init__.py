@@ -7,16 +7,12 @@ from workbench.claims.unbuilt import (
     dp_ldm,
     dp_mepf,
     dp_sad,
-    dp_sgd_dm,
-    dpdm,
     dpgen,
     no_formula,
     p3dm,
 )
 
 UNBUILT: dict[str, ClaimEntry] = {
-    "dpdm": dpdm.CLAIM,
-    "dp-sgd-dm": dp_sgd_dm.CLAIM,
     "dp-ldm": dp_ldm.CLAIM,
     "chu-dpdm": chu_dpdm.PER_RECORD,
     "chu-dpdm-printed": chu_dpdm.PRINTED,

@@ -87,6 +87,6 @@ class DPDiffusion(Method):
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Images from the moving average; source "public" takes the one from before fine-tuning."""
-        from workbench.models import pretrained
+        from workbench.models import image_diffusion, pretrained
 
-        return pretrained.sample(self.config, state, request)
+        return pretrained.sample(self.config, state, request, image_diffusion.draw_samples)

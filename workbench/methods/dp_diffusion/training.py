@@ -1,6 +1,7 @@
 """DP-Diffusion's training: public pre-training, then DP-SGD on the whole network with augmentation multiplicity."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -10,34 +11,21 @@ from workbench.diffusion import build_diffusion
 from workbench.methods.dp_diffusion.config import DPDiffusionConfig
 from workbench.methods.dp_diffusion.stages import FINE_TUNING
 from workbench.models import image_diffusion, pretrained
-from workbench.models.settings import PRETRAINING
 from workbench.records import Records
 from workbench.training.microbatch import Microbatch
-from workbench.training.private_training import PrivateTraining
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import State, Step
 
 
 def initial_state(config: DPDiffusionConfig, facts: DatasetFacts, state: State) -> State:
     """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
-    network = pretrained.new_modules(config, facts, state)
-    state.optimizers = {
-        PRETRAINING: torch.optim.Adam(network.parameters(), lr=config.pretraining.learning_rate),
-        FINE_TUNING: torch.optim.Adam(network.parameters(), lr=config.fine_tuning.learning_rate),
-    }
-    return state
+    return pretrained.initial_state(config, facts, state, config.fine_tuning, FINE_TUNING)
 
 
 def fit(config: DPDiffusionConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Pre-train on public records, then fine-tune all weights on the private ones."""
-    yield from pretrained.pretrain(config, public, state)
-    network, ema = pretrained.start_from_average(state, FINE_TUNING)
-    tensors = image_diffusion.as_tensors(data, state.device)
-
-    def losses(batch: tuple[Tensor, ...]) -> RowLosses:
-        return augmented_losses(config, network, batch)
-
-    yield from PrivateTraining(config.fine_tuning, FINE_TUNING, network, state, tensors, losses, present=data.mask, average=ema).run()
+    yield from pretrained.pretrain(config, public, state, image_diffusion.ordinary_loss)
+    yield from pretrained.fine_tune(config.fine_tuning, FINE_TUNING, data, state, partial(augmented_losses, config))
 
 
 def augmented_losses(config: DPDiffusionConfig, network: nn.Module, batch: tuple[Tensor, ...]) -> RowLosses:

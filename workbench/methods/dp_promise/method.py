@@ -112,6 +112,6 @@ class DPPromise(Method):
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Algorithm 2 with the moving average; source 'public' takes the one from before phase one."""
-        from workbench.models import pretrained
+        from workbench.models import image_diffusion, pretrained
 
-        return pretrained.sample(self.config, state, request)
+        return pretrained.sample(self.config, state, request, image_diffusion.draw_samples)

@@ -37,7 +37,7 @@ def initial_state(config: DPPromiseConfig, facts: DatasetFacts, state: State) ->
 
 def fit(config: DPPromiseConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Algorithm 1: pre-train on public records, then phase one, then phase two."""
-    yield from pretrained.pretrain(config, public, state)
+    yield from pretrained.pretrain(config, public, state, image_diffusion.ordinary_loss)
     if config.phase_one.steps and config.targets == "one-shot":
         yield from one_shot.release(config, data, state)
     images, rows = image_diffusion.entries(data, state.device)

@@ -1,0 +1,55 @@
+"""The method: what it needs to be planned; what trains and samples is loaded when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from workbench.datasets.base import DatasetFacts
+from workbench.methods.base import Preset, Reading
+from workbench.methods.dpdm import claim, presets
+from workbench.methods.dpdm.config import DPDMConfig
+from workbench.methods.fine_tuned import FineTuned
+from workbench.models.sample_request import SampleRequest
+from workbench.models.settings import DP_SGD
+from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records
+from workbench.training.state import State, Step
+
+
+class DPDM(FineTuned[DPDMConfig]):
+    """DP-SGD on EDM's denoiser at log-normal noise levels, with noise multiplicity."""
+
+    name = "dpdm"
+    title = "DPDM"
+    source = "Dockhorn et al. 2023, Algorithm 1"
+    Config = DPDMConfig
+    presets: ClassVar[dict[str, Preset]] = presets.PRESETS
+    readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
+
+    @classmethod
+    def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
+        """The U-Net of the image size, and sizes that a laptop trains in minutes (8x8) or about two hours (28x28)."""
+        return presets.defaults(facts)
+
+    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+        """The RDP of all steps."""
+        training = self.config.training
+        return claim.claimed(
+            noise_multiplier=training.known_noise_multiplier(DP_SGD),
+            sample_rate=training.sample_rate(facts.num_records),
+            steps=training.steps,
+            delta=delta,
+        )
+
+    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+        """DP-SGD from scratch, or after public pre-training."""
+        from workbench.methods.dpdm import training
+
+        yield from training.fit(self.config, data, public, state)
+
+    def sample(self, state: State, request: SampleRequest) -> Records:
+        """Images from the moving average; source 'public' takes the one from before DP-SGD."""
+        from workbench.models import edm_images, pretrained
+
+        return pretrained.sample(self.config, state, request, edm_images.draw_samples)
