@@ -291,14 +291,14 @@ def test_a_full_disk_fails_the_run_and_leaves_the_checkpoint_before(
     real = checkpoints.save_atomically
     writes = []
 
-    def on_a_small_disk(value: dict[str, Any], path: Path) -> None:
+    def on_a_small_disk(value: dict[str, Any], path: Path, secret: bool = False) -> None:
         writes.append(path)
         if len(writes) == 1:
-            return real(value, path)
+            return real(value, path, secret=secret)
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
         try:
-            return real(value, path)
+            return real(value, path, secret=secret)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
