@@ -152,8 +152,8 @@ def test_rounds_keep_what_was_voted_for_and_vary_repeats() -> None:
     public = Records(images(30), np.arange(30) % CLASSES)
     data = Records(np.repeat(public.records[:CLASSES], 20, axis=0), np.repeat(np.arange(CLASSES), 20))
     selecting = selector(noise_multiplier=1e-3)
-    taken = [(step.stage, step.step) for step in selecting.run(data, public)]
-    assert taken == [(CANDIDATES, 1), (VOTES, 1), (CANDIDATES, 2), (VOTES, 2)]
+    taken = [(step.stage, step.step, step.kept) for step in selecting.run(data, public)]
+    assert taken == [(CANDIDATES, 1, True), (VOTES, 1, True), (CANDIDATES, 2, True), (VOTES, 2, True)]
     drawn = selecting.draw(np.arange(9) % CLASSES, 9, Draws(variation_size=0), torch.Generator().manual_seed(0))
     assert all(np.array_equal(image, public.records[label]) for image, label in zip(drawn.records, drawn.labels, strict=True))
     kept = selecting.state.modules["candidates"].images
