@@ -33,6 +33,13 @@ SEEN = """() => {
   };
   look();
 }"""
+SETTLED = """() => document.querySelector('[data-testid="stApp"]')?.getAttribute('data-test-script-state') === 'notRunning'
+  && document.querySelectorAll('[data-testid="stSkeleton"]').length === 0 && [...document.images].every(image => image.complete)"""
+DRAWN = """images => images.map(image => {
+  const {x, y, width, height} = image.getBoundingClientRect(), style = getComputedStyle(image);
+  return {name: image.getAttribute('aria-label') || image.alt, x, y, width, height, stored: image.naturalWidth,
+          corner: style.borderRadius, rendering: style.imageRendering};
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +67,7 @@ def test_the_first_plot_shows_without_scrolling(page: Page, server: str, finishe
     page.goto(f"{server}/{address.format(run=finished_run)}")
     plot = page.locator(".js-plotly-plot").first
     expect(plot).to_be_visible(timeout=90_000)
-    expect(page.locator('[data-testid="stSkeleton"]')).to_have_count(0, timeout=90_000)
+    page.wait_for_function(SETTLED, timeout=90_000)
     drawn = box(plot)
     assert drawn["y"] + drawn["height"] / 2 <= PROJECTOR["height"], drawn
     assert drawn["y"] > box(page.locator("h1"))["y"] >= 0, "nothing has been scrolled"
@@ -69,21 +76,20 @@ def test_the_first_plot_shows_without_scrolling(page: Page, server: str, finishe
 def test_a_gallery_card_is_one_line_of_square_pixels(page: Page, server: str, finished_run: str) -> None:
     page.set_viewport_size(PROJECTOR)
     page.goto(f"{server}/gallery?gallery_run={finished_run}")
-    held_out = page.get_by_role("img", name=re.compile("Nearest held-out record")).first
-    expect(held_out).to_be_visible(timeout=90_000)
-    training = page.get_by_role("img", name=re.compile("Nearest training record"))
-    generated = page.get_by_role("img", name=re.compile("Generated sample"))
-    expect(generated).to_have_count(page.get_by_role("img", name=re.compile("Nearest held-out record")).count())  # all cards are drawn
-    pictures = [generated.first, *(training.nth(rank) for rank in range(5)), held_out]
-    boxes = [box(picture) for picture in pictures]
-    assert len({round(place["y"]) for place in boxes}) == 1, boxes
-    assert all(left["x"] + left["width"] <= right["x"] for left, right in pairwise(boxes)), boxes
+    expect(page.get_by_role("img", name=re.compile("Nearest held-out record")).first).to_be_visible(timeout=90_000)
+    page.wait_for_function(SETTLED, timeout=90_000)
+    card = page.get_by_role("img", name=re.compile("Generated sample|Nearest (training|held-out) record"))
+    pictures = card.evaluate_all(DRAWN)[:7]  # of one frame: cards still move while others are added below
+    names = [picture["name"] for picture in pictures]
+    assert ["Generated" in name for name in names] == [True] + 6 * [False], names
+    assert ["held-out" in name for name in names] == 6 * [False] + [True], names
+    assert len({round(picture["y"]) for picture in pictures}) == 1, pictures
+    assert all(left["x"] + left["width"] <= right["x"] for left, right in pairwise(pictures)), pictures
     for picture in pictures:
-        corner, rendering = picture.evaluate("image => [getComputedStyle(image).borderRadius, getComputedStyle(image).imageRendering]")
-        assert (corner, rendering) == ("0px", "pixelated")
-        shown, stored = picture.evaluate("image => [image.getBoundingClientRect().width, image.naturalWidth]")
-        assert shown == stored, "each pixel of the record is a whole number of the screen's"
-        assert stored % 8 == 0
+        assert (picture["corner"], picture["rendering"]) == ("0px", "pixelated")
+        assert picture["width"] == picture["stored"], "each pixel of the record is a whole number of the screen's"
+        assert picture["stored"] > 0
+        assert picture["stored"] % 8 == 0
 
 
 def test_a_launched_run_does_not_show_what_belongs_to_the_one_before(page: Page, home: Path, finished_run: str) -> None:
