@@ -14,7 +14,7 @@ from support.homes import here
 from support.launchers import Here
 
 from workbench.cli import main
-from workbench.jobs import local
+from workbench.jobs import runs
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.store import RunStore
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
@@ -205,7 +205,7 @@ def test_delete_asks(workbench: Command, monkeypatch: pytest.MonkeyPatch) -> Non
     from workbench import experiment
 
     plan = experiment.make_plan("dp-merf", experiment.load("digits").facts, epsilon=10)
-    run = local.register(here(), plan, "digits", performance=PerformanceSettings(device="cpu"))
+    run = runs.register(here(), plan, "digits", performance=PerformanceSettings(device="cpu"))
     monkeypatch.setattr(sys, "stdin", open("/dev/null"))  # noqa: SIM115
     workbench("delete", run.id, code=130)
     assert RunStore(here()).get(run.id).id == run.id

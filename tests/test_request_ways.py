@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from workbench.cli import app
 from workbench.datasets.reference import DatasetRef
-from workbench.jobs import local
+from workbench.jobs import runs
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.store import RunStore
 from workbench.planning import make_plan
@@ -94,11 +94,11 @@ def test_a_line_of_a_recipe(asked: Request) -> None:
 
 def test_a_run_and_its_clone(asked: Request, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
-    run = local.register(here(), make_plan(asked))
+    run = runs.register(here(), make_plan(asked))
     assert RunStore(here()).get(run.id).plan.request.text == asked.text
-    assert local.clone(here(), run.id).plan.request.text == asked.text
+    assert runs.clone(here(), run.id).plan.request.text == asked.text
     changed = {"ema_decay": 0.25} if asked.method != "dp-merf" else {"channels": 8}
-    assert local.clone(here(), run.id, changed).plan.request.text == asked.edited(settings=changed).text != asked.text
+    assert runs.clone(here(), run.id, changed).plan.request.text == asked.edited(settings=changed).text != asked.text
 
 
 def test_a_request_and_options_are_not_mixed(tmp_path: Path) -> None:

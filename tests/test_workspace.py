@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workbench import experiment
-from workbench.jobs import local, worker
+from workbench.jobs import runs, worker
 from workbench.jobs.store import RunStore
 from workbench.jobs.verdicts import Verdicts
 from workbench.privacy.spending.ledger import Ledger
@@ -53,7 +53,7 @@ def quick_run() -> Callable[[Workspace, str], Any]:
         settings = {"dp-merf": {"num_features": 20, "hidden_size": 8, "channels": 2}, "nonprivate": {"network.base_channels": 8}}[method]
         chosen = {"training.steps": 2, "training.batch_size": 4, **settings}
         plan = experiment.make_plan(method, dataset.facts, epsilon=10.0 if method == "dp-merf" else None, settings=chosen)
-        run = local.register(workspace, plan, "digits", performance=PerformanceSettings(device="cpu"), loaded=dataset)
+        run = runs.register(workspace, plan, "digits", performance=PerformanceSettings(device="cpu"), loaded=dataset)
         RunStore(workspace).change(run.id, {"queued"}, "started", state="starting", attempt=1)
         worker.main(workspace, run.id)
         return RunStore(workspace).get(run.id)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.errors import WorkbenchError
     from workbench.evaluation import METRICS
     from workbench.experiment import evaluate, fit, load, new_state, sample
-    from workbench.jobs.local import launch
+    from workbench.jobs.runs import launch
     from workbench.methods import METHODS
     from workbench.plan import Plan
     from workbench.planning import make_plan
@@ -38,7 +38,7 @@ _HOME_OF = {
     "Workspace": "workspace",
     "evaluate": "experiment",
     "fit": "experiment",
-    "launch": "jobs.local",
+    "launch": "jobs.runs",
     "load": "experiment",
     "make_plan": "planning",
     "new_state": "experiment",

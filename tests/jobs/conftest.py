@@ -11,7 +11,7 @@ from support.quick import QUICK
 
 from workbench import experiment
 from workbench.datasets import load
-from workbench.jobs import local, worker
+from workbench.jobs import runs, worker
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.plan import Plan
@@ -63,7 +63,7 @@ def queue() -> Callable[..., Run]:
 
     def make(plan: Plan, **options: Any) -> Run:
         performance = PerformanceSettings(device="cpu", num_threads=1)
-        run = local.register(here(), plan, "digits", performance=performance, **options)
+        run = runs.register(here(), plan, "digits", performance=performance, **options)
         return RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
 
     return make

@@ -14,7 +14,7 @@ from support.tables import toy_table
 from workbench import experiment
 from workbench.datasets import DATASETS, DatasetEntry
 from workbench.evaluation import METRICS
-from workbench.jobs import finished, local, worker
+from workbench.jobs import finished, runs, worker
 from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
 from workbench.models.sample_request import SampleRequest
@@ -33,7 +33,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("method", ALL_METHODS)
 def test_a_whole_run(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, dataset = quick_plan(method), quick_dataset(method)
-    run = local.register(here(), plan, dataset.facts.name, performance=PerformanceSettings(device="cpu", num_threads=1), seed=0)
+    run = runs.register(here(), plan, dataset.facts.name, performance=PerformanceSettings(device="cpu", num_threads=1), seed=0)
     RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
 
     # cancel after the first step, with a checkpoint

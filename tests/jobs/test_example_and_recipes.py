@@ -12,7 +12,7 @@ from support.homes import here
 
 from workbench.cli import main
 from workbench.errors import WorkbenchError
-from workbench.jobs import control, example, local
+from workbench.jobs import control, example, runs
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.recipes import lines as recipes
@@ -23,14 +23,14 @@ from workbench.recipes import report as recipe_report
 def in_this_process(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any], train_here: Callable[..., Run]) -> None:
     """Launches train a plan of seconds here, so that no process is started."""
     monkeypatch.setattr(
-        local, "launch", lambda _workspace, _plan, *_, seed=None, example=False, **__: train_here(_plan, seed=seed, example=example)
+        runs, "launch", lambda _workspace, _plan, *_, seed=None, example=False, **__: train_here(_plan, seed=seed, example=example)
     )
-    monkeypatch.setattr(local, "wait", lambda workspace, run_id, **_: RunStore(workspace).get(run_id))
+    monkeypatch.setattr(runs, "wait", lambda workspace, run_id, **_: RunStore(workspace).get(run_id))
 
 
 def test_all_who_ask_for_the_example_get_the_same_one(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
     plan = quick_plan()
-    monkeypatch.setattr(example, "_launch", lambda _workspace: local.register(here(), plan, "digits", example=True))
+    monkeypatch.setattr(example, "_launch", lambda _workspace: runs.register(here(), plan, "digits", example=True))
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: example.ensure_example(here(), wait_seconds=0), range(4)))
     assert len({run.id for run in found}) == 1
@@ -40,7 +40,7 @@ def test_all_who_ask_for_the_example_get_the_same_one(monkeypatch: pytest.Monkey
 
 def test_a_failed_example_is_made_anew(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
     plan = quick_plan()
-    monkeypatch.setattr(example, "_launch", lambda _workspace: local.register(here(), plan, "digits", example=True))
+    monkeypatch.setattr(example, "_launch", lambda _workspace: runs.register(here(), plan, "digits", example=True))
     first = example.ensure_example(here(), wait_seconds=0)
     RunStore(here()).change(first.id, {"queued"}, "failed", state="failed")
     assert example.ensure_example(here(), wait_seconds=0).id != first.id
@@ -78,8 +78,8 @@ def test_a_line_reads_a_file_of_ones_own_as_the_command_line_does(tmp_path: Path
     given = {"dataset": str(tmp_path / "scan.npz"), "dataset_name": "faces", "resize": "1,8,8", "classes": "cat,dog"}
     recipe = recipes.load_recipe(write(tmp_path / "recipe.json", **given))
     launched: list[Any] = []
-    monkeypatch.setattr(local, "launch", lambda workspace, plan, **_: launched.append(plan) or local.register(workspace, plan))
-    monkeypatch.setattr(local, "wait", lambda workspace, run_id, **_: RunStore(workspace).get(run_id))
+    monkeypatch.setattr(runs, "launch", lambda workspace, plan, **_: launched.append(plan) or runs.register(workspace, plan))
+    monkeypatch.setattr(runs, "wait", lambda workspace, run_id, **_: RunStore(workspace).get(run_id))
     with pytest.raises(WorkbenchError, match="is queued"):
         next(recipes.reproduce(recipe, here()))
     (plan,) = launched

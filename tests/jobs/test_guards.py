@@ -12,7 +12,7 @@ from support.launchers import Nowhere
 
 from workbench.datasets import load
 from workbench.errors import BudgetWarning, WorkbenchError
-from workbench.jobs import finished, local, worker
+from workbench.jobs import finished, runs, worker
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.run import Run
@@ -73,7 +73,7 @@ def test_a_clone_keeps_what_the_original_was_given(
 ) -> None:
     run = train_here(quick_plan("dp-merf", hidden_size=40))
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
-    cloned = local.clone(here(), run.id, {"training.learning_rate": 0.5})
+    cloned = runs.clone(here(), run.id, {"training.learning_rate": 0.5})
     expected = run.config | {"training": {**run.config["training"], "learning_rate": 0.5}}
     assert cloned.config == expected
     assert cloned.bound == run.bound
@@ -105,7 +105,7 @@ def test_every_way_to_launch_warns_of_a_budget_that_may_be_exceeded(quick_plan: 
     run = queue(quick_plan("dp-merf"))
     Ledger(here().ledger).set_budget(run.fingerprint, 1.0, 1e-4)
     with pytest.warns(BudgetWarning, match="budget"):
-        local.register(here(), quick_plan("dp-merf"), "digits")
+        runs.register(here(), quick_plan("dp-merf"), "digits")
 
 
 def test_measures_refuse_records_that_are_not_the_run_s(

@@ -8,7 +8,7 @@ import pytest
 from support.launchers import Here
 
 from workbench.errors import WorkbenchError
-from workbench.jobs import control, finished, local
+from workbench.jobs import control, finished, runs
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
@@ -77,7 +77,7 @@ def test_its_killed_run_goes_on_to_its_end(before: Workspace) -> None:
 def test_its_runs_are_deleted_and_stay_in_the_ledger(before: Workspace) -> None:
     spent = Ledger(before.ledger).epsilon_spent(KILLED, 1e-5).epsilon
     for run_id in (DONE, KILLED, QUEUED):
-        local.delete(before, run_id)
+        runs.delete(before, run_id)
     assert RunStore(before).list() == Jobs(before).all() == []
     assert list(before.runs.iterdir()) == []
     assert Ledger(before.ledger).epsilon_spent(KILLED, 1e-5).epsilon == spent

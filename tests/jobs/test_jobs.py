@@ -18,7 +18,7 @@ from support.launchers import Here, Nowhere
 from workbench.cli import main
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
-from workbench.jobs import control, finished, local, worker
+from workbench.jobs import control, finished, runs, worker
 from workbench.jobs.heartbeat import StopSignal
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
@@ -176,10 +176,10 @@ def test_a_full_disk_is_a_sentence_and_no_half_file(run: Run, monkeypatch: pytes
 def test_a_run_is_not_deleted_while_a_job_of_it_is_at_work_and_takes_its_jobs_along(run: Run) -> None:
     job = control.begin(here(), "evaluate", run.id, FEW)
     with pytest.raises(WorkbenchError, match=rf"job {job.id} \(evaluation\) is starting\. Cancel it first"):
-        local.delete(here(), run.id)
+        runs.delete(here(), run.id)
     Jobs(here()).change(job.id, {"starting"}, "ended", state="lost")
     assert (here().jobs / job.id).is_dir()
-    local.delete(here(), run.id)
+    runs.delete(here(), run.id)
     assert Jobs(here()).all() == RunStore(here()).list() == []
     assert not (here().jobs / job.id).exists()
     with pytest.raises(WorkbenchError, match="Unknown run or job"):

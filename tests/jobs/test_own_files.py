@@ -12,7 +12,7 @@ from support.quick import QUICK
 
 from workbench import datasets, experiment
 from workbench.errors import AccountWarning
-from workbench.jobs import local, worker
+from workbench.jobs import runs, worker
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
@@ -42,7 +42,7 @@ def train() -> Train:
         plan = experiment.make_plan(
             "dp-merf", loaded.facts, epsilon=10.0, settings=QUICK["dp-merf"] | {"training.steps": 2, "training.batch_size": 8}
         )
-        run = local.register(here(), plan, path, performance=PerformanceSettings(device="cpu", num_threads=1), loaded=loaded)
+        run = runs.register(here(), plan, path, performance=PerformanceSettings(device="cpu", num_threads=1), loaded=loaded)
         RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
         worker.main(here(), run.id)
         return RunStore(here()).get(run.id)
@@ -80,6 +80,6 @@ def test_a_run_and_its_clone_see_the_records_as_they_were_planned(
     assert (again.facts.name, again.facts.shape, again.facts.classes) == ("clinic A", (1, 6, 6), ("a", "b"))
     assert again.fingerprint(here().key) == run.fingerprint
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
-    cloned = local.clone(here(), run.id, {"training.learning_rate": 0.5})
+    cloned = runs.clone(here(), run.id, {"training.learning_rate": 0.5})
     assert (cloned.plan.facts, cloned.fingerprint) == (run.plan.facts, run.fingerprint)
     assert Ledger(here().ledger).entries("clinic A")[0].run_id == run.id

@@ -14,7 +14,7 @@ from workbench import experiment
 from workbench.cli import app
 from workbench.datasets import DATASETS, DatasetEntry
 from workbench.errors import BudgetWarning, WorkbenchError
-from workbench.jobs import local, worker
+from workbench.jobs import runs, worker
 from workbench.jobs.run import Run
 from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
@@ -43,7 +43,7 @@ def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 def trained(plan: Plan) -> Run:
     """A finished run, trained in this process."""
-    run = local.register(here(), plan, plan.facts.name, performance=PerformanceSettings(device="cpu", num_threads=1))
+    run = runs.register(here(), plan, plan.facts.name, performance=PerformanceSettings(device="cpu", num_threads=1))
     RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
     worker.main(here(), run.id)
     return RunStore(here()).get(run.id)
@@ -86,7 +86,7 @@ def test_a_budget_that_the_samples_exceed_is_warned_of_before_launch(plan: Plan)
     assert plan.sampling is not None
     Ledger(here().ledger).set_budget(plan.facts.name, (plan.bound.epsilon + plan.sampling.bound.epsilon) / 2, plan.delta)
     with pytest.warns(BudgetWarning):
-        local.register(here(), plan, plan.facts.name)
+        runs.register(here(), plan, plan.facts.name)
 
 
 @pytest.mark.parametrize("cheaper", [lambda plan: None, lambda plan: plan.sampling.model_copy(update={"bound": plan.bound})])

@@ -13,7 +13,7 @@ import pytest
 from support.homes import here
 
 from workbench.errors import WorkbenchError
-from workbench.jobs import finished, local
+from workbench.jobs import finished, runs
 from workbench.jobs.verdicts import Verdicts
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
@@ -36,9 +36,9 @@ def no_umask() -> Iterator[None]:
 
 
 def test_everything_in_the_home_is_private_whatever_the_umask(quick_plan: Callable[..., Any], workbench_home: Path) -> None:
-    run = local.wait(
+    run = runs.wait(
         here(),
-        local.launch(here(), quick_plan(), "digits", performance=PerformanceSettings(device="cpu", num_threads=1)).id,
+        runs.launch(here(), quick_plan(), "digits", performance=PerformanceSettings(device="cpu", num_threads=1)).id,
     )
     assert run.state == "done", run.error
     finished.evaluate_run(here(), run.id, 40, metrics=METRICS)

@@ -14,7 +14,7 @@ from workbench.cli import app
 from workbench.datasets import load
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
-from workbench.jobs import control, local, worker
+from workbench.jobs import control, runs, worker
 from workbench.jobs.run import Run
 from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
@@ -83,7 +83,7 @@ def test_launching_refuses_it(
         next(experiment.fit(stale, dataset, state))
     untouched()
     with pytest.raises(WorkbenchError, match="plan again"):
-        local.register(here(), stale, "digits")
+        runs.register(here(), stale, "digits")
     assert RunStore(here()).list() == []
     assert Ledger(here().ledger).entries() == []
 

@@ -15,7 +15,7 @@ from support.launchers import Here
 
 from workbench import experiment
 from workbench.datasets import Dataset
-from workbench.jobs import local, worker
+from workbench.jobs import runs, worker
 from workbench.jobs.finished import copying_run, evaluate_run, neighbours_run
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.pace import Line, Pace, Steps
@@ -34,7 +34,7 @@ def train_in_process(method: str, dataset: Dataset, epsilon: float | None, examp
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     plan = experiment.make_plan(method, dataset.facts, epsilon=epsilon, settings=overrides)
     settings = PerformanceSettings(device="cpu", num_threads=1)
-    run = local.register(here(), plan, dataset.facts.name, performance=settings, example=example, loaded=dataset)
+    run = runs.register(here(), plan, dataset.facts.name, performance=settings, example=example, loaded=dataset)
     RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
     worker.main(here(), run.id)
     for number, handler in handlers.items():

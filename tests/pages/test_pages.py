@@ -21,7 +21,7 @@ from support.tables import toy_table
 from workbench.datasets import DATASETS, DatasetEntry, load
 from workbench.datasets.reference import DatasetRef
 from workbench.evaluation import OUTSIDE_GUARANTEE
-from workbench.jobs import local
+from workbench.jobs import runs
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.run import Run
@@ -330,7 +330,7 @@ def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: Ope
     overrides = {"pretraining": {"dataset": ""}, "phase_one": {"steps": 3}, "network": {"attention_resolutions": []}}
     plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, settings=overrides)
     settings = PerformanceSettings(device="cpu", num_threads=1)
-    run = local.register(here(), plan, "digits", performance=settings, loaded=dataset)
+    run = runs.register(here(), plan, "digits", performance=settings, loaded=dataset)
     app = open_page("train", **clone_link(run, "train_"))
     assert not app.error
     assert app.number_input(key="train_epsilon").value == 5.0
@@ -349,7 +349,7 @@ def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: Ope
 def test_a_claim_only_run_is_marked_wherever_it_shows(open_page: OpenPage, home_with_runs: object) -> None:
     dataset = load("digits")
     plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, settings={"targets": "paper"}, target="claim")
-    run = local.register(here(), plan, "digits", loaded=dataset)
+    run = runs.register(here(), plan, "digits", loaded=dataset)
     RunStore(here()).change(run.id, {"queued"}, "finished", state="done")
     evaluation = json.loads(RunFolder(here(), RunStore(here()).list()[-1].id).evaluation.read_text())
     RunFolder(here(), run.id).evaluation.write_text(json.dumps(evaluation | {"run": run.id}))

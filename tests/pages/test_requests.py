@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from support.homes import here
 
 from workbench.datasets.reference import DatasetRef
-from workbench.jobs import local
+from workbench.jobs import runs
 from workbench.jobs.store import RunStore
 from workbench.planning import make_plan
 from workbench.request import Request
@@ -50,7 +50,7 @@ def test_files_of_ones_own_too_and_a_clone_of_their_run(open_page: Callable[...,
     place = DatasetRef.parse(tmp_path / "digits.npz", "faces", "1,4,4", '["cat", "dog, big"]', 3)
     asked = Request.of("dp-merf", place, epsilon=5, settings={"training.steps": 20})
     assert form_text(open_page("train", **link(asked, "train_"))) == asked.text
-    run = local.register(here(), make_plan(asked))
+    run = runs.register(here(), make_plan(asked))
     app = open_page("runs", runs_chosen=f"{run.id} · dp-merf · {place.path}")
     app.button(key=f"runs_{run.id}_clone").click().run()
     assert form_text(app) == RunStore(here()).get(run.id).plan.request.text == asked.text

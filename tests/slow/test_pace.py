@@ -6,7 +6,7 @@ import pytest
 from support.homes import here
 
 from workbench import datasets, experiment
-from workbench.jobs import local
+from workbench.jobs import runs
 from workbench.jobs.pace import Pace, expected, known_pace
 from workbench.jobs.rehearsal import Rehearsal
 from workbench.methods import METHODS
@@ -52,7 +52,7 @@ def test_a_run_takes_about_the_expected_time(method: str, figures: dict[str, Any
     assert pace is not None, rehearsal.failure
     plan = plan_of(method, steps_for(method, whole, pace))
     assert known_pace(here(), plan, SPEED) == pace, "other numbers of steps need no other measurement"
-    run = local.wait(here(), local.launch(here(), plan, "digits", performance=SPEED).id, timeout_seconds=900)
+    run = runs.wait(here(), runs.launch(here(), plan, "digits", performance=SPEED).id, timeout_seconds=900)
     assert run.state == "done", run.error
     assert run.seconds_running is not None
     found = expected(plan, pace)

@@ -32,8 +32,8 @@ def open_app(
         raise WorkbenchError("Expected an open workbench, found none. Start one with `workbench app`.")
 
 
-@app.command()
-def runs(
+@app.command("runs")
+def list_runs(
     state: Annotated[str | None, typer.Option(help="Only runs in this state.")] = None,
     method: Annotated[str | None, typer.Option(help="Only runs of this method.")] = None,
     as_json: Json = False,
@@ -131,22 +131,22 @@ def resume(run_id: JobId, wait: Wait = False) -> None:
 def clone(run_id: RunId, settings: Settings = None, wait: Wait = False) -> None:
     """Start a new run with another's plan, --set replacing fields; the last line is {"run": ID}."""
     from workbench.cli.planning import finish_launch
-    from workbench.jobs import local
+    from workbench.jobs import runs
 
-    finish_launch(local.clone(Workspace.default(), run_id, parse_settings(settings)), wait)
+    finish_launch(runs.clone(Workspace.default(), run_id, parse_settings(settings)), wait)
 
 
 @app.command()
 def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, as_json: Json = False) -> None:
     """Delete a run that has ended, with its folder; what it spent stays in the ledger."""
-    from workbench.jobs import local
+    from workbench.jobs import runs
     from workbench.jobs.store import RunStore
 
     run = RunStore(Workspace.default()).get(run_id)
     what = terminal(f"run {run.id} ({run.method} on {run.dataset}, {run.state})")
     if not yes and not typer.confirm(f"Delete {what} and all its files?", err=True):
         raise typer.Exit(1)
-    local.delete(Workspace.default(), run_id)
+    runs.delete(Workspace.default(), run_id)
     print_json({"run": run_id, "deleted": True}) if as_json else print(f"Deleted run {run_id}; its entry in the ledger stays.")
 
 

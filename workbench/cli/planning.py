@@ -171,7 +171,7 @@ def train(
 ) -> None:
     """Start a run in the background; the last line is {"run": ID}."""
     from workbench import experiment, training_data
-    from workbench.jobs import local
+    from workbench.jobs import runs
     from workbench.plan import check_trainable
 
     speed = parse_performance(device, performance)
@@ -186,7 +186,7 @@ def train(
     warn([*made.warnings, seed_warning(seed)])
     if not as_json:
         print_plan(made)
-    run = local.launch(Workspace.default(), made, performance=speed, seed=seed, loaded=loaded)
+    run = runs.launch(Workspace.default(), made, performance=speed, seed=seed, loaded=loaded)
     finish_launch(run, wait)
 
 

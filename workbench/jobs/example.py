@@ -60,22 +60,22 @@ def ensure_example(workspace: Workspace, wait_seconds: float = EXAMPLE_SECONDS) 
 
     Returns it as it is after at most `wait_seconds`: 0 starts it and returns at once.
     """
-    from workbench.jobs import local
+    from workbench.jobs import runs
 
     with locked(workspace.home / "example.lock"):
         run = find_example(workspace) or _launch(workspace)
-    return local.wait(workspace, run.id, timeout_seconds=wait_seconds)
+    return runs.wait(workspace, run.id, timeout_seconds=wait_seconds)
 
 
 def _launch(workspace: Workspace) -> Run:
     from workbench import experiment
-    from workbench.jobs import local
+    from workbench.jobs import runs
     from workbench.training.state import PerformanceSettings
 
     dataset = experiment.load(EXAMPLE_DATASET, workspace=workspace)
     plan = experiment.make_plan(EXAMPLE_METHOD, dataset.facts, epsilon=EXAMPLE_EPSILON, settings={"training.steps": EXAMPLE_STEPS})
     one_thread = PerformanceSettings(device="cpu", num_threads=1)  # quick on so small a model, also beside other work
-    return local.launch(workspace, plan, EXAMPLE_DATASET, performance=one_thread, example=True, loaded=dataset)
+    return runs.launch(workspace, plan, EXAMPLE_DATASET, performance=one_thread, example=True, loaded=dataset)
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def _make(
 ) -> dict[str, Any]:
     """One result. `used` are the runs that lines before were measured on, with the sets of each."""
     from workbench import experiment
-    from workbench.jobs import control, finished, local
+    from workbench.jobs import control, finished, runs
     from workbench.jobs.folder import RunFolder
     from workbench.jobs.samples.drawn import RunSamples
     from workbench.jobs.store import RunStore
@@ -155,10 +155,10 @@ def _make(
     alike = _alike(workspace, plan, dataset.fingerprint(workspace.key), seed, performance)
     run = _usable([run for run in alike if run.id in free or (reuse and run.id not in used)])
     if run is None:
-        run = local.launch(workspace, plan, performance=performance, seed=seed, loaded=dataset)
+        run = runs.launch(workspace, plan, performance=performance, seed=seed, loaded=dataset)
     elif run.state in RESUMABLE:
         control.resume(workspace, run.id)
-    run = local.wait(workspace, run.id, progress=lambda now: progress(0.8 * now.share))
+    run = runs.wait(workspace, run.id, progress=lambda now: progress(0.8 * now.share))
     if run.state != "done":
         raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
     RunSamples(workspace, run, samples).begin()

@@ -6,7 +6,7 @@ from workbench.datasets import Dataset, DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
-from workbench.jobs import local
+from workbench.jobs import runs
 from workbench.jobs.run import Run
 from workbench.plan import Plan
 from workbench.planning import make_plan
@@ -51,7 +51,7 @@ def launch_warnings(plan: Plan) -> list[str]:
     ledger = Ledger(Workspace.default().ledger)
     found = []
     if ledger.has_budgets():
-        found.append(local.budget_warning(Workspace.default(), plan, loaded(plan.request.place, plan.facts)))
+        found.append(runs.budget_warning(Workspace.default(), plan, loaded(plan.request.place, plan.facts)))
     if ledger.has_other_records(plan.facts.name):
         found.append(_account_warning(plan, len(ledger.entries())))
     return [warning for warning in found if warning]
@@ -63,7 +63,7 @@ def launch_warnings(plan: Plan) -> list[str]:
 def _account_warning(plan: Plan, entries: int) -> str | None:
     """`entries` tells one state of the ledger from another."""
     del entries
-    return local.account_warning(Workspace.default(), plan, loaded(plan.request.place, plan.facts))
+    return runs.account_warning(Workspace.default(), plan, loaded(plan.request.place, plan.facts))
 
 
 def facts_or_stop(dataset: DatasetRef) -> DatasetFacts:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from workbench.jobs import control, local
+from workbench.jobs import control, runs
 from workbench.jobs.run import Run
 from workbench.pages import go_to
 from workbench.ui.actions import attempt, cancel_or_resume
@@ -32,4 +32,4 @@ def confirm_delete(run: Run, prefix: str) -> None:
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(f"Delete run **{run.id}** with its weights, samples and verdicts? What it spent stays in the ledger.")
         if st.button("Delete for good", key=f"{prefix}delete", type="primary"):
-            attempt(lambda: local.delete(Workspace.default(), run.id))
+            attempt(lambda: runs.delete(Workspace.default(), run.id))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
-from workbench.jobs import local
+from workbench.jobs import runs
 from workbench.pages.train.watch import watch
 from workbench.plan import Plan
 from workbench.training.state import PerformanceSettings
@@ -81,7 +81,7 @@ def launch(plan: Plan, performance: dict[str, Any], seed: int | None) -> None:
     try:
         with st.spinner("Starting a process for the run …"):
             settings = PerformanceSettings.model_validate(performance)
-            run = local.launch(Workspace.default(), plan, performance=settings, seed=seed, loaded=loaded(plan.request.place, plan.facts))
+            run = runs.launch(Workspace.default(), plan, performance=settings, seed=seed, loaded=loaded(plan.request.place, plan.facts))
         st.session_state[f"{PREFIX}launched"] = run.id
         st.rerun()
     except WorkbenchError as error:

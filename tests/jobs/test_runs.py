@@ -14,7 +14,7 @@ import torch
 from support.homes import here
 
 from workbench.errors import WorkbenchError
-from workbench.jobs import control, local
+from workbench.jobs import control, runs
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.run import Run
@@ -56,11 +56,11 @@ def process_of(run_id: str) -> psutil.Process:
 LAUNCH = """
 import signal, sys, os
 from workbench.plan import Plan
-from workbench.jobs import local
+from workbench.jobs import runs
 from workbench.training.state import PerformanceSettings
 from workbench.workspace import Workspace
 plan = Plan.model_validate_json(sys.stdin.read())
-run = local.launch(Workspace.default(), plan, "digits", performance=PerformanceSettings(device="cpu", num_threads=1), seed=3)
+run = runs.launch(Workspace.default(), plan, "digits", performance=PerformanceSettings(device="cpu", num_threads=1), seed=3)
 print(run.id, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -87,7 +87,7 @@ def test_a_run_outlives_its_launcher_is_lost_when_killed_and_resumes_to_the_same
     assert charged < 300
 
     control.resume(here(), run_id)
-    done = local.wait(here(), run_id, PATIENCE)
+    done = runs.wait(here(), run_id, PATIENCE)
     assert (done.state, done.attempt, done.releasable) == ("done", 2, False), RunFolder(here(), run_id).log_tail()
     whole = train_here(plan, seed=3)
     for name, module in load_saved(RunFolder(here(), whole.id).model)["modules"].items():
@@ -96,11 +96,11 @@ def test_a_run_outlives_its_launcher_is_lost_when_killed_and_resumes_to_the_same
 
 
 def test_cancel_writes_a_checkpoint_and_resume_ends_the_run(quick_plan: PlanMaker, workbench_home: Path) -> None:
-    run = local.launch(here(), quick_plan("nonprivate", **{"training.steps": 300}), "digits", performance=ON_ONE_THREAD)
+    run = runs.launch(here(), quick_plan("nonprivate", **{"training.steps": 300}), "digits", performance=ON_ONE_THREAD)
     with pytest.raises(WorkbenchError, match="Only a cancelled, failed or lost run can be resumed"):
         control.resume(here(), run.id)
     with pytest.raises(WorkbenchError, match="Cancel it first"):
-        local.delete(here(), run.id)
+        runs.delete(here(), run.id)
     until(lambda: steps_charged(run.id) > 5, "5 steps")
     process = RunStore(here()).get(run.id).process
     cancelled = control.cancel(here(), run.id)
@@ -113,19 +113,19 @@ def test_cancel_writes_a_checkpoint_and_resume_ends_the_run(quick_plan: PlanMake
         control.cancel(here(), run.id)
 
     control.resume(here(), run.id)
-    done = local.wait(here(), run.id, PATIENCE)
+    done = runs.wait(here(), run.id, PATIENCE)
     assert (done.state, done.step) == ("done", 300), RunFolder(here(), run.id).log_tail()
     key = str(saved["randomness"]["key"])
     contents = [path.read_bytes() for path in workbench_home.rglob("*") if path.is_file()]
     assert not any(key.encode() in content or bytes.fromhex(key) in content for content in contents)
 
-    local.delete(here(), run.id)
+    runs.delete(here(), run.id)
     assert not RunFolder(here(), run.id).path.exists()
     assert steps_charged(run.id) == 300
 
 
 def test_a_worker_that_ignores_its_cancellation_is_killed(quick_plan: PlanMaker) -> None:
-    run = local.launch(here(), quick_plan("nonprivate", **{"training.steps": 100_000}), "digits", performance=ON_ONE_THREAD)
+    run = runs.launch(here(), quick_plan("nonprivate", **{"training.steps": 100_000}), "digits", performance=ON_ONE_THREAD)
     until(lambda: RunStore(here()).get(run.id).state == "running", "the run to start")
     worker = process_of(run.id)
     worker.suspend()  # it can no longer answer a signal
@@ -138,9 +138,9 @@ def test_a_worker_that_ignores_its_cancellation_is_killed(quick_plan: PlanMaker)
 def test_bad_launches_write_nothing(quick_plan: PlanMaker, workbench_home: Path) -> None:
     plan = quick_plan()
     with pytest.raises(WorkbenchError, match="Unknown device"):
-        local.launch(here(), plan, "digits", performance=PerformanceSettings(device="quantum"))
+        runs.launch(here(), plan, "digits", performance=PerformanceSettings(device="quantum"))
     with pytest.raises(WorkbenchError, match="not for glyphs"):
-        local.launch(here(), plan, "glyphs", performance=ON_ONE_THREAD)
+        runs.launch(here(), plan, "glyphs", performance=ON_ONE_THREAD)
     assert RunStore(here()).list() == []
     assert not (workbench_home / "runs").exists()
 
@@ -150,17 +150,17 @@ def test_a_dataset_is_its_name_even_where_a_folder_is_called_so(
 ) -> None:
     (tmp_path / "digits").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert local.register(here(), quick_plan(), "digits").dataset == "digits"
+    assert runs.register(here(), quick_plan(), "digits").dataset == "digits"
 
 
 def test_a_queued_run_is_cancelled_without_a_process(quick_plan: PlanMaker) -> None:
-    run = local.register(here(), quick_plan(), "digits", performance=ON_ONE_THREAD)
+    run = runs.register(here(), quick_plan(), "digits", performance=ON_ONE_THREAD)
     assert control.request_cancel(here(), run.id).state == "cancelled"
-    local.delete(here(), run.id)
+    runs.delete(here(), run.id)
 
 
 def test_a_launch_that_fails_says_why(quick_plan: PlanMaker) -> None:
-    run = local.register(here(), quick_plan(), "digits", performance=ON_ONE_THREAD)
+    run = runs.register(here(), quick_plan(), "digits", performance=ON_ONE_THREAD)
     RunFolder(here(), run.id).remove()
     assert control.start(here(), run.id).state == "failed"
     assert "could not be started" in str(RunStore(here()).get(run.id).error)
