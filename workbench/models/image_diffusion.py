@@ -26,14 +26,16 @@ UNCONDITIONAL = 0  # row of the label embedding that stands for "no label"; clas
 SAMPLE_BATCH = {"cpu": 100, "cuda": 500}  # larger ones are slower on a CPU: memory for their tensors is mapped anew each time
 
 
-def new_network(settings: NetworkSettings, facts: DatasetFacts, state: State, purpose: str = "initialisation") -> networks.UNet:
+def new_network(
+    settings: NetworkSettings, facts: DatasetFacts, state: State, purpose: str = "initialisation", outputs: int = 1
+) -> networks.UNet:
     """A U-Net for the dataset's shape and classes, initialised from the state's randomness.
 
     Records without labels take the unconditional row of its label embedding, like those whose label is dropped.
     """
     channels, height, width = facts.shape
     network = networks.initialized(
-        lambda: networks.UNet(settings.network, channels, (height, width), max(facts.num_classes, 1)),
+        lambda: networks.UNet(settings.network, channels, (height, width), max(facts.num_classes, 1), outputs),
         state.randomness.torch_generator(purpose),
     )
     return network.to(state.device, memory_format=state.performance.memory_format)  # pyright: ignore[reportCallIssue]
@@ -156,9 +158,14 @@ class Origin:
 
 
 def draw_samples(
-    settings: DiffusionSettings, network: nn.Module, state: State, request: SampleRequest, origin: Origin | None = None
+    settings: DiffusionSettings,
+    network: nn.Module,
+    state: State,
+    request: SampleRequest,
+    origin: Origin | None = None,
+    draw: Callable[..., Tensor] = generate,
 ) -> Records:
-    """uint8 images by the configured sampler with classifier-free guidance, in batches, with their labels."""
+    """uint8 images by the configured sampler with classifier-free guidance, in batches, with their labels; `draw` as `generate`."""
     diffusion, model = build_diffusion(settings.diffusion), ordinary(network, state)
     start = None if origin is None else origin.start
 
@@ -166,7 +173,7 @@ def draw_samples(
         if origin is not None:
             begin = torch.from_numpy(to_unit_range(origin.images[place])).to(state.device)
             x = diffusion.add_noise(begin, x, torch.full((len(x),), origin.start, device=state.device))
-        return generate(model, x, diffusion, settings.sampler, generator, labels=rows, start=start)
+        return draw(model, x, diffusion, settings.sampler, generator, labels=rows, start=start)
 
     return drawn(run, state, request)
 

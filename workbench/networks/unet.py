@@ -110,10 +110,11 @@ class UNet(nn.Module):
 
     Label rows: 0 is unconditional, class c is row c + 1. A record's output depends on that record alone. Squares of
     `patch_size` pixels become channels first and pixels again last (Shi et al. 2016, eq. 4); levels halve the size, rounding
-    up. `image_size` is the height, or (height, width), which patches must fill.
+    up. `image_size` is the height, or (height, width), which patches must fill. With `outputs` above 1 the output has so many
+    times the images' channels.
     """
 
-    def __init__(self, config: UNetConfig, in_channels: int, image_size: int | tuple[int, int], num_classes: int) -> None:
+    def __init__(self, config: UNetConfig, in_channels: int, image_size: int | tuple[int, int], num_classes: int, outputs: int = 1) -> None:
         super().__init__()
         self.config = config
         embedding_channels = EMBEDDING_FACTOR * config.base_channels
@@ -129,7 +130,7 @@ class UNet(nn.Module):
         skips = self._build_down(config, patch_channels, attends)
         self._build_up(config, skips, attends)
         self.norm = _norm(config.base_channels * config.channel_multipliers[0])
-        self.conv_out = _zeroed(nn.Conv2d(config.base_channels * config.channel_multipliers[0], patch_channels, 3, padding=1))
+        self.conv_out = _zeroed(nn.Conv2d(config.base_channels * config.channel_multipliers[0], outputs * patch_channels, 3, padding=1))
 
     def _build_down(self, config: UNetConfig, in_channels: int, attends: list[bool]) -> list[int]:
         """Add the way down and the middle; return the channels of the skips in the order they are made."""
@@ -161,7 +162,7 @@ class UNet(nn.Module):
                 self.upsample.append(nn.Conv2d(channels, channels, 3, padding=1))
 
     def forward(self, x: Tensor, t: Tensor, labels: Tensor | None = None) -> Tensor:
-        """Output (B, C, H, W) for `x` (B, C, H, W), `t` (B,) in 0..T and `labels` int64 (B,) rows; None is unconditional."""
+        """Output (B, outputs C, H, W) for `x` (B, C, H, W), `t` (B,) in 0..T and `labels` int64 (B,) rows; None is unconditional."""
         embedding = functional.silu(self._embed(t, labels))
         x, skips = self._go_down(self.conv_in(patched(x, self.config.patch_size)), embedding)
         for layer in self.middle:

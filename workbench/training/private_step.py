@@ -34,7 +34,8 @@ class PrivateStep:
     known. All others go through one at a time, and are asked again at random steps.
 
     `max_grad_norm` is the clipping norm of a record's gradient, or one for each of `parameter_groups`, beginnings of parameters'
-    names: then the noise has the deviation noise_multiplier sqrt(sum C_g^2). `clip_to` sets others before a step.
+    names (a tuple of them for one group): then the noise has the deviation noise_multiplier sqrt(sum C_g^2). `clip_to` sets
+    others before a step.
 
     `division` "realised" divides by the number of records drawn, as some papers print it: no bound covers that, it is for
     study only. `group` makes the ranks of a process group share each batch. `records_at_once` keeps the microbatch size that
@@ -56,7 +57,7 @@ class PrivateStep:
         division: Literal["expected", "realised"] = "expected",
         group: dist.ProcessGroup | None = None,
         records_at_once: dict[str, int] | None = None,
-        parameter_groups: Sequence[str] = ("",),
+        parameter_groups: Sequence[str | tuple[str, ...]] = ("",),
     ) -> None:
         thresholds = (max_grad_norm,) if isinstance(max_grad_norm, float | int) else tuple(max_grad_norm)
         check_settings(noise_multiplier, thresholds, expected_batch_size)
@@ -209,13 +210,13 @@ class PrivateStep:
         return self.gradients.clipped_sum(row_losses, len(part.records), list(zip(self.groups, self.thresholds, strict=True)))
 
 
-def grouped(parameters: Mapping[str, nn.Parameter], beginnings: Sequence[str]) -> list[set[nn.Parameter]]:
+def grouped(parameters: Mapping[str, nn.Parameter], beginnings: Sequence[str | tuple[str, ...]]) -> list[set[nn.Parameter]]:
     """The parameters whose names begin with each of `beginnings`, the first that fits; refuses one that none fits."""
     groups: list[set[nn.Parameter]] = [set() for _ in beginnings]
     for name, parameter in parameters.items():
         fitting = [number for number, beginning in enumerate(beginnings) if name.startswith(beginning)]
         if not fitting:
-            raise WorkbenchError(f"Expected every parameter in one of the groups {', '.join(beginnings)}, but {name} is in none.")
+            raise WorkbenchError(f"Expected every parameter in one of the groups {', '.join(map(str, beginnings))}, but {name} is in none.")
         groups[fitting[0]].add(parameter)
     return groups
 

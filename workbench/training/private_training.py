@@ -24,7 +24,9 @@ class PrivateTraining:
     `data` have one entry a record, (N, ...); `losses(batch)` gets the entries of the records drawn and returns what
     `PrivateStep` takes, best a `RowLosses`. The optimiser is the state's of the stage's name. `present` bool (N,) marks null
     records by False: they are drawn and counted like others and add nothing. `groups` are the beginnings of parameters' names
-    that `settings.thresholds_at` has a norm for. Call `run` for all steps, or `step` for one where stages interleave.
+    that `settings.thresholds_at` has a norm for. `thresholds` and `learning_rate` of a step stand in for those of the settings:
+    norms may follow from public records and earlier releases alone. Call `run` for all steps, or `step` for one where stages
+    interleave.
     """
 
     def __init__(
@@ -38,16 +40,19 @@ class PrivateTraining:
         *,
         present: np.ndarray | None = None,
         average: ExponentialMovingAverage | None = None,
-        groups: Sequence[str] = ("",),
+        groups: Sequence[str | tuple[str, ...]] = ("",),
+        thresholds: Callable[[int], tuple[float, ...]] | None = None,
+        learning_rate: Callable[[int], float] | None = None,
     ) -> None:
         self.settings, self.stage, self.network, self.state = settings, stage, network, state
         self.data, self.losses, self.present, self.average = data, losses, present, average
+        self.thresholds_at, self.learning_rate_at = thresholds or settings.thresholds_at, learning_rate or settings.learning_rate_at
         self.optimizer = state.optimizers[stage]
         self.private = PrivateStep(
             network,
             self.optimizer,
             noise_multiplier=settings.known_noise_multiplier(stage),
-            max_grad_norm=settings.thresholds_at(1),
+            max_grad_norm=(settings.max_grad_norm,) * len(groups) if thresholds else settings.thresholds_at(1),
             expected_batch_size=settings.batch_size,
             randomness=state.randomness,
             noise_multiplicity=settings.noise_multiplicity,
@@ -66,8 +71,8 @@ class PrivateTraining:
     def step(self, step: int) -> Step:
         """Step `step` of the stage, recorded as spent before a record is touched."""
         self.state.spend(self.stage, step)
-        set_learning_rate(self.optimizer, self.settings.learning_rate_at(step))
-        self.private.clip_to(self.settings.thresholds_at(step))
+        set_learning_rate(self.optimizer, self.learning_rate_at(step))
+        self.private.clip_to(self.thresholds_at(step))
         chosen = self._batch(step)
         index = torch.from_numpy(chosen).to(self.data[0].device)
         loss = self.private.step(step, len(chosen), self.losses(tuple(values[index] for values in self.data)))
