@@ -43,6 +43,15 @@ QUICK: dict[str, dict[str, Any]] = {
         "phase_two.batch_size": 20,
         "phase_two.noise_multiplicity": 2,
     },
+    "chu-dpdm": TINY
+    | {
+        "training.steps": 3,
+        "training.batch_size": 20,
+        "training.noise_multiplicity": 2,
+        "training.max_grad_norm": 1e-3,  # in units of a mean norm: every gradient is longer
+        "public.records": 50,
+        "public.batch_size": 4,
+    },
     "dp-diffusion": TINY
     | {
         "pretraining.records": 50,

@@ -1,6 +1,7 @@
 """Step 2 of the flow: one folder = one paper = one Config and one class. Adding a method is a folder and a line here."""
 
 from workbench.methods.base import Method
+from workbench.methods.chu_dpdm import ChuDPDM
 from workbench.methods.class_moments import ClassMoments
 from workbench.methods.dp_diffusion import DPDiffusion
 from workbench.methods.dp_merf import DPMERF
@@ -21,4 +22,5 @@ METHODS: dict[str, type[Method]] = {
     "dpdm": DPDM,
     "dp-diffusion": DPDiffusion,
     "selective-pretraining": SelectivePretraining,
+    "chu-dpdm": ChuDPDM,
 }

@@ -62,7 +62,7 @@ class PrivateStep:
         thresholds = (max_grad_norm,) if isinstance(max_grad_norm, float | int) else tuple(max_grad_norm)
         check_settings(noise_multiplier, thresholds, expected_batch_size)
         self.gradients = PerRecordGradients(module, noise_multiplicity)
-        self.groups = grouped(self.gradients.parameters, parameter_groups)
+        self.groups = [set(group.values()) for group in grouped(self.gradients.parameters, parameter_groups)]
         self.optimizer = PrivateOptimizer(
             optimizer,
             noise_multiplier=noise_multiplier,
@@ -210,14 +210,17 @@ class PrivateStep:
         return self.gradients.clipped_sum(row_losses, len(part.records), list(zip(self.groups, self.thresholds, strict=True)))
 
 
-def grouped(parameters: Mapping[str, nn.Parameter], beginnings: Sequence[str | tuple[str, ...]]) -> list[set[nn.Parameter]]:
-    """The parameters whose names begin with each of `beginnings`, the first that fits; refuses one that none fits."""
-    groups: list[set[nn.Parameter]] = [set() for _ in beginnings]
+def grouped(parameters: Mapping[str, nn.Parameter], beginnings: Sequence[str | tuple[str, ...]]) -> list[dict[str, nn.Parameter]]:
+    """The parameters whose names begin with each of `beginnings`, the first that fits; refuses one that none fits.
+
+    In the order of `parameters`: a sum over a group in an order of addresses would round differently in every process.
+    """
+    groups: list[dict[str, nn.Parameter]] = [{} for _ in beginnings]
     for name, parameter in parameters.items():
         fitting = [number for number, beginning in enumerate(beginnings) if name.startswith(beginning)]
         if not fitting:
             raise WorkbenchError(f"Expected every parameter in one of the groups {', '.join(map(str, beginnings))}, but {name} is in none.")
-        groups[fitting[0]].add(parameter)
+        groups[fitting[0]][name] = parameter
     return groups
 
 

@@ -106,16 +106,17 @@ def noisy_sum(bench: Bench, stage: Stage, at: At, noise_multiplier: float) -> It
     if not empty.release.size:
         yield Finding(stage.name, "noise", "a release", "none", False)
         return
-    unit, straight = noise_of(empty)
+    large = bench.again(at, changes=Changes({at: np.arange(0)}, scale=LARGE))  # a threshold, and noise with it, may follow the weights
+    unit, straight = noise_of(large)
     yield p_value(stage, "noise", straight, "standard normals, one a coordinate")
-    lengths = contributions(bench, at, empty.release)
+    lengths = contributions(bench, at, large.release)
     most, spread = max(lengths), max(lengths) / min(lengths) - 1
     yield Finding(
         stage.name, "noise multiplier", noise_multiplier, unit / most, math.isclose(unit / most, noise_multiplier, rel_tol=SINGLE)
     )
     yield Finding(stage.name, "clipping", "large gradients to one length", f"{spread:.1e} apart", spread < SINGLE)
     if at[1] == 1:
-        yield from small_gradients(bench, stage, at, most)
+        yield from small_gradients(bench, stage, at, noise_of(empty)[0] / noise_multiplier)
         yield from replaced_in_sum(bench, stage, at, most, unit)
         yield from divisor(bench, stage, most)
 
@@ -178,7 +179,8 @@ def divisor(bench: Bench, stage: Stage, most: float) -> Iterator[Finding]:
     """What the sum is divided by, where the configuration names the clipping norm: the expected batch size."""
     event: Any = stage.event
     expected = event.sampling_probability * bench.plan.facts.num_records
-    norms = [part.max_grad_norm for _, part in bench.method.config if isinstance(part, DPSGD) and part.batch_size == expected]
+    parts = [part for _, part in bench.method.config if isinstance(part, DPSGD) and part.batch_size == expected]
+    norms = [part.max_grad_norm for part in parts if not hasattr(part, "threshold")]
     for norm in norms:
         yield Finding(stage.name, "divisor", expected, norm / most, math.isclose(norm / most, expected, rel_tol=SINGLE))
 

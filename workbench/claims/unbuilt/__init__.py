@@ -2,7 +2,6 @@
 
 from workbench.claims.row import ClaimEntry
 from workbench.claims.unbuilt import (
-    chu_dpdm,
     ddm,
     dp_ldm,
     dp_mepf,
@@ -14,9 +13,6 @@ from workbench.claims.unbuilt import (
 
 UNBUILT: dict[str, ClaimEntry] = {
     "dp-ldm": dp_ldm.CLAIM,
-    "chu-dpdm": chu_dpdm.PER_RECORD,
-    "chu-dpdm-printed": chu_dpdm.PRINTED,
-    "chu-dpdm-batch": chu_dpdm.BATCH,
     "dp-sad": dp_sad.EQUATION_17,
     "dp-sad-eq15": dp_sad.EQUATION_15,
     "dp-sad-sound": dp_sad.SOUND,
