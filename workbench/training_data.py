@@ -38,8 +38,8 @@ def _digest(record: np.ndarray) -> bytes:
 def public_dataset(plan: Plan, workspace: Workspace) -> Dataset | None:
     """The public dataset at the records' shape: the one the method pre-trains on, else the private dataset's companion, else None.
 
-    Measures compare in its features. Naming a dataset as public in a configuration declares it so; the private dataset
-    itself is refused.
+    Where the plan's classes are an attribute that its records have too, that is their label. Measures compare in its features. Naming a
+    dataset as public in a configuration declares it so; the private dataset itself is refused.
     """
     method = plan.build()
     entry = datasets.DATASETS.get(plan.facts.name)
@@ -48,7 +48,8 @@ def public_dataset(plan: Plan, workspace: Workspace) -> Dataset | None:
         return None
     if name == plan.facts.name:
         raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
-    return datasets.load_public(name, plan.facts.shape, method.public_records, declared_public=True, workspace=workspace)
+    found = datasets.load_public(name, plan.facts.shape, method.public_records, declared_public=True, workspace=workspace)
+    return found.labelled_alike(plan.facts)
 
 
 def companion(facts: DatasetFacts, workspace: Workspace) -> Dataset | None:
@@ -56,7 +57,7 @@ def companion(facts: DatasetFacts, workspace: Workspace) -> Dataset | None:
     entry = datasets.DATASETS.get(facts.name)
     if entry is None or entry.public_companion is None:
         return None
-    return datasets.load_public(entry.public_companion, facts.shape, declared_public=True, workspace=workspace)
+    return datasets.load_public(entry.public_companion, facts.shape, declared_public=True, workspace=workspace).labelled_alike(facts)
 
 
 def pretraining_records(plan: Plan, workspace: Workspace) -> Records | None:

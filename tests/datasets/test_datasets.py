@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from support.homes import here
 
 from workbench import datasets
-from workbench.datasets import DATASETS, glyphs, load_public
+from workbench.datasets import DATASETS, faces, glyphs, load_public
 from workbench.datasets.resize import axis_weights, convert_channels, resize
 from workbench.datasets.splits import held_out_count, position_split
 from workbench.errors import WorkbenchError
@@ -22,11 +22,13 @@ WriteFamily = Callable[..., dict[str, str]]
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_contract_of_every_dataset(name: str, write_dataset: Callable[[str, Path], object], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(glyphs, "DEFAULT_NUM_RECORDS", 200)
+    for drawn in (glyphs, faces):
+        monkeypatch.setattr(drawn, "DEFAULT_NUM_RECORDS", 200)
+    size = (1, 16, 16)
     if not DATASETS[name].is_local(here()):
-        assert datasets.facts(name, SHAPE).num_records >= 50_000, "plans need no file"
+        assert datasets.facts(name, size).num_records >= 50_000, "plans need no file"
         write_dataset(name, here().data)
-    shape = SHAPE if datasets.facts(name).kind.name == "image" else None
+    shape = size if datasets.facts(name).kind.name == "image" else None
     facts, dataset = datasets.facts(name, shape), datasets.load(name, shape)
     assert facts == dataset.facts
     assert (facts.name, facts.shape) == (name, shape or facts.shape)

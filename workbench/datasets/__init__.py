@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.datasets import celeba, cifar, digits, folder, glyphs, idx, imagenet
+from workbench.datasets import celeba, cifar, digits, faces, folder, glyphs, idx, imagenet
 from workbench.datasets.base import Dataset, DatasetFacts, to_uint8, to_unit_range
 from workbench.datasets.naming import default_name, own_name
 from workbench.datasets.resize import at_shape, check_shape, parse_shape
@@ -38,7 +38,7 @@ __all__ = [
 class DatasetEntry:
     """A named dataset: one sentence, its facts without its records, its records, and whether they are here without a download.
 
-    `draw(workspace, shape, num_records, seed)` is for public datasets made or read to order, shape and number None for their defaults;
+    `draw(workspace, shape, num_records, seed)` is for datasets made or read to order, shape and number None for their defaults;
     `sides` bounds height and width, `fewest` the number drawn, which `is_unlimited` where they are made; `is_fetched` is False where
     files that are not here are asked for and not downloaded. `public_companion` names a public dataset of the same
     classes: features that measures compare in come from it, for every method alike.
@@ -90,6 +90,25 @@ DATASETS: dict[str, DatasetEntry] = {
         partial(celeba.load, celeba.EVERYONE),
         celeba.is_local,
         is_fetched=False,
+    ),
+    "faces": DatasetEntry(
+        "Drawn faces of 20 people at any size from 16x16 to 64x64, with smile, glasses, hair, its length and identity: nobody's.",
+        lambda _: faces.facts(faces.FACES),
+        partial(faces.load, faces.FACES),
+        draw=partial(faces.load, faces.FACES),
+        sides=faces.SIDES,
+        fewest=faces.FEWEST,
+        is_unlimited=True,
+        public_companion="cartoons",
+    ),
+    "cartoons": DatasetEntry(
+        "Public faces with the same attributes in another style, flat and in ink.",
+        lambda _: faces.facts(faces.CARTOONS),
+        partial(faces.load, faces.CARTOONS),
+        draw=partial(faces.load, faces.CARTOONS),
+        sides=faces.SIDES,
+        fewest=faces.FEWEST,
+        is_unlimited=True,
     ),
     "glyphs": DatasetEntry(
         "Public images of digits at any size from 8x8 to 64x64, drawn by a seed from strokes and fonts.",
@@ -163,7 +182,7 @@ def load(
 ) -> Dataset:
     """A dataset by name, or from a folder of class subfolders or an `.npz` file.
 
-    `shape` (C, H, W) resizes its images; glyphs are drawn at it. `seed` splits the user's own files and draws glyphs;
+    `shape` (C, H, W) resizes its images; glyphs and faces are drawn at it. `seed` splits the user's own files and draws those;
     the others have fixed splits. `name` and `classes` declare what is public of the user's own files: the name that their account in
     the ledger goes by (default: the file's own), and the classes' names (default: those in the file, or of the subfolders). Downloads
     and drawings are kept in `workspace`, by default the default one.
@@ -216,7 +235,7 @@ def load_public(
 ) -> Dataset:
     """A public dataset with images of `shape` (C, H, W), for pre-training without privacy cost; `num_records` of them, all by default.
 
-    Only `glyphs` and `imagenet` are public by themselves. For any other, `declared_public=True` is the caller's word that its
+    Only `glyphs`, `cartoons` and `imagenet` are public by themselves. For any other, `declared_public=True` is the caller's word that its
     records may be used and shown freely (dp-promise takes Fashion-MNIST to be public when MNIST is private); the facts then say so,
     and no guarantee covers these records.
     """

@@ -101,6 +101,14 @@ class Dataset:
 
         return Dataset(self.facts.labelled_by(attribute), labelled(self.train), labelled(self.held_out))
 
+    def labelled_alike(self, facts: DatasetFacts) -> "Dataset":
+        """The dataset where the attribute that `facts` have for classes is the label, all others being the same; else as it is."""
+        for name in self.facts.attributes:
+            labelled = self.facts.labelled_by(name)
+            if (labelled.classes, labelled.attributes) == (facts.classes, facts.attributes):
+                return self.labelled_by(name)
+        return self
+
     def fingerprint(self, key: bytes) -> str:
         """16 hex digits by a workspace's `key`: equal for equal training records with labels and attributes, meaningless elsewhere."""
         digest, train = hmac.new(key, digestmod=hashlib.sha256), self.train
