@@ -59,13 +59,17 @@ def serve(port: int, with_token: bool = True) -> None:
 def warm_up() -> None:
     """Import what pages are made of before the address is printed: imports beside the first page would slow it down.
 
-    That no server runs yet is no news to whoever starts it.
+    So would what libraries look up once a process, at their first chart and their first piece of HTML. That no server runs yet is
+    no news to whoever starts it.
     """
+    from streamlit.env_util import is_repl
     from streamlit.logger import get_logger
 
     get_logger("streamlit.runtime.caching.cache_data_api").setLevel("ERROR")
     for name in WARM:
         import_module(name)
+    import_module("workbench.ui.charts").empty_figure("", "")
+    is_repl()
 
 
 def settings() -> dict[str, Any]:

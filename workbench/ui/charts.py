@@ -45,7 +45,7 @@ def accountant_curves(frame: pd.DataFrame, x: str, x_title: str, target: float |
     `frame` has columns `x`, `accountant` (a name of ACCOUNTANTS, with EXACT after it where it is exact) and `epsilon`; rows without a
     finite epsilon are gaps.
     """
-    figure, logarithmic = _figure(x_title, "Epsilon"), _wide(frame[x].tolist())
+    figure, logarithmic = empty_figure(x_title, "Epsilon"), _wide(frame[x].tolist())
     for accountant, rows in frame.groupby("accountant", sort=False):
         title, line = accountant_line(str(accountant))
         heights = [value if math.isfinite(value) else None for value in rows["epsilon"].tolist()]
@@ -69,7 +69,7 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
     `own` has columns method, epsilon, value, low, high, label; `published` those of `workbench.published`. The published
     points stand at the epsilon their source prints.
     """
-    figure = _figure("Epsilon (log scale)", measure)
+    figure = empty_figure("Epsilon (log scale)", measure)
     epsilons = [*own["epsilon"].tolist(), *published["epsilon"].tolist()]
     edge = _infinity(epsilons)
     colours, hollow, symbols = cycle(SERIES), cycle(SERIES), cycle(SYMBOLS)
@@ -91,7 +91,7 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
 
 def step_curves(frame: pd.DataFrame, y: str, y_title: str, logarithmic: bool = False) -> go.Figure:
     """`y` against training step, a line per value of column `run`; steps of different stages follow one another."""
-    figure = _figure("Step", y_title)
+    figure = empty_figure("Step", y_title)
     for (run, rows), colour, dash in zip(frame.groupby("run", sort=False), cycle(SERIES), cycle(DASHES), strict=False):
         line = {"color": colour, "dash": dash, "width": 2}
         figure.add_scatter(
@@ -104,7 +104,7 @@ def step_curves(frame: pd.DataFrame, y: str, y_title: str, logarithmic: bool = F
 
 def distance_histogram(training: Sequence[float], held_out: Sequence[float], title: str) -> go.Figure:
     """Distances of generated records to their nearest training and held-out record, one over the other."""
-    figure = _figure(title, "Generated records")
+    figure = empty_figure(title, "Generated records")
     named = {"nearest training record": (training, VERMILION, ""), "nearest held-out record": (held_out, BLUE, "/")}
     for name, (values, colour, pattern) in named.items():
         marker = {"color": colour, "pattern": {"shape": pattern}}
@@ -115,7 +115,7 @@ def distance_histogram(training: Sequence[float], held_out: Sequence[float], tit
 
 def tradeoff_curves(frame: pd.DataFrame, dashed: str) -> go.Figure:
     """True-positive against false-positive rate, both logarithmic: a line for each column beside `false_positive_rate`."""
-    figure = _figure("False-positive rate", "True-positive rate")
+    figure = empty_figure("False-positive rate", "True-positive rate")
     names = [name for name in frame.columns if name != "false_positive_rate"]
     for name, colour in zip(names, (GREY, BLUE, VERMILION), strict=False):
         line = {"color": colour, "dash": "dash" if name == dashed else "solid", "width": 2.5}
@@ -126,7 +126,8 @@ def tradeoff_curves(frame: pd.DataFrame, dashed: str) -> go.Figure:
     return figure
 
 
-def _figure(x_title: str, y_title: str) -> go.Figure:
+def empty_figure(x_title: str, y_title: str) -> go.Figure:
+    """Two titled axes in the workbench's colours, without a line yet."""
     axis: dict[str, Any] = {
         "exponentformat": "power",
         "gridcolor": GRID,

@@ -21,6 +21,7 @@ from workbench.ui.formats import number
 from workbench.ui.theme import EXACT
 
 AXES = {"noise_multiplier": "Noise multiplier", "steps": "Steps", "sample_rate": "Sampling rate"}
+AXIS_TITLES = AXES | {"noise_multiplier": "Noise multiplier: standard deviation over what one record can move"}
 POINTS = 30
 
 
@@ -42,7 +43,7 @@ def accountant_section(plan: Plan, prefix: str) -> None:
     chosen = setting_of(stages, axis)
     assert chosen is not None
     frame = curve_frame(dumps(plan), axis)
-    figure = charts.accountant_curves(frame, axis, AXES[axis], plan.target_epsilon, chosen)
+    figure = charts.accountant_curves(frame, axis, AXIS_TITLES[axis], plan.target_epsilon, chosen)
     known = "" if plan.target_epsilon is None else f", target {number(plan.target_epsilon)}"
     titles = ", ".join(accountant.title for accountant in ACCOUNTANTS.values())
     alt = f"Epsilon at delta {number(plan.delta)} against {AXES[axis].lower()} by {titles}; this plan has {number(chosen)}{known}"
