@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.diffusion.guidance import Model
-    from workbench.diffusion.samplers import OnStep
+    from workbench.diffusion.walk import OnStep
 
 SCHEDULES: dict[str, Callable[[int], np.ndarray]] = {"linear": linear_betas, "cosine": cosine_betas}
 SAMPLERS: dict[str, Sampler] = {"ddim": ddim, "ddpm": ddpm, "dpm-solver++": dpm_solver}

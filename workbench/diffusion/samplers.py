@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from workbench.diffusion.process import GaussianDiffusion
+from workbench.diffusion.walk import OnStep, fresh_noise, walk
 from workbench.errors import WorkbenchError
-from workbench.lazy import torch, without_gradients
+from workbench.lazy import torch
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Denoise: TypeAlias = "Callable[[Tensor, Tensor], Tensor]"  # (x_t (B, ...), t (B,)) -> predicted noise (B, ...)
-OnStep: TypeAlias = "Callable[[int, Tensor], None]"  # (steps done, x at the new time)
 
 
 class Sampler(Protocol):
@@ -42,11 +41,6 @@ class Sampler(Protocol):
         ...
 
 
-def fresh_noise(x: Tensor, generator: torch.Generator) -> Tensor:
-    """Standard normal values like `x`, from `generator`."""
-    return torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)
-
-
 def check_eta(eta: float) -> None:
     """Refuse a share of fresh noise outside [0, 1]."""
     if not 0.0 <= eta <= 1.0:
@@ -60,7 +54,6 @@ def _predicted_x_start(denoise: Denoise, x: Tensor, time: int, alphas_cumprod: f
     return x_start.clamp(-1.0, 1.0) if clip else x_start
 
 
-@without_gradients
 def ddpm(
     denoise: Denoise,
     x: Tensor,
@@ -79,7 +72,8 @@ def ddpm(
     if eta != 1.0:
         raise WorkbenchError(f"Expected eta 1 for the ddpm sampler, whose noise is fixed, got {eta}. Choose another to vary eta.")
     abar = diffusion.schedule.alphas_cumprod
-    for done, (now, then) in enumerate(pairwise(times), start=1):
+
+    def step(x: Tensor, now: int, then: int) -> Tensor:
         # 1. The clean record the network believes in.
         x_start = _predicted_x_start(denoise, x, now, float(abar[now]), clip_x_start)
         # 2. Mean and variance of the posterior.
@@ -92,12 +86,11 @@ def ddpm(
         x = x_start_weight * x_start + x_weight * x
         if variance > 0.0:
             x = x + variance**0.5 * fresh_noise(x, generator)
-        if on_step:
-            on_step(done, x)
-    return x
+        return x
+
+    return walk(x, times, step, on_step)
 
 
-@without_gradients
 def ddim(
     denoise: Denoise,
     x: Tensor,
@@ -115,7 +108,8 @@ def ddim(
     """
     check_eta(eta)
     abar = diffusion.schedule.alphas_cumprod
-    for done, (now, then) in enumerate(pairwise(times), start=1):
+
+    def step(x: Tensor, now: int, then: int) -> Tensor:
         # 1. The clean record the network believes in, and the noise that goes with it.
         x_start = _predicted_x_start(denoise, x, now, float(abar[now]), clip_x_start)
         noise = (x - float(abar[now]) ** 0.5 * x_start) / float(1.0 - abar[now]) ** 0.5
@@ -127,12 +121,11 @@ def ddim(
         x = float(abar[then]) ** 0.5 * x_start + kept * noise
         if sigma > 0.0:
             x = x + sigma * fresh_noise(x, generator)
-        if on_step:
-            on_step(done, x)
-    return x
+        return x
+
+    return walk(x, times, step, on_step)
 
 
-@without_gradients
 def dpm_solver(
     denoise: Denoise,
     x: Tensor,
@@ -151,23 +144,25 @@ def dpm_solver(
     """
     check_eta(eta)
     abar = diffusion.schedule.alphas_cumprod
-    earlier: tuple[Tensor, float] | None = None  # the prediction and the step before
-    for done, (now, then) in enumerate(pairwise(times), start=1):
+    earlier: tuple[Tensor, float] | None = None  # the prediction and the length of the step before
+
+    def step(x: Tensor, now: int, then: int) -> Tensor:
+        nonlocal earlier
         # 1. The clean record the network believes in, extrapolated to the middle of the step.
         x_start = _predicted_x_start(denoise, x, now, float(abar[now]), clip_x_start)
         spread, next_spread = float(1.0 - abar[now]) ** 0.5, float(1.0 - abar[then]) ** 0.5
         decay = float(abar[now] / abar[then]) ** 0.5 * next_spread / spread  # exp(-h), h the step in the log ratio
         extrapolated = x_start
         if then > 0:
-            step = -math.log(decay)
+            length = -math.log(decay)
             if earlier:
-                extrapolated = x_start + 0.5 * step / earlier[1] * (x_start - earlier[0])
-            earlier = x_start, step
+                extrapolated = x_start + 0.5 * length / earlier[1] * (x_start - earlier[0])
+            earlier = x_start, length
         # 2. The next x: noise kept, signal, noise drawn.
         x = next_spread / spread * decay**eta * x + float(abar[then]) ** 0.5 * (1.0 - decay ** (1.0 + eta)) * extrapolated
         sigma = next_spread * (1.0 - decay ** (2.0 * eta)) ** 0.5
         if sigma > 0.0:
             x = x + sigma * fresh_noise(x, generator)
-        if on_step:
-            on_step(done, x)
-    return x
+        return x
+
+    return walk(x, times, step, on_step)

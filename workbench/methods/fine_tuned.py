@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, TypeVar
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import CalibratedField, Method, Workload
+from workbench.methods.base import CalibratedField, Workload
+from workbench.methods.pretrained import Pretrained
 from workbench.models.settings import DP_SGD, PRETRAINING, FineTunedSettings, fine_tuned_stages
 from workbench.privacy.accounting.stages import Stage
 from workbench.training.state import State
@@ -13,35 +14,14 @@ from workbench.training.state import State
 ConfigT = TypeVar("ConfigT", bound=FineTunedSettings)
 
 
-class FineTuned(Method, Generic[ConfigT]):
-    """Public pre-training, if any, then DP-SGD: what is planned. The two losses and the sampler are a method's own.
+class FineTuned(Pretrained[ConfigT]):
+    """Public pre-training, if any, then DP-SGD: what is planned. The two losses and the sampler are a method's own."""
 
-    State and steps are `workbench.models.pretrained`'s.
-    """
-
-    released: ClassVar[tuple[str, ...]] = ("ema", "public_ema")
-    sampling_fields: ClassVar[tuple[str, ...]] = ("sampler",)
     workload: ClassVar[Workload] = Workload(
         {PRETRAINING: ("pretraining.batch_size",), DP_SGD: ("training.batch_size", "training.noise_multiplicity")},
         ("network", "training.noise_multiplicity"),
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("training.noise_multiplier"),)
-    config: ConfigT
-
-    @property
-    def public_dataset(self) -> str | None:
-        """The dataset of the public pre-training, or None."""
-        return self.config.pretraining.dataset if self.config.pretraining.takes_place else None
-
-    @property
-    def public_records(self) -> int | None:
-        """How many of its records are used."""
-        return self.config.pretraining.records
-
-    @property
-    def has_public_model(self) -> bool:
-        """The moving average that public pre-training ended with."""
-        return self.config.pretraining.takes_place
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Pre-training (free), DP-SGD."""

@@ -68,12 +68,6 @@ def label_rows(labels: np.ndarray | None, count: int) -> np.ndarray:
     return np.full(count, UNCONDITIONAL, dtype=np.int64) if labels is None else labels + 1
 
 
-def as_tensors(data: Records, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Images float32 (N, C, H, W) in [-1, 1], zero for null records, and label rows int64 (N,), all on `device` at once."""
-    images, rows = entries(data, device)
-    return images[torch.arange(len(images))], rows
-
-
 def entries(data: Records, device: torch.device) -> tuple[Images, Tensor]:
     """Images float32 (N, C, H, W) in [-1, 1], zero for null records, made as they are asked for; label rows int64 (N,); on `device`."""
     return Images(data, device), torch.from_numpy(label_rows(data.labels, len(data))).to(device)

@@ -18,6 +18,7 @@ from workbench.models.settings import PRETRAINING, NetworkSettings, PretrainedSe
 from workbench.records import Records
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.mixing import Losses
+from workbench.training.ordinary import OrdinaryTraining
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.private_training import PrivateTraining
 from workbench.training.state import State, Step
@@ -47,13 +48,18 @@ def new_modules(settings: NetworkSettings, facts: DatasetFacts, state: State) ->
 
 
 def pretrain(settings: SettingsT, public: Records | None, state: State, public_loss: PublicLoss[SettingsT]) -> Iterator[Step]:
-    """Ordinary conditional training on public images, if asked for; its moving average is kept for the epsilon-0 row."""
+    """Ordinary conditional training on public images, if asked for."""
     training = settings.pretraining
     if not training.takes_place:
         return
     if public is None:
         raise WorkbenchError(f"Expected public records of {training.dataset!r} for pre-training, got none.")
     loss = public_loss(settings, public, state, PRETRAINING, training.batch_size, settings.label_dropout)
+    yield from public_steps(training, state, loss)
+
+
+def public_steps(training: OrdinaryTraining, state: State, loss: image_diffusion.StepLoss) -> Iterator[Step]:
+    """The steps of ordinary training on public images; the moving average that they end with is kept for the epsilon-0 row."""
     for step in OrdinaryTrainer(training, PRETRAINING, state, loss, private=False, averages={"ema": "network"}).run():
         if step.step == step.steps:
             state.modules["public_ema"].load_state_dict(state.modules["ema"].state_dict())
@@ -72,12 +78,18 @@ def fine_tune(
 
 def start_from_average(state: State, stage: str) -> tuple[networks.UNet, networks.ExponentialMovingAverage]:
     """The network, which `stage` starts from the moving average so far, and the average; a resumed stage goes on where it stands."""
-    network, ema = state.modules["network"], state.modules["ema"]
-    assert isinstance(network, networks.UNet)
+    network, ema = network_of(state), state.modules["ema"]
     assert isinstance(ema, networks.ExponentialMovingAverage)
     if state.steps.get(stage, 0) == 0:
         network.load_state_dict(ema.module.state_dict())
     return network, ema
+
+
+def network_of(state: State) -> networks.UNet:
+    """The network that is trained."""
+    network = state.modules["network"]
+    assert isinstance(network, networks.UNet)
+    return network
 
 
 def sample(settings: SettingsT, state: State, request: SampleRequest, draw: Draw[SettingsT]) -> Records:

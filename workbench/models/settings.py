@@ -48,10 +48,14 @@ class FineTunedSettings(PretrainedSettings, Protocol):
     def training(self) -> DPSGD: ...
 
 
+def pretraining_stages(settings: PretrainedSettings) -> list[Stage]:
+    """Pre-training (free), if it takes place."""
+    return [settings.pretraining.free_stage(PRETRAINING)] if settings.pretraining.takes_place else []
+
+
 def fine_tuned_stages(settings: FineTunedSettings, facts: DatasetFacts) -> list[Stage]:
     """Pre-training (free), if it takes place, and DP-SGD."""
-    first = [settings.pretraining.free_stage(PRETRAINING)] if settings.pretraining.takes_place else []
-    return [*first, settings.training.stage(DP_SGD, facts.num_records)]
+    return [*pretraining_stages(settings), settings.training.stage(DP_SGD, facts.num_records)]
 
 
 def check_model(settings: DiffusionSettings, facts: DatasetFacts) -> None:

@@ -207,3 +207,13 @@ class UNet(nn.Module):
         The linear maps inside the blocks also carry the label, so they stay trainable.
         """
         return self.time_mlp.parameters()
+
+    def parameters_beside_time(self) -> list[nn.Parameter]:
+        """All others, in order."""
+        time = {id(parameter) for parameter in self.time_parameters()}
+        return [parameter for parameter in self.parameters() if id(parameter) not in time]
+
+    def freeze_time(self) -> None:
+        """Leave the embedding of time as it is from here on."""
+        for parameter in self.time_parameters():
+            parameter.requires_grad_(False)

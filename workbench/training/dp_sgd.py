@@ -6,7 +6,7 @@ steps are read from here by both sides, so that they cannot disagree.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -48,6 +48,11 @@ class DPSGD(BaseModel):
     def sample_rate(self, num_records: int) -> float:
         """The probability with which each of `num_records` joins a batch."""
         return self.batch_size / num_records
+
+    def terms(self, name: str, num_records: int) -> dict[str, Any]:
+        """What a paper's formula knows of stage `name` on `num_records` records, by the formulas' own argument names."""
+        noise_multiplier, sample_rate = self.known_noise_multiplier(name), self.sample_rate(num_records)
+        return {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": self.steps}
 
     def learning_rate_at(self, step: int) -> float:
         """The learning rate of step 1..steps."""

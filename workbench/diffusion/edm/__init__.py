@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.diffusion.guidance import Model
-    from workbench.diffusion.samplers import OnStep
+    from workbench.diffusion.walk import OnStep
 
 EDM_SAMPLERS: dict[str, EDMSampler] = {"ddim": ddim, "heun": heun}
 

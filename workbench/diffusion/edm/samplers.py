@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from workbench.diffusion.edm.config import Churn
-from workbench.diffusion.samplers import OnStep, fresh_noise
-from workbench.lazy import torch, without_gradients
+from workbench.diffusion.walk import OnStep, fresh_noise, walk
+from workbench.lazy import torch
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -55,7 +54,6 @@ def slope(denoise: Denoiser, x: Tensor, sigma: float, clip: bool) -> Tensor:
     return (x - (x_start.clamp(-1.0, 1.0) if clip else x_start)) / sigma
 
 
-@without_gradients
 def ddim(
     denoise: Denoiser,
     x: Tensor,
@@ -68,17 +66,16 @@ def ddim(
 ) -> Tensor:
     """Euler's method, of first order: the deterministic DDIM (Song et al. 2021, eq. 13 and 14) in these variables."""
     steps = len(sigmas) - 1
-    for done, (now, then) in enumerate(pairwise(sigmas), start=1):
+
+    def step(x: Tensor, now: float, then: float) -> Tensor:
         # 1. Some noise is added, if asked for.
         x, now = churned(x, now, steps, churn, generator)
         # 2. A straight step to the next level.
-        x = x + (then - now) * slope(denoise, x, now, clip_x_start)
-        if on_step:
-            on_step(done, x)
-    return x
+        return x + (then - now) * slope(denoise, x, now, clip_x_start)
+
+    return walk(x, sigmas, step, on_step)
 
 
-@without_gradients
 def heun(
     denoise: Denoiser,
     x: Tensor,
@@ -91,14 +88,14 @@ def heun(
 ) -> Tensor:
     """Heun's method, of second order: without churn the deterministic Algorithm 1 (Karras et al. 2022), with churn Algorithm 2."""
     steps = len(sigmas) - 1
-    for done, (now, then) in enumerate(pairwise(sigmas), start=1):
+
+    def step(x: Tensor, now: float, then: float) -> Tensor:
         # 1. Some noise is added, if asked for.
         x, now = churned(x, now, steps, churn, generator)
         # 2. A straight step to the next level.
         here = slope(denoise, x, now, clip_x_start)
         straight = x + (then - now) * here
         # 3. The step once more, by the mean of the slopes at both ends; the last step has no slope at its end.
-        x = straight if then == 0.0 else x + (then - now) * 0.5 * (here + slope(denoise, straight, then, clip_x_start))
-        if on_step:
-            on_step(done, x)
-    return x
+        return straight if then == 0.0 else x + (then - now) * 0.5 * (here + slope(denoise, straight, then, clip_x_start))
+
+    return walk(x, sigmas, step, on_step)

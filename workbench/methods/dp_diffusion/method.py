@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import CalibratedField, Method, Preset, Reading, Workload
+from workbench.methods.base import CalibratedField, Preset, Reading, Workload
 from workbench.methods.dp_diffusion import claim, presets, stages
 from workbench.methods.dp_diffusion.config import DPDiffusionConfig
 from workbench.methods.dp_diffusion.presets import PRESETS
 from workbench.methods.dp_diffusion.stages import FINE_TUNING
+from workbench.methods.pretrained import Pretrained
 from workbench.models.sample_request import SampleRequest
 from workbench.models.settings import PRETRAINING
 from workbench.privacy.accounting.formulas import poisson_gaussian_rdp
@@ -20,7 +21,7 @@ from workbench.records import Records
 from workbench.training.state import State, Step
 
 
-class DPDiffusion(Method):
+class DPDiffusion(Pretrained[DPDiffusionConfig]):
     """Private fine-tuning of a whole public diffusion model, with augmentation multiplicity and a mixture of time steps."""
 
     name = "dp-diffusion"
@@ -29,34 +30,16 @@ class DPDiffusion(Method):
     Config = DPDiffusionConfig
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
-    released: ClassVar[tuple[str, ...]] = ("ema", "public_ema")
-    sampling_fields: ClassVar[tuple[str, ...]] = ("sampler",)
     workload: ClassVar[Workload] = Workload(
         {PRETRAINING: ("pretraining.batch_size",), FINE_TUNING: ("fine_tuning.batch_size", "fine_tuning.noise_multiplicity")},
         ("network", "fine_tuning.noise_multiplicity"),
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("fine_tuning.noise_multiplier"),)
-    config: DPDiffusionConfig
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
         """The U-Net of the image size, flips for colour images, and sizes that a laptop trains in minutes (8x8) or hours (28x28)."""
         return presets.defaults(facts)
-
-    @property
-    def public_dataset(self) -> str | None:
-        """The dataset of the public pre-training, or None."""
-        return self.config.pretraining.dataset if self.has_public_model else None
-
-    @property
-    def public_records(self) -> int | None:
-        """How many of its records are used."""
-        return self.config.pretraining.records
-
-    @property
-    def has_public_model(self) -> bool:
-        """The moving average that public pre-training ended with."""
-        return self.config.pretraining.takes_place
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Pre-training (free), then DP-SGD at all time steps."""
@@ -64,20 +47,13 @@ class DPDiffusion(Method):
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The RDP of Poisson-sampled Gaussian steps, a bound."""
-        training = self.config.fine_tuning
-        return poisson_gaussian_rdp(
-            noise_multiplier=training.known_noise_multiplier(FINE_TUNING),
-            sample_rate=training.sample_rate(facts.num_records),
-            steps=training.steps,
-            delta=delta,
-            source=self.source,
-        )
+        return poisson_gaussian_rdp(**self.config.fine_tuning.terms(FINE_TUNING, facts.num_records), delta=delta, source=self.source)
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
-        from workbench.methods.dp_diffusion import training
+        from workbench.models import pretrained
 
-        return training.initial_state(self.config, facts, state)
+        return pretrained.initial_state(self.config, facts, state, self.config.fine_tuning, FINE_TUNING)
 
     def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
         """Pre-train on public records, then fine-tune all weights on the private ones."""

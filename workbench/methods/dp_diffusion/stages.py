@@ -2,7 +2,7 @@
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.dp_diffusion.config import DPDiffusionConfig
-from workbench.models.settings import PRETRAINING, check_model
+from workbench.models.settings import check_model, pretraining_stages
 from workbench.privacy.accounting.stages import Stage
 
 FINE_TUNING = "fine-tuning"
@@ -16,5 +16,4 @@ def stages(config: DPDiffusionConfig, facts: DatasetFacts) -> list[Stage]:
     """Pre-training (free), then DP-SGD at all time steps."""
     check_model(config, facts)
     config.timestep_mixture.probabilities(config.diffusion.timesteps)
-    first = [config.pretraining.free_stage(PRETRAINING)] if config.pretraining.takes_place else []
-    return [*first, config.fine_tuning.stage(FINE_TUNING, facts.num_records, REASON)]
+    return [*pretraining_stages(config), config.fine_tuning.stage(FINE_TUNING, facts.num_records, REASON)]

@@ -6,7 +6,6 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion
 from workbench.methods.dp_diffusion.config import DPDiffusionConfig
 from workbench.methods.dp_diffusion.stages import FINE_TUNING
@@ -15,11 +14,6 @@ from workbench.records import Records
 from workbench.training.microbatch import Microbatch
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import State, Step
-
-
-def initial_state(config: DPDiffusionConfig, facts: DatasetFacts, state: State) -> State:
-    """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
-    return pretrained.initial_state(config, facts, state, config.fine_tuning, FINE_TUNING)
 
 
 def fit(config: DPDiffusionConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:

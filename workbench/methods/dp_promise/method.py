@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Self
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Reading, Target, Workload
+from workbench.methods.base import CalibratedField, MethodConfig, Preset, Reading, Target, Workload
 from workbench.methods.dp_promise import claim, phase_one, presets, smaller, stages
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.presets import PRESETS
 from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING, RELEASE
 from workbench.methods.fields import with_values
+from workbench.methods.pretrained import Pretrained
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -20,7 +21,7 @@ from workbench.records import Records
 from workbench.training.state import State, Step
 
 
-class DPPromise(Method):
+class DPPromise(Pretrained[DPPromiseConfig]):
     """Two-phase training with public pre-training, private labels in phase two only, and a frozen time embedding."""
 
     name = "dp-promise"
@@ -29,8 +30,6 @@ class DPPromise(Method):
     Config = DPPromiseConfig
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
-    released: ClassVar[tuple[str, ...]] = ("ema", "public_ema")
-    sampling_fields: ClassVar[tuple[str, ...]] = ("sampler",)
     workload: ClassVar[Workload] = Workload(
         {
             PRETRAINING: ("pretraining.batch_size",),
@@ -41,7 +40,6 @@ class DPPromise(Method):
         ("network", "phase_one.draws", "phase_two.noise_multiplicity", "targets"),
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("phase_two.noise_multiplier"),)
-    config: DPPromiseConfig
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
@@ -67,21 +65,6 @@ class DPPromise(Method):
         if config.boundary is None and config.phase_one.steps:
             config = with_values(config, {"boundary": phase_one.smallest_boundary(config, facts, epsilon, delta, target)})
         return super().calibrated(config, facts, epsilon, delta, target)
-
-    @property
-    def public_dataset(self) -> str | None:
-        """The dataset of the public pre-training, or None."""
-        return self.config.pretraining.dataset if self.config.pretraining.takes_place else None
-
-    @property
-    def public_records(self) -> int | None:
-        """How many of its records are used."""
-        return self.config.pretraining.records
-
-    @property
-    def has_public_model(self) -> bool:
-        """The moving average that public pre-training ended with."""
-        return self.config.pretraining.takes_place
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Pre-training (free), phase one, phase two."""

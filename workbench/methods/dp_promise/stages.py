@@ -4,7 +4,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.methods.dp_promise import phase_one
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.phase_one import PHASE_ONE, RELEASE
-from workbench.models.settings import PRETRAINING, check_model
+from workbench.models.settings import PRETRAINING, check_model, pretraining_stages
 from workbench.privacy.accounting.stages import Stage
 
 PHASE_TWO = "phase two"
@@ -15,8 +15,7 @@ __all__ = ["PHASE_ONE", "PHASE_TWO", "PRETRAINING", "RELEASE", "stages"]
 def stages(config: DPPromiseConfig, facts: DatasetFacts) -> list[Stage]:
     """Pre-training (free), phase one (with one-shot targets a release, and free steps on it), phase two."""
     check_model(config, facts)
-    first = [config.pretraining.free_stage(PRETRAINING)] if config.pretraining.takes_place else []
     second = [phase_one.stage(config, facts)] if config.phase_one.steps else []
     if second and config.targets == "one-shot":
         second.append(config.phase_one.free_stage(PHASE_ONE))
-    return [*first, *second, config.phase_two.stage(PHASE_TWO, facts.num_records)]
+    return [*pretraining_stages(config), *second, config.phase_two.stage(PHASE_TWO, facts.num_records)]

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion
 from workbench.methods.dp_promise import losses, one_shot
@@ -14,9 +13,7 @@ from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING
 from workbench.models import image_diffusion, pretrained
 from workbench.records import Records
-from workbench.training.entries import Entries
 from workbench.training.ordinary_training import OrdinaryTrainer
-from workbench.training.private_training import PrivateTraining
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import State, Step
 
@@ -24,7 +21,7 @@ from workbench.training.state import State, Step
 def initial_state(config: DPPromiseConfig, facts: DatasetFacts, state: State) -> State:
     """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
     network = pretrained.new_modules(config, facts, state)
-    tuned = tuned_parameters(config, network)
+    tuned = network.parameters_beside_time() if config.pretraining.takes_place else list(network.parameters())
     state.optimizers = {
         PRETRAINING: torch.optim.Adam(network.parameters(), lr=config.pretraining.learning_rate),
         PHASE_ONE: torch.optim.Adam(tuned, lr=config.phase_one.learning_rate),
@@ -36,19 +33,21 @@ def initial_state(config: DPPromiseConfig, facts: DatasetFacts, state: State) ->
 
 
 def fit(config: DPPromiseConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
-    """Algorithm 1: pre-train on public records, then phase one, then phase two."""
+    """Algorithm 1: pre-train on public records, which fixes the time embedding, then phase one, then phase two."""
     yield from pretrained.pretrain(config, public, state, image_diffusion.ordinary_loss)
     if config.phase_one.steps and config.targets == "one-shot":
         yield from one_shot.release(config, data, state)
-    images, rows = image_diffusion.entries(data, state.device)
+    if config.pretraining.takes_place:
+        pretrained.network_of(state).freeze_time()
     if config.phase_one.steps:
-        yield from train_phase_one(config, images, data, state)
-    yield from train_phase_two(config, (images, rows), data, state)
+        yield from train_phase_one(config, data, state)
+    yield from train_phase_two(config, data, state)
 
 
-def train_phase_one(config: DPPromiseConfig, images: Entries, data: Records, state: State) -> Iterator[Step]:
+def train_phase_one(config: DPPromiseConfig, data: Records, state: State) -> Iterator[Step]:
     """Unconditional training of the time steps beyond the boundary."""
-    network = image_diffusion.ordinary(begin(config, PHASE_ONE, state)[0], state)
+    network = image_diffusion.ordinary(pretrained.start_from_average(state, PHASE_ONE)[0], state)
+    images, _ = image_diffusion.entries(data, state.device)
     if config.targets == "renoised":
         loss = partial(losses.renoised_loss, config, network, images, state)
     elif config.targets == "one-shot":
@@ -60,30 +59,12 @@ def train_phase_one(config: DPPromiseConfig, images: Entries, data: Records, sta
     yield from OrdinaryTrainer(config.phase_one, PHASE_ONE, state, loss, private=private, averages={"ema": "network"}).run()
 
 
-def train_phase_two(config: DPPromiseConfig, tensors: tuple[Entries, Tensor], data: Records, state: State) -> Iterator[Step]:
+def train_phase_two(config: DPPromiseConfig, data: Records, state: State) -> Iterator[Step]:
     """DP-SGD on the time steps up to the boundary, with labels and noise multiplicity."""
-    network, ema = begin(config, PHASE_TWO, state)
     diffusion = build_diffusion(config.diffusion)
     last = config.last_private_timestep - (1 if config.targets == "paper" and config.phase_one.steps else 0)
 
-    def row_losses(batch: tuple[Tensor, ...]) -> RowLosses:
+    def row_losses(network: nn.Module, batch: tuple[Tensor, ...]) -> RowLosses:
         return image_diffusion.row_losses(diffusion, network, batch, last)
 
-    yield from PrivateTraining(config.phase_two, PHASE_TWO, network, state, tensors, row_losses, present=data.mask, average=ema).run()
-
-
-def begin(config: DPPromiseConfig, stage: str, state: State) -> tuple[networks.UNet, networks.ExponentialMovingAverage]:
-    """Start a stage from the moving average so far; a resumed stage goes on where it stands."""
-    network, ema = pretrained.start_from_average(state, stage)
-    for parameter in network.parameters():
-        parameter.requires_grad_(True)
-    if config.pretraining.takes_place:
-        for parameter in network.time_parameters():
-            parameter.requires_grad_(False)
-    return network, ema
-
-
-def tuned_parameters(config: DPPromiseConfig, network: networks.UNet) -> list[torch.nn.Parameter]:
-    """All parameters, less the time embedding that public pre-training has fixed."""
-    frozen = {id(parameter) for parameter in network.time_parameters()} if config.pretraining.takes_place else set()
-    return [parameter for parameter in network.parameters() if id(parameter) not in frozen]
+    yield from pretrained.fine_tune(config.phase_two, PHASE_TWO, data, state, row_losses)

@@ -40,13 +40,7 @@ class DPSGDDM(FineTuned[DPSGDDMConfig]):
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """Lemma 5 of the paper: the central limit of DP-SGD, converted from GDP to DP."""
-        training = self.config.training
-        return claim.claimed(
-            sample_rate=training.sample_rate(facts.num_records),
-            steps=training.steps,
-            noise_multiplier=training.known_noise_multiplier(DP_SGD),
-            delta=delta,
-        )
+        return claim.claimed(**self.config.training.terms(DP_SGD, facts.num_records), delta=delta)
 
     def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
         """Pre-train on public records, then DP-SGD."""

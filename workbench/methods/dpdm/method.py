@@ -34,13 +34,7 @@ class DPDM(FineTuned[DPDMConfig]):
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The RDP of all steps."""
-        training = self.config.training
-        return claim.claimed(
-            noise_multiplier=training.known_noise_multiplier(DP_SGD),
-            sample_rate=training.sample_rate(facts.num_records),
-            steps=training.steps,
-            delta=delta,
-        )
+        return claim.claimed(**self.config.training.terms(DP_SGD, facts.num_records), delta=delta)
 
     def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
         """DP-SGD from scratch, or after public pre-training."""

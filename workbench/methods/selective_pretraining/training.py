@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import torch
+from torch import Tensor, nn
 
-from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion
 from workbench.errors import WorkbenchError
@@ -15,7 +15,6 @@ from workbench.models.selection.selector import Selector
 from workbench.models.settings import PRETRAINING
 from workbench.records import Records
 from workbench.training.ordinary_training import OrdinaryTrainer
-from workbench.training.private_training import PrivateTraining
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import State, Step
 
@@ -26,16 +25,10 @@ def initial_state(config: SelectivePretrainingConfig, facts: DatasetFacts, state
     state.optimizers = {
         PRETRAINING: torch.optim.Adam(network.parameters(), lr=config.pretraining.learning_rate),
         SELECTIVE: torch.optim.Adam(network.parameters(), lr=config.selective.learning_rate),
-        REFINEMENT: torch.optim.Adam(refined_parameters(network), lr=config.refinement.learning_rate),
+        REFINEMENT: torch.optim.Adam(network.parameters_beside_time(), lr=config.refinement.learning_rate),
     }
     Selector.add_to(config.selection, facts, state)
     return state
-
-
-def refined_parameters(network: networks.UNet) -> list[torch.nn.Parameter]:
-    """All parameters, less the time embedding that training on selected images has fixed."""
-    frozen = {id(parameter) for parameter in network.time_parameters()}
-    return [parameter for parameter in network.parameters() if id(parameter) not in frozen]
 
 
 def fit(config: SelectivePretrainingConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
@@ -49,13 +42,10 @@ def fit(config: SelectivePretrainingConfig, data: Records, public: Records | Non
 
 
 def pretrain(config: SelectivePretrainingConfig, public: Records, state: State) -> Iterator[Step]:
-    """Ordinary training on public images; its moving average is kept for the epsilon-0 row."""
+    """Ordinary training on public images; what they end with is kept for the epsilon-0 row."""
     settings = config.pretraining
     loss = image_diffusion.ordinary_loss(config, public, state, PRETRAINING, settings.batch_size, config.label_dropout, config.start)
-    for step in OrdinaryTrainer(settings, PRETRAINING, state, loss, private=False, averages={"ema": "network"}).run():
-        if step.step == step.steps:
-            state.modules["public_ema"].load_state_dict(state.modules["ema"].state_dict())
-        yield step
+    yield from pretrained.public_steps(settings, state, loss)
 
 
 def train_on_selected(config: SelectivePretrainingConfig, state: State) -> Iterator[Step]:
@@ -77,14 +67,11 @@ def selected_images(config: SelectivePretrainingConfig, state: State, count: int
 
 
 def refine(config: SelectivePretrainingConfig, data: Records, state: State) -> Iterator[Step]:
-    """DP-SGD on the time steps that samples pass through, from the moving average so far."""
-    network, ema = pretrained.start_from_average(state, REFINEMENT)
-    for parameter in network.time_parameters():
-        parameter.requires_grad_(False)
-    diffusion, tensors = build_diffusion(config.diffusion), image_diffusion.as_tensors(data, state.device)
+    """DP-SGD on the time steps that samples pass through, from the moving average so far; the time embedding stays as it is."""
+    diffusion = build_diffusion(config.diffusion)
 
-    def row_losses(batch: tuple[torch.Tensor, ...]) -> RowLosses:
+    def losses(network: nn.Module, batch: tuple[Tensor, ...]) -> RowLosses:
         return image_diffusion.row_losses(diffusion, network, batch, config.start)
 
-    settings = config.refinement
-    yield from PrivateTraining(settings, REFINEMENT, network, state, tensors, row_losses, present=data.mask, average=ema).run()
+    pretrained.network_of(state).freeze_time()
+    yield from pretrained.fine_tune(config.refinement, REFINEMENT, data, state, losses)
