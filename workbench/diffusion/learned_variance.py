@@ -7,7 +7,6 @@ beta~_t and 1 for beta_t, the two extremes between which the best variance lies.
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from workbench.diffusion.config import SamplerConfig
 from workbench.diffusion.guidance import classifier_free
 from workbench.diffusion.process import GaussianDiffusion
-from workbench.diffusion.samplers import fresh_noise
+from workbench.diffusion.walk import fresh_noise, walk
 from workbench.lazy import torch, without_gradients
 
 if TYPE_CHECKING:
@@ -109,7 +108,6 @@ def discretised_log_likelihood(x: Tensor, mean: Tensor, log_variance: Tensor) ->
     return probability.clamp(min=LEAST).log()
 
 
-@without_gradients
 def learned_ancestral(
     model: Model,
     x: Tensor,
@@ -126,7 +124,8 @@ def learned_ancestral(
     """
     guided = classifier_free(model, labels, sampler.guidance_scale)
     abar = diffusion.schedule.alphas_cumprod
-    for now, then in pairwise(diffusion.schedule.inference_timesteps(sampler.num_inference_steps, sampler.spacing, start)):
+
+    def step(x: Tensor, now: int, then: int) -> Tensor:
         # 1. The clean record the network believes in, and v.
         t = torch.full((len(x),), now, dtype=torch.int64, device=x.device)
         predicted, v = guided(x, t).chunk(2, dim=1)
@@ -141,4 +140,6 @@ def learned_ancestral(
             posterior = beta * (1 - abar[then]) / (1 - abar[now])
             log_variance = interpolated(v.clamp(-1, 1), torch.tensor(math.log(beta)), torch.tensor(math.log(posterior)))
             x = x + (0.5 * log_variance).exp() * fresh_noise(x, generator)
-    return x
+        return x
+
+    return walk(x, diffusion.schedule.inference_timesteps(sampler.num_inference_steps, sampler.spacing, start), step, None)
