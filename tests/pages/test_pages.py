@@ -164,7 +164,7 @@ def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkey
 def test_budget_says_where_no_paper_has_a_row_and_where_epsilon_zero_is_not_defined(open_page: OpenPage) -> None:
     text = text_of(open_page("budget", budget_method="dp-merf"))
     assert "No published row: none of the papers reports a result on digits." in text
-    assert "Epsilon 0: not measured yet." in text
+    assert "Measured points are the workbench's own" in text
     fashion = text_of(open_page("budget", budget_method="dp-merf", budget_dataset="fashion-mnist"))
     assert "Epsilon 0: not defined. The classes of the public images (glyphs) are not those of fashion-mnist." in fashion
     assert "Real training data: not measured yet." in fashion

@@ -113,16 +113,24 @@ def reproduce(
 @app.command()
 def report(
     file: Annotated[Path, typer.Argument(metavar="RESULTS", help="A JSON file that `workbench reproduce --out` wrote.")],
+    rows: Annotated[
+        Path | None, typer.Option("--rows", help="Also write every value with its provenance to this .csv, a row a run and measure.")
+    ] = None,
     releasable: Releasable = False,
 ) -> None:
     """Write the table (.md) and the picture (.png) of a recipe's results beside them; each number is marked."""
     from workbench.recipes import report as recipe_report
+    from workbench.recipes.rows import write_rows
 
-    recipe, rows = recipe_report.read(file)
+    if rows is not None:
+        check_target(rows, ".csv")
+    recipe, results = recipe_report.read(file)
     if releasable:
-        rows = [_releasable_part(row) for row in rows]
-    for path in recipe_report.write(rows, recipe, file):
+        results = [_releasable_part(result) for result in results]
+    for path in recipe_report.write(results, recipe, file):
         print(terminal(path))
+    if rows is not None:
+        print(terminal(write_rows(recipe, results, rows)))
 
 
 def _releasable_part(row: dict[str, Any]) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def serve(port: int, with_token: bool = True) -> None:
 
 
 def warm_up() -> None:
-    """Import what pages are made of before the address is printed: imports beside the first page would slow it down.
+    """Import what pages are made of, and read the tables they show, before the address is printed: both would slow the first page down.
 
     So would what libraries look up once a process, at their first chart and their first piece of HTML. That no server runs yet is
     no news to whoever starts it.
@@ -65,11 +65,16 @@ def warm_up() -> None:
     from streamlit.env_util import is_repl
     from streamlit.logger import get_logger
 
+    from workbench.measured import load_measured
+    from workbench.published import load_published
+
     get_logger("streamlit.runtime.caching.cache_data_api").setLevel("ERROR")
     for name in WARM:
         import_module(name)
     import_module("workbench.ui.charts").empty_figure("", "")
     is_repl()
+    load_measured()
+    load_published()
 
 
 def settings() -> dict[str, Any]:

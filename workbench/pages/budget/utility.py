@@ -1,4 +1,4 @@
-"""Utility against epsilon: the user's own runs, the papers' printed points, and the lines they lie between."""
+"""Utility against epsilon: the user's runs, the papers' printed points, what recipes reached, and the lines they all lie between."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +12,8 @@ from workbench.escaping import markdown
 from workbench.evaluation import METRICS, Metric
 from workbench.jobs.run import Run
 from workbench.marks import mark, may_leave
+from workbench.measured import load_measured
+from workbench.pages.budget.frontier import draw_measured, measured_note, measured_points, measured_references, measured_rows
 from workbench.pages.budget.points import own_points, reference_values
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.published import load_published
@@ -46,13 +48,15 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
             format_func=AXES.__getitem__,
         )  # fmt: skip
     own, missing = own_points(mine, measure, axis or "pld")
-    printed = load_published(dataset, measure)
-    lines, notes = reference_lines(facts, measure, reference_values(mine, measure))
+    printed, rows = load_published(dataset, measure), load_measured(dataset, measure)
+    measured = measured_points(rows)
+    lines, notes = reference_lines(facts, measure, measured_references(rows) | reference_values(mine, measure))
     title = measure_title(measure, own["features"].unique().tolist())
     figure = charts.utility_chart(own, printed, lines, title, is_fraction(measure))
-    alt = f"{title} against epsilon on {facts.name}: {len(own)} own runs and {len(printed)} published points"
-    charts.show(figure, alt, utility_table(own, printed), f"{prefix}utility_chart")
-    for note in [*notes, *absences(facts, dataset, measure, mine, printed, missing)]:
+    draw_measured(figure, measured)
+    alt = f"{title} against epsilon on {facts.name}: {len(own)} own runs, {len(measured)} measured and {len(printed)} published points"
+    charts.show(figure, alt, utility_table(own, printed, measured), f"{prefix}utility_chart")
+    for note in [*measured_note(measured), *notes, *absences(facts, dataset, measure, mine, printed, missing)]:
         st.caption(markdown(note))
 
 
@@ -127,8 +131,8 @@ def absences(
     return [*notes, *[f"Not on this axis: {text}" for text in missing]]
 
 
-def utility_table(own: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """The chart's points as rows, own runs first."""
+def utility_table(own: pd.DataFrame, printed: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
+    """The chart's points as rows: own runs, measured points, published ones."""
     mine = [
         {
             "Source": "your run",
@@ -149,4 +153,4 @@ def utility_table(own: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
         }
         for point in printed.to_dict("records")
     ]
-    return pd.DataFrame([*mine, *theirs], columns=["Source", "Method", "Epsilon", "Value", "Protocol"])
+    return pd.DataFrame([*mine, *measured_rows(measured), *theirs], columns=["Source", "Method", "Epsilon", "Value", "Protocol"])

@@ -1,0 +1,45 @@
+"""A recipe's results as rows of a table."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workbench.cli import main
+from workbench.errors import WorkbenchError
+from workbench.measured import WRITTEN
+from workbench.recipes import report
+from workbench.recipes.rows import result_rows
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_value_of_every_run_is_a_row_with_its_provenance() -> None:
+    recipe, results = report.read(ROOT / "docs/results/floor.json")
+    rows = list(result_rows(recipe, results))
+    assert len(rows) == sum(len(result["evaluation"]["results"]) for result in results) == 36
+    assert {tuple(row) for row in rows} == {WRITTEN}
+    result, row = results[0], rows[0]
+    entry = result["evaluation"]["results"][0]
+    assert (row["line"], row["dataset"], row["run"], row["seed"]) == (result["name"], "digits", result["run"], 0)
+    assert row["value"] == pytest.approx(entry["value"], rel=1e-5)
+    assert (row["low"], row["high"]) == pytest.approx(entry["interval"], rel=1e-5)
+    assert (row["mark"], row["epsilon_zero"], row["epsilon_zero_mark"]) == ("private", "", "")
+    assert row["code"] == result["environments"][-1]["workbench"]
+
+
+def test_a_line_that_the_recipe_does_not_have_is_refused() -> None:
+    recipe, results = report.read(ROOT / "docs/results/floor.json")
+    with pytest.raises(WorkbenchError, match="recipe's own lines, got 'another'"):
+        list(result_rows(recipe, [{**results[0], "name": "another"}]))
+
+
+def test_the_report_command_writes_them_and_can_leave_the_private_ones_out(tmp_path: Path) -> None:
+    file, rows = tmp_path / "floor.json", tmp_path / "rows.csv"
+    file.write_text((ROOT / "docs/results/floor.json").read_text())
+    for options, count in (([], 36), (["--releasable"], 0)):
+        with pytest.raises(SystemExit) as ended:
+            main(["report", str(file), "--rows", str(rows), *options])
+        assert ended.value.code == 0
+        frame = pd.read_csv(rows)
+        assert (tuple(frame.columns), len(frame)) == (WRITTEN, count)

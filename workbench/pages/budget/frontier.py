@@ -1,0 +1,122 @@
+"""What the workbench's own methods reached, on the utility chart: a line a method through the means of its runs, provenance on hover."""
+
+import math
+from collections import defaultdict
+from collections.abc import Hashable
+from itertools import cycle
+from statistics import fmean
+from textwrap import wrap
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.escaping import html_text
+from workbench.marks import MARKS, mark
+from workbench.ui.charts import DASHES, SYMBOLS
+from workbench.ui.formats import duration, number
+from workbench.ui.theme import GREY, SERIES
+
+FLOOR = "class-moments"  # three Gaussian releases and no network: what a method has to beat
+COLUMNS = ("method", "epsilon", "value", "low", "high", "line", "recipe", "about")
+NOTE = (
+    "Measured points are the workbench's own: mean and range of the runs of a recipe's line, at the proved bound, whatever your runs stand "
+    "at. workbench reproduce {recipes} --reuse makes them anew; hover to read seeds, samples, time and code."
+)
+
+Row = dict[Hashable, Any]
+
+
+def measured_points(rows: pd.DataFrame) -> pd.DataFrame:
+    """One point a line of a recipe, of rows of `workbench.measured` that have one measure, smallest bound first.
+
+    Columns are `COLUMNS`: value is the mean of the line's runs, low and high are their range, about is a list of sentences.
+    """
+    lines: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows.to_dict("records"):  # tables of a few rows each are slow to group
+        lines[row["recipe"], row["line"]].append(row)
+    points = [_point(runs) for runs in lines.values()]
+    return pd.DataFrame(sorted(points, key=lambda point: point[1]), columns=list(COLUMNS))
+
+
+def draw_measured(figure: go.Figure, points: pd.DataFrame) -> None:
+    """Add the points of `measured_points` to the chart of utility, joined by method; the floor is a grey line."""
+    styles = cycle(zip(SERIES, SYMBOLS, strict=False))
+    dashes = cycle(DASHES)
+    for method, rows in points.groupby("method", sort=False):
+        colour, symbol = (GREY, "line-ew") if method == FLOOR else next(styles)
+        figure.add_scatter(
+            x=rows["epsilon"].tolist(),
+            y=rows["value"].tolist(),
+            error_y={
+                "array": (rows["high"] - rows["value"]).tolist(),
+                "arrayminus": (rows["value"] - rows["low"]).tolist(),
+                "color": colour,
+                "thickness": 1,
+                "width": 3,
+            },
+            mode="lines+markers",
+            line={"color": colour, "width": 1.5, "dash": "dashdot" if method == FLOOR else next(dashes)},
+            marker={"symbol": symbol, "size": 8, "color": colour},
+            customdata=[[_hover(point)] for point in rows.to_dict("records")],
+            hovertemplate="%{customdata[0]}<br>%{y:.4g}<extra></extra>",
+            name=f"{'floor: ' * (method == FLOOR)}{html_text(str(method))} (measured)",
+        )
+
+
+def measured_references(rows: pd.DataFrame) -> dict[str, Any]:
+    """Ceiling and epsilon-0 value, each with its mark: of the public models the best one, by the mean over a method's runs."""
+    found: dict[str, Any] = {}
+    known = rows.to_dict("records")
+    ceilings, public = ([row for row in known if not math.isnan(row[name])] for name in ("ceiling", "epsilon_zero"))
+    if ceilings:
+        found |= {"ceiling": fmean(row["ceiling"] for row in ceilings), MARKS["ceiling"]: False}
+    if public:
+        best = max(fmean(row["epsilon_zero"] for row in public if row["method"] == name) for name in {row["method"] for row in public})
+        found |= {"epsilon_zero": best, MARKS["epsilon_zero"]: all(row["epsilon_zero_mark"] == mark(True) for row in public)}
+    return found
+
+
+def measured_rows(points: pd.DataFrame) -> list[dict[str, str]]:
+    """The points as rows of the chart's table."""
+    return [
+        {
+            "Source": f"measured, recipe {point['recipe']}",
+            "Method": point["line"],
+            "Epsilon": number(point["epsilon"]),
+            "Value": number(point["value"]),
+            "Protocol": "; ".join(point["about"]),
+        }
+        for point in points.to_dict("records")
+    ]
+
+
+def measured_note(points: pd.DataFrame) -> list[str]:
+    """A sentence on the points, where there are any."""
+    return [NOTE.format(recipes=" or ".join(sorted(set(points["recipe"]))))] if len(points) else []
+
+
+def _point(runs: list[Row]) -> tuple[Any, ...]:
+    first, values = runs[0], [run["value"] for run in runs]
+    bound = max(run["bound"] for run in runs)
+    return first["method"], bound, fmean(values), min(values), max(values), first["line"], first["recipe"], _about(runs, bound)
+
+
+def _about(runs: list[Row], bound: float) -> list[str]:
+    """Bound, spread, protocol, cost and code of a line's runs."""
+    first, values = runs[0], [run["value"] for run in runs]
+    seeds, codes = ", ".join(run["seed"] for run in runs if run["seed"]), ", ".join(sorted({run["code"] for run in runs}))
+    made = f"{len(runs)} run{'s' * (len(runs) > 1)}{f', seed {seeds}' if seeds else ''}"
+    public = [run["epsilon_zero"] for run in runs if not math.isnan(run["epsilon_zero"])]
+    return [
+        f"proved bound {number(bound)} at delta {number(first['delta'])}, {first['relation'].replace('_', '-').lower()}",
+        f"{made}: {number(min(values))} to {number(max(values))} ({first['mark']}), {first['num_samples']:,} samples",
+        f"its public model alone: {number(fmean(public))} ({first['epsilon_zero_mark']})" if public else "no public model",
+        f"{duration(fmean(run['seconds'] for run in runs))} to train, {first['threads']} threads of {first['processor']}",
+        f"code {codes}, torch {first['torch']}",
+    ]
+
+
+def _hover(point: Row) -> str:
+    lines = [f"{point['line']}, recipe {point['recipe']}", *point["about"]]
+    return "<br>".join("<br>".join(html_text(part) for part in wrap(line, 60)) for line in lines)
