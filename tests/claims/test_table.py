@@ -42,8 +42,11 @@ def test_every_row_says_what_it_is(rows: dict[str, ClaimRow]) -> None:
 
 
 def test_lessons(rows: dict[str, ClaimRow]) -> None:
-    assert rows["dp-sad"].claim.epsilon == pytest.approx(10.04, abs=0.01)
-    assert "340000 C in every coordinate" in rows["dp-sad"].setting
+    assert rows["dp-sad-eq15"].claim.epsilon == pytest.approx(10.05, abs=0.01)
+    assert "sigma/C=340000" in rows["dp-sad-eq15"].setting
+    assert rows["dp-sad-eq15"].bound.epsilon > 4 * rows["dp-sad-eq15"].claim.epsilon
+    assert rows["dp-sad"].claim.epsilon == pytest.approx(10.0, abs=0.01)
+    assert rows["dp-sad"].bound.epsilon == math.inf
     assert rows["dp-sad-sound"].claim.epsilon > 1e12 * rows["dp-sad-sound"].bound.epsilon
     assert rows["chu-dpdm-printed"].bound.epsilon == math.inf
     assert "MI(X; M(X) + B) <= v + beta" in rows["p3dm"].formula

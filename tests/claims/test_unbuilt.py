@@ -1,11 +1,10 @@
 """Formulas of papers that are not built."""
 
 import math
-from typing import Any
 
 import pytest
 
-from workbench.claims.unbuilt import ddm, dp_sad
+from workbench.claims.unbuilt import ddm
 from workbench.privacy.accounting.formulas import poisson_gaussian_rdp
 
 
@@ -13,12 +12,6 @@ from workbench.privacy.accounting.formulas import poisson_gaussian_rdp
 def test_noise_of_the_published_dpdm(sigma: float, target: float) -> None:
     value = poisson_gaussian_rdp(noise_multiplier=sigma, sample_rate=1 / 15, steps=4500, delta=1e-5, source="Dockhorn et al. 2023")
     assert value.epsilon == pytest.approx(target, rel=2e-4)
-
-
-def test_dp_sad_noise_is_relative_to_the_clipping_norm() -> None:
-    terms: dict[str, Any] = {"vector_length": 100, "batch_size": 2, "steps": 10, "noise_multiplier": 80.0, "delta": 1e-5}
-    assert dp_sad.claimed(**terms, max_grad_norm=7.0).epsilon == pytest.approx(dp_sad.claimed(**terms).epsilon)
-    assert dp_sad.claimed(**terms | {"noise_multiplier": 0.0}).epsilon == math.inf
 
 
 def test_ddm_theorem_falls_with_records() -> None:

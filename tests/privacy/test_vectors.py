@@ -13,8 +13,9 @@ import pytest
 from dp_accounting import dp_event
 from support.two_phases import TwoPhases
 
-from workbench.claims.unbuilt import dp_sad, response
+from workbench.claims.unbuilt import response
 from workbench.methods.dp_promise import claim
+from workbench.methods.dp_sad.claim import claimed as dp_sad_claimed
 from workbench.privacy.accounting.accountants.gdp import total_mu
 from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import accountant_values, epsilon_poisson_gaussian, proved_bound
@@ -64,7 +65,7 @@ def renoised_factor(inputs: dict[str, Any]) -> float:
 
 
 def dp_sad_claim(inputs: dict[str, Any]) -> float:
-    return dp_sad.claimed(**inputs).epsilon
+    return dp_sad_claimed(**inputs).epsilon
 
 
 EXACT: dict[str, tuple[Callable[[dict[str, Any]], Any], float]] = {

@@ -52,6 +52,21 @@ QUICK: dict[str, dict[str, Any]] = {
         "public.records": 50,
         "public.batch_size": 4,
     },
+    "dp-sad": TINY
+    | {
+        "pretraining.records": 50,
+        "pretraining.steps": 3,
+        "pretraining.batch_size": 8,
+        "private_teacher.steps": 2,
+        "private_teacher.batch_size": 20,
+        "unprotected_teacher.steps": 3,
+        "unprotected_teacher.batch_size": 8,
+        "student.steps": 3,
+        "student.batch_size": 20,
+        "discriminator.steps": 2,
+        "discriminator.batch_size": 8,
+        "discriminator.generated": 20,
+    },
     "dp-diffusion": TINY
     | {
         "pretraining.records": 50,

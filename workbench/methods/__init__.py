@@ -6,6 +6,7 @@ from workbench.methods.class_moments import ClassMoments
 from workbench.methods.dp_diffusion import DPDiffusion
 from workbench.methods.dp_merf import DPMERF
 from workbench.methods.dp_promise import DPPromise
+from workbench.methods.dp_sad import DPSAD
 from workbench.methods.dp_sgd_dm import DPSGDDM
 from workbench.methods.dpdm import DPDM
 from workbench.methods.nonprivate import NonPrivate
@@ -19,6 +20,7 @@ METHODS: dict[str, type[Method]] = {
     "private-evolution": PrivateEvolution,
     "dp-promise": DPPromise,
     "dp-sgd-dm": DPSGDDM,
+    "dp-sad": DPSAD,
     "dpdm": DPDM,
     "dp-diffusion": DPDiffusion,
     "selective-pretraining": SelectivePretraining,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from workbench.networks.ema import ExponentialMovingAverage
     from workbench.networks.generator import ConditionalGenerator
     from workbench.networks.initialization import initialized
+    from workbench.networks.noisy_classifier import NoisyClassifier
     from workbench.networks.row_by_row import ROW_BY_ROW
     from workbench.networks.unet import UNet
 
@@ -22,6 +23,7 @@ _HOME_OF = {
     "ExponentialMovingAverage": "ema",
     "ConditionalGenerator": "generator",
     "ROW_BY_ROW": "row_by_row",
+    "NoisyClassifier": "noisy_classifier",
     "initialized": "initialization",
     "UNet": "unet",
 }
@@ -32,6 +34,7 @@ __all__ = [
     "UNETS",
     "ConditionalGenerator",
     "ExponentialMovingAverage",
+    "NoisyClassifier",
     "SmallCNN",
     "UNet",
     "UNetConfig",

@@ -232,7 +232,9 @@ def note_update(log: Log, name: str, optimizer: torch.optim.Optimizer) -> None:
 
 
 def note_times(log: Log, inputs: tuple[Any, ...]) -> None:
-    """Keep the time steps that a network is asked at."""
+    """Keep the time steps that a network is asked at; those of a row alone, inside a loss, are those of the batch that was noted."""
+    if len(inputs) > 1 and torch.is_tensor(inputs[1]) and torch._C._functorch.is_batchedtensor(inputs[1]):
+        return
     if len(inputs) > 1 and torch.is_tensor(inputs[1]) and inputs[1].dtype == torch.int64 and inputs[1].dim() == 1:
         log.add(Timed(inputs[1].numpy().copy()))
 

@@ -5,7 +5,6 @@ from workbench.claims.unbuilt import (
     ddm,
     dp_ldm,
     dp_mepf,
-    dp_sad,
     dpgen,
     no_formula,
     p3dm,
@@ -13,9 +12,6 @@ from workbench.claims.unbuilt import (
 
 UNBUILT: dict[str, ClaimEntry] = {
     "dp-ldm": dp_ldm.CLAIM,
-    "dp-sad": dp_sad.EQUATION_17,
-    "dp-sad-eq15": dp_sad.EQUATION_15,
-    "dp-sad-sound": dp_sad.SOUND,
     "dpgen": dpgen.CLAIM,
     "p3dm": p3dm.CLAIM,
     "ddm": ddm.CLAIM,

@@ -77,13 +77,6 @@ def dp_sgd_claim(title: str, source: str, where: str, training: DPSGD, num_recor
     )
 
 
-def gaussian_stage(noise_multiplier: float, steps: int) -> Stage:
-    """Gaussian steps on all records, or on batches for which no amplification holds."""
-    from dp_accounting import dp_event
-
-    return Stage("noisy steps", dp_event.GaussianDpEvent(noise_multiplier), "per_step", steps, sampling="no amplification")
-
-
 def unproved_stage(reason: str, refuted: bool = False) -> Stage:
     """A release without a finite epsilon."""
     from workbench.privacy.accounting.events import UnprovedDpEvent

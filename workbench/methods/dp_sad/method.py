@@ -1,0 +1,97 @@
+"""The method: what it needs to be planned; what trains and samples is loaded when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+from workbench.datasets.base import DatasetFacts
+from workbench.errors import WorkbenchError
+from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Reading, Target, Workload
+from workbench.methods.dp_sad import claim, presets, stages
+from workbench.methods.dp_sad.config import DPSADConfig
+from workbench.methods.dp_sad.stages import DISCRIMINATOR, STUDENT
+from workbench.models.sample_request import SampleRequest
+from workbench.models.settings import PRETRAINING
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records
+from workbench.training.state import State, Step
+
+
+class DPSAD(Method):
+    """A student distilled from a teacher by private steps, beside a discriminator of both."""
+
+    name = "dp-sad"
+    title = "DP-SAD"
+    source = "Liu et al. 2024, with a sound mode of ours"
+    Config = DPSADConfig
+    presets: ClassVar[dict[str, Preset]] = presets.PRESETS
+    readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
+    released: ClassVar[tuple[str, ...]] = ("ema", "teacher_ema", "public_ema")
+    sampling_fields: ClassVar[tuple[str, ...]] = ("sampler", "drawn_from")
+    workload: ClassVar[Workload] = Workload(
+        {
+            PRETRAINING: ("pretraining.batch_size",),
+            STUDENT: ("student.batch_size", "student.noise_multiplicity"),
+            DISCRIMINATOR: ("discriminator.batch_size",),
+        },
+        ("network", "student.noise_multiplicity", "private_teacher", "unprotected_teacher", "mode", "teacher", "adversarial_weight"),
+    )
+    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("student.noise_multiplier", high=1e6),)
+    config: DPSADConfig
+
+    @classmethod
+    def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
+        """The U-Net of the image size, and sizes that a laptop trains in minutes (8x8) or hours (28x28)."""
+        return presets.defaults(facts)
+
+    @classmethod
+    def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
+        """The student's noise, and with it a private teacher's, that meets `epsilon`; the paper's modes meet a claim alone."""
+        assert isinstance(config, DPSADConfig)
+        if target == "bound" and not config.is_sound:
+            reason = stages.EQ15 if config.mode == "eq15" else stages.EQ17
+            raise WorkbenchError(f"The mode {config.mode} takes no bound to meet. {reason} Use mode=sound, or the target 'claim'.")
+        return super().calibrated(config, facts, epsilon, delta, target)
+
+    @property
+    def public_dataset(self) -> str | None:
+        """The dataset of the teacher's public steps, or None."""
+        return self.config.pretraining.dataset if self.config.learns_in_public else None
+
+    @property
+    def public_records(self) -> int | None:
+        """How many of its records are used."""
+        return self.config.pretraining.records
+
+    @property
+    def has_public_model(self) -> bool:
+        """The teacher as its public steps left it."""
+        return self.config.learns_in_public
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """Teacher, student, discriminator, by the mode."""
+        return stages.stages(self.config, facts)
+
+    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+        """Theorem 4 of the paper."""
+        return claim.claim(self.config, facts, delta)
+
+    def initial_state(self, facts: DatasetFacts, state: State) -> State:
+        """Teacher, student and discriminator, the moving averages of the first two, and an Adam a stage."""
+        from workbench.methods.dp_sad import training
+
+        return training.initial_state(self.config, facts, state)
+
+    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+        """The teacher, then the student's and the discriminator's steps in turn."""
+        from workbench.methods.dp_sad import training
+
+        yield from training.fit(self.config, data, public, state)
+
+    def sample(self, state: State, request: SampleRequest) -> Records:
+        """Images of the student; source 'public' takes the teacher as public images left it."""
+        from workbench.methods.dp_sad import sampling
+
+        return sampling.sample(self.config, state, request)

@@ -1,0 +1,109 @@
+"""The paper's steps of the student: its gradient clipped (eq. 15), or its output (eq. 17), and noise over T. For study only."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from workbench.methods.dp_sad.config import DPSADConfig
+from workbench.methods.dp_sad.distillation import Distillation, one_timestep
+from workbench.methods.dp_sad.stages import STUDENT, fixed_batch
+from workbench.methods.fields import with_values
+from workbench.networks import ExponentialMovingAverage
+from workbench.training.dp_sgd import DPSGD
+from workbench.training.entries import Entries
+from workbench.training.ordinary_training import set_learning_rate
+from workbench.training.private_training import PrivateTraining
+from workbench.training.state import State, Step
+
+
+def diluted(config: DPSADConfig) -> DPSGD:
+    """The student's steps with noise sigma/T over the clipping norm: that of eq. 15 and 17, where B divides both."""
+    sigma = config.student.known_noise_multiplier(STUDENT)
+    return with_values(config.student, {"noise_multiplier": sigma / config.diffusion.timesteps, "batch_size": float(fixed_batch(config))})
+
+
+def drawn_batch(state: State, step: int, count: int, size: int) -> np.ndarray:
+    """Positions of a batch of fixed size, each of `count` records at most once."""
+    draw = state.randomness.torch_generator(f"{STUDENT} batch", step)
+    return torch.randperm(count, generator=draw)[:size].numpy()
+
+
+class GradientClipped(PrivateTraining):
+    """Eq. 15: the mean of clipped per-record gradients with noise of deviation sigma C/(B T), on batches of B records."""
+
+    def _batch(self, step: int) -> np.ndarray:
+        drawn = drawn_batch(self.state, step, len(self.data[0]), int(self.settings.batch_size))
+        return drawn if self.present is None else drawn[self.present[drawn]]
+
+
+class OutputClipped:
+    """Eq. 17: each row's loss gradient is clipped where it enters the student's output, and not after.
+
+    What is clipped is the derivative by what losses compare. Noise of deviation sigma C/(B T) is added where the equation prints it,
+    to the gradient of the weights.
+    """
+
+    def __init__(
+        self,
+        config: DPSADConfig,
+        distillation: Distillation,
+        student: nn.Module,
+        state: State,
+        data: tuple[Entries, ...],
+        present: np.ndarray,
+        average: ExponentialMovingAverage,
+    ) -> None:
+        self.config, self.settings, self.distillation = config, diluted(config), distillation
+        self.student, self.state, self.data, self.present, self.average = student, state, data, present, average
+        self.stage, self.optimizer = STUDENT, state.optimizers[STUDENT]
+
+    def step(self, step: int) -> Step:
+        """Step `step`, recorded as spent before a record is touched."""
+        self.state.spend(self.stage, step)
+        set_learning_rate(self.optimizer, self.settings.learning_rate_at(step))
+        self.optimizer.zero_grad(set_to_none=False)
+        drawn = drawn_batch(self.state, step, len(self.data[0]), int(self.settings.batch_size))
+        chosen = torch.from_numpy(drawn[self.present[drawn]])
+        values = {"loss": self._backward(step, chosen)} if len(chosen) else {}
+        self._add_noise(step)
+        self.optimizer.step()
+        self.average.update(self.student)
+        self.state.steps[self.stage] = step
+        return Step(self.stage, step, self.settings.steps, values)
+
+    def _backward(self, step: int, chosen: Tensor) -> float:
+        """Gradients of the weights through clipped derivatives of the output; the mean loss."""
+        draws, diffusion = self.settings.noise_multiplicity, self.distillation.diffusion
+        images, labels = (values[chosen.to(values.device)].repeat_interleave(draws, dim=0) for values in self.data)
+        times, noise = self._draw(step, images)
+        x_t = diffusion.add_noise(images, noise, times)
+        output: Tensor = self.student(x_t, times, self.distillation.student_rows(labels))
+        leaf = output.detach().requires_grad_()
+        losses = self.distillation.losses(leaf, images, labels, times, noise)
+        (derivative,) = torch.autograd.grad(losses.sum(), leaf)
+        output.backward(clipped(derivative, self.settings.max_grad_norm) / (self.settings.batch_size * draws))
+        return float(losses.detach().mean())
+
+    def _draw(self, step: int, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Times int64 (R,) and noise (R, C, H, W) of the rows."""
+        draw, last = self.state.randomness.torch_generator(f"{STUDENT} draws", step), self.distillation.diffusion.timesteps
+        times = torch.randint(1, last + 1, (len(images),), generator=draw)
+        if self.config.timestep_per == "batch":
+            times = torch.full_like(times, one_timestep(self.state.randomness, step, last))
+        return times.to(images.device), torch.randn(images.shape, generator=draw).to(images.device)
+
+    def _add_noise(self, step: int) -> None:
+        """Noise of deviation sigma C/(B T) on every weight's gradient."""
+        deviation = self.settings.known_noise_multiplier(STUDENT) * self.settings.max_grad_norm / self.settings.batch_size
+        stream = self.state.randomness.stream(f"{STUDENT}: noise", step)
+        for parameter in self.student.parameters():
+            noise = torch.from_numpy(stream.standard_normal(tuple(parameter.shape)).astype(np.float32)).to(parameter)
+            parameter.grad = deviation * noise + (0.0 if parameter.grad is None else parameter.grad)
+
+
+def clipped(rows: Tensor, norm: float) -> Tensor:
+    """Rows (R, ...) scaled down to at most `norm`: CLIP of Fig. 1, with the norm and not its square."""
+    norms = rows.flatten(1).norm(dim=1).reshape(-1, *[1] * (rows.ndim - 1))
+    return rows / (norms / norm).clamp(min=1.0)
