@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.drawn_faces import toy_faces
 from support.homes import here
 from support.odd_methods import join_registry
 from support.quick import ALL_METHODS, quick_dataset, quick_plan
@@ -28,6 +29,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     join_registry(monkeypatch)
     entry = DatasetEntry("A small table.", lambda _: toy_table().facts, lambda _: toy_table())
     monkeypatch.setitem(DATASETS, "toy-table", entry)
+    monkeypatch.setitem(DATASETS, "toy-faces", DatasetEntry("A few faces.", lambda _: toy_faces().facts, lambda _: toy_faces()))
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from support.homes import here
 from support.odd_methods import join_registry
-from support.quick import ALL_METHODS, PRIVATE_METHODS, quick_dataset, quick_plan
+from support.quick import ALL_METHODS, BOUNDED_METHODS, quick_dataset, quick_plan
 
 from workbench import methods
 from workbench.experiment import fit, new_state, sample
@@ -111,7 +111,7 @@ def test_plan_states_event_claim_and_bound(method: str) -> None:
     assert Plan.model_validate_json(plan.model_dump_json()) == plan
 
 
-@pytest.mark.parametrize("method", PRIVATE_METHODS)
+@pytest.mark.parametrize("method", BOUNDED_METHODS)
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 def test_calibration_meets_the_bound_from_below(method: str, epsilon: float) -> None:
     bound = quick_plan(method, epsilon=epsilon).bound.epsilon

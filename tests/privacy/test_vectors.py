@@ -13,9 +13,9 @@ import pytest
 from dp_accounting import dp_event
 from support.two_phases import TwoPhases
 
-from workbench.claims.unbuilt import response
 from workbench.methods.dp_promise import claim
 from workbench.methods.dp_sad.claim import claimed as dp_sad_claimed
+from workbench.models.recovery.config import keep_probability
 from workbench.privacy.accounting.accountants.gdp import total_mu
 from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import accountant_values, epsilon_poisson_gaussian, proved_bound
@@ -86,7 +86,7 @@ EXACT: dict[str, tuple[Callable[[dict[str, Any]], Any], float]] = {
     "one_shot_replace_one": (one_shot("REPLACE_ONE"), 1e-9),
     "renoised_factor": (renoised_factor, 1e-9),
     "dp_sad_claim": (dp_sad_claim, 1e-6),
-    "keep_probability": (lambda i: response.keep_probability(i["epsilon"], i["num_candidates"]), 1e-9),
+    "keep_probability": (lambda i: keep_probability(i["epsilon"], i["num_candidates"]), 1e-9),
 }
 
 

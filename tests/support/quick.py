@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from support.drawn_faces import toy_faces
 from support.odd_methods import ODD_METHODS
 from support.tables import toy_table
 from workbench.datasets import Dataset, load
@@ -23,6 +24,15 @@ FINE_TUNED = {
     "training.steps": 3,
     "training.batch_size": 20,
     "training.noise_multiplicity": 2,
+}
+
+RECOVERY = {
+    "responses.rounds": 1,
+    "responses.num_candidates": 4,
+    "training.steps": 3,
+    "training.batch_size": 8,
+    "langevin.levels": 3,
+    "langevin.steps_per_level": 2,
 }
 
 QUICK: dict[str, dict[str, Any]] = {
@@ -67,6 +77,10 @@ QUICK: dict[str, dict[str, Any]] = {
         "discriminator.batch_size": 8,
         "discriminator.generated": 20,
     },
+    "dpgen": {name: value for name, value in TINY.items() if name.startswith("network")} | RECOVERY,
+    "p3dm": {name: value for name, value in TINY.items() if name.startswith("network")}
+    | RECOVERY
+    | {"attribute": "smile", "unprotected.steps": 2, "unprotected.batch_size": 8, "pac_samples": 10},
     "dp-diffusion": TINY
     | {
         "pretraining.records": 50,
@@ -95,16 +109,23 @@ QUICK: dict[str, dict[str, Any]] = {
 
 ALL_METHODS = [*METHODS, *ODD_METHODS]
 PRIVATE_METHODS = [name for name, kind in (METHODS | ODD_METHODS).items() if kind.calibrated_fields]  # those that meet an epsilon
+BOUNDED_METHODS = [name for name in PRIVATE_METHODS if "bound" in (METHODS | ODD_METHODS)[name].targets]  # and that of a bound
+
+
+def asked_of(method: str) -> dict[str, Any]:
+    """Epsilon 10 of a bound, or of a claim where no bound can be met; nothing where the method takes no epsilon."""
+    return {"epsilon": 10.0, "target": "bound" if method in BOUNDED_METHODS else "claim"} if method in PRIVATE_METHODS else {}
 
 
 def quick_dataset(method: str) -> Dataset:
-    """The digits, or the small table for methods on tables."""
+    """The digits, the small table for methods on tables, a few faces where attributes matter."""
+    if method == "p3dm":
+        return toy_faces()
     return toy_table() if "table" in (METHODS | ODD_METHODS)[method].kinds else load("digits")
 
 
 def quick_plan(method: str, **options: Any) -> Plan:
     """A plan of seconds at epsilon 10 (where the method takes one)."""
-    if method in PRIVATE_METHODS:
-        options = {"epsilon": 10.0} | options
+    options = asked_of(method) | options
     overrides = QUICK.get(method, {}) | options.pop("overrides", {})
     return make_plan(method, quick_dataset(method).facts, settings=overrides, **options)

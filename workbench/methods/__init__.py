@@ -9,7 +9,9 @@ from workbench.methods.dp_promise import DPPromise
 from workbench.methods.dp_sad import DPSAD
 from workbench.methods.dp_sgd_dm import DPSGDDM
 from workbench.methods.dpdm import DPDM
+from workbench.methods.dpgen import DPGEN
 from workbench.methods.nonprivate import NonPrivate
+from workbench.methods.p3dm import P3DM
 from workbench.methods.private_evolution import PrivateEvolution
 from workbench.methods.selective_pretraining import SelectivePretraining
 
@@ -21,6 +23,8 @@ METHODS: dict[str, type[Method]] = {
     "dp-promise": DPPromise,
     "dp-sgd-dm": DPSGDDM,
     "dp-sad": DPSAD,
+    "dpgen": DPGEN,
+    "p3dm": P3DM,
     "dpdm": DPDM,
     "dp-diffusion": DPDiffusion,
     "selective-pretraining": SelectivePretraining,

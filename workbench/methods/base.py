@@ -107,6 +107,7 @@ class Method(ABC):
     released: ClassVar[tuple[str, ...]]  # names of the state's modules and tensors that samples are made from
     workload: ClassVar[Workload] = Workload()
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = ()  # none: it takes no epsilon
+    targets: ClassVar[frozenset[Target]] = frozenset({"bound", "claim"})  # what an epsilon may be asked of
     sampling_fields: ClassVar[tuple[str, ...]] = ()  # of the configuration, which only `sample` reads: a run may be sampled with others
     kept_private: ClassVar[tuple[str, ...]] = ()  # the same, for what sampling needs but may never leave the room
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from support.mechanism.recording import Bench
-from support.quick import PRIVATE_METHODS, QUICK, quick_dataset
+from support.quick import QUICK, asked_of, quick_dataset
 from workbench import methods
 from workbench.datasets import Dataset
 from workbench.planning import make_plan
@@ -29,6 +29,5 @@ def bench_of(method: str, overrides: dict[str, Any] | None = None) -> Bench:
     dataset = few_records(method)
     fields = methods.METHODS[method].Config.model_fields
     smaller = {name: value for name, value in SMALLER.items() if name.split(".")[0] in fields}
-    epsilon = 10.0 if method in PRIVATE_METHODS else None
-    plan = make_plan(method, dataset.facts, epsilon=epsilon, settings=QUICK.get(method, {}) | smaller | (overrides or {}))
+    plan = make_plan(method, dataset.facts, **asked_of(method), settings=QUICK.get(method, {}) | smaller | (overrides or {}))
     return Bench(plan, dataset)

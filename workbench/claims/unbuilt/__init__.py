@@ -5,15 +5,11 @@ from workbench.claims.unbuilt import (
     ddm,
     dp_ldm,
     dp_mepf,
-    dpgen,
     no_formula,
-    p3dm,
 )
 
 UNBUILT: dict[str, ClaimEntry] = {
     "dp-ldm": dp_ldm.CLAIM,
-    "dpgen": dpgen.CLAIM,
-    "p3dm": p3dm.CLAIM,
     "ddm": ddm.CLAIM,
     "dp-mepf": dp_mepf.CLAIM,
     "dp-gan": no_formula.DP_GAN,

@@ -77,8 +77,8 @@ def dp_sgd_claim(title: str, source: str, where: str, training: DPSGD, num_recor
     )
 
 
-def unproved_stage(reason: str, refuted: bool = False) -> Stage:
+def unproved_stage(reason: str) -> Stage:
     """A release without a finite epsilon."""
     from workbench.privacy.accounting.events import UnprovedDpEvent
 
-    return Stage("training", UnprovedDpEvent(reason, "refuted" if refuted else "not_proved"), "once")
+    return Stage("training", UnprovedDpEvent(reason), "once")
