@@ -12,9 +12,9 @@ from scipy import ndimage
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.models.selection import spaces
-from workbench.models.selection.config import CANDIDATES, CLASSIFIER, VOTES, Draws, Selection
+from workbench.models.selection.config import CANDIDATES, CLASSIFIER, VOTES, Draws, Selection, defaults
 from workbench.models.selection.selector import Selector, repeated, weights_of
-from workbench.models.selection.variations import VARIATIONS, smooth_field, varied
+from workbench.models.selection.variations import VARIATIONS, sharpened, smooth_field, varied
 from workbench.privacy import proved_bound
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.records import ImageKind, Records
@@ -145,6 +145,33 @@ def test_a_bend_has_the_variance_that_it_is_scaled_to_up_to_the_border() -> None
 
 
 # Rounds
+
+
+@pytest.mark.parametrize("side", [28, 56])
+def test_sharpening_is_an_unsharp_mask_by_scipys_blur(side: int) -> None:
+    seen = np.random.default_rng(1).integers(0, 256, (3, 2, side, side), dtype=np.uint8)
+    axes = {"sigma": (0, 0, side / 28, side / 28), "mode": "constant", "radius": (0, 0, *[3 * side // 28 + 1] * 2)}
+    exact = seen + 2.0 * (seen - ndimage.gaussian_filter(seen.astype(float), **axes))
+    found = sharpened(torch.from_numpy(seen), 2.0).numpy()
+    assert found.dtype == np.uint8
+    assert np.abs(found - exact.clip(0, 255)).max() <= 0.51
+    assert np.array_equal(sharpened(torch.from_numpy(seen), 0.0).numpy(), seen)
+    assert sharpened(torch.from_numpy(seen[:0]), 2.0).shape == (0, 2, side, side)
+
+
+def test_what_is_drawn_is_sharpened_after_it_is_varied() -> None:
+    found, labels = selector(), np.arange(CLASSES)
+    for _ in found.run(records(), Records(CHOICES.flatten(0, 1).numpy(), np.repeat(labels, NUMBER))):
+        pass
+    plain, sharp = (found.draw(labels, CLASSES, Draws(sharpening=amount), torch.Generator().manual_seed(3)) for amount in (0.0, 2.0))
+    assert np.array_equal(sharp.records, sharpened(torch.from_numpy(plain.records), 2.0).numpy())
+    assert not np.array_equal(sharp.records, plain.records)
+
+
+def test_large_drawings_are_sharpened_and_nothing_else() -> None:
+    shapes = {(1, 8, 8): 0.0, (1, 28, 28): 2.0, (1, 64, 64): 2.0, (3, 32, 32): 0.0}
+    found = {shape: defaults(replace(FACTS, kind=ImageKind(size=shape)))["draws.sharpening"] for shape in shapes}
+    assert found == shapes
 
 
 def test_rounds_keep_what_was_voted_for_and_vary_repeats() -> None:

@@ -38,8 +38,8 @@ class PrivateEvolution(Method):
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
-        """Fewer candidates where there are fewer records, and a blur that suits the image size."""
-        return {f"selection.{name}": value for name, value in defaults(facts).items()}
+        """Fewer candidates where there are fewer records; a blur of votes and a sharpness of draws that suit the image size."""
+        return {**defaults(facts)}
 
     @property
     def public_dataset(self) -> str | None:

@@ -14,7 +14,7 @@ from workbench.datasets.base import DatasetFacts, to_unit_range
 from workbench.errors import WorkbenchError
 from workbench.models.selection import spaces
 from workbench.models.selection.config import CANDIDATES, CLASSIFIER, VOTES, Draws, Selection
-from workbench.models.selection.variations import varied
+from workbench.models.selection.variations import sharpened, varied
 from workbench.records import Records
 from workbench.training.one_shot import Grid
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -121,7 +121,8 @@ class Selector:
         for label in np.unique(wanted):
             places = np.flatnonzero(wanted == label)
             index = torch.multinomial(weights[label], len(places), replacement=True, generator=generator)
-            made[places] = self._varied(images[label][index], draws.variation_size, generator).cpu().numpy()
+            drawn = self._varied(images[label][index], draws.variation_size, generator)
+            made[places] = sharpened(drawn, draws.sharpening).cpu().numpy()
         return Records(made, labels)
 
     def _draw_again(self, size: float, generator: torch.Generator) -> float:
