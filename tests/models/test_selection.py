@@ -170,7 +170,7 @@ def test_what_is_drawn_is_sharpened_after_it_is_varied() -> None:
 
 def test_large_drawings_are_sharpened_and_nothing_else() -> None:
     shapes = {(1, 8, 8): 0.0, (1, 28, 28): 2.0, (1, 64, 64): 2.0, (3, 32, 32): 0.0}
-    found = {shape: defaults(replace(FACTS, kind=ImageKind(size=shape)))["draws.sharpening"] for shape in shapes}
+    found = {shape: defaults(FACTS.model_copy(update={"kind": ImageKind(size=shape)}))["draws.sharpening"] for shape in shapes}
     assert found == shapes
 
 
