@@ -13,7 +13,7 @@ from workbench.planning import make_plan
 
 def test_an_epsilon_is_that_of_the_randomised_response_and_of_nothing_else() -> None:
     plan = quick_plan("dpgen", epsilon=5.0)
-    assert plan.config["epsilon"] == plan.claim.epsilon == 5.0
+    assert plan.config["responses"]["epsilon"] == plan.claim.epsilon == 5.0
     assert plan.claim.status == plan.bound.status == "refuted"
     assert plan.bound.epsilon == math.inf
     assert plan.claim_only

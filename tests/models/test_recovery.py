@@ -18,7 +18,7 @@ LEVELS = np.array([1.0, 0.5, 0.01])
 
 
 def settings(epsilon: float = 10.0, **values: Any) -> Any:
-    return SimpleNamespace(epsilon=epsilon, responses=Responses(**{"num_candidates": 4, "rounds": 1} | values))
+    return SimpleNamespace(responses=Responses(**{"epsilon": epsilon, "num_candidates": 4, "rounds": 1} | values))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from workbench.networks import UNetConfig
 class DPGENConfig(MethodConfig):
     """Hyper-parameters of DPGEN."""
 
-    epsilon: float = Field(default=10.0, ge=0, le=1e3, description="The randomised response's, which is what is claimed; 1000 keeps all.")
     responses: Responses = Responses()
     training: ScoreTraining = ScoreTraining()
     ema_decay: float = Field(default=0.99, ge=0, lt=1, description="Decay of the moving average that samples come from.")

@@ -28,11 +28,11 @@ class DPGEN(Method):
     source = "Chen et al. 2022"
     Config = DPGENConfig
     presets: ClassVar[dict[str, Preset]] = presets.PRESETS
-    readings: ClassVar[Mapping[str, Reading]] = {"dpgen": Reading("DPGEN", "published", FORMULA, {"epsilon": "eps"})}
+    readings: ClassVar[Mapping[str, Reading]] = {"dpgen": Reading("DPGEN", "published", FORMULA, {"responses.epsilon": "eps"})}
     released: ClassVar[tuple[str, ...]] = ("ema",)
     sampling_fields: ClassVar[tuple[str, ...]] = ("langevin.steps_per_level", "langevin.step_share")
     workload: ClassVar[Workload] = Workload({recovery.SCORE: ("training.batch_size",)}, ("network",))
-    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("epsilon", high=1e3, increasing=True),)
+    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("responses.epsilon", high=1e3, increasing=True),)
     targets: ClassVar[frozenset[Target]] = frozenset({"claim"})
     config: DPGENConfig
 
@@ -46,7 +46,7 @@ class DPGEN(Method):
         """The randomised response that claims `epsilon`; no bound can be met."""
         if target == "bound":
             raise WorkbenchError(f"No setting bounds this run. {recovery.REASON} Use the target 'claim'.")
-        return cls(with_values(config, {"epsilon": epsilon}))
+        return cls(with_values(config, {"responses.epsilon": epsilon}))
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """The triples, which nothing bounds, and the network that learns from them."""
@@ -55,7 +55,7 @@ class DPGEN(Method):
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The randomised response's epsilon."""
-        return randomized_response(epsilon=self.config.epsilon, delta=delta, source=self.source)
+        return randomized_response(epsilon=self.config.responses.epsilon, delta=delta, source=self.source)
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """The network, its moving average, an Adam, and room for triples."""

@@ -9,7 +9,7 @@ from workbench.methods.base import Method, Preset
 def published(_facts: DatasetFacts) -> dict[str, Any]:
     """The published code's candidates, levels and steps for images of 28x28; P3DM prints epsilon 5, 10 and 15."""
     return {
-        "epsilon": 10.0,
+        "responses.epsilon": 10.0,
         "responses.num_candidates": 64,
         "responses.candidates": "batch",
         "responses.conditional": False,

@@ -45,7 +45,6 @@ class Guidance(BaseModel):
 class P3DMConfig(MethodConfig):
     """Hyper-parameters of P3DM."""
 
-    epsilon: float = Field(default=10.0, ge=0, le=1e3, description="The randomised response's, which is what is claimed; 1000 keeps all.")
     attribute: str = Field(default="", description="The attribute that samples are steered by; empty: the classes.")
     responses: Responses = Responses()
     training: ScoreTraining = ScoreTraining()

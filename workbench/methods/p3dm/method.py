@@ -33,13 +33,15 @@ class P3DM(Method):
     Config = P3DMConfig
     presets: ClassVar[dict[str, Preset]] = presets.PRESETS
     readings: ClassVar[Mapping[str, Reading]] = {
-        "p3dm": Reading("P3DM", "published", f"{FORMULA}; PAC privacy beside it: MI(X; M(X) + B) <= v + beta", {"epsilon": "eps"}, "celeba")
+        "p3dm": Reading(
+            "P3DM", "published", f"{FORMULA}; PAC privacy beside it: MI(X; M(X) + B) <= v + beta", {"responses.epsilon": "eps"}, "celeba"
+        )
     }
     released: ClassVar[tuple[str, ...]] = ("ema",)
     kept_private: ClassVar[tuple[str, ...]] = (CLASSIFIER,)
     sampling_fields: ClassVar[tuple[str, ...]] = ("guidance.scale", "guidance.step", "langevin.steps_per_level", "langevin.step_share")
     workload: ClassVar[Workload] = Workload({recovery.SCORE: ("training.batch_size",)}, ("network", "classifier", "unprotected", "private"))
-    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("epsilon", high=1e3, increasing=True),)
+    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("responses.epsilon", high=1e3, increasing=True),)
     targets: ClassVar[frozenset[Target]] = frozenset({"claim"})
     config: P3DMConfig
 
@@ -53,7 +55,7 @@ class P3DM(Method):
         """The randomised response that claims `epsilon`; no bound can be met."""
         if target == "bound":
             raise WorkbenchError(f"No setting bounds this run. {recovery.REASON} Use the target 'claim'.")
-        return cls(with_values(config, {"epsilon": epsilon}))
+        return cls(with_values(config, {"responses.epsilon": epsilon}))
 
     @property
     def guiding_attribute(self) -> str:
@@ -75,7 +77,7 @@ class P3DM(Method):
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The randomised response's epsilon, in the paper's words a hyperparameter."""
-        return randomized_response(epsilon=self.config.epsilon, delta=delta, source=self.source)
+        return randomized_response(epsilon=self.config.responses.epsilon, delta=delta, source=self.source)
 
     def pac_noise(self, state: State, request: SampleRequest) -> PacNoise:
         """Algorithm 3 on samples of the one model that there is, which bounds nothing; the labels say so."""

@@ -20,7 +20,7 @@ def published(facts: DatasetFacts) -> dict[str, Any]:
     Where there is no smile the dataset's own attribute, or its classes, steers.
     """
     return {
-        "epsilon": 10.0,
+        "responses.epsilon": 10.0,
         "responses.num_candidates": 64,
         "responses.candidates": "neighbours",
         "responses.conditional": False,

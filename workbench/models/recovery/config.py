@@ -23,6 +23,7 @@ class Responses(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    epsilon: float = Field(default=10.0, ge=0, le=1e3, description="Of randomised response, which is what is claimed; 1000 keeps all.")
     num_candidates: int = Field(default=64, ge=2, description="Candidates k, the true record among them.")
     candidates: Literal["neighbours", "batch"] = Field(
         default="neighbours", description="The record's k nearest neighbours (the papers), or a random batch of k (the published code)."
@@ -43,8 +44,6 @@ class ScoreTraining(OrdinaryTraining):
 class RecoverySettings(Protocol):
     """The part of a method's configuration that describes triples, network and sampler."""
 
-    @property
-    def epsilon(self) -> float: ...
     @property
     def responses(self) -> Responses: ...
     @property

@@ -61,7 +61,7 @@ def make_triples(settings: RecoverySettings, data: Records, levels: np.ndarray, 
         for number, group in enumerate(groups):
             place = turn * len(groups) + number
             others = candidates(settings, images, group, randomness, place)
-            position = respond(settings.epsilon, others.shape[1], len(group), randomness, place)
+            position = respond(settings.responses.epsilon, others.shape[1], len(group), randomness, place)
             origins.append(group)
             chosen.append(others[np.arange(len(group)), position])
     origin, response = np.concatenate(origins), np.concatenate(chosen)
