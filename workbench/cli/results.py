@@ -21,6 +21,10 @@ def evaluate(
     num: Num = None,
     metric: Annotated[list[str] | None, typer.Option(help="Only this measure; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the measures.", min=0)] = 0,
+    attribute: Annotated[
+        str | None,
+        typer.Option("--attribute", help="Judge the privacy score by this attribute, as smile, in the place of the class."),
+    ] = None,
     releasable: Releasable = False,
     as_json: Json = False,
 ) -> None:
@@ -29,7 +33,7 @@ def evaluate(
     from workbench.jobs.samples import sample_set
 
     with progress_bar("evaluation") as progress:
-        found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, progress, samples)
+        found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, progress, samples, attribute)
     if releasable:
         found = _releasable_results(found)
     if as_json:

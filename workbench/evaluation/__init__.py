@@ -97,6 +97,7 @@ METRICS: dict[str, Metric] = {
         touches=TRAIN,
         needs="classes",
         is_fraction=True,
+        by_attribute=True,
     ),
     "nearer_to_training": Metric(
         name="nearer_to_training",
@@ -140,6 +141,7 @@ def evaluate(
     public: Dataset | None = None,
     metrics: Sequence[str] | None = None,
     features: str | None = None,
+    attribute: str | None = None,
     seed: int = 0,
     progress: Callable[[str, float], None] | None = None,
     workspace: Workspace,
@@ -148,15 +150,16 @@ def evaluate(
 
     `public` is the public dataset at hand: the feature classifier is trained on it, and `public_samples`, from a model that saw
     it alone, are measured too. Frechet and kernel distances are to the held-out records. `metrics` are names of METRICS; None
-    takes all that such data allows. `features` is a name of FEATURES; None takes `default_features`. `progress(name, fraction)`
+    takes all that such data allows. `features` is a name of FEATURES; None takes `default_features`. `attribute` takes
+    the classes' place in the privacy score; an unknown one lists the choices. `progress(name, fraction)`
     is called before each measure and at the end. `workspace` keeps what costs as much as a measure. Equal arguments give equal
     results on the CPU. Nearly nothing here is releasable: each value has its own mark, see `MetricResult`.
     """
     _check(samples, dataset, public_samples, public)
-    chosen = _chosen(metrics, samples, dataset)
+    chosen = _chosen(metrics, samples, dataset, attribute)
     space = features or default_features(dataset, public)
     check_feature_space(space, dataset, public)
-    context = Context(dataset, lambda: feature_space(space, dataset, public, seed, workspace=workspace), seed, Cache(workspace))
+    context = Context(dataset, lambda: feature_space(space, dataset, public, seed, workspace=workspace), seed, Cache(workspace), attribute)
     results = []
     for position, metric in enumerate(chosen):
         if progress:
@@ -167,12 +170,17 @@ def evaluate(
     return results
 
 
-def _chosen(names: Sequence[str] | None, samples: Records, dataset: Dataset) -> list[Metric]:
+def _chosen(names: Sequence[str] | None, samples: Records, dataset: Dataset, attribute: str | None) -> list[Metric]:
+    judged = dataset.facts.labelled_by(attribute) if attribute else dataset.facts
+
+    def refusal(metric: Metric) -> str | None:
+        return metric.refusal(judged if metric.by_attribute else dataset.facts, samples)
+
     if names is None:
-        return [metric for metric in METRICS.values() if metric.refusal(dataset.facts, samples) is None]
+        return [metric for metric in METRICS.values() if refusal(metric) is None]
     chosen = [choose(name, METRICS, "metric") for name in names]
     for metric in chosen:
-        if reason := metric.refusal(dataset.facts, samples):
+        if reason := refusal(metric):
             raise WorkbenchError(reason)
     return chosen
 

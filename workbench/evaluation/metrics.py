@@ -20,21 +20,26 @@ from workbench.evaluation.distances import (
 from workbench.evaluation.downstream import Learner, accuracy
 from workbench.evaluation.features import FeatureSpace, pixels, remembered_classifier
 from workbench.evaluation.intervals import normal, wilson
-from workbench.evaluation.learners import Classifier
+from workbench.evaluation.learners import Classifier, labels_of
 from workbench.evaluation.neighbours import PRIVACY_SCORE_CAVEAT, nearer_to_training, privacy_score
 from workbench.records import Records
 
 Split = Literal["train", "held_out"]
+UNBALANCED = 1.2  # times its even share: the most frequent value above which an attribute is out of balance
 
 
 @dataclass
 class Context:
-    """What measures share: the dataset, a feature space, a seed, and what is computed once from them."""
+    """What measures share: the dataset, a feature space, a seed, and what is computed once from them.
+
+    `attribute` takes the classes' place where a measure judges by an attribute.
+    """
 
     dataset: Dataset
     make_space: Callable[[], FeatureSpace]  # called when a measure first asks: it may train a classifier
     seed: int
     cache: Cache
+    attribute: str | None = None
 
     @cached_property
     def space(self) -> FeatureSpace:
@@ -65,6 +70,16 @@ class Context:
     def clean_classifier(self) -> Classifier:
         """A classifier of clean images, trained on the private training records apart from any that made the features."""
         return remembered_classifier(self.dataset, self.seed + 1, self.cache)
+
+    @cached_property
+    def judged(self) -> Dataset:
+        """The dataset with what is judged as its classes: the attribute, where one is asked for."""
+        return self.dataset.labelled_by(self.attribute) if self.attribute else self.dataset
+
+    @cached_property
+    def judge(self) -> Classifier:
+        """A classifier of clean images that tells the classes of `judged` apart, trained as `clean_classifier` is."""
+        return remembered_classifier(self.judged, self.seed + 1, self.cache) if self.attribute else self.clean_classifier
 
     @cached_property
     def exchangeable(self) -> "Context":
@@ -102,6 +117,7 @@ class Metric:
     (`in_features` False). `touches`: the private records that the measure itself looks at, beside the samples and its feature
     space; a value is releasable only where that is none. `needs`: "nothing", "classes" (of the dataset) or "labels" (of the
     samples too). `chance`: what guessing gives, None where that means nothing. `is_fraction`: values lie between 0 and 1.
+    `by_attribute`: an attribute may take the classes' place.
     """
 
     name: str
@@ -116,6 +132,7 @@ class Metric:
     chance: Callable[[DatasetFacts], float | None] = lambda _facts: None
     is_fraction: bool = False
     in_features: bool = True
+    by_attribute: bool = False
 
     @property
     def split(self) -> str:
@@ -198,9 +215,27 @@ def inception(samples: Records, context: Context) -> Measurement:
 
 def privacy(samples: Records, context: Context) -> Measurement:
     """P3DM's privacy score against the training records, with Wilson's interval."""
-    features, classify = context.space(samples), context.clean_classifier.predict
+    features, classify = context.space(samples), context.judge.predict
     value = privacy_score(samples, context.dataset.train, features, context.train_features, classify)
-    return Measurement(value, wilson(value, len(samples)), context.space.label, PRIVACY_SCORE_CAVEAT)
+    note = " ".join(filter(None, [PRIVACY_SCORE_CAVEAT, balance_note(context, classify(samples))]))
+    return Measurement(value, wilson(value, len(samples)), context.space.label, note)
+
+
+def balance_note(context: Context, judged: np.ndarray) -> str:
+    """How often an attribute has each value among training records and samples; a warning where it is out of balance. "" for classes."""
+    if not context.attribute:
+        return ""
+    facts, truth = context.judged.facts, labels_of(context.judged.train, context.judged.facts.num_classes)
+    parts = []
+    for what, numbers in (("training records", truth), ("samples as judged", judged)):
+        shares = np.bincount(numbers, minlength=facts.num_classes) / len(numbers)
+        parts.append(f"{what}: {', '.join(f'{name} {share:.1%}' for name, share in zip(facts.classes, shares, strict=True))}")
+    told = f"{context.attribute} of {'; of '.join(parts)}."
+    most = np.bincount(truth, minlength=facts.num_classes) / len(truth)
+    if most.max() <= UNBALANCED / facts.num_classes:
+        return told
+    rare = facts.classes[int(most.argmin())]
+    return f"{told} Warning: out of balance, so that a sampler that always draws {rare} may score up to {1 - most.min():.2f}."
 
 
 def nearer(samples: Records, context: Context) -> Measurement:

@@ -53,7 +53,7 @@ def measure(
     metric: Metric, samples: Records, context: Context, public_samples: Records | None = None, public: Dataset | None = None
 ) -> MetricResult:
     """Take `metric` of `samples`, of real records and of `public_samples`."""
-    facts = context.dataset.facts
+    facts = context.judged.facts if metric.by_attribute else context.dataset.facts
     start = time.perf_counter()
     found = metric.function(samples, context)
     seconds = time.perf_counter() - start
@@ -84,6 +84,8 @@ def measure(
 
 def _ceiling(metric: Metric, found: Measurement, context: Context, count: int) -> float:
     key = (context.cache.dataset_key(context.dataset), metric.name, count, context.seed, context.key_of(found.features))
+    if metric.by_attribute and context.attribute:
+        key = (*key, context.attribute)
     return context.cache.value(key, lambda: metric.function(context.real_records(count), context).value)
 
 

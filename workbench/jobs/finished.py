@@ -32,10 +32,12 @@ def evaluate_run(
     metrics: Sequence[str] | None = None,
     progress: ProgressFunction | None = None,
     samples: str = DEFAULT,
+    attribute: str | None = None,
 ) -> dict[str, Any]:
     """Every metric (or those named) of a set of a finished run's samples, or of an import, as plain JSON values.
 
-    Keys: `run`, `samples`, `num_samples`, `seed`, `metrics`, `results`. Kept in evaluation.json, and measured again only if the
+    `attribute` takes the classes' place in the privacy score. Keys: `run`, `samples`, `num_samples`, `seed`, `metrics`, `results`, and
+    `attribute` where one is asked for. Kept in evaluation.json, and measured again only if the
     request differs; a complete evaluation answers for its parts and gives way to no part. Metrics against private records may
     not leave the room: each result says so in `releasable`.
     """
@@ -51,6 +53,7 @@ def evaluate_run(
         "num_samples": count,
         "seed": seed,
         "metrics": None if metrics is None else list(metrics),
+        **({"attribute": attribute} if attribute else {}),
     }
     kept = _evaluation_of(found)
     if kept is not None and _covers(kept, request):
@@ -65,6 +68,7 @@ def evaluate_run(
             public_samples=public_samples,
             public=found.public_dataset(),
             metrics=metrics,
+            attribute=attribute,
             seed=seed,
             workspace=workspace,
             progress=None if measured is None else lambda _metric, share: measured(share),
@@ -172,7 +176,7 @@ NEIGHBOUR_ARRAYS = ("indices", "distances", "held_out_indices", "held_out_distan
 
 def _covers(kept: dict[str, Any], request: dict[str, Any]) -> bool:
     """Whether a kept evaluation answers a request: of the same samples and seed, and complete or of the same metrics."""
-    same = all(kept[name] == request[name] for name in ("num_samples", "seed"))
+    same = all(kept.get(name) == request.get(name) for name in ("num_samples", "seed", "attribute"))
     return same and kept["metrics"] in (None, request["metrics"])
 
 

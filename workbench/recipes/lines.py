@@ -48,6 +48,7 @@ class RecipeRun(BaseModel):
     labels: tuple[str, ...] = Field(default=(), description="Classes to draw, in turn; all by default.")
     sampling_seed: int | None = Field(default=None, ge=0)
     metrics: tuple[str, ...] | None = None
+    attribute: str | None = Field(default=None, description="What the privacy score judges by, as --attribute.")
 
     @property
     def all_seeds(self) -> Sequence[int | None]:
@@ -169,6 +170,7 @@ def _make(
         metrics=line.metrics,
         progress=lambda share: progress(0.8 + 0.2 * share),
         samples=samples.id,
+        attribute=line.attribute,
     )
     run = RunStore(workspace).get(run.id)
     values = {

@@ -25,10 +25,11 @@ class Asked(BaseModel):
 
 
 class Measures(Asked):
-    """Which measures, by name (None: all that such data allows), and their seed."""
+    """Which measures, by name (None: all that such data allows), their seed, and the attribute that the privacy score judges by."""
 
     seed: int = Field(default=0, ge=0)
     metrics: tuple[str, ...] | None = None
+    attribute: str | None = None
 
 
 class Search(Asked):
@@ -116,7 +117,7 @@ class Evaluate(OnSamples[Measures]):
         """Kept beside the samples."""
         from workbench.jobs.finished import evaluate_run
 
-        evaluate_run(workspace, owner, asked.num_samples, asked.seed, asked.metrics, report, asked.samples)
+        evaluate_run(workspace, owner, asked.num_samples, asked.seed, asked.metrics, report, asked.samples, asked.attribute)
 
 
 class Neighbours(OnSamples[Search]):

@@ -1,0 +1,74 @@
+"""The privacy score by an attribute: who judges, what is told of the balance, and that a collapse scores the other value's share."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.drawn_faces import toy_faces
+from support.homes import here
+
+from workbench.datasets.base import Dataset
+from workbench.errors import WorkbenchError
+from workbench.evaluation import evaluate
+from workbench.evaluation import metrics as measures
+from workbench.records import Records
+
+
+class Told:
+    """Judges by the first pixel, which the tests set to the truth."""
+
+    def predict(self, records: Records) -> np.ndarray:
+        return records.records[:, 0, 0, 0].astype(np.int64)
+
+
+@pytest.fixture
+def faces(monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    """Faces whose first pixel tells whether they smile, and a judge who reads it."""
+    monkeypatch.setattr(measures, "remembered_classifier", lambda *_: Told())
+    whole = toy_faces()
+
+    def telling(records: Records) -> Records:
+        images = records.records.copy()
+        images[:, 0, 0, 0] = records.attributes["smile"]
+        return replace(records, records=images)
+
+    return Dataset(whole.facts, telling(whole.train), telling(whole.held_out))
+
+
+def scored(faces: Dataset, samples: Records, attribute: str | None = "smile") -> tuple[float, str]:
+    (found,) = evaluate(samples, faces, metrics=["privacy_score"], features="pixels", attribute=attribute, workspace=here())
+    assert not found.releasable
+    return found.value, found.note
+
+
+def test_copies_score_nothing_and_the_balance_is_told(faces: Dataset) -> None:
+    value, note = scored(faces, faces.train.take(slice(48)))
+    assert value == 0
+    assert "smile of training records: no 50.0%, yes 50.0%; of samples as judged: no 50.0%, yes 50.0%." in note
+    assert "Warning" not in note
+    assert "smile" not in scored(faces, faces.train.take(slice(48)), None)[1]
+
+
+def test_always_the_same_value_scores_the_share_of_the_other(faces: Dataset) -> None:
+    collapsed = faces.train.records.copy()
+    collapsed[:, 0, 0, 0] = 1
+    value, note = scored(faces, replace(faces.train, records=collapsed))
+    assert value == pytest.approx(0.5)
+    assert "samples as judged: no 0.0%, yes 100.0%" in note
+
+
+@pytest.mark.parametrize(("share", "warned"), [(0.5, False), (0.7, True), (0.9, True)])
+def test_imbalance_is_warned_of(faces: Dataset, share: float, warned: bool) -> None:
+    yes = faces.train.attributes["smile"] == 1
+    kept = np.concatenate([np.flatnonzero(yes)[:40], np.flatnonzero(~yes)[: round(40 * (1 - share) / share)]])
+    train = faces.train.take(np.sort(kept))
+    uneven = Dataset(faces.facts.model_copy(update={"num_records": len(train)}), train, faces.held_out)
+    note = scored(uneven, faces.held_out)[1]
+    assert ("Warning: out of balance" in note) == warned
+    if warned:
+        assert f"always draws no may score up to {40 / len(train):.2f}" in note
+
+
+def test_an_unknown_attribute_lists_the_choices(faces: Dataset) -> None:
+    with pytest.raises(WorkbenchError, match=r"Unknown attribute of toy-faces 'hat'\. Choose one of: smile, hair"):
+        scored(faces, faces.held_out, "hat")
