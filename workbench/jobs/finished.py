@@ -126,16 +126,21 @@ def copying_run(
     num_samples: int | None = None,
     progress: ProgressFunction | None = None,
     samples: str = DEFAULT,
+    attribute: str | None = None,
 ) -> list[dict[str, Any]]:
-    """The measures of copying of a set's samples in a feature space, as plain JSON values; private, kept beside the samples."""
+    """The measures of copying of a set's samples in a feature space, as plain JSON values; private, kept beside the samples.
+
+    `attribute` takes the classes' place in the privacy score.
+    """
     from workbench import evaluation
 
     found = sample_set(workspace, run_id, samples)
     dataset, records = found.dataset(), found.records(num_samples, _part(progress, 0.0, 0.4))
-    path = found.copying(features, len(records))
+    path = found.copying(features, len(records), attribute)
     if path.exists():
         return _read_results(path)
-    names = [name for name in COPYING if evaluation.METRICS[name].refusal(dataset.facts, records) is None]
+    judged = dataset.facts.labelled_by(attribute) if attribute else dataset.facts
+    names = [name for name in COPYING if evaluation.METRICS[name].refusal(judged, records) is None]
     measured = _part(progress, 0.4, 1.0)
     with few_threads():
         results = evaluation.evaluate(
@@ -144,6 +149,7 @@ def copying_run(
             public=found.public_dataset(),
             metrics=names,
             features=features,
+            attribute=attribute,
             workspace=workspace,
             progress=None if measured is None else lambda _metric, share: measured(share),
         )
@@ -151,9 +157,11 @@ def copying_run(
     return _read_results(path)
 
 
-def kept_copying(workspace: Workspace, run_id: str, features: str, num_samples: int, samples: str = DEFAULT) -> list[dict[str, Any]] | None:
+def kept_copying(
+    workspace: Workspace, run_id: str, features: str, num_samples: int, samples: str = DEFAULT, attribute: str | None = None
+) -> list[dict[str, Any]] | None:
     """What is kept of `copying_run`, or None."""
-    path = sample_set(workspace, run_id, samples).copying(features, num_samples)
+    path = sample_set(workspace, run_id, samples).copying(features, num_samples, attribute)
     return _read_results(path) if path.exists() else None
 
 

@@ -1,5 +1,6 @@
 """What every set of samples has, a run's as much as one made elsewhere: records, what they stand beside, and what they carry."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
@@ -98,9 +99,10 @@ class SampleSet(ABC):
         """The samples made so far."""
         return self.folder / "samples.npz"
 
-    def copying(self, features: str, num_samples: int) -> Path:
-        """What the nearest records tell of copying."""
-        return self.folder / f"copying-{features}-{num_samples}.json"
+    def copying(self, features: str, num_samples: int, attribute: str | None = None) -> Path:
+        """What the nearest records tell of copying; judged by an attribute, under a digest of its name, which may be anybody's."""
+        by = f"-by-{hashlib.sha256(attribute.encode()).hexdigest()[:16]}" if attribute else ""
+        return self.folder / f"copying-{features}-{num_samples}{by}.json"
 
     @property
     def evaluation(self) -> Path:

@@ -33,10 +33,11 @@ class Measures(Asked):
 
 
 class Search(Asked):
-    """Where distances are taken, and how many training records are kept of each sample."""
+    """Where distances are taken, how many training records are kept of each sample, and what the privacy score judges by."""
 
     features: str = "pixels"
     k: int = Field(default=DEFAULT_NEIGHBOURS, ge=1)
+    attribute: str | None = None
 
 
 A = TypeVar("A", bound=Asked)
@@ -60,7 +61,8 @@ class OnSamples(Task, Generic[A]):
         count = self.count(found) if asked.num_samples is None else asked.num_samples
         asked = asked.model_copy(update={"num_samples": count})
         self.check_names(asked)
-        return asked.model_dump(mode="json")
+        whole = asked.model_dump(mode="json")
+        return {name: value for name, value in whole.items() if name != "attribute" or value}  # none: as it was before there were any
 
     def count(self, found: Any) -> int:
         """How many samples are meant where no number is asked for."""
@@ -142,4 +144,4 @@ class Neighbours(OnSamples[Search]):
 
         space, count, samples = asked.features, asked.num_samples, asked.samples
         neighbours_run(workspace, owner, space, asked.k, count, lambda share: report(0.7 * share), samples)
-        copying_run(workspace, owner, space, count, lambda share: report(0.7 + 0.3 * share), samples)
+        copying_run(workspace, owner, space, count, lambda share: report(0.7 + 0.3 * share), samples, asked.attribute)

@@ -79,13 +79,14 @@ def show_page(
     dataset: Dataset,
     neighbours: Neighbours,
     given: dict[int, Verdict],
+    attribute: str | None = None,
 ) -> None:
     """A card for each sample in `shown`, as its kind of record is shown."""
     card = CARDS[dataset.facts.kind.name]
     with st.grid(columns="auto", min_column_width=card.least_width, border=True):
         for index in shown:
             with st.container():
-                card.draw(index, samples, dataset, neighbours)
+                card.draw(index, samples, dataset, neighbours, attribute)
                 _verdict(verdicts, chosen, index, given.get(index))
 
 
@@ -95,24 +96,33 @@ def sample_heading(index: int, samples: Records, facts: DatasetFacts, neighbours
     return f"Sample {index}{klass} · suspicion {number(float(neighbours.suspicion[index]), 2)}"
 
 
-def _image_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours) -> None:
+def value_told(records: Records, position: int, facts: DatasetFacts, attribute: str | None) -> str:
+    """A record's value of an attribute in words, as "smile yes"; empty where it carries none."""
+    values = records.attributes.get(attribute) if attribute else None
+    return "" if values is None or attribute is None else f"{attribute} {facts.attributes[attribute][int(values[position])]}"
+
+
+def _image_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours, attribute: str | None) -> None:
     facts, heading = dataset.facts, sample_heading(index, samples, dataset.facts, neighbours)
+    told = value_told(samples, index, facts, attribute)
+    heading = f"{heading} · {told}" if told else heading
     training = [
-        _neighbour(f"training record {position}, rank {rank}", dataset.train, position, distance, facts)
+        _neighbour(f"training record {position}, rank {rank}", dataset.train, position, distance, facts, attribute)
         for rank, (position, distance) in enumerate(zip(neighbours.indices[index], neighbours.distances[index], strict=True), start=1)
     ]
     position, distance = neighbours.held_out_indices[index], neighbours.held_out_distances[index]
-    held_out = _neighbour(f"held-out record {position}", dataset.held_out, position, distance, facts)
+    held_out = _neighbour(f"held-out record {position}", dataset.held_out, position, distance, facts, attribute)
     neighbour_card(heading, Picture(samples.records[index], "\u00a0", f"Generated {heading.lower()}"), training, held_out)
 
 
-def _neighbour(what: str, records: Records, position: int, distance: float, facts: DatasetFacts) -> Picture:
+def _neighbour(what: str, records: Records, position: int, distance: float, facts: DatasetFacts, attribute: str | None) -> Picture:
     klass = "" if records.labels is None else f", class {class_name(facts, records.labels[position])}"
-    text = number(float(distance))
-    return Picture(records.records[position], text, f"Nearest {what}{klass}, at distance {text}")
+    text, told = number(float(distance)), value_told(records, position, facts, attribute)
+    caption, klass = (f"{told}, {text}", f"{klass}, {told}") if told else (text, klass)
+    return Picture(records.records[position], caption, f"Nearest {what}{klass}, at distance {text}")
 
 
-def _row_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours) -> None:
+def _row_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours, _attribute: str | None) -> None:
     heading = sample_heading(index, samples, dataset.facts, neighbours)
     st.markdown(f"**{markdown(heading)}**")
     nearest, held_out = neighbours.indices[index], neighbours.held_out_indices[[index]]
@@ -128,10 +138,10 @@ def _row_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighb
 
 @dataclass(frozen=True)
 class Card:
-    """How a sample is shown beside its neighbours: `draw(index, samples, dataset, neighbours)`, at least so many pixels wide."""
+    """How a sample is shown beside its neighbours: `draw(index, samples, dataset, neighbours, attribute)`, at least so many pixels wide."""
 
     least_width: int
-    draw: Callable[[int, Records, Dataset, Neighbours], None]
+    draw: Callable[[int, Records, Dataset, Neighbours, str | None], None]
 
 
 CARDS = {"image": Card(540, _image_card), "table": Card(640, _row_card)}  # by the names of KINDS

@@ -20,17 +20,17 @@ from workbench.workspace import Workspace
 PRIVATE = "Private: stays in the room."
 
 
-def searched(chosen: SampleSet, space: str) -> tuple[Records, Neighbours, list[dict[str, Any]]] | None:
+def searched(chosen: SampleSet, space: str, attribute: str | None) -> tuple[Records, Neighbours, list[dict[str, Any]]] | None:
     """The samples, their neighbours and the measures of copying; None where a job has yet to find them, which is shown."""
     workspace, kept = Workspace.default(), chosen.kept()
     count = chosen.default_num_samples if kept is None else len(kept)
     neighbours = kept_neighbours(workspace, chosen.owner, space, count, chosen.id)
-    results = kept_copying(workspace, chosen.owner, space, count, chosen.id)
+    results = kept_copying(workspace, chosen.owner, space, count, chosen.id, attribute)
     if kept is None or neighbours is None or results is None:
         bound = chosen.bound_with(count)
         if bound is not None:
             st.warning(markdown(f"Drawing these samples touches private records: the run is at epsilon {number(bound.epsilon)} with them."))
-        asked = {"samples": chosen.id, "num_samples": count, "features": space}
+        asked = {"samples": chosen.id, "num_samples": count, "features": space, "attribute": attribute}
         needed_job("neighbours", chosen.owner, asked, "gallery_", "Draw samples and search their neighbours", at_once=bound is None)
         return None
     return kept, neighbours, results

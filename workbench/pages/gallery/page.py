@@ -27,7 +27,10 @@ PREFIX = "gallery_"
 
 @dataclass(frozen=True)
 class Look:
-    """What to look at: a set of samples in a feature space, in which order, of which classes and verdicts, how many on a page."""
+    """What to look at: a set of samples in a feature space, in which order, of which classes and verdicts, how many on a page.
+
+    `attribute` is what the privacy score judges by and what cards tell, None for the class.
+    """
 
     samples: SampleSet
     facts: DatasetFacts
@@ -36,6 +39,7 @@ class Look:
     classes: list[str]
     judged: list[str]
     page_size: int
+    attribute: str | None
 
 
 def draw() -> None:
@@ -50,7 +54,7 @@ def draw() -> None:
     look = look_choices(finished, elsewhere)
     try:
         dataset = look.samples.same_records(loaded(look.samples.place, look.facts))
-        found = searched(look.samples, look.features)
+        found = searched(look.samples, look.features, look.attribute)
     except WorkbenchError as error:
         st.error(markdown(error))
         return
@@ -68,7 +72,7 @@ def draw() -> None:
     pages = -(-len(wanted) // look.page_size)
     page = st.pagination(pages, key=f"{PREFIX}page", bind="query-params") if pages > 1 else 1
     shown = wanted[(page - 1) * look.page_size : page * look.page_size]
-    show_page(verdicts, look.samples, shown, samples, dataset, neighbours, given)
+    show_page(verdicts, look.samples, shown, samples, dataset, neighbours, given, look.attribute)
     with st.expander("Distances of all samples"):
         distance_chart(neighbours, f"{PREFIX}distances")
 
@@ -86,6 +90,7 @@ def look_choices(finished: list[Run], elsewhere: Sequence[SampleSet]) -> Look:
     spaces = [name for name, entry in FEATURES.items() if facts.kind.name in entry.kinds]
     about = "\n".join(f"- **{name}**: {FEATURES[name].description}" for name in spaces)
     names = [class_name(facts, label) for label in range(facts.num_classes)]
+    attribute = attribute_choice(facts)
     return Look(
         samples=samples,
         facts=facts,
@@ -94,4 +99,15 @@ def look_choices(finished: list[Run], elsewhere: Sequence[SampleSet]) -> Look:
         classes=klass.multiselect("Class", names, key=f"{PREFIX}class", bind="query-params", placeholder="all classes"),
         judged=verdict.multiselect("Verdict", ["none yet", *JUDGEMENTS], key=f"{PREFIX}verdict", bind="query-params", placeholder="any"),
         page_size=size.selectbox("On a page", PAGE_SIZES, key=f"{PREFIX}size", bind="query-params"),
+        attribute=attribute,
     )
+
+
+def attribute_choice(facts: DatasetFacts) -> str | None:
+    """What the privacy score judges by, where the records have attributes: one of them, or the class (None)."""
+    if not facts.attributes:
+        return None
+    own = ["the class"] if facts.classes else []
+    help_text = "The privacy score asks whether a sample and its nearest training record agree in this; each card tells it."
+    chosen = st.selectbox("Attribute", [*own, *facts.attributes], key=f"{PREFIX}attribute", help=help_text)
+    return None if chosen == "the class" and facts.classes else chosen
