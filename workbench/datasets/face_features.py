@@ -15,7 +15,7 @@ BLOCK = 24  # every combination of smile, glasses, hair and length once
 
 HAIR_COLOURS = np.array([[0.10, 0.09, 0.10], [0.90, 0.76, 0.38], [0.45, 0.27, 0.14]], dtype=np.float32)  # black, blond, brown
 SKIN_TONES = np.array([[0.98, 0.86, 0.77], [0.90, 0.72, 0.55], [0.74, 0.53, 0.37], [0.50, 0.33, 0.22]], dtype=np.float32)
-FACE_SHAPES = np.array([[0.47, 0.66, 2.0], [0.62, 0.66, 2.0], [0.47, 0.78, 2.0], [0.62, 0.72, 3.6], [0.53, 0.72, 2.6]], dtype=np.float32)
+FACE_SHAPES = np.array([[0.45, 0.64, 2.0], [0.64, 0.66, 2.0], [0.45, 0.80, 2.0], [0.64, 0.76, 4.0], [0.54, 0.72, 2.6]], dtype=np.float32)
 EYE_COLOURS = np.array([[0.25, 0.16, 0.10], [0.22, 0.42, 0.62], [0.28, 0.46, 0.26]], dtype=np.float32)
 
 
@@ -68,8 +68,8 @@ def draw_faces(attributes: dict[str, np.ndarray], rng: np.random.Generator) -> F
 
     return Faces(
         attributes=attributes,
-        skin=np.clip(SKIN_TONES[who % 4] * np.exp(normal(0.03, 1)) + normal(0.01, 3), 0, 1),
-        shape=FACE_SHAPES[who // 4] * np.exp(normal(0.015, 1)),
+        skin=np.clip(SKIN_TONES[who % 4] * np.exp(normal(0.02, 1)) + normal(0.006, 3), 0, 1),
+        shape=FACE_SHAPES[who // 4] * np.exp(normal(0.01, 1)),
         eye_colour=EYE_COLOURS[who % 3],
         eye_distance=(0.22 + 0.025 * (who % 2) + normal(0.004)).astype(np.float32),
         eye_size=(0.085 + 0.012 * (who // 2 % 3) + normal(0.003)).astype(np.float32),

@@ -20,7 +20,7 @@ from workbench.files import make_private_folder, written_atomically
 from workbench.records import ImageKind, Records
 from workbench.workspace import Workspace
 
-VERSION = 1  # of the drawings: in the name of a cached file
+VERSION = 2  # of the drawings: in the name of a cached file
 DEFAULT_SHAPE: Shape = (3, 32, 32)
 SIDES = (16, 64)  # pixels
 FEWEST = BLOCK
