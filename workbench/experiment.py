@@ -13,6 +13,7 @@ The command line, the pages, the notebooks and the background worker call these 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from workbench.datasets import Dataset, DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.evaluation import MetricResult
+from workbench.methods.protocols import VariationallyBounded
 from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan, check_trainable
 from workbench.planning import make_plan
@@ -103,10 +105,19 @@ def evaluate(
     """Step 5: sample and measure, with the real-data ceiling and the epsilon-0 row beside every value."""
     workspace = workspace or Workspace.default()
     samples = sample(plan, state, num_samples)
-    before = plan.build().has_public_model
+    method = plan.build()
+    before = method.has_public_model
     public = sample(plan, state, num_samples, source="public", purpose="public samples") if before else None
+    bits = partial(method.bits_per_dimension, state) if isinstance(method, VariationallyBounded) else None
     results = evaluation.evaluate(
-        samples, dataset, public_samples=public, public=public_dataset(plan, workspace), seed=seed, workspace=workspace, **options
+        samples,
+        dataset,
+        public_samples=public,
+        public=public_dataset(plan, workspace),
+        bits=bits,
+        seed=seed,
+        workspace=workspace,
+        **options,
     )
     releasable = plan.bound.is_finite and state.randomness.releasable
     return [result.of_run(releasable) for result in results]

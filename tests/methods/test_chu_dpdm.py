@@ -13,10 +13,13 @@ from support.quick import QUICK, quick_dataset, quick_plan
 
 from workbench import networks
 from workbench.datasets import facts
+from workbench.diffusion import build_diffusion
+from workbench.diffusion.learned_variance import LearnedVariances
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state
-from workbench.methods.chu_dpdm import TRAINING, ChuDPDMConfig, claim, losses
+from workbench.methods.chu_dpdm import TRAINING, ChuDPDM, ChuDPDMConfig, claim, losses
 from workbench.methods.chu_dpdm.learning_rates import LearningRateDecay
+from workbench.models import image_diffusion
 from workbench.planning import make_plan
 from workbench.training.microbatch import Microbatch
 from workbench.training.private_optimizer import PrivateOptimizer
@@ -203,3 +206,24 @@ def test_a_batchs_clipped_gradient_moves_by_at_most_twice_the_threshold_whatever
     made.optimizer.noise_multiplier = 0.0
     made.step(1)
     assert float(seen[1].norm()) == pytest.approx(0.25, rel=1e-4)
+
+
+def test_the_bits_of_a_record_are_the_bound_of_the_averaged_model() -> None:
+    """Of every record, with its label, repeatable by the seed."""
+    plan = quick_plan("chu-dpdm", overrides={"diffusion.schedule": "cosine", "diffusion.timesteps": 50})
+    data = quick_dataset("chu-dpdm").train.take(slice(103))
+    method, state = plan.build(), new_state(plan, seed=0)
+    assert isinstance(method, ChuDPDM)
+    found = method.bits_per_dimension(state, data, 3)
+    assert found.shape == (103,)
+    assert np.array_equal(found, method.bits_per_dimension(state, data, 3))
+    assert not np.array_equal(found, method.bits_per_dimension(state, data, 4))
+    assert found.min() > 0
+    network = image_diffusion.averaged(state)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.1)
+    images, rows = image_diffusion.entries(data, state.device)
+    variances = LearnedVariances(build_diffusion(method.config.diffusion))
+    first = variances.bound(network, images[torch.arange(100)], torch.manual_seed(3), rows[:100])
+    assert np.array_equal(method.bits_per_dimension(state, data, 3)[:100], first.double().numpy())
+    assert not torch.equal(first, variances.bound(network, images[torch.arange(100)], torch.manual_seed(3)))

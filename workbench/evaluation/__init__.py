@@ -13,7 +13,7 @@ from workbench.evaluation import downstream, metrics
 from workbench.evaluation.cache import Cache
 from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, can_train_classifier, classifier, pixels
 from workbench.evaluation.gallery_file import neighbours_html
-from workbench.evaluation.metrics import Context, Metric, Split
+from workbench.evaluation.metrics import Bits, Context, Metric, Split
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, PRIVACY_SCORE_CAVEAT, Neighbours, find_neighbours
 from workbench.evaluation.results import MetricResult, measure
 from workbench.records import KINDS, Records
@@ -57,6 +57,21 @@ METRICS: dict[str, Metric] = {
     "accuracy_random_forest": metrics.downstream_accuracy(
         "accuracy_random_forest", "Accuracy, random forest", ANY_KIND, downstream.random_forest, "random forest"
     ),
+    "accuracy_semi_supervised": Metric(
+        name="accuracy_semi_supervised",
+        title="Accuracy, semi-supervised",
+        kinds=IMAGES,
+        function=metrics.semi_supervised,
+        description="Accuracy on held-out real records of a small convolutional network that learns from 10 public labels a class, "
+        "and from the samples without their labels (Chu et al. 2023, V.D, in our reading: self-training).",
+        better="higher",
+        touches=HELD_OUT,
+        needs="public labels",
+        chance=metrics.share_of_classes,
+        is_fraction=True,
+        in_features=False,
+        by_name=True,
+    ),
     "frechet_distance": Metric(
         name="frechet_distance",
         title="Frechet distance",
@@ -76,6 +91,19 @@ METRICS: dict[str, Metric] = {
         better="lower",
         touches=HELD_OUT,
         unit="squared kernel distance",
+    ),
+    "variational_bound": Metric(
+        name="variational_bound",
+        title="Variational bound",
+        kinds=IMAGES,
+        function=metrics.variational_bound,
+        description="L_vlb: bits per dimension that the samples' model needs at most to name a held-out record (Chu et al. 2023, eq. 7).",
+        better="lower",
+        touches=HELD_OUT,
+        unit="bits per dimension",
+        needs="model",
+        in_features=False,
+        by_name=True,
     ),
     "inception_score": Metric(
         name="inception_score",
@@ -142,6 +170,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     features: str | None = None,
     attribute: str | None = None,
+    bits: Bits | None = None,
     seed: int = 0,
     progress: Callable[[str, float], None] | None = None,
     workspace: Workspace,
@@ -150,16 +179,19 @@ def evaluate(
 
     `public` is the public dataset at hand: the feature classifier is trained on it, and `public_samples`, from a model that saw
     it alone, are measured too. Frechet and kernel distances are to the held-out records. `metrics` are names of METRICS; None
-    takes all that such data allows. `features` is a name of FEATURES; None takes `default_features`. `attribute` takes
-    the classes' place in the privacy score; an unknown one lists the choices. `progress(name, fraction)`
-    is called before each measure and at the end. `workspace` keeps what costs as much as a measure. Equal arguments give equal
-    results on the CPU. Nearly nothing here is releasable: each value has its own mark, see `MetricResult`.
+    takes all that such data allows, less those that are `by_name`. `features` is a name of FEATURES; None takes `default_features`.
+    `attribute` takes the classes' place in the privacy score; an unknown one lists the choices. `bits(records, seed)` is what the
+    samples' model needs for each record, where it tells. `progress(name, fraction)` is called before each measure and at the end.
+    `workspace` keeps what costs as much as a measure. Equal arguments give equal results on the CPU. Nearly nothing here is
+    releasable: each value has its own mark, see `MetricResult`.
     """
     _check(samples, dataset, public_samples, public)
-    chosen = _chosen(metrics, samples, dataset, attribute)
     space = features or default_features(dataset, public)
+    context = Context(
+        dataset, lambda: feature_space(space, dataset, public, seed, workspace=workspace), seed, Cache(workspace), attribute, public, bits
+    )
+    chosen = _chosen(metrics, samples, context)
     check_feature_space(space, dataset, public)
-    context = Context(dataset, lambda: feature_space(space, dataset, public, seed, workspace=workspace), seed, Cache(workspace), attribute)
     results = []
     for position, metric in enumerate(chosen):
         if progress:
@@ -170,17 +202,18 @@ def evaluate(
     return results
 
 
-def _chosen(names: Sequence[str] | None, samples: Records, dataset: Dataset, attribute: str | None) -> list[Metric]:
-    judged = dataset.facts.labelled_by(attribute) if attribute else dataset.facts
+def _chosen(names: Sequence[str] | None, samples: Records, context: Context) -> list[Metric]:
+    facts = context.dataset.facts
+    judged = facts.labelled_by(context.attribute) if context.attribute else facts
 
     def refusal(metric: Metric) -> str | None:
-        return metric.refusal(judged if metric.by_attribute else dataset.facts, samples)
+        return metric.refusal(judged if metric.by_attribute else facts, samples)
 
     if names is None:
-        return [metric for metric in METRICS.values() if refusal(metric) is None]
+        return [metric for metric in METRICS.values() if not metric.by_name and refusal(metric) is None]
     chosen = [choose(name, METRICS, "metric") for name in names]
     for metric in chosen:
-        if reason := refusal(metric):
+        if reason := refusal(metric) or context.refusal(metric):
             raise WorkbenchError(reason)
     return chosen
 

@@ -22,15 +22,18 @@ from workbench.evaluation.features import FeatureSpace, pixels, remembered_class
 from workbench.evaluation.intervals import normal, wilson
 from workbench.evaluation.learners import Classifier, labels_of
 from workbench.evaluation.neighbours import PRIVACY_SCORE_CAVEAT, nearer_to_training, privacy_score
+from workbench.evaluation.semi_supervised import READING, cnn_of, few_labels, self_trained
 from workbench.records import Records
 
 Split = Literal["train", "held_out"]
 UNBALANCED = 1.2  # times its even share: the most frequent value above which an attribute is out of balance
+Bits = Callable[[Records, int], np.ndarray]  # (records, seed) -> bits per dimension (N,) that the samples' model needs at most
+MOST_BOUNDED = 200  # records whose bits are counted: each takes as many passes as there are time steps
 
 
 @dataclass
 class Context:
-    """What measures share: the dataset, a feature space, a seed, and what is computed once from them.
+    """What measures share: dataset, feature space, seed, public records and the samples' model if any, and what is computed once.
 
     `attribute` takes the classes' place where a measure judges by an attribute.
     """
@@ -40,6 +43,8 @@ class Context:
     seed: int
     cache: Cache
     attribute: str | None = None
+    public: Dataset | None = None
+    bits: Bits | None = None
 
     @cached_property
     def space(self) -> FeatureSpace:
@@ -86,6 +91,16 @@ class Context:
         """This context, or one over pixels where the feature space was made from the training records."""
         return Context(self.dataset, lambda: pixels(self.dataset), self.seed, self.cache) if self.space.private else self
 
+    def refusal(self, metric: "Metric") -> str | None:
+        """Why there is not what `metric` needs beside samples; None if there is."""
+        facts, public = self.dataset.facts, self.public
+        if metric.needs == "public labels" and (public is None or public.facts.classes != facts.classes):
+            found = "there are none" if public is None else f"{public.facts.name} has others"
+            return f"{metric.name} needs public images of the classes of {facts.name}; {found}."
+        if metric.needs == "model" and self.bits is None:
+            return f"{metric.name} needs a model that tells the bits of a record, such as chu-dpdm's; there is none."
+        return None
+
     def real_records(self, count: int) -> Records:
         """At most `count` training records, drawn by the seed: what the ceiling puts in the place of samples."""
         order = np.random.default_rng(self.seed).permutation(len(self.dataset.train))
@@ -115,9 +130,10 @@ class Metric:
 
     `title`: what an axis says, with the feature space behind it unless the measure is taken of the records themselves
     (`in_features` False). `touches`: the private records that the measure itself looks at, beside the samples and its feature
-    space; a value is releasable only where that is none. `needs`: "nothing", "classes" (of the dataset) or "labels" (of the
-    samples too). `chance`: what guessing gives, None where that means nothing. `is_fraction`: values lie between 0 and 1.
-    `by_attribute`: an attribute may take the classes' place.
+    space; a value is releasable only where that is none. `needs`: "nothing", "classes" (of the dataset), "labels" (of the
+    samples too), "public labels" (of public records of the same classes) or "model" (which tells the bits of a record). `chance`:
+    what guessing gives, None where that means nothing. `is_fraction`: values lie between 0 and 1. `by_attribute`: an attribute may
+    take the classes' place. `by_name`: so dear that it is taken only where it is asked for by name.
     """
 
     name: str
@@ -128,11 +144,12 @@ class Metric:
     better: Literal["higher", "lower"]
     touches: frozenset[Split]
     unit: str = ""
-    needs: Literal["nothing", "classes", "labels"] = "nothing"
+    needs: Literal["nothing", "classes", "labels", "public labels", "model"] = "nothing"
     chance: Callable[[DatasetFacts], float | None] = lambda _facts: None
     is_fraction: bool = False
     in_features: bool = True
     by_attribute: bool = False
+    by_name: bool = False
 
     @property
     def split(self) -> str:
@@ -144,7 +161,7 @@ class Metric:
         return not self.touches and not found.private
 
     def refusal(self, facts: DatasetFacts, samples: Records) -> str | None:
-        """Why the measure cannot be taken of such samples; None if it can."""
+        """Why the measure cannot be taken of such samples; None if it can, with what else it needs (`Context.refusal`)."""
         if facts.kind.name not in self.kinds:
             return f"{self.name} takes data of kind {', '.join(sorted(self.kinds))}; {facts.name} is of kind {facts.kind.name}."
         if self.needs != "nothing" and not facts.classes:
@@ -180,6 +197,29 @@ def downstream_accuracy(name: str, title: str, kinds: frozenset[str], learner: L
         is_fraction=True,
         in_features=False,
     )
+
+
+def semi_supervised(samples: Records, context: Context) -> Measurement:
+    """Accuracy on held-out records of a CNN from few public labels and the samples without theirs, with Wilson's interval."""
+    dataset, public = context.dataset, context.public
+    assert public is not None  # what `needs` asks for
+    labelled = few_labels(public, context.seed)
+    found = self_trained(labelled, samples, cnn_of(dataset.facts.num_classes, context.seed))
+    truth = labels_of(dataset.held_out, dataset.facts.num_classes)
+    alone, value = (float(np.mean(model.predict(dataset.held_out) == truth)) for model in (found.first, found.last))
+    note = f"{READING} {found.joined} of {len(samples)} images joined; the {len(labelled)} public labels alone give {alone:.3f}."
+    return Measurement(value, wilson(value, len(truth)), f"pixels, {len(labelled)} labels of {public.facts.name}", note)
+
+
+def variational_bound(_samples: Records, context: Context) -> Measurement:
+    """Mean bits per dimension of at most 200 held-out records, drawn by the seed, under the samples' model."""
+    held_out = context.dataset.held_out
+    chosen = np.random.default_rng(context.seed).permutation(len(held_out))[:MOST_BOUNDED]
+    assert context.bits is not None  # what `needs` asks for
+    bits = context.bits(held_out.take(chosen), context.seed)
+    error = float(bits.std(ddof=1)) / len(bits) ** 0.5
+    note = f"Of the model, over {len(bits)} held-out records with their labels; the samples are not looked at."
+    return Measurement(float(bits.mean()), normal(float(bits.mean()), error, low=0.0), "pixels", note)
 
 
 def frechet(samples: Records, context: Context) -> Measurement:

@@ -15,7 +15,8 @@ class MetricResult(BaseModel):
 
     `interval` is 95 % (what it covers: the measure's docstring). `split` names the private records it looked at. `seconds`
     is the value's alone. `ceiling` is the same measure of real training records in the place of samples (for
-    nearer_to_training and privacy_score: what copying gives), `epsilon_zero` of samples that saw public data only.
+    nearer_to_training and privacy_score: what copying gives; None for a measure of the model), `epsilon_zero` of samples that
+    saw public data only.
 
     Every value has a mark of its own, False for whatever saw a private record, which is nearly everything: `releasable`
     speaks of `value`, `interval` and `note`, `epsilon_zero_releasable` of `epsilon_zero`; a ceiling is computed from private
@@ -32,7 +33,7 @@ class MetricResult(BaseModel):
     split: str
     seconds: float
     releasable: bool
-    ceiling: float
+    ceiling: float | None
     ceiling_num_samples: int
     epsilon_zero: float | None
     epsilon_zero_num_samples: int | None
@@ -82,14 +83,20 @@ def measure(
     )
 
 
-def _ceiling(metric: Metric, found: Measurement, context: Context, count: int) -> float:
+def _ceiling(metric: Metric, found: Measurement, context: Context, count: int) -> float | None:
+    if metric.needs == "model":
+        return None
     key = (context.cache.dataset_key(context.dataset), metric.name, count, context.seed, context.key_of(found.features))
     if metric.by_attribute and context.attribute:
         key = (*key, context.attribute)
+    if metric.needs == "public labels" and context.public:
+        key = (*key, context.cache.fingerprint(context.public))
     return context.cache.value(key, lambda: metric.function(context.real_records(count), context).value)
 
 
 def _undefined(metric: Metric, dataset: Dataset, public_samples: Records | None, public: Dataset | None) -> str:
+    if metric.needs == "model":
+        return "Not defined: it is a measure of the model that the samples came from."
     if public_samples is None or public is None:
         return "No samples of a model that saw public data only."
     if metric.needs != "labels":

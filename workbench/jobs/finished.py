@@ -34,7 +34,7 @@ def evaluate_run(
     samples: str = DEFAULT,
     attribute: str | None = None,
 ) -> dict[str, Any]:
-    """Every metric (or those named) of a set of a finished run's samples, or of an import, as plain JSON values.
+    """Every metric that needs not be named (or those named) of a set of a finished run's samples, or of an import, as plain JSON values.
 
     `attribute` takes the classes' place in the privacy score. Keys: `run`, `samples`, `num_samples`, `seed`, `metrics`, `results`, and
     `attribute` where one is asked for. Kept in evaluation.json, and measured again only if the
@@ -67,6 +67,7 @@ def evaluate_run(
             dataset,
             public_samples=public_samples,
             public=found.public_dataset(),
+            bits=found.bits(),
             metrics=metrics,
             attribute=attribute,
             seed=seed,
@@ -183,9 +184,11 @@ NEIGHBOUR_ARRAYS = ("indices", "distances", "held_out_indices", "held_out_distan
 
 
 def _covers(kept: dict[str, Any], request: dict[str, Any]) -> bool:
-    """Whether a kept evaluation answers a request: of the same samples and seed, and complete or of the same metrics."""
+    """Whether a kept evaluation answers a request: of the same samples, seed and metrics, or complete with all that are asked for."""
     same = all(kept.get(name) == request.get(name) for name in ("num_samples", "seed", "attribute"))
-    return same and kept["metrics"] in (None, request["metrics"])
+    if kept["metrics"] is None and request["metrics"] is not None:
+        return same and {result["name"] for result in kept["results"]}.issuperset(request["metrics"])
+    return same and kept["metrics"] == request["metrics"]
 
 
 def _evaluation_of(found: SampleSet) -> dict[str, Any] | None:

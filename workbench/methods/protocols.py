@@ -6,6 +6,8 @@ A method offers one by having its members; `offered` says in words what it offer
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from workbench.datasets.base import DatasetFacts
     from workbench.methods.base import Method
     from workbench.models.sample_request import SampleRequest
@@ -62,11 +64,21 @@ class PrivatelyGuided(Protocol):
         ...
 
 
+@runtime_checkable
+class VariationallyBounded(Protocol):
+    """Bounds how many bits its model needs to name a record's pixels (Ho et al. 2020, eq. 5): a measure of the model, no guarantee."""
+
+    def bits_per_dimension(self, state: "State", data: "Records", seed: int = 0) -> "np.ndarray":
+        """L_vlb of every record of `data` under a fitted state, in bits per dimension, (N,); each term by one draw. Private values."""
+        ...
+
+
 WORDS: dict[type, str] = {
     PerInstanceValues: "Per-record values: how much the samples show of each record; they depend on the others and stay in the room.",
     PacRelease: "PAC noise for its samples, which is to bound a mutual information.",
     AttributeGuided: "Samples steered by an attribute of the records.",
     PrivatelyGuided: "Samples steered by a part that was trained on private records and stays in the room.",
+    VariationallyBounded: "The bits that its model needs at most for a record's pixels: a measure, which stays in the room.",
 }
 
 

@@ -13,8 +13,9 @@ from workbench.jobs.samples.drawing import Drawing
 from workbench.jobs.samples.request import DEFAULT, SamplesRequest, check_set_id
 from workbench.jobs.samples.sets import ProgressFunction, SampleSet
 from workbench.jobs.store import RunStore
-from workbench.jobs.trained import public_dataset, trained_run
+from workbench.jobs.trained import load_state, public_dataset, trained_run
 from workbench.locks import locked
+from workbench.methods.protocols import VariationallyBounded
 from workbench.plan import SamplingPlan
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
@@ -22,6 +23,7 @@ from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
+    from workbench.evaluation.metrics import Bits
 
 
 class RunSamples(SampleSet):
@@ -118,6 +120,13 @@ class RunSamples(SampleSet):
                     write_records(kept, path, notes, self.facts)
         assert kept is not None
         return kept.take(slice(0, num_samples))
+
+    def bits(self) -> "Bits | None":
+        """By the run's weights, which are loaded when it is asked."""
+        method = self._drawing.method
+        if not isinstance(method, VariationallyBounded):
+            return None
+        return lambda records, seed: method.bits_per_dimension(load_state(self.workspace, self.run), records, seed)
 
     def public_dataset(self) -> "Dataset | None":
         """The one that the run was pre-trained on, or its dataset's companion."""

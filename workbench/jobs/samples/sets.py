@@ -16,6 +16,7 @@ from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
+    from workbench.evaluation.metrics import Bits
 
 ProgressFunction = Callable[[float], None]
 
@@ -84,6 +85,10 @@ class SampleSet(ABC):
 
     def public_records(self, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
         """Samples of the model before it saw a private record, drawn alike; None where there is no such model."""
+        return None
+
+    def bits(self) -> "Bits | None":
+        """What the model that the samples came from needs for each record; None where nothing is known of one that tells."""
         return None
 
     @abstractmethod

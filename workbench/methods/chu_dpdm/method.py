@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import CalibratedField, Method, Preset, Reading, Workload
 from workbench.methods.chu_dpdm import claim, presets, stages
@@ -86,3 +88,9 @@ class ChuDPDM(Method):
         from workbench.methods.chu_dpdm import sampling
 
         return sampling.sample(self.config, state, request)
+
+    def bits_per_dimension(self, state: State, data: Records, seed: int = 0) -> np.ndarray:
+        """L_vlb of every record under the moving average of the weights, in bits per dimension (N,)."""
+        from workbench.methods.chu_dpdm import sampling
+
+        return sampling.bits_per_dimension(self.config, state, data, seed)

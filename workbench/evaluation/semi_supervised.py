@@ -1,0 +1,64 @@
+"""Few public labels and many synthetic images without any (Chu et al. 2023, section V.D).
+
+The paper gives no algorithm. Our reading is self-training: a classifier learns from a few public images of each class; the synthetic
+images that it is sure of join them with the class that it sees, and it learns anew, some rounds over.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.datasets.base import Dataset
+from workbench.errors import WorkbenchError
+from workbench.evaluation.learners import Classifier, build_cnn, labels_of, train_classifier
+from workbench.records import Records
+
+PER_CLASS, ROUNDS, SURE = 10, 5, 0.95
+READING = "Our reading: the paper gives no algorithm."
+
+Train = Callable[[Records], Classifier]
+
+
+@dataclass(frozen=True)
+class SelfTrained:
+    """The classifier of the public labels alone, that of the last round, and how many synthetic images it learnt from."""
+
+    first: Classifier
+    last: Classifier
+    joined: int
+
+
+def few_labels(public: Dataset, seed: int) -> Records:
+    """`PER_CLASS` images of each class of `public`, drawn by the seed; all of a class that has fewer, which must be one at least."""
+    labels = labels_of(public.train, public.facts.num_classes)
+    order = np.random.default_rng(seed).permutation(len(labels))
+    places = [order[labels[order] == label][:PER_CLASS] for label in range(public.facts.num_classes)]
+    if missing := [public.facts.classes[label] for label, found in enumerate(places) if not len(found)]:
+        raise WorkbenchError(f"Expected public images of every class in {public.facts.name}, got none of {', '.join(missing)}.")
+    return public.train.take(np.concatenate(places))
+
+
+def self_trained(labelled: Records, images: Records, train: Train) -> SelfTrained:
+    """Self-training from `labelled` on `images`, whose own labels are not looked at.
+
+    In each of `ROUNDS` rounds every image is judged anew; those of a probability above `SURE` make up the next training set with
+    the labelled ones. A round that changes nothing is the last.
+    """
+    first = last = train(labelled)
+    joined = np.zeros(0, dtype=np.int64)
+    classes = np.zeros(0, dtype=np.int64)
+    for _ in range(ROUNDS):
+        probabilities = last.probabilities(images)
+        sure = np.flatnonzero(probabilities.max(axis=1) > SURE)
+        judged = probabilities[sure].argmax(axis=1)
+        if np.array_equal(sure, joined) and np.array_equal(judged, classes):
+            break
+        joined, classes = sure, judged
+        last = train(labelled.followed_by(Records(images.records[sure], judged)))
+    return SelfTrained(first, last, len(joined))
+
+
+def cnn_of(num_classes: int, seed: int) -> Train:
+    """A SmallCNN, trained as `train_classifier` says."""
+    return lambda records: train_classifier(build_cnn, records, num_classes, seed)
