@@ -46,10 +46,10 @@ def plans(recipe: str, method: str) -> list[Plan]:
 
 
 def essence(plan: Plan) -> dict[str, Any]:
-    """What of a plan decides what is trained and at what bound."""
+    """What of a plan decides what is trained and at what bound; a field that came later has its default in a plan of before."""
     return {
         "facts": plan.facts,
-        "config": plan.config,
+        "config": plan.build().config,
         "releases": [planned.model_dump(exclude={"reason", "sampling"}) for planned in plan.releases],
         "delta": plan.delta,
         "target": plan.target,

@@ -187,6 +187,11 @@ class Method(ABC):
         """
         return False
 
+    @property
+    def draws_labels(self) -> bool:
+        """Whether samples of records with classes carry labels, and are drawn by them."""
+        return True
+
     @abstractmethod
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """All releases in order, free ones included; the names are those that `fit` yields and spends."""

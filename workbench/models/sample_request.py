@@ -17,13 +17,15 @@ class SampleRequest:
 
     `labels` int64 (num_samples,) or None: then drawn evenly over the classes, never from private counts.
     `purpose` names the random stream, so that different requests to one state differ. `source`: "model" samples the
-    trained model; "public" the model before it saw a private record (epsilon 0), where the method has one.
+    trained model; "public" the model before it saw a private record (epsilon 0), where the method has one. `labelled` False asks for
+    records without labels of a model that was trained without any.
     """
 
     num_samples: int
     labels: np.ndarray | None = None
     purpose: str = "samples"
     source: Source = "model"
+    labelled: bool = True
 
     @classmethod
     def part(cls, facts: DatasetFacts, start: int, stop: int, classes: Sequence[int] = (), source: Source = "model") -> Self:
@@ -34,6 +36,8 @@ class SampleRequest:
 
     def label_array(self, num_classes: int) -> np.ndarray | None:
         """`labels`, or 0, 1, .., num_classes - 1 in turn; None where records carry no label."""
+        if not self.labelled:
+            return None
         if self.labels is not None or num_classes == 0:
             return self.labels
         return np.arange(self.num_samples, dtype=np.int64) % num_classes

@@ -43,12 +43,15 @@ class SamplesRequest(BaseModel):
 
         Refuses by name a field that more than sampling reads, a class that is not there, and values that do not go together.
         """
-        kind = type(plan.build())
+        method = plan.build()
+        kind = type(method)
         read = read_settings(kind.Config, settings or {}, plan.method)
         for name in read:
             if not any(f"{name}.".startswith(f"{field}.") for field in kind.sampling_fields):
                 fields = ", ".join(kind.sampling_fields) or "none"
                 raise WorkbenchError(f"{name} is no field that {plan.method} samples by; those are: {fields}. Train a run with it instead.")
+        if labels and not method.draws_labels:
+            raise WorkbenchError(f"Expected no classes: this {plan.method} was planned without labels, so no sample has one.")
         positions = {label: position for position, label in enumerate(plan.facts.classes)}
         chosen = tuple(choose(label, positions, f"class of {plan.facts.name}") for label in labels)
         changed = {name: value for name, value in read.items() if value != _value_at(plan.config, name)}

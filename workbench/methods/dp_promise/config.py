@@ -41,6 +41,9 @@ class DPPromiseConfig(MethodConfig):
         description="Regression target of phase one: renoised releases have a proof, and so has a single noised copy of every record "
         "(one-shot); the paper's targets have none.",
     )
+    conditional: bool = Field(
+        default=True, description="Train with labels and draw by them; otherwise no stage reads a label, and no sample has one."
+    )
     pretraining: PublicTraining = PublicTraining()
     phase_one: PhaseOne = PhaseOne()
     phase_two: PhaseTwo = PhaseTwo()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from workbench.datasets.base import DatasetFacts
@@ -66,6 +67,11 @@ class DPPromise(Pretrained[DPPromiseConfig]):
             config = with_values(config, {"boundary": phase_one.smallest_boundary(config, facts, epsilon, delta, target)})
         return super().calibrated(config, facts, epsilon, delta, target)
 
+    @property
+    def draws_labels(self) -> bool:
+        """Unless it is planned without labels."""
+        return self.config.conditional
+
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Pre-training (free), phase one, phase two."""
         return stages.stages(self.config, facts)
@@ -97,4 +103,5 @@ class DPPromise(Pretrained[DPPromiseConfig]):
         """Algorithm 2 with the moving average; source 'public' takes the one from before phase one."""
         from workbench.models import image_diffusion, pretrained
 
-        return pretrained.sample(self.config, state, request, image_diffusion.draw_samples)
+        asked = replace(request, labelled=self.config.conditional)
+        return pretrained.sample(self.config, state, asked, image_diffusion.draw_samples)

@@ -1,6 +1,7 @@
 """dp-promise's training: public pre-training, phase one on released records, phase two by DP-SGD (Algorithm 1)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -33,7 +34,12 @@ def initial_state(config: DPPromiseConfig, facts: DatasetFacts, state: State) ->
 
 
 def fit(config: DPPromiseConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
-    """Algorithm 1: pre-train on public records, which fixes the time embedding, then phase one, then phase two."""
+    """Algorithm 1: pre-train on public records, which fixes the time embedding, then phase one, then phase two.
+
+    Without labels, where the model has none.
+    """
+    if not config.conditional:
+        data, public = replace(data, labels=None), None if public is None else replace(public, labels=None)
     yield from pretrained.pretrain(config, public, state, image_diffusion.ordinary_loss)
     if config.phase_one.steps and config.targets == "one-shot":
         yield from one_shot.release(config, data, state)
@@ -60,7 +66,7 @@ def train_phase_one(config: DPPromiseConfig, data: Records, state: State) -> Ite
 
 
 def train_phase_two(config: DPPromiseConfig, data: Records, state: State) -> Iterator[Step]:
-    """DP-SGD on the time steps up to the boundary, with labels and noise multiplicity."""
+    """DP-SGD on the time steps up to the boundary, with labels, if any, and noise multiplicity."""
     diffusion = build_diffusion(config.diffusion)
     last = config.last_private_timestep - (1 if config.targets == "paper" and config.phase_one.steps else 0)
 
