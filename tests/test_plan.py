@@ -79,6 +79,19 @@ def test_words_for_people_and_the_order_of_relations_make_no_other_release() -> 
     assert difference(plan.stages, turned) == ""
 
 
+def test_a_field_that_came_later_has_its_default_in_a_plan_of_before() -> None:
+    plan = quick_plan("dp-promise")
+    before = plan.model_copy(update={"config": {name: value for name, value in plan.config.items() if name != "conditional"}})
+    assert before.does_the_same_as(plan)
+    assert plan.does_the_same_as(before)
+    other = plan.model_copy(update={"config": plan.config | {"conditional": False}})
+    assert not other.does_the_same_as(before)
+    unknown = plan.model_copy(update={"config": plan.config | {"no_such_field": 1}})
+    assert unknown.does_the_same_as(unknown)
+    assert not unknown.does_the_same_as(plan)
+    assert not plan.does_the_same_as(unknown)
+
+
 @pytest.mark.parametrize("name", ["bound", "claim", "replace_one"])
 def test_a_number_below_what_the_releases_come_to_is_refused(name: str) -> None:
     plan = quick_plan("dp-merf")

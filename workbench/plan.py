@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from workbench import former_plans
 from workbench.datasets.base import DatasetFacts
@@ -17,7 +17,7 @@ from workbench.request import Request
 
 if TYPE_CHECKING:
     from workbench.datasets.reference import DatasetRef
-    from workbench.methods.base import Method
+    from workbench.methods.base import Method, MethodConfig
 
 
 STALE = "The plan was changed, or another version made it: plan again and start a new run."
@@ -161,8 +161,20 @@ class Plan(BaseModel):
 
     def does_the_same_as(self, other: Plan) -> bool:
         """Whether both train the same at the same cost, however they were asked for."""
-        apart = {"request", "warnings"}
-        return self.method == other.method and self.model_dump(exclude=apart) == other.model_dump(exclude=apart)
+        apart = {"request", "warnings", "config"}
+        if self.method != other.method or self.model_dump(exclude=apart) != other.model_dump(exclude=apart):
+            return False
+        return self.config == other.config or (self.configuration is not None and self.configuration == other.configuration)
+
+    @property
+    def configuration(self) -> MethodConfig | None:
+        """`config` as the method reads it: a field that came later has its default. None where the method knows it no more."""
+        from workbench.methods import METHODS
+
+        try:
+            return METHODS[self.method].Config.model_validate(self.config)
+        except ValidationError:
+            return None
 
 
 def own_num_samples(facts: DatasetFacts) -> int:

@@ -49,7 +49,7 @@ def essence(plan: Plan) -> dict[str, Any]:
     """What of a plan decides what is trained and at what bound; a field that came later has its default in a plan of before."""
     return {
         "facts": plan.facts,
-        "config": plan.build().config,
+        "config": plan.configuration or plan.config,
         "releases": [planned.model_dump(exclude={"reason", "sampling"}) for planned in plan.releases],
         "delta": plan.delta,
         "target": plan.target,
