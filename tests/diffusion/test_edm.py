@@ -48,6 +48,7 @@ def test_table_1() -> None:
     scaled, c_noise = edm.network_input(x, sigma)
     assert float(scaled) == pytest.approx(3.0 * 2**0.5)
     assert float(c_noise) == pytest.approx(-0.1732867951)
+    assert float(EDM(EDMConfig(embedding_scale=16)).network_input(x, sigma)[1]) == pytest.approx(16 * -0.1732867951)
     assert float(edm.predict_x_start(zero, x, sigma)) == pytest.approx(0.5 * 3.0)
     assert float(edm.predict_x_start(one, 0.0 * x, sigma)) == pytest.approx(0.5 / 2**0.5)
     assert float(edm.add_noise(x, one, sigma)) == 3.5

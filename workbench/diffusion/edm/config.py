@@ -16,6 +16,9 @@ class EDMConfig(BaseModel):
     )
     log_sigma_mean: float = Field(default=-1.2, description="Mean of the logarithm of the noise levels that are trained.")
     log_sigma_std: float = Field(default=1.2, gt=0, description="Standard deviation of that logarithm.")
+    embedding_scale: float = Field(
+        default=1.0, gt=0, description="Factor of c_noise before its sinusoids, which repeat after 2 pi or later: 1 is EDM's, 16 finer."
+    )
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ class EDM:
         return x_start + _beside(sigma, x_start) * noise
 
     def network_input(self, x: Tensor, sigma: Tensor) -> tuple[Tensor, Tensor]:
-        """c_in x, of unit variance, (B, ...) and c_noise (B,)."""
-        return x / self._spread(_beside(sigma, x)), sigma.log() / 4.0
+        """c_in x, of unit variance, (B, ...) and c_noise (B,), times what it is embedded by."""
+        return x / self._spread(_beside(sigma, x)), sigma.log() / 4.0 * self.config.embedding_scale
 
     def predict_x_start(self, network_output: Tensor, x: Tensor, sigma: Tensor) -> Tensor:
         """D(x; sigma), the clean record that F = `network_output` implies (eq. 7)."""

@@ -65,7 +65,7 @@ def published(facts: DatasetFacts, epsilon: float, sampler: Mapping[str, Any], p
         "training.schedule": "constant",
         "label_dropout": 0.1,
         "ema_decay": 0.999,
-        "diffusion": {"sigma_data": math.sqrt(1 / 3), "log_sigma_mean": -1.2, "log_sigma_std": 1.2},
+        "diffusion": {"sigma_data": math.sqrt(1 / 3), "log_sigma_mean": -1.2, "log_sigma_std": 1.2, "embedding_scale": 1.0},
         "sampler": dict(sampler),
         **(public or {}),
     }
