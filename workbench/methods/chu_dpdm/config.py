@@ -57,7 +57,7 @@ class ChuDPDMConfig(MethodConfig):
     vlb_weight: float = Field(default=1e-3, ge=0, description="Weight lambda of the variational bound in the hybrid loss.")
     ema_decay: float = Field(default=0.99, ge=0, lt=1, description="Decay of the moving average that samples come from.")
     network: UNetConfig = UNetConfig()
-    diffusion: DiffusionConfig = DiffusionConfig(schedule="cosine")
+    diffusion: DiffusionConfig = DiffusionConfig(schedule="cosine", prediction="v")
     sampler: SamplerConfig = SamplerConfig(name="ddpm")
 
     @property
