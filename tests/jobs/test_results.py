@@ -121,9 +121,12 @@ def test_a_complete_evaluation_answers_for_its_parts_and_gives_way_to_none(
     measured = [{"name": "privacy_score", "value": 0.5}, {"name": "accuracy_mlp", "value": 0.7}]
     complete = {"run": run.id, "num_samples": 40, "seed": 0, "metrics": None, "results": measured}
     RunFolder(here(), run.id).evaluation.write_text(json.dumps(complete))
-    monkeypatch.setattr(evaluation, "evaluate", lambda *_arguments, **_options: [])
+    taken: list[list[str]] = []
+    monkeypatch.setattr(evaluation, "evaluate", lambda *_arguments, **options: (taken.append(options["metrics"]), [])[1])
     assert finished.evaluate_run(here(), run.id, 40, metrics=["accuracy_mlp"])["results"] == measured[1:]
     assert finished.evaluate_run(here(), run.id, 40, seed=1, metrics=["accuracy_mlp"])["results"] == []
+    assert finished.evaluate_run(here(), run.id, 40, metrics=["accuracy_semi_supervised"])["results"] == [], "what needs a name is no part"
+    assert taken == [["accuracy_mlp"], ["accuracy_semi_supervised"]]
     assert finished.kept_evaluation(here(), run.id) == complete
 
 
