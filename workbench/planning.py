@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, overload
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from workbench.datasets import DatasetFacts
 from workbench.datasets.reference import DatasetRef
@@ -84,8 +84,12 @@ def default_delta(method_class: type[Method], facts: DatasetFacts, preset: str =
 
 
 def configure(method_class: type[Method], facts: DatasetFacts, *layers: Mapping[str, Any]) -> MethodConfig:
-    """The method's Config from its defaults for the dataset and `layers` of values over them, later ones winning."""
-    values: dict[str, Any] = {}
+    """The method's Config from its defaults for the dataset and `layers` of values over them, later ones winning.
+
+    A part of which one field is given keeps the method's own defaults of the others, not those of the part's class.
+    """
+    own = {name: field.default for name, field in method_class.Config.model_fields.items()}
+    values: dict[str, Any] = {name: part.model_dump() for name, part in own.items() if isinstance(part, BaseModel)}
     for layer in (method_class.defaults(facts), *layers):
         for name, value in read_settings(method_class.Config, layer, method_class.name).items():
             *outer, last = name.split(".")

@@ -7,6 +7,7 @@ import time
 from typing import Any, NamedTuple
 
 import pytest
+from pydantic import BaseModel
 
 from workbench import datasets
 from workbench.datasets import DatasetFacts
@@ -14,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.methods import METHODS
 from workbench.methods.fields import value_at
 from workbench.plan import Plan
-from workbench.planning import make_plan
+from workbench.planning import configure, make_plan
 from workbench.privacy.accounting.values import Target
 from workbench.recipes.lines import FOLDER
 from workbench.records import ImageKind
@@ -172,3 +173,15 @@ def test_recipes_are_planned_as_before(recipe: str) -> None:
         plan = make_plan(line["method"], facts, epsilon=line.get("epsilon"), delta=line.get("delta"), settings=line.get("settings", {}))
         assert plan.warnings == (), line["name"]
         assert plan.config.get("boundary") == BOUNDARIES.get(line["name"], {}).get(recipe)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_field_that_is_given_leaves_the_others_of_its_part_as_they_were(name: str) -> None:
+    """The method's own defaults of a part are not those of the part's class: one field given as it was changes nothing."""
+    kind, facts = METHODS[name], DatasetFacts(name="any", num_records=5000, kind=ImageKind(size=(1, 8, 8)), classes=tuple("ab"))
+    config = configure(kind, facts)
+    for part in kind.Config.model_fields:
+        if isinstance(values := getattr(config, part), BaseModel):
+            given = json.loads(values.model_dump_json())
+            for field in given:
+                assert configure(kind, facts, {f"{part}.{field}": given[field]}) == config, f"{part}.{field}"

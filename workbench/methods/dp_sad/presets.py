@@ -40,6 +40,7 @@ def paper(facts: DatasetFacts, mode: Mode) -> dict[str, Any]:
     return {
         "mode": mode,
         "diffusion.timesteps": 1000,
+        "diffusion.prediction": "epsilon",
         "timestep_per": "batch",
         "student.steps": 300,
         "student.batch_size": min(300, facts.num_records),
@@ -55,6 +56,7 @@ def published(facts: DatasetFacts, mode: Mode, noise_multiplier: float) -> dict[
     return {
         "mode": mode,
         "diffusion.timesteps": 500,
+        "diffusion.prediction": "epsilon",
         "adversarial_weight": 1.0,
         "compared": "image",
         "timestep_per": "batch",

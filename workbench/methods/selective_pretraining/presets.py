@@ -15,7 +15,10 @@ LARGE: dict[str, Any] = {  # docs/record.md: why
     "selective.learning_rate": 2e-3,
     "refinement.steps": 600,
     "refinement.noise_multiplicity": 1,
+    "sampler.name": "ddim",
     "sampler.num_inference_steps": 5,
+    "sampler.spacing": "even",
+    "sampler.eta": 1.0,
     "ema_decay": 0.95,
 }
 
