@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from workbench.datasets import facts
 from workbench.evaluation import METRICS
-from workbench.pages.budget.utility import is_fraction, measure_title
+from workbench.pages.budget.utility import is_fraction, measure_title, reference_lines, taker
 from workbench.published import load_published
 
 
@@ -27,3 +28,10 @@ def test_what_only_papers_have_printed_has_a_title_too() -> None:
     printed = sorted(set(load_published()["metric"]) - METRICS.keys())
     assert [measure_title(name) for name in printed][-2:] == ["FID, Inception features (published)", "PAC noise norm (published)"]
     assert [is_fraction(name) for name in printed] == [name.startswith("accuracy_") for name in printed]
+
+
+def test_what_is_taken_by_name_alone_says_by_which_command() -> None:
+    assert taker("accuracy_semi_supervised", "The Runs page") == "workbench evaluate RUN --metric accuracy_semi_supervised"
+    assert taker("accuracy_cnn", "The Runs page") == taker("fid_published", "The Runs page") == "The Runs page"
+    assert "accuracy_semi_supervised takes it" in reference_lines(facts("digits"), "accuracy_semi_supervised", {})[1][0]
+    assert "measure of the model" in reference_lines(facts("digits"), "variational_bound", {})[1][0]

@@ -88,11 +88,13 @@ def reference_lines(facts: DatasetFacts, measure: str, values: Mapping[str, Any]
     metric = METRICS.get(measure)
     if metric is None:
         return [], []
+    if metric.needs == "model":
+        return [], ["Real training data and epsilon 0: not defined. It is a measure of the model, not of what is drawn from it."]
     lines, notes = [], []
     if values.get("ceiling") is not None:
         lines.append(ReferenceLine(f"real training data ({mark(may_leave(values, 'ceiling'))})", float(values["ceiling"]), "solid"))
     else:
-        notes.append(f"Real training data: not measured yet. The first evaluated run on {facts.name} takes it.")
+        notes.append(f"Real training data: not measured yet. {taker(measure, f'The first evaluated run on {facts.name}')} takes it.")
     if values.get("epsilon_zero") is not None:
         lines.append(
             ReferenceLine(f"epsilon 0, public data only ({mark(may_leave(values, 'epsilon_zero'))})", float(values["epsilon_zero"]), "dash")
@@ -103,6 +105,12 @@ def reference_lines(facts: DatasetFacts, measure: str, values: Mapping[str, Any]
     if chance is not None:
         lines.append(ReferenceLine("chance", chance, "dot"))
     return lines, notes
+
+
+def taker(measure: str, usual: str) -> str:
+    """What takes a measure: the `usual`, or a command that names it where it is taken by name alone."""
+    named = measure in METRICS and METRICS[measure].by_name
+    return f"workbench evaluate RUN --metric {measure}" if named else usual
 
 
 def without_epsilon_zero(facts: DatasetFacts, metric: Metric) -> str:
@@ -127,7 +135,7 @@ def absences(
         notes.append("Published points stand at the epsilon their source prints, by its own accounting and protocol; hover to read both.")
     unmeasured = [run.id for run in mine if not any(row["name"] == measure for row in results_of(run.id))]
     if unmeasured:
-        notes.append(f"Not evaluated on this measure yet: {', '.join(unmeasured)}. The Runs page evaluates them.")
+        notes.append(f"Not evaluated on this measure yet: {', '.join(unmeasured)}. {taker(measure, 'The Runs page')} evaluates them.")
     return [*notes, *[f"Not on this axis: {text}" for text in missing]]
 
 
