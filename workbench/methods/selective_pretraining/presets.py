@@ -8,7 +8,7 @@ from workbench.models.settings import default_network
 from workbench.networks import UNETS
 
 LARGE: dict[str, Any] = {  # docs/record.md: why
-    "start": 200,
+    "start": 100,
     "pretraining.steps": 100,
     "pretraining.learning_rate": 2e-3,
     "selective.steps": 400,
@@ -16,7 +16,7 @@ LARGE: dict[str, Any] = {  # docs/record.md: why
     "refinement.steps": 600,
     "refinement.noise_multiplicity": 1,
     "sampler.name": "ddim",
-    "sampler.num_inference_steps": 5,
+    "sampler.num_inference_steps": 4,
     "sampler.spacing": "even",
     "sampler.eta": 1.0,
     "ema_decay": 0.95,
