@@ -33,7 +33,7 @@ CASES: dict[str, dict[str, Any]] = {
     "nested settings": {"method": "nonprivate", "dataset": {}, "settings": {**SMALL, "ema_decay": 0.5, "training.schedule": "constant"}},
     "files of one's own": {
         "method": "dp-merf",
-        "dataset": {"own": True, "name": "faces", "resize": "1,4,4", "classes": '["cat", "dog, big"]', "split_seed": 3},
+        "dataset": {"own": True, "name": "scans", "resize": "1,4,4", "classes": '["cat", "dog, big"]', "split_seed": 3},
         "epsilon": 5,
     },
     "empty texts": {"method": "dp-promise", "dataset": {}, "epsilon": 10, "settings": {"pretraining.dataset": "", "targets": "renoised"}},

@@ -75,7 +75,7 @@ def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
 def test_a_line_reads_a_file_of_ones_own_as_the_command_line_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     images = np.zeros((12, 6, 6, 1), np.uint8)
     np.savez(tmp_path / "scan.npz", images=images, labels=np.arange(12) % 2)  # which names no classes
-    given = {"dataset": str(tmp_path / "scan.npz"), "dataset_name": "faces", "resize": "1,8,8", "classes": "cat,dog"}
+    given = {"dataset": str(tmp_path / "scan.npz"), "dataset_name": "scans", "resize": "1,8,8", "classes": "cat,dog"}
     recipe = recipes.load_recipe(write(tmp_path / "recipe.json", **given))
     launched: list[Any] = []
     monkeypatch.setattr(runs, "launch", lambda workspace, plan, **_: launched.append(plan) or runs.register(workspace, plan))
@@ -84,7 +84,7 @@ def test_a_line_reads_a_file_of_ones_own_as_the_command_line_does(tmp_path: Path
         next(recipes.reproduce(recipe, here()))
     (plan,) = launched
     assert plan.request.place.path == given["dataset"]
-    assert (plan.facts.name, plan.facts.shape, plan.facts.classes) == ("faces", (1, 8, 8), ("cat", "dog"))
+    assert (plan.facts.name, plan.facts.shape, plan.facts.classes) == ("scans", (1, 8, 8), ("cat", "dog"))
 
 
 @pytest.mark.usefixtures("in_this_process")

@@ -51,30 +51,30 @@ def train() -> Train:
 
 
 def test_one_bit_or_a_shuffle_opens_no_fresh_account(tmp_path: Path, images: np.ndarray, train: Train) -> None:
-    first = train(write(tmp_path / "faces.npz", images))
+    first = train(write(tmp_path / "scans.npz", images))
     images[0, 0, 0, 0] ^= 1
-    second = train(write(tmp_path / "faces.npz", images))
-    third = train(write(tmp_path / "moved.npz", images[::-1]), name="faces")
-    entries = Ledger(here().ledger).entries("faces")
+    second = train(write(tmp_path / "scans.npz", images))
+    third = train(write(tmp_path / "moved.npz", images[::-1]), name="scans")
+    entries = Ledger(here().ledger).entries("scans")
     assert [entry.run_id for entry in entries] == [first.id, second.id, third.id]
     assert len({entry.fingerprint for entry in entries}) == 3
     assert (
-        Ledger(here().ledger).total("faces").epsilon
-        > Ledger(here().ledger).total("faces", [first.id, second.id]).epsilon
+        Ledger(here().ledger).total("scans").epsilon
+        > Ledger(here().ledger).total("scans", [first.id, second.id]).epsilon
         > second.bound.epsilon / 2
     )
 
 
 def test_the_same_records_under_another_name_are_warned_of(tmp_path: Path, images: np.ndarray, train: Train) -> None:
-    train(write(tmp_path / "faces.npz", images))
-    with pytest.warns(AccountWarning, match=r"'others' under no other name, got much the same under 'faces' \(84%\)"):
+    train(write(tmp_path / "scans.npz", images))
+    with pytest.warns(AccountWarning, match=r"'others' under no other name, got much the same under 'scans' \(84%\)"):
         train(write(tmp_path / "others.npz", images[::-1]), seed=0)
 
 
 def test_a_run_and_its_clone_see_the_records_as_they_were_planned(
     tmp_path: Path, images: np.ndarray, train: Train, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = train(write(tmp_path / "faces.npz", images), name="clinic A", shape=(1, 6, 6))
+    run = train(write(tmp_path / "scans.npz", images), name="clinic A", shape=(1, 6, 6))
     assert run.state == "done", run.error
     again = dataset_of(here(), run)
     assert (again.facts.name, again.facts.shape, again.facts.classes) == ("clinic A", (1, 6, 6), ("a", "b"))

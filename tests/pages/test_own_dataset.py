@@ -18,8 +18,8 @@ OpenPage = Callable[..., AppTest]
 def path(tmp_path: Path) -> str:
     """A file without class names."""
     images = np.random.default_rng(0).integers(256, size=(60, 8, 8, 1), dtype=np.uint8)
-    np.savez(tmp_path / "faces.npz", images=images, labels=np.arange(60) % 2)
-    return str(tmp_path / "faces.npz")
+    np.savez(tmp_path / "scans.npz", images=images, labels=np.arange(60) % 2)
+    return str(tmp_path / "scans.npz")
 
 
 def test_a_page_asks_for_the_classes_and_reads_as_its_fields_say(open_page: OpenPage, path: str) -> None:
@@ -34,10 +34,10 @@ def test_a_page_asks_for_the_classes_and_reads_as_its_fields_say(open_page: Open
 
 def test_a_page_says_of_a_folder_where_the_guarantee_starts(open_page: OpenPage, tmp_path: Path) -> None:
     for number in range(12):
-        folder = tmp_path / "faces" / "ab"[number % 2]
+        folder = tmp_path / "scans" / "ab"[number % 2]
         folder.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.zeros((8, 8), np.uint8)).save(folder / f"{number}.png")
-    app = open_page("budget", budget_dataset=str(tmp_path / "faces"), budget_method="dp-merf")
+    app = open_page("budget", budget_dataset=str(tmp_path / "scans"), budget_method="dp-merf")
     (told,) = [caption.value for caption in app.caption if "guarantee starts after this split" in caption.value]
     assert "a file's name decides" in told
     assert "taken to be public" in told

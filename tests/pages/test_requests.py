@@ -47,7 +47,7 @@ def test_a_link_and_its_form_make_the_same_request(open_page: Callable[..., AppT
 def test_files_of_ones_own_too_and_a_clone_of_their_run(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     np.savez(tmp_path / "digits.npz", images=draw.integers(0, 256, (40, 8, 8, 1), dtype=np.uint8), labels=np.arange(40) % 2)
-    place = DatasetRef.parse(tmp_path / "digits.npz", "faces", "1,4,4", '["cat", "dog, big"]', 3)
+    place = DatasetRef.parse(tmp_path / "digits.npz", "scans", "1,4,4", '["cat", "dog, big"]', 3)
     asked = Request.of("dp-merf", place, epsilon=5, settings={"training.steps": 20})
     assert form_text(open_page("train", **link(asked, "train_"))) == asked.text
     run = runs.register(here(), make_plan(asked))
