@@ -10,7 +10,7 @@ from support.homes import here
 from support.launchers import Nowhere
 from typer.testing import CliRunner
 
-from workbench.cli import app
+from workbench.cli.commands import app
 from workbench.datasets.reference import DatasetRef
 from workbench.jobs import runs
 from workbench.jobs.launchers import LAUNCHERS

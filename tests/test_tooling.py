@@ -138,7 +138,7 @@ def test_the_documents_name_targets_that_exist() -> None:
 
 
 def test_the_documents_name_commands_that_exist() -> None:
-    from workbench.cli import app
+    from workbench.cli.commands import app
 
     known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback is not None}
     texts = [read(name) for name in ("README.md", "CONTRIBUTING.md", "docs/coverage.md")]

@@ -11,7 +11,7 @@ from support.quick import quick_dataset, quick_plan
 from typer.testing import CliRunner
 
 from workbench import experiment
-from workbench.cli import app
+from workbench.cli.commands import app
 from workbench.datasets import DATASETS, DatasetEntry
 from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.jobs import runs, worker

@@ -124,10 +124,13 @@ def test_a_complete_evaluation_answers_for_its_parts_and_gives_way_to_none(
     taken: list[list[str]] = []
     monkeypatch.setattr(evaluation, "evaluate", lambda *_arguments, **options: (taken.append(options["metrics"]), [])[1])
     assert finished.evaluate_run(here(), run.id, 40, metrics=["accuracy_mlp"])["results"] == measured[1:]
-    assert finished.evaluate_run(here(), run.id, 40, seed=1, metrics=["accuracy_mlp"])["results"] == []
+    part: dict[str, Any] = {"num_samples": 40, "seed": 1, "metrics": ["accuracy_mlp"]}
+    assert finished.evaluate_run(here(), run.id, **part)["results"] == []
     assert finished.evaluate_run(here(), run.id, 40, metrics=["accuracy_semi_supervised"])["results"] == [], "what needs a name is no part"
     assert taken == [["accuracy_mlp"], ["accuracy_semi_supervised"]]
     assert finished.kept_evaluation(here(), run.id) == complete
+    monkeypatch.setattr(evaluation, "evaluate", lambda *_arguments, **_options: pytest.fail("measured again"))
+    assert finished.evaluate_run(here(), run.id, **part)["results"] == [], "kept beside it"
 
 
 def test_a_method_without_a_public_model_has_no_epsilon_zero(quick_plan: PlanMaker, train_here: Make) -> None:

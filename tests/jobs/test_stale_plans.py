@@ -10,7 +10,7 @@ from support.homes import here
 from typer.testing import CliRunner
 
 from workbench import experiment
-from workbench.cli import app
+from workbench.cli.commands import app
 from workbench.datasets import load
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError

@@ -8,7 +8,7 @@ from support.odd_methods import join_registry, odd
 from support.quick import ALL_METHODS, quick_dataset, quick_plan
 from typer.testing import CliRunner
 
-from workbench.cli import app
+from workbench.cli.commands import app
 from workbench.datasets import DATASETS, DatasetEntry
 from workbench.experiment import fit, new_state, sample
 from workbench.methods.base import Method

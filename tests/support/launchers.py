@@ -2,8 +2,10 @@
 
 import os
 import signal
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+from workbench.files import open_private
 from workbench.jobs import worker
 from workbench.jobs.heartbeat import StopSignal
 from workbench.jobs.launchers import Handle
@@ -34,6 +36,6 @@ class Here(InTheTest):
 
     def start(self, workspace: Workspace, job_id: str, attempt: int, log: Path) -> Handle:
         """By the worker's own code, which does not listen to signals here."""
-        del log
-        worker.take_on(workspace, job_id, attempt, StopSignal())
+        with open_private(log, "a") as output, redirect_stdout(output), redirect_stderr(output):
+            worker.take_on(workspace, job_id, attempt, StopSignal())
         return self.own()

@@ -90,7 +90,7 @@ def show(run_id: RunId, as_json: Json = False) -> None:
 def jobs(
     owner: Annotated[str | None, typer.Argument(metavar="RUN", help="Only the jobs of this run or import.")] = None, as_json: Json = False
 ) -> None:
-    """List training, sampling, evaluation and searches for neighbours as processes, newest first; each can be cancelled and resumed."""
+    """List training, sampling, evaluation, searches and what the pages begin by themselves, newest first; each can be cancelled."""
     from workbench.jobs.lifecycle import Jobs
 
     kept = Jobs(Workspace.default())

@@ -8,6 +8,7 @@ import typer
 
 from workbench.cli.options import Json, Num, Releasable, RunId, Samples, check_target
 from workbench.cli.output import print_json, print_table, progress_bar, short
+from workbench.cli.waiting import wait_for
 from workbench.escaping import terminal
 from workbench.workspace import Workspace
 
@@ -32,8 +33,11 @@ def evaluate(
     from workbench.jobs import finished
     from workbench.jobs.samples import sample_set
 
-    with progress_bar("evaluation") as progress:
-        found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, progress, samples, attribute)
+    if attribute is not None:
+        sample_set(Workspace.default(), run_id, samples).facts.labelled_by(attribute)  # refuses an unknown one
+    asked = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute}
+    wait_for("evaluate", run_id, asked)
+    found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute)
     if releasable:
         found = _releasable_results(found)
     if as_json:
@@ -60,8 +64,8 @@ def neighbours(
     from workbench.jobs.samples import sample_set
 
     check_target(out, ".html")
-    with progress_bar("neighbours") as progress:
-        found = finished.neighbours_run(Workspace.default(), run_id, features, k, num, progress, samples)
+    wait_for("neighbours", run_id, {"samples": samples, "num_samples": num, "features": features, "k": k})
+    found = finished.neighbours_run(Workspace.default(), run_id, features, k, num, samples=samples)
     shown_set = sample_set(Workspace.default(), run_id, samples)
     records, title = shown_set.records(len(found)), shown_set.title
     write_text_atomically(out, evaluation.neighbours_html(records, shown_set.dataset(), found, title=title, limit=limit))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.options import Classes, Json, Num, Out, Resize, RunId, Settings, check_target, parse_settings
-from workbench.cli.output import describe_value, print_fields, print_json, print_table, progress_bar
+from workbench.cli.output import describe_value, print_fields, print_json, print_table
+from workbench.cli.waiting import wait_for
 from workbench.escaping import terminal
 from workbench.serialization import jsonable
 from workbench.workspace import Workspace
@@ -48,8 +49,10 @@ def sample(
     if price.releases:
         print(f"Warning: the sampler touches private records; with these samples run {run_id} is at", end=" ", file=sys.stderr)
         print(f"epsilon {price.bound.epsilon:.4g}.", file=sys.stderr)
-    with progress_bar("samples") as progress:
-        records = found.records(num, progress)
+    found.check_ready()
+    found.begin()
+    wait_for("sample", run_id, {"samples": found.id, "num_samples": num})
+    records = found.records(num)
     if out is not None:
         write_records(records, out, found.notes(), found.facts)
     if not found.releasable:

@@ -1,5 +1,6 @@
 """Step 5 for a set of samples: evaluation, neighbours, what they tell of copying; each made once and kept beside the samples."""
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 from workbench.errors import DamagedFileError, choose
 from workbench.files import write_text_atomically, written_atomically
 from workbench.jobs.sample_files import opened
-from workbench.jobs.samples import DEFAULT, SampleSet, sample_set
+from workbench.jobs.samples import DEFAULT, sample_set
 from workbench.jobs.tasks.measuring import DEFAULT_NEIGHBOURS
 from workbench.jobs.threads import few_threads
 from workbench.serialization import dumps
@@ -37,9 +38,9 @@ def evaluate_run(
     """Every metric that needs not be named (or those named) of a set of a finished run's samples, or of an import, as plain JSON values.
 
     `attribute` takes the classes' place in the privacy score. Keys: `run`, `samples`, `num_samples`, `seed`, `metrics`, `results`, and
-    `attribute` where one is asked for. Kept in evaluation.json, and measured again only if the
-    request differs; a complete evaluation answers for its parts and gives way to no part. Metrics against private records may
-    not leave the room: each result says so in `releasable`.
+    `attribute` where one is asked for. Kept in evaluation.json, and measured again only if the request differs; a complete evaluation
+    answers for its parts and gives way to no part, which is then kept beside it. Metrics against private records may not leave the room:
+    each result says so in `releasable`.
     """
     from workbench import evaluation
 
@@ -55,9 +56,11 @@ def evaluate_run(
         "metrics": None if metrics is None else list(metrics),
         **({"attribute": attribute} if attribute else {}),
     }
-    kept = _evaluation_of(found)
-    if kept is not None and _covers(kept, request):
-        return {**request, "results": [result for result in kept["results"] if metrics is None or result["name"] in metrics]}
+    beside = found.evaluation_beside(hashlib.sha256(dumps(request).encode()).hexdigest()[:8])
+    last = _read_evaluation(found.evaluation)
+    for kept in (last, _read_evaluation(beside)):
+        if kept is not None and _covers(kept, request):
+            return {**request, "results": [result for result in kept["results"] if metrics is None or result["name"] in metrics]}
     dataset = found.dataset()
     measured = _part(progress, 0.5, 1.0)
     drawn, public_samples = found.records(count, _part(progress, 0.0, 0.3)), found.public_records(count, _part(progress, 0.3, 0.5))
@@ -76,14 +79,14 @@ def evaluate_run(
         )
     results = [result.of_run(found.releasable) for result in results]
     text = dumps({**request, "results": results}, indent=2)
-    if kept is None or metrics is None or kept["metrics"] is not None:
-        write_text_atomically(found.evaluation, text)
+    gives_way = last is None or metrics is None or last["metrics"] is not None
+    write_text_atomically(found.evaluation if gives_way else beside, text)
     return json.loads(text)
 
 
 def kept_evaluation(workspace: Workspace, run_id: str, samples: str = DEFAULT) -> dict[str, Any] | None:
     """The evaluation of a set of samples made last, or None."""
-    return _evaluation_of(sample_set(workspace, run_id, samples))
+    return _read_evaluation(sample_set(workspace, run_id, samples).evaluation)
 
 
 def neighbours_run(
@@ -191,8 +194,8 @@ def _covers(kept: dict[str, Any], request: dict[str, Any]) -> bool:
     return same and kept["metrics"] == request["metrics"]
 
 
-def _evaluation_of(found: SampleSet) -> dict[str, Any] | None:
-    return _read_results(found.evaluation) if found.evaluation.exists() else None
+def _read_evaluation(path: Path) -> dict[str, Any] | None:
+    return _read_results(path) if path.exists() else None
 
 
 def _part(progress: ProgressFunction | None, low: float, high: float) -> ProgressFunction | None:

@@ -15,6 +15,7 @@ ACTIVE: frozenset[JobState] = frozenset({"queued", "starting", "running", "pause
 AT_WORK: frozenset[JobState] = frozenset({"starting", "running", "cancelling"})
 RESUMABLE: frozenset[JobState] = frozenset({"cancelled", "failed", "lost"})
 STARTABLE: frozenset[JobState] = frozenset({"queued", "cancelled", "failed", "lost"})
+ENDED: dict[JobState, str] = {"cancelled": "was cancelled", "failed": "has failed", "lost": "has died"}  # what becomes of a job, in words
 ID = re.compile(r"[a-z0-9]{8}")
 STALE_SECONDS = 12.0  # a heartbeat older than this is stale, where the process cannot be asked
 LAUNCH_SECONDS = 60.0  # a launch that has no process after this has failed

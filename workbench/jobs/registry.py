@@ -62,6 +62,14 @@ def registry(workspace: Workspace) -> Database:
     return database
 
 
+def unusable(workspace: Workspace, error: sqlite3.Error) -> str:
+    """What a person is told where SQLite can neither read nor write: reading takes room too, for what readers share."""
+    return (
+        f"The records of runs in {workspace.home} could not be read or written: {error}. Look whether its disk is full, "
+        "or whether it may be written."
+    )
+
+
 def insert(connection: sqlite3.Connection, table: str, values: Mapping[str, Any]) -> None:
     """Add a row."""
     columns = _columns(values)

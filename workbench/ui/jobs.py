@@ -8,7 +8,7 @@ import streamlit as st
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.jobs import control
-from workbench.jobs.job import Job
+from workbench.jobs.job import ENDED, Job
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.tasks import TASKS
 from workbench.ui.actions import attempt, cancel_or_resume
@@ -16,7 +16,6 @@ from workbench.workspace import Workspace
 
 POLL_SECONDS = 1.0
 LOG_LINES = 20
-ENDED = {"cancelled": "was cancelled", "failed": "has failed", "lost": "has died"}
 
 
 def needed_job(task: str, owner: str, request: Mapping[str, Any], prefix: str, offer: str, at_once: bool = True) -> None:

@@ -114,6 +114,10 @@ class SampleSet(ABC):
         """The evaluation made last."""
         return self.folder / "evaluation.json"
 
+    def evaluation_beside(self, request: str) -> Path:
+        """An evaluation that does not take the place of the last one, by the name of its request."""
+        return self.folder / f"evaluation-{request}.json"
+
     def neighbours(self, features: str, k: int, num_samples: int) -> Path:
         """What a search for neighbours found."""
         return self.folder / f"neighbours-{features}-{k}-{num_samples}.npz"

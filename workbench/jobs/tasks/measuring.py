@@ -56,11 +56,11 @@ class OnSamples(Task, Generic[A]):
             asked = self.Request.model_validate(dict(request))
         except ValidationError as error:
             raise WorkbenchError(f"{first_complaint(error)} in a request for a job.") from None
+        self.check_names(asked)
         found = sample_set(workspace, owner, asked.samples)
         found.check_ready()
         count = self.count(found) if asked.num_samples is None else asked.num_samples
         asked = asked.model_copy(update={"num_samples": count})
-        self.check_names(asked)
         whole = asked.model_dump(mode="json")
         return {name: value for name, value in whole.items() if name != "attribute" or value}  # none: as it was before there were any
 

@@ -1,0 +1,63 @@
+"""All commands as one application, and what becomes of their errors."""
+
+import sqlite3
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from workbench.cli import accounting, control, planning, results, samples
+from workbench.cli.waiting import InterruptedWorkError
+from workbench.errors import BudgetWarning, WorkbenchError
+from workbench.escaping import terminal
+from workbench.jobs.registry import unusable
+from workbench.workspace import Workspace
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="workbench",
+    help="Learn, budget and audit differentially private diffusion models.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for commands in (control.app, planning.app, samples.app, results.app, accounting.app):
+    app.registered_commands.extend(commands.registered_commands)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns its exit code."""
+    command = typer.main.get_command(app)
+    logged = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+        if issubclass(category, BudgetWarning):
+            print(f"Warning: {terminal(message)}", file=sys.stderr)
+        else:
+            logged(message, category, *rest)
+
+    warnings.showwarning = show
+    try:
+        code = command.main(args=None if arguments is None else list(arguments), prog_name="workbench", standalone_mode=False) or 0
+    except (WorkbenchError, typer.TyperException) as error:
+        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        print(terminal(message), file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(terminal(error), file=sys.stderr)
+        return 1
+    except sqlite3.OperationalError as error:
+        print(unusable(Workspace.default(), error), file=sys.stderr)
+        return 1
+    except InterruptedWorkError as error:
+        print(error, file=sys.stderr)
+        return INTERRUPTED
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if code == INTERRUPTED:  # what becomes of Ctrl-C in the library, without a word
+        raise KeyboardInterrupt
+    return code

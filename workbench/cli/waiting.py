@@ -1,0 +1,52 @@
+"""Work that a command waits for: a job like the pages', so that they know of it, and Ctrl-C ends it."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import typer
+
+from workbench.cli.output import progress_bar
+from workbench.errors import WorkbenchError
+from workbench.escaping import terminal
+from workbench.jobs import control
+from workbench.jobs.job import AT_WORK, ENDED, Job
+from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.tasks import TASKS
+from workbench.workspace import Workspace
+
+
+class InterruptedWorkError(Exception):
+    """Ctrl-C, with the sentence that says what it did."""
+
+
+def wait_for(task: str, owner: str, request: Mapping[str, Any]) -> None:
+    """Return once the job of this request is done, with a bar on stderr meanwhile; else the command ends here and says why.
+
+    Ctrl-C cancels what this command began; what a page or another command had begun before goes on.
+    """
+    workspace = Workspace.default()
+    before = Jobs(workspace).find(task, owner, request)
+    try:
+        job = control.begin(workspace, task, owner, request)
+        with progress_bar(TASKS[task].title) as move:
+            job = control.wait(workspace, job.id, progress=lambda now: move(now.share))
+    except KeyboardInterrupt:
+        _interrupted(Jobs(workspace).find(task, owner, request), begun_here=before is None or before.state not in AT_WORK)
+    if job.state != "done":
+        print(f"The {TASKS[task].title} ({job.id}) {ENDED[job.state]}. {terminal(job.error or '')}".rstrip(), file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _interrupted(job: Job | None, begun_here: bool) -> NoReturn:
+    """End the command, and the job if the command began it, in one sentence."""
+    if job is None or not job.is_active:
+        raise KeyboardInterrupt
+    what = f"The {TASKS[job.task].title} ({job.id})"
+    if not begun_here:
+        raise InterruptedWorkError(f"{what} was at work before and goes on; `workbench cancel {job.id}` ends it.")
+    try:
+        ended = control.cancel(Workspace.default(), job.id)
+    except WorkbenchError:  # it has come to its end by itself
+        raise KeyboardInterrupt from None
+    raise InterruptedWorkError(f"{what} is {ended.state}; the same command goes on from what it has kept.")
