@@ -9,14 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 from support.homes import here
+from support.launchers import Here, Nowhere
 
 from workbench.cli import main
 from workbench.errors import WorkbenchError
-from workbench.jobs import control, example, runs
+from workbench.evaluation import METRICS
+from workbench.jobs import control, example, finished, runs, worker
+from workbench.jobs.heartbeat import StopSignal
+from workbench.jobs.job import WORKSPACE
+from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.recipes import lines as recipes
 from workbench.recipes import report as recipe_report
+from workbench.training.state import PerformanceSettings
 
 
 @pytest.fixture
@@ -44,6 +51,47 @@ def test_a_failed_example_is_made_anew(monkeypatch: pytest.MonkeyPatch, quick_pl
     first = example.ensure_example(here(), wait_seconds=0)
     RunStore(here()).change(first.id, {"queued"}, "failed", state="failed")
     assert example.ensure_example(here(), wait_seconds=0).id != first.id
+
+
+def test_its_job_makes_and_measures_it_once(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
+    for name in set(METRICS) - {"nearer_to_training"}:
+        monkeypatch.delitem(METRICS, name)
+    on_one_thread = PerformanceSettings(device="cpu", num_threads=1)
+    plan = quick_plan()
+    monkeypatch.setattr(example, "_launch", lambda _workspace: runs.launch(here(), plan, "digits", performance=on_one_thread, example=True))
+    assert example.is_wanted(here(), [])
+    job = example.begin(here())
+    assert (job.task, job.owner, job.state, job.error) == ("example", WORKSPACE, "done", None)
+    (run,) = RunStore(here()).list()
+    assert (run.example, run.state) == (True, "done")
+    assert [result["name"] for result in (finished.kept_evaluation(here(), run.id) or {})["results"]] == ["nearer_to_training"]
+    assert not example.is_wanted(here(), [run])
+    assert example.begin(here()).attempt == 2
+    assert [(job.task, job.attempt) for job in Jobs(here()).all()] == [("evaluate", 1), ("train", 1), ("example", 2)]
+
+
+def test_its_job_fails_with_it_and_cancels_it(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
+    plan = quick_plan()
+    monkeypatch.setattr(example, "_launch", lambda _workspace: runs.launch(here(), plan, "digits", example=True))
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+    job, stop = example.begin(here()), StopSignal()
+    wait = control.wait
+
+    def cancelled(*arguments: Any, **options: Any) -> Any:
+        stop.cancelled = True
+        return wait(*arguments, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(control, "wait", cancelled)
+        worker.take_on(here(), job.id, 1, stop)
+    (run,) = RunStore(here()).list()
+    assert (Jobs(here()).get(job.id).state, run.state) == ("cancelled", "cancelling")
+    RunStore(here()).change(run.id, {"cancelling"}, "ended", state="failed", error="No space left.")
+    monkeypatch.setattr(example, "_launch", lambda _workspace: RunStore(here()).get(run.id))
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
+    again = control.resume(here(), job.id)
+    assert (again.state, again.error) == ("failed", f"{run.id} is failed. No space left.")
 
 
 def write(path: Path, **values: Any) -> str:

@@ -1,12 +1,17 @@
 """What keeps an account from falling short: of runs that failed or vanished, of two workers, of replaced checkpoints."""
 
+import errno
 import fcntl
+import os
+import sqlite3
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.disk import full_disk
 from support.homes import here
 from support.launchers import Nowhere
 
@@ -15,10 +20,12 @@ from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.jobs import finished, runs, worker
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.methods.dp_merf import training
 from workbench.privacy.spending.ledger import Ledger
+from workbench.sqlite import Database
 from workbench.training import checkpoints
 from workbench.training.state import PerformanceSettings, State
 
@@ -37,6 +44,31 @@ def test_a_run_that_fails_reports_what_the_ledger_charged(
     failed = RunStore(here()).get(run.id)
     assert failed.state == "failed"
     assert failed.epsilon_spent == Ledger(here().ledger).epsilon_spent(run.id, run.delta).epsilon == pytest.approx(run.bound.epsilon)
+
+
+def test_a_worker_that_can_tell_nobody_how_it_ended_leaves_it_in_its_log(
+    quick_plan: Callable[..., Any], queue: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, full = queue(quick_plan("dp-merf")), ExitStack()
+
+    def fill(*_arguments: Any) -> None:
+        full.enter_context(full_disk())
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(training, "release", fill)
+    with full:
+        assert worker.main(here(), run.id) == 1
+    said = capsys.readouterr().out
+    assert "The registry could not be told how it ended: disk I/O error." in said
+    assert f"Job {run.id}: failed. A file could not be written: No space left on device. Free space and resume." in said
+    RunStore(here()).change(run.id, {"running"}, "killed", process=None, heartbeat=1.0)
+    with monkeypatch.context() as closed:
+        closed.setattr(Database, "transaction", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("read-only")))
+        assert RunStore(here()).get(run.id).state == Jobs(here()).get(run.id).state == "lost", "shown so, though nothing can be written"
+    with closing(sqlite3.connect(here().registry)) as connection:
+        assert connection.execute("SELECT state FROM jobs").fetchall() == [("running",)]
+    lost = RunStore(here()).get(run.id)
+    assert (lost.state, lost.epsilon_spent) == ("lost", pytest.approx(run.bound.epsilon))
 
 
 def test_a_lost_run_reports_what_the_ledger_charged(quick_plan: Callable[..., Any], queue: Make) -> None:

@@ -2,16 +2,23 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psutil
 import pytest
 from support.homes import here
 from support.odd_methods import odd
 from support.quick import quick_plan
 
 from workbench import datasets, experiment
+from workbench.errors import WorkbenchError
+from workbench.jobs import control, rehearsal
+from workbench.jobs.heartbeat import StoppedError, StopSignal
+from workbench.jobs.job import WORKSPACE, Job
 from workbench.jobs.pace import Line, Pace, Steps, expected, keep, known_pace, line, place_of
-from workbench.jobs.rehearsal import Rehearsal, stage_seconds
+from workbench.jobs.rehearsal import stage_seconds
+from workbench.jobs.tasks.background import in_turn
 from workbench.methods import METHODS
 from workbench.methods.base import Method
 from workbench.methods.fields import dotted
@@ -25,6 +32,14 @@ DIGITS = datasets.facts("digits")
 def plan_of(epsilon: float = 10.0, **overrides: object) -> experiment.Plan:
     """A DP-MERF plan whose steps take milliseconds."""
     return experiment.make_plan("dp-merf", DIGITS, epsilon=epsilon, settings={"num_features": 50, "training.batch_size": 8} | overrides)
+
+
+def niceness(job: Job) -> int:
+    """Of the job's process; 0 where there is none."""
+    try:
+        return 0 if job.process is None else psutil.Process(job.process["pid"]).nice()
+    except psutil.NoSuchProcess:
+        return 0
 
 
 def test_a_stage_takes_its_steps_times_the_pace_of_its_rows() -> None:
@@ -71,22 +86,50 @@ def test_a_line_is_never_below_nothing() -> None:
     assert line((1, 0.1), (1, 0.3)) == Line(fixed=0.3, per_row=0.0)
 
 
-def test_a_rehearsal_process_measures_every_stage_and_spends_nothing() -> None:
-    rehearsal = Rehearsal(here(), plan_of(), CPU)
-    rehearsal.wait(300)
-    assert rehearsal.failure == ""
+def test_a_job_measures_every_stage_behind_other_work_and_spends_nothing() -> None:
+    job = rehearsal.begin(here(), plan_of(), CPU)
+    assert (job.task, job.owner, rehearsal.begin(here(), plan_of(3.0), CPU).id) == ("rehearse", WORKSPACE, job.id)
+    nice = []
+    job = control.wait(here(), job.id, 300, lambda now: nice.append(niceness(now)))
+    assert (job.state, job.attempt) == ("done", 1), control.log_tail(here(), job)
+    assert max(nice) >= 10
     pace = known_pace(here(), plan_of(0.5), CPU)
     assert pace is not None
     assert set(pace.stages) == {"release", "generator"}
     assert expected(plan_of(), pace).seconds > 0
     assert expected(plan_of(), pace).peak_bytes > 2**20
+    assert 0 < pace.starting < 300
     assert Ledger(here().ledger).entries() == []
+    assert rehearsal.find_job(here(), plan_of(7.0), CPU) == job
 
 
 def test_a_rehearsal_that_fails_says_why() -> None:
-    rehearsal = Rehearsal(here(), plan_of(), CPU.model_copy(update={"device": "abacus"}))
-    rehearsal.wait(300)
-    assert "abacus" in rehearsal.failure
+    job = control.wait(here(), rehearsal.begin(here(), plan_of(), CPU.model_copy(update={"device": "abacus"})).id, 300)
+    assert job.state == "failed"
+    assert "abacus" in (job.error or "")
+
+
+def test_a_name_that_is_none_is_refused_before_it_becomes_a_path() -> None:
+    for request in ({"pace": "../../runs"}, {}, {"pace": "0" * 32, "more": 1}):
+        with pytest.raises(WorkbenchError, match="name of a pace"):
+            control.begin(here(), "rehearse", WORKSPACE, request)
+    with pytest.raises(WorkbenchError, match="belongs to none"):
+        control.begin(here(), "rehearse", "abcdefgh", {"pace": "0" * 32})
+    assert not here().registry.exists()
+
+
+def test_background_work_takes_turns_and_who_is_cancelled_waits_no_longer() -> None:
+    here().home.mkdir(exist_ok=True)
+    with in_turn(here(), StopSignal()), ThreadPoolExecutor(1) as pool:
+        stop = StopSignal()
+        waiting = pool.submit(lambda: in_turn(here(), stop).__enter__())
+        with pytest.raises(TimeoutError):
+            waiting.result(0.5)
+        stop.cancelled = True
+        with pytest.raises(StoppedError):
+            waiting.result(10)
+    with in_turn(here(), StopSignal()) as waited:
+        assert waited < 1
 
 
 def test_stages_that_take_turns_are_measured_beyond_their_first_step(monkeypatch: pytest.MonkeyPatch) -> None:

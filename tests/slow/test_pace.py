@@ -6,9 +6,8 @@ import pytest
 from support.homes import here
 
 from workbench import datasets, experiment
-from workbench.jobs import runs
+from workbench.jobs import control, rehearsal, runs
 from workbench.jobs.pace import Pace, expected, known_pace
-from workbench.jobs.rehearsal import Rehearsal
 from workbench.methods import METHODS
 from workbench.methods.fields import dotted, value_at
 from workbench.training.state import PerformanceSettings
@@ -46,10 +45,9 @@ DEPENDS = ["workbench/jobs/pace.py", "workbench/jobs/rehearsal.py", "workbench/j
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_takes_about_the_expected_time(method: str, figures: dict[str, Any]) -> None:
     whole = plan_of(method)
-    rehearsal = Rehearsal(here(), whole, SPEED)
-    rehearsal.wait(300)
+    job = control.wait(here(), rehearsal.begin(here(), whole, SPEED).id, 300)
     pace = known_pace(here(), whole, SPEED)
-    assert pace is not None, rehearsal.failure
+    assert pace is not None, job.error
     plan = plan_of(method, steps_for(method, whole, pace))
     assert known_pace(here(), plan, SPEED) == pace, "other numbers of steps need no other measurement"
     run = runs.wait(here(), runs.launch(here(), plan, "digits", performance=SPEED).id, timeout_seconds=900)

@@ -1,11 +1,10 @@
-"""A small finished run, so that no page stays empty: made and measured by a process of its own, and marked as an example."""
+"""A small finished run, so that no page stays empty: marked as an example, made and measured by the task of that name."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 
-from workbench.jobs.rehearsal import NICENESS, in_turn
+from workbench.jobs import control
+from workbench.jobs.job import WORKSPACE, Job
+from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.run import Run
 from workbench.locks import locked
 from workbench.workspace import Workspace
@@ -15,36 +14,22 @@ EXAMPLE_STEPS = 300
 EXAMPLE_SECONDS = 300.0
 
 
-def begin_example(workspace: Workspace) -> "subprocess.Popen[bytes]":
-    """Start a process that makes the example run and measures it; returns at once."""
-    nothing = subprocess.DEVNULL
-    command, one_thread = [sys.executable, "-m", "workbench.jobs.example"], {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        command,
-        stdin=nothing,
-        stdout=nothing,
-        stderr=nothing,
-        start_new_session=True,
-        env={**os.environ, **workspace.environment, **one_thread},
-    )
-
-
-def make_and_measure(workspace: Workspace) -> None:
-    """The example run, finished and evaluated, whether or not there is one already."""
-    from workbench.jobs.finished import evaluate_run, kept_evaluation
-
-    with in_turn(workspace):
-        run = ensure_example(workspace)
-        if run.state == "done" and kept_evaluation(workspace, run.id) is None:
-            evaluate_run(workspace, run.id)
-
-
 def is_wanted(workspace: Workspace, runs: Sequence[Run]) -> bool:
     """Whether there is neither a finished run of the user's nor an example that has been measured."""
     from workbench.jobs.finished import kept_evaluation
 
     finished = [run for run in runs if run.state == "done"]
     return not any(not run.example or kept_evaluation(workspace, run.id) for run in finished)
+
+
+def find_job(workspace: Workspace) -> Job | None:
+    """The job that makes and measures the example, at work or ended, or None."""
+    return Jobs(workspace).find("example", WORKSPACE, {})
+
+
+def begin(workspace: Workspace) -> Job:
+    """Have the example made and measured; all who ask share one job. Returns at once."""
+    return control.begin(workspace, "example", WORKSPACE, {})
 
 
 def find_example(workspace: Workspace) -> Run | None:
@@ -76,8 +61,3 @@ def _launch(workspace: Workspace) -> Run:
     plan = experiment.make_plan(EXAMPLE_METHOD, dataset.facts, epsilon=EXAMPLE_EPSILON, settings={"training.steps": EXAMPLE_STEPS})
     one_thread = PerformanceSettings(device="cpu", num_threads=1)  # quick on so small a model, also beside other work
     return runs.launch(workspace, plan, EXAMPLE_DATASET, performance=one_thread, example=True, loaded=dataset)
-
-
-if __name__ == "__main__":
-    os.nice(NICENESS)
-    make_and_measure(Workspace.default())

@@ -16,6 +16,7 @@ AT_WORK: frozenset[JobState] = frozenset({"starting", "running", "cancelling"})
 RESUMABLE: frozenset[JobState] = frozenset({"cancelled", "failed", "lost"})
 STARTABLE: frozenset[JobState] = frozenset({"queued", "cancelled", "failed", "lost"})
 ENDED: dict[JobState, str] = {"cancelled": "was cancelled", "failed": "has failed", "lost": "has died"}  # what becomes of a job, in words
+WORKSPACE = ""  # the owner of a job that belongs to no run and no import
 ID = re.compile(r"[a-z0-9]{8}")
 STALE_SECONDS = 12.0  # a heartbeat older than this is stale, where the process cannot be asked
 LAUNCH_SECONDS = 60.0  # a launch that has no process after this has failed
@@ -101,7 +102,7 @@ class Life(BaseModel):
 
 
 class Job(Life):
-    """A job: its task (a name of `TASKS`), the run or import it belongs to, and what is asked for.
+    """A job: its task (a name of `TASKS`), the run or import it belongs to (`WORKSPACE`: to none), and what is asked for.
 
     There is one of equal task, owner and request: whoever asks for the same again gets it, at work or ended.
     The job that trains a run has the run's id.

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from workbench.errors import DamagedFileError, WorkbenchError, choose
-from workbench.jobs.job import ACTIVE, Job, JobState, check_id
+from workbench.jobs.job import ACTIVE, WORKSPACE, Job, JobState, check_id
 from workbench.jobs.registry import REMEDY, fields_of, insert, registry, text_of, update
 from workbench.jobs.tasks import TASKS
 from workbench.workspace import Workspace
@@ -75,17 +75,24 @@ class Jobs:
             return beat(connection, job_id, attempt, values)
 
     def seen(self, job: Job) -> Job:
-        """The job as it is now: one whose process is gone changes its state here, once its task has set right what it leaves."""
+        """The job as it is now: one whose process is gone changes its state here, once its task has set right what it leaves.
+
+        Where nothing can be written just now (a full disk, a closed home), it is shown so and written down later.
+        """
         if not job.has_died:
             return job
         task = TASKS[job.task]
-        task.died(self.workspace, job)
-        with self.database.transaction() as connection:
-            now = self._known(connection, job.id)
-            if (now.state, now.attempt, now.process) == (job.state, job.attempt, job.process):
-                state = "cancelled" if job.state == "cancelling" else "lost"
-                update(connection, "jobs", job.id, {"state": state, "error": task.death, "finished": now.heartbeat or time.time()})
-            return self._known(connection, job.id)
+        state = "cancelled" if job.state == "cancelling" else "lost"
+        ended = {"state": state, "error": task.death, "finished": job.heartbeat or time.time()}
+        try:
+            task.died(self.workspace, job)
+            with self.database.transaction() as connection:
+                now = self._known(connection, job.id)
+                if (now.state, now.attempt, now.process) == (job.state, job.attempt, job.process):
+                    update(connection, "jobs", job.id, ended | {"finished": now.heartbeat or time.time()})
+                return self._known(connection, job.id)
+        except sqlite3.OperationalError:
+            return job.model_copy(update=ended)
 
     def forget(self, job_id: str) -> None:
         """Remove a job that has ended, with its log; what it made stays. One that trains goes with its run."""
@@ -125,7 +132,8 @@ class Jobs:
     def _check_there(self, connection: sqlite3.Connection, owner: str) -> None:
         """Refuse an owner that was deleted since it was looked at."""
         if (
-            connection.execute("SELECT 1 FROM runs WHERE id = ?", (owner,)).fetchone() is None
+            owner != WORKSPACE
+            and connection.execute("SELECT 1 FROM runs WHERE id = ?", (owner,)).fetchone() is None
             and not (self.workspace.imports / owner).exists()
         ):
             raise WorkbenchError(f"{owner} has been deleted.")

@@ -144,7 +144,12 @@ def place_of(workspace: Workspace, plan: "Plan", performance: "PerformanceSettin
     machine = (platform.node(), platform.machine(), os.cpu_count(), version("torch"))
     facts = plan.facts
     what = [FORMAT, machine, plan.method, facts.kind, facts.num_classes, _shapes(plan), performance]
-    return workspace.cache / "pace" / f"{hashlib.sha256(dumps(what).encode()).hexdigest()[:32]}.json"
+    return pace_file(workspace, hashlib.sha256(dumps(what).encode()).hexdigest()[:32])
+
+
+def pace_file(workspace: Workspace, name: str) -> Path:
+    """The file of the pace called `name`."""
+    return workspace.cache / "pace" / f"{name}.json"
 
 
 def _shapes(plan: "Plan") -> dict[str, Any]:

@@ -1,89 +1,67 @@
-"""Measures a pace: a few small steps of every stage on random records, in a process of its own.
+"""Measures a pace: a few small steps of every stage on random records, by a job of its own; pages look for it and never wait.
 
-No record of any dataset is touched, so a rehearsal costs no privacy. `python -m workbench.jobs.rehearsal` reads a plan and
-performance settings as JSON from its input and keeps what it finds in the workspace; pages look there and never wait.
+No record of any dataset is touched, so a rehearsal costs no privacy.
 """
 
 import json
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psutil
-from pydantic import BaseModel
 
-from workbench.jobs.pace import Line, Pace, Steps, keep, known_pace, place_of, rows_of
-from workbench.locks import locked
+from workbench.files import make_private_folder, write_text_atomically
+from workbench.jobs import control
+from workbench.jobs.job import WORKSPACE, Job
+from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.pace import Line, Pace, Steps, keep, pace_file, place_of, rows_of
 from workbench.methods.fields import dotted, value_at, with_values
 from workbench.plan import Plan
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
+if TYPE_CHECKING:
+    from workbench.training.state import PerformanceSettings
+
 STEPS, SECONDS = 100, 0.3  # a stage is measured for so many steps or so long; two steps at least
 ROWS = {"cpu": (12, 48, 192, 768, 3072), "cuda": (64, 512, 4096, 32768)}  # sizes of a step, each measured while the one before was quick
 LONG_STEP = 0.25  # seconds of a step after which no larger one is measured
 SECONDS_OF_NOTHING = 1e-6
-NICENESS = 10
 
 
-class Rehearsal:
-    """A rehearsal at work, begun at once; `ended` says whether it is over, `failure` why it found nothing."""
-
-    def __init__(self, workspace: Workspace, plan: BaseModel, performance: BaseModel) -> None:
-        command = [sys.executable, "-m", "workbench.jobs.rehearsal"]
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-        self._process = subprocess.Popen(command, **pipes, start_new_session=True, env={**os.environ, **workspace.environment})
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):
-            self._process.stdin.write(dumps({"plan": plan, "performance": performance}))
-            self._process.stdin.close()
-        self._process.stdin = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether the process is over."""
-        return self._process.poll() is not None
-
-    @property
-    def failure(self) -> str:
-        """The last line that a failed process wrote; empty while it works and where it found a pace."""
-        if not self._process.poll():
-            return ""
-        _, said = self._process.communicate()
-        return (said.strip().splitlines() or [f"The process ended with {self._process.returncode}."])[-1]
-
-    def wait(self, seconds: float) -> None:
-        """Return once it is over, at the latest after so many seconds."""
-        self._process.wait(seconds)
+def find_job(workspace: Workspace, plan: Plan, performance: "PerformanceSettings") -> Job | None:
+    """The job that measures what `plan` needs, at work or ended, or None."""
+    return Jobs(workspace).find("rehearse", WORKSPACE, {"pace": place_of(workspace, plan, performance).stem})
 
 
-def main() -> None:
-    """Measure what the plan given on standard input needs, unless it is known; one process at a time, behind other work."""
-    workspace = Workspace.default()
-    request, before = json.load(sys.stdin), time.time() - psutil.Process().create_time()
-    with in_turn(workspace):
-        began = time.perf_counter()
-        from workbench.training.state import PerformanceSettings
-
-        plan = Plan.model_validate(request["plan"])
-        performance = PerformanceSettings.model_validate(request["performance"])
-        if known_pace(workspace, plan, performance) is None:
-            performance.torch_device()  # imports what the first step of a run waits for
-            starting = before + time.perf_counter() - began  # without the wait for its turn
-            keep(measure(plan, performance, starting), place_of(workspace, plan, performance))
+def begin(workspace: Workspace, plan: Plan, performance: "PerformanceSettings") -> Job:
+    """Have measured what `plan` needs; plans that need the same share one job. Returns at once."""
+    place = place_of(workspace, plan, performance)
+    make_private_folder(place.parent)
+    write_text_atomically(_plan_of(place), dumps({"plan": plan, "performance": performance}))
+    return control.begin(workspace, "rehearse", WORKSPACE, {"pace": place.stem})
 
 
-@contextmanager
-def in_turn(workspace: Workspace) -> Iterator[None]:
-    """Hold the workspace's lock of work that the pages begin by themselves: one at a time, so that the pages keep a processor."""
-    with locked(workspace.home / "background.lock"):
-        yield
+def rehearse(workspace: Workspace, pace: str, waited: float) -> None:
+    """What the job does: measure the pace of that name, unless it is known; its process has waited so many seconds for its turn."""
+    place = pace_file(workspace, pace)
+    if place.exists():
+        return
+    from workbench.training.state import PerformanceSettings
+
+    request = json.loads(_plan_of(place).read_text(encoding="utf-8"))
+    plan = Plan.model_validate(request["plan"])
+    performance = PerformanceSettings.model_validate(request["performance"])
+    performance.torch_device()  # imports what the first step of a run waits for
+    starting = time.time() - psutil.Process().create_time() - waited
+    keep(measure(plan, performance, starting), place)
+
+
+def _plan_of(place: Path) -> Path:
+    """Where the plan lies whose pace is kept in `place`."""
+    return place.with_suffix(".plan.json")
 
 
 def measure(plan: Any, performance: Any, starting: float) -> Pace:
@@ -164,8 +142,3 @@ def stage_seconds(plan: Any, performance: Any) -> dict[str, float]:
             began = time.perf_counter()
         found[stage.name] = min(times[1:] or times or [SECONDS_OF_NOTHING])
     return found
-
-
-if __name__ == "__main__":
-    os.nice(NICENESS)
-    main()

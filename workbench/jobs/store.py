@@ -132,9 +132,9 @@ class RunStore:
         """The run as it is now: one whose worker is gone changes its state here."""
         if not run.has_died:
             return run
-        self._jobs.get(run.id)
+        life = self._jobs.get(run.id)
         with self._database.connected() as connection:
-            return self._read(connection, run.id)
+            return self._read(connection, run.id).model_copy(update={name: getattr(life, name) for name in LIFE})
 
     def _read(self, connection: sqlite3.Connection, run_id: str) -> Run:
         row = connection.execute(f"{RUNS} WHERE runs.id = ?", (run_id,)).fetchone()

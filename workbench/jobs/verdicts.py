@@ -67,7 +67,7 @@ class Verdicts:
     def of(self, run_id: str, samples: str = DEFAULT) -> dict[int, Verdict]:
         """The verdicts in force on a set of a run's samples, by sample index."""
         check_run_id(run_id)
-        with self._database.transaction() as connection:
+        with self._database.connected() as connection:
             rows = connection.execute("SELECT * FROM verdicts WHERE run = ? AND samples = ? ORDER BY number", (run_id, samples)).fetchall()
         return {row["sample"]: _verdict(row) for row in rows}
 

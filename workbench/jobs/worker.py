@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import sqlite3
 import sys
 import time
 import traceback
@@ -28,6 +29,7 @@ def main(workspace: Workspace, job_id: str, attempt_number: int | None = None) -
     """
     stop = StopSignal()
     _listen(stop)
+    os.nice(TASKS[Jobs(workspace).get(job_id).task].niceness)
     return take_on(workspace, job_id, attempt_number, stop)
 
 
@@ -46,9 +48,16 @@ def work(workspace: Workspace, job_id: str, attempt_number: int | None, stop: St
     print(f"Job {job_id} ({task.title}), attempt {job.attempt}, process {os.getpid()}.", flush=True)
     with Heartbeat(lambda: task.beat(workspace, job, progress), stop, task.grace_seconds):
         outcome = attempt(workspace, job, progress, stop)
-    if not stop.taken_over:
-        task.beat(workspace, job, progress, **outcome, finished=time.time())
-    print(f"Job {job_id}: {outcome['state']}.", flush=True)
+    try:
+        if not stop.taken_over:
+            if outcome["state"] == "failed":
+                outcome |= task.failed(workspace, job, progress)
+            task.beat(workspace, job, progress, **outcome, finished=time.time())
+    except sqlite3.Error as error:  # whoever looks finds it dead, and this in its log
+        print(f"The registry could not be told how it ended: {error}.", flush=True)
+        return 1
+    finally:
+        print(f"Job {job_id}: {outcome['state']}. {outcome.get('error', '')}".rstrip(), flush=True)
     return int(outcome["state"] == "failed")
 
 
@@ -66,14 +75,13 @@ def claim(workspace: Workspace, job_id: str, attempt_number: int | None = None) 
 
 def attempt(workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
     """Do it; returns the fields to record: the state done, cancelled, lost or failed, with the error."""
-    task = TASKS[job.task]
     try:
-        return task.work(workspace, job, progress, stop)
+        return TASKS[job.task].work(workspace, job, progress, stop)
     except StoppedError:
         return {"state": "lost" if stop.taken_over else "cancelled"}
     except Exception as error:
         traceback.print_exc()
-        return {"state": "failed", "error": _sentence(error)} | task.failed(workspace, job, progress)
+        return {"state": "failed", "error": _sentence(error)}
 
 
 def _sentence(error: Exception) -> str:

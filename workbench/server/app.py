@@ -2,10 +2,9 @@
 
 import streamlit as st
 
-from workbench.errors import WorkbenchError
-from workbench.escaping import markdown
 from workbench.pages import PAGES, entry
 from workbench.server import start
+from workbench.ui.actions import told
 from workbench.ui.theme import apply_style, icon, title
 
 st.set_page_config(page_title="DP diffusion workbench", page_icon=icon(), layout="wide")
@@ -15,7 +14,5 @@ if not start.guarded:
     st.stop()
 page = st.navigation([entry(name) for name in PAGES], position="top")
 title(page.title, next(known.lead for known in PAGES.values() if known.title == page.title))  # a page's modules may take a second to load
-try:
+with told():  # what a page cannot help; a user's choices are answered where they are made
     page.run()
-except WorkbenchError as error:  # a file of the workbench's own that cannot be read, say; a user's choices are answered where they are made
-    st.error(markdown(error))

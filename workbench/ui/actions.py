@@ -1,7 +1,8 @@
-"""What can be done with a run wherever it shows: cancel it, resume it."""
+"""What can be done with a run wherever it shows, cancel it or resume it, and how a page tells what went wrong."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import streamlit as st
 
@@ -9,16 +10,30 @@ from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.jobs import control
 from workbench.jobs.job import RESUMABLE, Life
+from workbench.jobs.registry import unusable
 from workbench.workspace import Workspace
+
+EXPECTED = (WorkbenchError, OSError, sqlite3.Error)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Show what can go wrong anywhere in the place of what failed: a run that was deleted meanwhile, a full disk, a home that is closed."""
+    try:
+        yield
+    except EXPECTED as error:
+        st.error(markdown(sentence(error)))
+
+
+def sentence(error: Exception) -> str:
+    """What a reader can do something about."""
+    return unusable(Workspace.default(), error) if isinstance(error, sqlite3.Error) else str(error)
 
 
 def attempt(action: Callable[[], object]) -> None:
     """Do something to a run and draw the page anew; an expected error is shown instead."""
-    try:
+    with told():
         action()
-    except (WorkbenchError, OSError, sqlite3.OperationalError) as error:
-        st.error(markdown(error))
-    else:
         st.rerun()
 
 

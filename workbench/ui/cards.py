@@ -119,6 +119,11 @@ def import_marks(samples: SampleSet) -> None:
         releasable_mark(samples.releasable, samples.release_reason)
 
 
+def price_of_samples(bound: PrivacyValue) -> None:
+    """That drawing samples is to be paid for, and the run's bound with them."""
+    st.warning(markdown(f"Drawing these samples touches private records: the run is at epsilon {number(bound.epsilon)} with them."))
+
+
 def plan_numbers(plan: Plan) -> None:
     """A plan's three numbers and its warnings."""
     three_numbers(plan.claim, plan.bound, replace_one=plan.replace_one)

@@ -1,6 +1,8 @@
 """Jobs on the pages: begun here, done by processes of their own, found again after a reload."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import streamlit as st
@@ -11,7 +13,7 @@ from workbench.jobs import control
 from workbench.jobs.job import ENDED, Job
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.tasks import TASKS
-from workbench.ui.actions import attempt, cancel_or_resume
+from workbench.ui.actions import attempt, cancel_or_resume, told
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 1.0
@@ -34,6 +36,38 @@ def needed_job(task: str, owner: str, request: Mapping[str, Any], prefix: str, o
             attempt(lambda: control.begin(workspace, task, owner, request))
     else:
         show_job(job, prefix)
+
+
+@dataclass(frozen=True)
+class Unasked:
+    """A job that a page begins by itself: the one that there is, how it is begun, and whether what it makes is there."""
+
+    find: Callable[[], Job | None]
+    begin: Callable[[], Job]
+    is_there: Callable[[], bool]
+
+
+def unasked_job(work: Unasked, prefix: str, busy: str, poll_seconds: float) -> None:
+    """A job that is begun once the page has settled; the line `busy` stands in the place of what it makes, and its end draws the page anew.
+
+    The first pass belongs to the page itself, which shares the processor with whatever it starts.
+    """
+    job, passes = work.find(), count()
+    if job is not None and job.state in ENDED:
+        show_job(job, prefix)
+        return
+
+    @st.fragment(run_every=poll_seconds)
+    def waiting() -> None:
+        with told():
+            now = work.find()
+            if work.is_there() or (now is not None and now.state in ENDED):
+                st.rerun()
+            if next(passes) > 0 and (now is None or now.state in ("queued", "done")):
+                work.begin()
+            st.caption(busy)
+
+    waiting()
 
 
 def other_jobs(owner: str, prefix: str) -> None:
@@ -63,14 +97,15 @@ def _watch(job: Job, prefix: str) -> None:
 
     @st.fragment(run_every=POLL_SECONDS)
     def live() -> None:
-        try:
-            now = Jobs(Workspace.default()).get(job.id)
-        except WorkbenchError:  # removed meanwhile
-            st.rerun()
-        if not now.is_active:
-            st.rerun()
-        st.progress(now.share, text=f"{TASKS[now.task].title.capitalize()}: {now.state}, {100 * now.share:.0f} %")
-        with st.container():
-            cancel_or_resume(now, prefix)
+        with told():
+            try:
+                now = Jobs(Workspace.default()).get(job.id)
+            except WorkbenchError:  # removed meanwhile
+                st.rerun()
+            if not now.is_active:
+                st.rerun()
+            st.progress(now.share, text=f"{TASKS[now.task].title.capitalize()}: {now.state}, {100 * now.share:.0f} %")
+            with st.container():
+                cancel_or_resume(now, prefix)
 
     live()

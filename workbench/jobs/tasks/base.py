@@ -23,6 +23,7 @@ class Task(ABC):
     steps: ClassVar[int] = 100  # of a job that reports shares
     grace_seconds: ClassVar[float] = 10.0  # after so long a cancelled process is killed
     repeatable: ClassVar[bool] = True  # whether one that is done may be done again, should what it made be gone
+    niceness: ClassVar[int] = 0  # how far its process stands behind others
     death: ClassVar[str] = "Its process ended without a word; what it had kept is there for another attempt."
 
     @abstractmethod

@@ -1,51 +1,34 @@
-"""Expected time and memory on a page: from what is known of this machine, or measured meanwhile by a process of its own."""
-
-from itertools import count
+"""Expected time and memory on a page: from what is known of this machine, or measured meanwhile by a job."""
 
 import streamlit as st
 
-from workbench.escaping import markdown
-from workbench.jobs.pace import Expectation, expected, known_pace, place_of
-from workbench.jobs.rehearsal import Rehearsal
+from workbench.jobs import rehearsal
+from workbench.jobs.pace import Expectation, expected, known_pace
 from workbench.plan import Plan
 from workbench.training.state import PerformanceSettings
+from workbench.ui.actions import told
 from workbench.ui.formats import duration, memory
+from workbench.ui.jobs import Unasked, unasked_job
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 2.0
 MEASURING = "Expected time and memory: this machine's pace with this network is being measured, once, on random records …"
 
 
-def show_expectation(plan: Plan, performance: PerformanceSettings) -> None:
+def show_expectation(plan: Plan, performance: PerformanceSettings, prefix: str) -> None:
     """Expected time and memory of `plan`; while its pace is being measured, a line that says so and gives way to them."""
-    pace = known_pace(Workspace.default(), plan, performance)
-    if pace is None:
-        _measure(plan, performance)
-    else:
-        _show(expected(plan, pace))
-
-
-def _measure(plan: Plan, performance: PerformanceSettings) -> None:
-    """Begin a measurement, unless one is at work, once the page has settled; look now and then whether it has ended.
-
-    The first pass belongs to the page itself, which shares the processor with whatever it starts.
-    """
-    key, passes = str(place_of(Workspace.default(), plan, performance)), count()
-    failed = key in _at_work() and _at_work()[key].ended
-
-    @st.fragment(run_every=None if failed else POLL_SECONDS)
-    def waiting() -> None:
-        if known_pace(Workspace.default(), plan, performance) is not None:
-            st.rerun()
-        if next(passes) > 0 and key not in _at_work():
-            _at_work()[key] = Rehearsal(Workspace.default(), plan, performance)
-        rehearsal = _at_work().get(key)
-        if rehearsal is not None and rehearsal.ended:
-            st.caption(f"Expected time and memory could not be measured: {markdown(rehearsal.failure)}")
-        else:
-            st.caption(MEASURING)
-
-    waiting()
+    asked = (Workspace.default(), plan, performance)
+    with told():
+        pace = known_pace(*asked)
+        if pace is not None:
+            _show(expected(plan, pace))
+            return
+        measuring = Unasked(
+            find=lambda: rehearsal.find_job(*asked),
+            begin=lambda: rehearsal.begin(*asked),
+            is_there=lambda: known_pace(*asked) is not None,
+        )
+        unasked_job(measuring, f"{prefix}pace_", MEASURING, POLL_SECONDS)
 
 
 def _show(found: Expectation) -> None:
@@ -56,9 +39,3 @@ def _show(found: Expectation) -> None:
         "Expected memory", f"about {memory(found.peak_bytes)}", help="Peak of the process: on the GPU where there is one, else resident."
     )
     stages.caption("  \n".join(f"{stage.stage}: {stage.steps:,} steps, {duration(stage.seconds)}" for stage in found.stages))
-
-
-@st.cache_resource
-def _at_work() -> dict[str, Rehearsal]:
-    """The measurements begun since the dashboard started, by the file that they write."""
-    return {}

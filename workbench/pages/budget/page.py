@@ -32,12 +32,12 @@ def draw() -> None:
         accountant_section(plan, PREFIX)
         st.header("What this plan sets and takes", anchor=False)
         plan_details(plan)
-        show_expectation(plan, PerformanceSettings())
+        show_expectation(plan, PerformanceSettings(), PREFIX)
         if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
             go_to("train", link(plan.request, "train_"))
     st.header("Utility against epsilon", anchor=False)
     utility_section(choices.facts, choices.dataset.text, known_runs(), PREFIX)
-    example_notice()
+    example_notice(PREFIX)
     if plan is not None:
         st.header("What this epsilon means", anchor=False)
         meaning_section(plan, PREFIX)

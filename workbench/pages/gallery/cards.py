@@ -11,10 +11,11 @@ import streamlit as st
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
-from workbench.jobs.samples import DEFAULT, SampleSet
+from workbench.jobs.samples import DEFAULT, SampleSet, sample_set
 from workbench.jobs.verdicts import JUDGEMENTS, Verdict, Verdicts
 from workbench.pages.gallery.parts import Picture, neighbour_card, verdict_controls
 from workbench.records import Records, TableKind
+from workbench.ui.actions import told
 from workbench.ui.formats import number
 from workbench.ui.gallery import class_name
 
@@ -63,7 +64,15 @@ def review_bar(verdicts: Verdicts, chosen: SampleSet, given: dict[int, Verdict],
 
 def take_back(verdicts: Verdicts, chosen: SampleSet) -> None:
     """Undo the latest verdict on a set of samples."""
-    verdicts.undo(chosen.owner, chosen.id)
+    with told():
+        verdicts.undo(chosen.owner, chosen.id)
+
+
+def judge(verdicts: Verdicts, chosen: SampleSet, index: int, said: str, note: str) -> None:
+    """Keep a verdict on a sample, unless its run was deleted while it was looked at."""
+    with told():
+        sample_set(chosen.workspace, chosen.owner, chosen.id)
+        verdicts.judge(chosen.owner, index, said, note, chosen.id)
 
 
 def _name(chosen: SampleSet) -> str:
@@ -154,5 +163,5 @@ def _verdict(verdicts: Verdicts, chosen: SampleSet, index: int, given: Verdict |
         f"sample {index}",
         verdict,
         note,
-        lambda said, text: verdicts.judge(chosen.owner, index, said, text, chosen.id),
+        lambda said, text: judge(verdicts, chosen, index, said, text),
     )

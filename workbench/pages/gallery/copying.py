@@ -13,6 +13,7 @@ from workbench.jobs.finished import kept_copying, kept_neighbours
 from workbench.jobs.samples import SampleSet
 from workbench.records import Records
 from workbench.ui import charts
+from workbench.ui.cards import price_of_samples
 from workbench.ui.formats import number
 from workbench.ui.jobs import needed_job
 from workbench.workspace import Workspace
@@ -29,7 +30,7 @@ def searched(chosen: SampleSet, space: str, attribute: str | None) -> tuple[Reco
     if kept is None or neighbours is None or results is None:
         bound = chosen.bound_with(count)
         if bound is not None:
-            st.warning(markdown(f"Drawing these samples touches private records: the run is at epsilon {number(bound.epsilon)} with them."))
+            price_of_samples(bound)
         asked = {"samples": chosen.id, "num_samples": count, "features": space, "attribute": attribute}
         needed_job("neighbours", chosen.owner, asked, "gallery_", "Draw samples and search their neighbours", at_once=bound is None)
         return None

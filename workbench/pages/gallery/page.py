@@ -49,7 +49,7 @@ def draw() -> None:
     elsewhere = imports(Workspace.default())
     if not finished and not elsewhere:
         st.info("No run has finished yet. Train one on the Train page, then come back.")
-        example_notice()
+        example_notice(PREFIX)
         return
     look = look_choices(finished, elsewhere)
     try:

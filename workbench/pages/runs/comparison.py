@@ -10,6 +10,7 @@ from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.samples import SampleSet, sample_set
 from workbench.jobs.trained import as_shown
+from workbench.pages.runs.sampling import sampling_form
 from workbench.pages.runs.tables import result_table
 from workbench.ui.cards import config_table, run_marks, three_numbers
 from workbench.ui.formats import number, words
@@ -44,6 +45,8 @@ def run_detail(run: Run, prefix: str) -> None:
         st.dataframe(result_table(results), hide_index=True, alt=f"Measures of run {run.id} with intervals")
     elif run.state == "done":
         st.caption("Not evaluated yet: press Evaluate to draw samples and take every measure.")
+    if run.state == "done":
+        sampling_form(run, f"{prefix}{run.id}_sample_")
     with st.expander("Configuration"):
         st.dataframe(config_table(run.config), hide_index=True, alt=f"Every value of the configuration of run {run.id}")
 

@@ -22,7 +22,7 @@ BOUND: Any = {"bind": "query-params"}
 def draw() -> None:
     """The table of runs; one of them, or several side by side."""
     everything = known_runs()
-    example_notice()
+    example_notice(PREFIX)
     *filters, look = st.columns([1, 1, 1, 1, 2])
     runs = listed(everything, filters)
     if runs:

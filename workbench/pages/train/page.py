@@ -10,6 +10,7 @@ from workbench.jobs import runs
 from workbench.pages.train.watch import watch
 from workbench.plan import Plan
 from workbench.training.state import PerformanceSettings
+from workbench.ui.actions import told
 from workbench.ui.cards import plan_details, plan_numbers
 from workbench.ui.choices import Choices, device_choice, plan_choices, settings_form
 from workbench.ui.example import example_notice
@@ -42,7 +43,7 @@ def draw() -> None:
             watch(watched, PREFIX)
         else:
             st.caption("No run has been started yet.")
-    example_notice()
+    example_notice(PREFIX)
 
 
 def speed_choices() -> tuple[dict[str, Any], int | None]:
@@ -78,11 +79,9 @@ def show_plan(choices: Choices, settings: dict[str, Any]) -> Plan | None:
 
 def launch(plan: Plan, performance: dict[str, Any], seed: int | None) -> None:
     """Start the run as a process and draw the page anew; an expected error is shown instead."""
-    try:
+    with told():
         with st.spinner("Starting a process for the run …"):
             settings = PerformanceSettings.model_validate(performance)
             run = runs.launch(Workspace.default(), plan, performance=settings, seed=seed, loaded=loaded(plan.request.place, plan.facts))
         st.session_state[f"{PREFIX}launched"] = run.id
         st.rerun()
-    except WorkbenchError as error:
-        st.error(markdown(error))

@@ -3,11 +3,12 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
-from workbench.ui.actions import cancel_or_resume
+from workbench.ui.actions import cancel_or_resume, told
 from workbench.ui.cards import run_marks
 from workbench.ui.formats import duration, memory, number
 from workbench.ui.traces import show_preview, show_values
@@ -22,10 +23,14 @@ def watch(run_id: str, prefix: str) -> None:
 
     @st.fragment(run_every=POLL_SECONDS if active else None)
     def live() -> None:
-        run = RunStore(Workspace.default()).get(run_id)
-        if active and not run.is_active:
-            st.rerun()
-        show_run(run, prefix)
+        with told():
+            try:
+                run = RunStore(Workspace.default()).get(run_id)
+            except WorkbenchError:  # deleted meanwhile
+                st.rerun()
+            if active and not run.is_active:
+                st.rerun()
+            show_run(run, prefix)
 
     with _fresh_place(run_id, f"{prefix}watched"):
         live()

@@ -1,0 +1,105 @@
+"""The Budget page: three numbers, what they cost, buy and mean, and the choices that its address carries."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+from pages.reading import groups, text_of
+from streamlit.testing.v1 import AppTest
+from support.homes import here
+from support.launchers import Nowhere
+
+from workbench.jobs.job import Job
+from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.lifecycle import Jobs
+
+OpenPage = Callable[..., AppTest]
+
+
+def test_budget_shows_three_numbers_configuration_time_and_memory(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_method="dp-merf", budget_epsilon="2.0")
+    cards = [metric.value for metric in app.metric if metric.label == "Epsilon"]
+    assert len(cards) == 3
+    assert 1.99 < float(cards[1]) <= 2.0
+    values = {metric.label: metric.value for metric in app.metric}
+    assert values["Expected time"] == "about 26 min 43 s"
+    assert values["Expected memory"] == "about 1.0 GiB"
+    assert float(values["Noise multiplier"]) > 0
+    assert "proved upper bound" in text_of(app)
+
+
+def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.pages.budget.expected.known_pace", lambda *_: None)
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+
+    def begun() -> list[Job]:
+        return [job for job in Jobs(here()).all() if job.task == "rehearse"]
+
+    assert "is being measured" in text_of(open_page("budget", budget_method="dp-merf", budget_epsilon="2.0"))
+    assert begun() == [], "the page settles first"
+    monkeypatch.setattr("workbench.ui.jobs.count", lambda: itertools.count(1))  # as when it looks again
+    app = open_page("budget", budget_method="dp-merf", budget_epsilon="2.0")
+    assert "is being measured" in text_of(app)
+    app.number_input(key="budget_epsilon").set_value(3.0).run()
+    assert "more than" not in text_of(app)
+    (job,) = begun()
+    Jobs(here()).change(job.id, {"starting"}, "failed", state="failed", error="Expected a device.")
+    app = open_page("budget", budget_method="dp-merf", budget_epsilon="2.0")
+    assert f"The measurement of the pace ({job.id}) has failed. Expected a device." in text_of(app)
+    app.button(key="budget_pace_dismiss").click().run()
+    assert not app.exception
+    assert [again.id == job.id for again in begun()] == [False], "it is begun anew"
+
+
+def test_budget_says_where_no_paper_has_a_row_and_where_epsilon_zero_is_not_defined(open_page: OpenPage) -> None:
+    text = text_of(open_page("budget", budget_method="dp-merf"))
+    assert "No published row: none of the papers reports a result on digits." in text
+    assert "Measured points are the workbench's own" in text
+    fashion = text_of(open_page("budget", budget_method="dp-merf", budget_dataset="fashion-mnist"))
+    assert "Epsilon 0: not defined. The classes of the public images (glyphs) are not those of fashion-mnist." in fashion
+    assert "Real training data: not measured yet." in fashion
+
+
+def test_budget_has_published_points_where_papers_have_them(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_method="dp-merf", budget_dataset="mnist")
+    assert app.selectbox(key="budget_measure").value == "accuracy_cnn"
+    assert "Published points stand at the epsilon their source prints" in text_of(app)
+
+
+def test_budget_shows_an_infinite_bound_with_its_reason(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_dataset="mnist", budget_preset="published", budget_target="Paper's claim")
+    assert [metric.value for metric in app.metric if metric.label == "Epsilon"][1] == "∞"
+    text = text_of(app)
+    assert "refuted" in text
+    assert "Claim only" in text
+    assert "An infinite epsilon limits no attack" in text
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"budget_delta": "1.0"}, "Expected delta in (0, 1), got 1.0."),
+        ({"budget_epsilon": "0.0"}, "Expected a finite epsilon above 0, got 0.0."),
+        ({"budget_preset": "published"}, "No noise multiplier bounds this run."),
+        ({"budget_dataset": "/nowhere/at/all"}, "/nowhere/at/all"),
+    ],
+)
+def test_wrong_input_is_one_clear_sentence(open_page: OpenPage, parameters: dict[str, str], sentence: str) -> None:
+    app = open_page("budget", **parameters)
+    assert len(app.error) == 1
+    assert sentence in app.error[0].value
+
+
+def test_budget_carries_every_choice_to_the_train_page(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_method="dp-merf", budget_epsilon="3.0", budget_delta="1e-4")
+    app.button(key="budget_carry").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Train"
+    assert app.selectbox(key="train_method").value == "dp-merf"
+    assert (app.number_input(key="train_epsilon").value, app.number_input(key="train_delta").value) == (3.0, 1e-4)
+
+
+def test_the_axis_of_own_runs_is_a_choice_the_address_keeps(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_method="dp-merf", budget_axis="Paper's claim", budget_against="Noise multiplier")
+    axis = next(group for group in groups(app) if group.key == "budget_axis")
+    assert axis.value == "claim"

@@ -1,0 +1,81 @@
+"""The Gallery: samples beside their nearest records, sorted, filtered, judged."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+
+from pages.reading import groups, text_of
+from streamlit.testing.v1 import AppTest
+from support.homes import here
+
+from workbench.evaluation import OUTSIDE_GUARANTEE
+from workbench.jobs import runs
+from workbench.jobs.store import RunStore
+from workbench.jobs.verdicts import Verdicts
+
+OpenPage = Callable[..., AppTest]
+
+
+def test_the_gallery_refuses_records_that_are_not_the_run_s(open_page: OpenPage, home_with_runs: object) -> None:
+    newest = RunStore(here()).list()[0]
+    with closing(sqlite3.connect(RunStore(here()).path)) as connection, connection:
+        connection.execute("UPDATE runs SET fingerprint = 'another' WHERE id = ?", (newest.id,))
+    app = open_page("gallery", gallery_run=newest.id)
+    assert any("no longer those that run" in error.value for error in app.error)
+    assert not app.get("image")
+
+
+def test_the_gallery_says_that_it_is_outside_the_guarantee(open_page: OpenPage) -> None:
+    app = open_page("gallery")
+    assert OUTSIDE_GUARANTEE in text_of(app)
+    values = {metric.label: metric.value for metric in app.metric}
+    assert 0.0 <= float(values["Nearer to training than to held-out"]) <= 1.0
+    assert 0.0 <= float(values["Privacy score"]) <= 1.0
+
+
+def test_a_verdict_is_kept_with_its_note_and_can_be_undone(open_page: OpenPage) -> None:
+    app = open_page("gallery")
+    run = RunStore(here()).list()[0].id
+    key = next(group.key for group in groups(app) if group.key.endswith("_verdict"))
+    sample = int(key.split("_")[2])
+    next(group for group in groups(app) if group.key == key).set_value("copied").run()
+    app.text_input(key=f"gallery_{run}_{sample}_note").set_value("same stroke").run()
+    assert not app.exception
+    kept = Verdicts(here().verdicts).of(run)[sample]
+    assert (kept.verdict, kept.note) == ("copied", "same stroke")
+    assert "1 of 40 samples looked at: 1 copied" in app.get("progress")[-1].proto.text
+    app.button(key="gallery_undo").click().run()
+    app.button(key="gallery_undo").click().run()
+    assert Verdicts(here().verdicts).of(run) == {}
+    assert next(group for group in groups(app) if group.key == key).value is None
+
+
+def test_a_verdict_on_a_run_that_was_deleted_meanwhile_is_refused_in_a_sentence(open_page: OpenPage) -> None:
+    app = open_page("gallery")
+    run = RunStore(here()).list()[0].id
+    runs.delete(here(), run)
+    next(group for group in groups(app) if group.key.endswith("_verdict")).set_value("copied").run()
+    assert not app.exception
+    assert f"Unknown run {run!r}" in text_of(app).replace("\\", "")
+    assert Verdicts(here().verdicts).of(run) == {}
+
+
+def test_the_gallery_is_filtered_by_class_and_paged(open_page: OpenPage) -> None:
+    app = open_page("gallery", gallery_class="3")
+    headings = [element.value for element in app.markdown if element.value.startswith("**Sample")]
+    assert headings
+    assert all("class 3" in heading for heading in headings)
+    whole = [element.value for element in open_page("gallery", gallery_page="2").markdown if element.value.startswith("**Sample")]
+    assert len(whole) == 12
+    assert all(suspicion(heading) <= 1 for heading in whole)
+
+
+def suspicion(heading: str) -> float:
+    """The suspicion a card's heading gives."""
+    return float(heading.strip("*").rsplit(" ", 1)[1])
+
+
+def test_samples_are_sorted_by_suspicion(open_page: OpenPage) -> None:
+    headings = [element.value for element in open_page("gallery").markdown if element.value.startswith("**Sample")]
+    values = [suspicion(heading) for heading in headings]
+    assert values == sorted(values, reverse=True)

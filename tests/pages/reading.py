@@ -1,0 +1,35 @@
+"""What a test reads of a page: its words, and its elements by kind."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+
+def text_of(app: AppTest) -> str:
+    """All words on the page."""
+    kinds = (app.title, app.header, app.markdown, app.caption, app.warning, app.error, app.info)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def groups(app: AppTest) -> list[Any]:
+    """The segmented controls and other groups of buttons, for which the library has no type."""
+    return list(app.get("button_group"))
+
+
+def elements(node: Any) -> Iterator[Any]:
+    """Every element under a node of the page."""
+    children = getattr(node, "children", None)
+    if children:
+        for child in children.values():
+            yield from elements(child)
+    else:
+        yield node
+
+
+def blocks(node: Any, kind: str) -> Iterator[Any]:
+    """Every container of a kind under a node of the page."""
+    for child in (getattr(node, "children", None) or {}).values():
+        if child.type == kind:
+            yield child
+        yield from blocks(child, kind)

@@ -1,0 +1,151 @@
+"""The Runs page: the table, one run, several side by side, and what can be done with them."""
+
+from collections.abc import Callable
+
+import pytest
+from pages.reading import blocks, elements, text_of
+from streamlit.testing.v1 import AppTest
+from support.homes import here
+from support.launchers import Nowhere
+from support.odd_methods import odd
+from support.tables import toy_table
+
+from workbench.datasets import DATASETS, DatasetEntry, load
+from workbench.jobs import runs
+from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.run import Run
+from workbench.jobs.samples import sample_sets
+from workbench.jobs.samples.drawn import request_samples
+from workbench.jobs.store import RunStore
+from workbench.methods import METHODS
+from workbench.planning import make_plan
+from workbench.privacy.spending.ledger import Ledger
+from workbench.training.state import PerformanceSettings
+from workbench.ui.formats import number
+from workbench.ui.links import clone_link
+from workbench.ui.runs import run_label
+
+OpenPage = Callable[..., AppTest]
+TrainHere = Callable[..., Run]
+
+
+def test_runs_are_filtered_and_sorted(open_page: OpenPage) -> None:
+    table = open_page("runs", runs_order="bound, small first").dataframe[0].value
+    assert table["Upper bound"].tolist() == sorted(table["Upper bound"], key=float)
+    assert "No run fits these filters." in text_of(open_page("runs", runs_state="failed"))
+
+
+def test_two_runs_are_compared(open_page: OpenPage) -> None:
+    app = open_page("runs")
+    app.multiselect(key="runs_chosen").set_value([run.id for run in RunStore(here()).list()]).run()
+    assert not app.exception
+    assert "Comparison" in [header.value for header in app.header]
+    differing = app.dataframe[-1].value
+    assert differing["Setting"].tolist() == ["noise_multiplier"]
+
+
+def test_a_run_s_replace_one_bound_stands_beside_its_own(open_page: OpenPage, home_with_runs: object) -> None:
+    """In the run's detail, in the comparison and for the run at work; not once more than the plan has been paid for."""
+    runs = RunStore(here()).list()
+    beside = [run.replace_one for run in runs]
+    assert all(value is not None and value.epsilon > run.bound.epsilon for value, run in zip(beside, runs, strict=True))
+    assert beside[0] is not None
+    said = f"Where one record is replaced by another: epsilon {number(beside[0].epsilon, 4)}."
+    app = open_page("runs")
+    assert said in text_of(app)
+    app.multiselect(key="runs_chosen").set_value([run.id for run in runs]).run()
+    row = app.dataframe[1].value.set_index("Measure").loc["Upper bound, one record replaced"]
+    assert row.tolist() == [number(value.epsilon) for value in beside if value is not None]
+    watched = open_page("train", train_run=runs[0].id)
+    (metric,) = [metric for metric in watched.metric if metric.label == "Upper bound when done"]
+    assert "replaced" in metric.help
+    assert runs[0].model_copy(update={"epsilon_spent": runs[0].bound.epsilon * 1.01}).replace_one is None
+
+
+def test_a_run_is_deleted_only_when_confirmed_and_stays_in_the_ledger(open_page: OpenPage) -> None:
+    app = open_page("runs")
+    run = RunStore(here()).list()[0]
+    behind = [element.key for block in blocks(app.main, "popover") for element in elements(block) if element.type == "button"]
+    assert f"runs_{run.id}_delete" in behind, "the button lies behind another one"
+    app.button(key=f"runs_{run.id}_delete").click().run()
+    assert not app.exception
+    assert run.id not in {kept.id for kept in RunStore(here()).list()}
+    assert run.id in {entry.run_id for entry in Ledger(here().ledger).entries()}
+
+
+def test_a_run_is_cloned_for_editing_with_its_settings(open_page: OpenPage) -> None:
+    app = open_page("runs")
+    app.button(key=f"runs_{RunStore(here()).list()[0].id}_clone").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Train"
+    assert app.number_input(key="train_training.steps").value == 30
+    assert app.number_input(key="train_epsilon").value == 1.0
+    assert app.number_input(key="train_noise_multiplier").value is None
+
+
+def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: OpenPage, home_with_runs: object) -> None:
+    dataset = load("digits")
+    overrides = {"pretraining": {"dataset": ""}, "phase_one": {"steps": 3}, "network": {"attention_resolutions": []}}
+    plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, settings=overrides)
+    settings = PerformanceSettings(device="cpu", num_threads=1)
+    run = runs.register(here(), plan, "digits", performance=settings, loaded=dataset)
+    app = open_page("train", **clone_link(run, "train_"))
+    assert not app.error
+    assert app.number_input(key="train_epsilon").value == 5.0
+    assert app.number_input(key="train_phase_one.steps").value == 3
+    assert (app.number_input(key="train_boundary").value, app.number_input(key="train_phase_two.noise_multiplier").value) == (None, None)
+    assert (app.text_input(key="train_pretraining.dataset").value, app.selectbox(key="train_device").value) == ("none", "cpu")
+    before = {kept.id for kept in RunStore(here()).list()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(LAUNCHERS, "local", Nowhere())
+        app.button(key="train_launch").click().run()
+    assert not app.exception
+    clone = next(kept for kept in RunStore(here()).list() if kept.id not in before)
+    assert (clone.config, clone.performance) == (run.config, run.performance)
+
+
+def test_a_run_that_the_address_names_and_nobody_knows_is_told(open_page: OpenPage) -> None:
+    app = open_page("runs", runs_chosen="a run that was deleted")
+    assert any("a run that was deleted" in warning.value for warning in app.warning)
+    assert not open_page("runs").warning
+
+
+def test_other_samples_are_drawn_by_a_job_as_a_set_of_their_own(open_page: OpenPage) -> None:
+    app = open_page("runs")
+    run = RunStore(here()).list()[0]
+    planned = run.plan.num_samples
+    assert f"Set default, as planned: {planned:,} samples, 40 of them are there." in text_of(app)
+    app.multiselect(key=f"runs_{run.id}_sample_classes").set_value(["3", "7"])
+    app.number_input(key=f"runs_{run.id}_sample_number").set_value(6)
+    app.number_input(key=f"runs_{run.id}_sample_seed").set_value(5).run()
+    app.button(key=f"runs_{run.id}_sample_draw").click().run()
+    assert not app.exception
+    (job,) = [job for job in Jobs(here()).of(run.id) if job.task == "sample"]
+    (_, other) = sample_sets(here(), run.id)
+    assert (job.state, job.request) == ("done", {"samples": other.id, "num_samples": 6})
+    assert other.summary == "classes 3, 7; seed 5"
+    kept = other.kept()
+    assert kept is not None
+    assert list(kept.labels) == [3, 7] * 3
+    assert f"Set {other.id}, classes 3, 7; seed 5: 6 samples, 6 of them are there." in text_of(app)
+    assert app.button(key=f"runs_{run.id}_sample_draw").disabled
+    assert f"{other.id} · {other.summary}" in app.selectbox(key="runs_samples").options
+
+
+def test_the_price_of_other_samples_is_shown_before_they_are_drawn(
+    open_page: OpenPage, train_here: TrainHere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, dataset = "odd-paying-sampler", toy_table()
+    monkeypatch.setitem(METHODS, name, odd(name))
+    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", lambda _: dataset.facts, lambda _: dataset))
+    run = train_here(name, dataset)
+    app = open_page("runs", runs_chosen=run_label(run))
+    app.number_input(key=f"runs_{run.id}_sample_number").set_value(10).run()
+    price = request_samples(here(), run.id).plan(10).bound.epsilon
+    assert f"the run is at epsilon {number(price)} with them" in text_of(app)
+    assert RunStore(here()).get(run.id).bound == run.bound, "asking costs nothing"
+    app.button(key=f"runs_{run.id}_sample_draw").click().run()
+    assert RunStore(here()).get(run.id).bound.epsilon == price > run.bound.epsilon
+    app.number_input(key=f"runs_{run.id}_sample_seed").set_value(1).run()
+    assert "Expected no seed: the sampler of odd-paying-sampler adds noise" in text_of(app)

@@ -1,0 +1,81 @@
+"""The Train page: launches, watches, and says beforehand what a launch does."""
+
+from collections.abc import Callable
+
+import pytest
+from pages.reading import text_of
+from streamlit.testing.v1 import AppTest
+from support.homes import here
+from support.launchers import Nowhere
+
+from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.store import RunStore
+from workbench.privacy.spending.ledger import Ledger
+from workbench.ui.links import clone_link
+
+OpenPage = Callable[..., AppTest]
+
+
+def test_train_launches_a_run_and_watches_it(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+    parameters = {
+        "train_method": "dp-merf",
+        "train_epsilon": "1.0",
+        "train_training.steps": "7",
+        "train_device": "cpu",
+        "train_speed.num_threads": "1",
+    }
+    app = open_page("train", **parameters)
+    before = {run.id for run in RunStore(here()).list()}
+    app.button(key="train_launch").click().run()
+    assert not app.exception
+    run = next(run for run in RunStore(here()).list() if run.id not in before)
+    assert run.config["training"]["steps"] == 7
+    assert (run.performance["device"], run.performance["num_threads"], run.seed) == ("cpu", 1, None)
+    assert app.selectbox(key="train_run_choice").value == run.id
+    assert app.button(key="train_cancel")
+    assert app.query_params["train_run"] == run.id
+
+
+def test_what_comes_and_goes_with_a_run_s_state_moves_nothing_below_it(home_with_runs: object) -> None:
+    """The page keeps an old element until a rerun has ended: one that has moved would stand there twice meanwhile."""
+
+    def draw(state: str, error: str | None) -> None:
+        from workbench.jobs.store import RunStore
+        from workbench.pages.train.watch import show_run
+        from workbench.workspace import Workspace
+
+        show_run(RunStore(Workspace.default()).list()[0].model_copy(update={"state": state, "error": error}), "x_")
+
+    places = []
+    for state, error in (("running", None), ("cancelling", None), ("done", None), ("failed", "why")):
+        app = AppTest.from_function(draw, args=(state, error)).run(timeout=60)
+        assert not app.exception
+        assert "Preview" in text_of(app)
+        places.append([(place, node.type) for place, node in app.main.children.items()])
+    assert len(places[0]) == 7
+    assert places == places[:1] * 4
+
+
+def test_a_seed_is_said_to_forbid_release(open_page: OpenPage) -> None:
+    assert "repeatable and not releasable" in text_of(open_page("train", train_method="dp-merf", train_seed="3"))
+
+
+def test_train_takes_no_epsilon_for_a_method_without_a_guarantee(open_page: OpenPage) -> None:
+    app = open_page("train", train_method="nonprivate")
+    assert app.number_input(key="train_epsilon").disabled
+    assert not app.button(key="train_launch").disabled
+
+
+def test_a_budget_that_a_launch_could_exceed_is_said_beforehand(open_page: OpenPage, home_with_runs: object) -> None:
+    Ledger(here().ledger).set_budget(RunStore(here()).list()[0].fingerprint, 0.5, 1e-5)
+    assert "its budget" in text_of(open_page("train", train_method="dp-merf"))
+
+
+@pytest.mark.usefixtures("home_with_runs")
+def test_a_clone_leaves_the_default_delta_empty_and_carries_any_other_to_the_bit() -> None:
+    run = RunStore(here()).list()[0]
+    assert "train_delta" not in clone_link(run, "train_")
+    asked = run.plan.request.edited(delta=1e-5)
+    other = run.model_copy(update={"plan": run.plan.model_copy(update={"request": asked})})
+    assert clone_link(other, "train_")["train_delta"] == "1e-05"
