@@ -45,27 +45,27 @@ def images(number: int, seed: int = 0) -> np.ndarray:
 
 def test_every_version_of_the_records_counts_under_the_name() -> None:
     ledger = Ledger(here().ledger)
-    spend(ledger, "first", "a" * 16, "/data/faces.npz")
-    spend(ledger, "one bit later", "b" * 16, "/data/faces.npz")
-    spend(ledger, "named", "c" * 16, "/elsewhere/x.npz", account="faces")
+    spend(ledger, "first", "a" * 16, "/data/scans.npz")
+    spend(ledger, "one bit later", "b" * 16, "/data/scans.npz")
+    spend(ledger, "named", "c" * 16, "/elsewhere/x.npz", account="scans")
     spend(ledger, "another", "d" * 16, "/data/birds.npz")
-    for key in ("faces", "a" * 16, "c" * 16):
+    for key in ("scans", "a" * 16, "c" * 16):
         assert ledger.total(key).epsilon == pytest.approx(gaussians(3))
-    ledger.set_budget("faces", gaussians(3) + 0.01, DELTA)
-    assert "its budget" in str(ledger.warning_before("faces", RELEASE, DELTA))
+    ledger.set_budget("scans", gaussians(3) + 0.01, DELTA)
+    assert "its budget" in str(ledger.warning_before("scans", RELEASE, DELTA))
     assert ledger.warning_before("birds", RELEASE, DELTA) is None
 
 
 def test_equal_records_stay_on_one_account_under_any_name() -> None:
     ledger = Ledger(here().ledger)
-    spend(ledger, "first", "a" * 16, "/data/faces.npz")
-    ledger.set_budget("faces", 9.0, DELTA)
+    spend(ledger, "first", "a" * 16, "/data/scans.npz")
+    ledger.set_budget("scans", 9.0, DELTA)
     spend(ledger, "second", "a" * 16, "/data/renamed.npz")
     spend(ledger, "third", "b" * 16, "/data/renamed.npz")
-    assert ledger.total("faces").epsilon == ledger.total("renamed").epsilon == pytest.approx(gaussians(3))
+    assert ledger.total("scans").epsilon == ledger.total("renamed").epsilon == pytest.approx(gaussians(3))
     assert ledger.budget("renamed") == Budget(9.0, DELTA)
     ledger.set_budget("renamed", float("inf"), DELTA)
-    assert ledger.budget("faces") == Budget(float("inf"), DELTA)
+    assert ledger.budget("scans") == Budget(float("inf"), DELTA)
 
 
 @pytest.fixture
@@ -81,20 +81,20 @@ def test_a_ledger_of_before_keeps_its_runs_under_their_names(old: Ledger) -> Non
         found = {entry.run_id: (entry.account, entry.fingerprint) for entry in ledger.entries()}
         assert found == {
             "aaaaaaa1": ("digits", "1" * 16),
-            "aaaaaaa2": ("faces", "2" * 16),
-            "aaaaaaa3": ("faces", "3" * 16),
-            "aaaaaaa4": ("faces", "4" * 16),
+            "aaaaaaa2": ("own-faces", "2" * 16),
+            "aaaaaaa3": ("own-faces", "3" * 16),
+            "aaaaaaa4": ("own-faces", "4" * 16),
             "aaaaaaa5": ("own-digits", "5" * 16),
         }
         assert ledger.total("digits", delta=DELTA).epsilon == ledger.total("5" * 16, delta=DELTA).epsilon == pytest.approx(gaussians(1))
         special = ("REPLACE_SPECIAL",)
         steps = Stage("train", PoissonSampledDpEvent(0.01, GaussianDpEvent(1.0)), "per_step", 320, special)
         both = [Stage("release", GaussianDpEvent(4.0), "per_step", 2, special), steps]
-        assert ledger.total("faces").epsilon == pytest.approx(proved_bound(both, DELTA).epsilon, rel=1e-9)
+        assert ledger.total("own-faces").epsilon == pytest.approx(proved_bound(both, DELTA).epsilon, rel=1e-9)
 
 
 def test_a_ledger_of_before_keeps_its_budgets_the_strictest_under_a_name(old: Ledger) -> None:
-    assert old.budgets() == {"digits": (8.0, 1e-4), "faces": (2.0, 1e-5), "9" * 16: (1.5, 1e-6)}
+    assert old.budgets() == {"digits": (8.0, 1e-4), "own-faces": (2.0, 1e-5), "9" * 16: (1.5, 1e-6)}
     assert old.warning_before("fresh", RELEASE, DELTA) is None
     assert old.budget("fresh", "9" * 16) == Budget(1.5, 1e-6)
 
@@ -104,7 +104,7 @@ def test_of_two_budgets_of_before_the_smaller_delta_holds(tmp_path: Path) -> Non
     shutil.copy(OLD, path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE budgets SET delta = 1e-7 WHERE epsilon = 2.0")
-    assert Ledger(path).budgets()["faces"] == (2.0, 1e-7)
+    assert Ledger(path).budgets()["own-faces"] == (2.0, 1e-7)
 
 
 def test_a_run_of_before_goes_on_and_a_new_one_joins_its_account(old: Ledger) -> None:
@@ -112,9 +112,9 @@ def test_a_run_of_before_goes_on_and_a_new_one_joins_its_account(old: Ledger) ->
     old.open_run("aaaaaaa4", "4" * 16, "/data/two/faces", "dp-merf", [steps], DELTA)
     old.charge("aaaaaaa4", "train", 301)
     assert old.spent("aaaaaaa4")[0].count == 321
-    before = old.total("faces").epsilon
+    before = old.total("own-faces").epsilon
     spend(old, "bbbbbbbb", "8" * 16, "/data/one/faces.npz")
-    assert old.total("faces").epsilon > before
+    assert old.total("own-faces").epsilon > before
 
 
 def test_records_are_known_again_in_another_order_with_other_labels_or_one_changed() -> None:
@@ -131,14 +131,14 @@ def test_records_are_known_again_in_another_order_with_other_labels_or_one_chang
 
 def test_much_the_same_records_under_another_name_are_told() -> None:
     ledger, records = Ledger(here().ledger), images(50)
-    spend(ledger, "first", "a" * 16, "/data/faces.npz")
+    spend(ledger, "first", "a" * 16, "/data/scans.npz")
     ledger.note_records("a" * 16, dataset_of(records).record_hashes(here().key))
     for kept, told in ((5, True), (4, False)):
         mixed = np.concatenate([records[:kept], images(50 - kept, seed=1)])
         sentence = ledger.resemblance("others", "b" * 16, dataset_of(mixed).record_hashes(here().key))
-        assert (sentence is not None and "'faces' (10%)" in sentence) is told
-    assert ledger.resemblance("faces", "b" * 16, dataset_of(records).record_hashes(here().key)) is None
-    assert not ledger.has_other_records("faces")
+        assert (sentence is not None and "'scans' (10%)" in sentence) is told
+    assert ledger.resemblance("scans", "b" * 16, dataset_of(records).record_hashes(here().key)) is None
+    assert not ledger.has_other_records("scans")
     assert ledger.has_other_records("others")
 
 
@@ -152,7 +152,7 @@ def test_a_part_of_the_hashes_estimates_the_share() -> None:
 def test_the_ledger_holds_no_record_and_its_hashes_say_nothing_without_the_key() -> None:
     records = images(50)
     ledger = Ledger(here().ledger)
-    spend(ledger, "first", "a" * 16, "/data/faces.npz")
+    spend(ledger, "first", "a" * 16, "/data/scans.npz")
     ledger.note_records("a" * 16, dataset_of(records).record_hashes(here().key))
     content = b"".join(path.read_bytes() for path in here().home.glob("ledger.sqlite*"))
     assert not any(record.tobytes() in content for record in records)
