@@ -57,6 +57,17 @@ def test_digits_are_scikit_learns_split_1500_297() -> None:
     assert np.abs(shares).max() < 0.003
 
 
+def test_permuted_digits_are_digits_in_one_other_order_of_pixels() -> None:
+    known, permuted = datasets.load("digits"), datasets.load("permuted-digits")
+    for before, after in ((known.train, permuted.train), (known.held_out, permuted.held_out)):
+        values, moved = before.records.reshape(len(before), -1), after.records.reshape(len(after), -1)
+        order = [int(np.flatnonzero((values == column[:, None]).all(0))[0]) for column in moved.T if column.any()]
+        assert len(set(order)) == len(order) > 50, "one pixel each, whichever the image"
+        assert order != sorted(order)
+        np.testing.assert_array_equal(np.sort(values), np.sort(moved))
+        np.testing.assert_array_equal(before.labels, after.labels)
+
+
 def test_unknown_name_lists_the_choices() -> None:
     with pytest.raises(WorkbenchError, match=r"Unknown dataset 'digitz'\. Choose one of: digits, mnist, fashion-mnist, cifar-10"):
         datasets.load("digitz")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.datasets import celeba, cifar, digits, faces, folder, glyphs, idx, imagenet
+from workbench.datasets import celeba, cifar, digits, faces, folder, glyphs, idx, imagenet, permuted
 from workbench.datasets.base import Dataset, DatasetFacts, to_uint8, to_unit_range
 from workbench.datasets.naming import default_name, own_name
 from workbench.datasets.resize import at_shape, check_shape, parse_shape
@@ -127,6 +127,11 @@ DATASETS: dict[str, DatasetEntry] = {
         draw=imagenet.load,
         sides=imagenet.SIDES,
         is_fetched=False,
+    ),
+    "permuted-digits": DatasetEntry(
+        "The digits with their pixels in one random order: as hard as they are for moments, and like nothing public.",
+        lambda _: permuted.facts(),
+        lambda _: permuted.load(),
     ),
 }
 
