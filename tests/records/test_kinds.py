@@ -111,3 +111,8 @@ def test_edges_enclose_their_categories_in_order(edges: tuple[float, ...]) -> No
     assert Column.of_ranges("age", (0, 1.5, 2)).categories == ("[0, 1.5)", "[1.5, 2]")
     with pytest.raises(WorkbenchError, match="at least 2 edges"):
         Column.of_ranges("age", (1,))
+
+
+def test_numbers_lie_in_the_range_that_begins_with_them_and_outside_in_the_outermost() -> None:
+    column = Column.of_ranges("age", (0, 18, 65, 120))
+    assert column.numbered(np.array([-5, 0, 17.9, 18, 64, 65, 120, 300])).tolist() == [0, 0, 0, 1, 1, 2, 2, 2]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.datasets import celeba, cifar, digits, faces, folder, glyphs, idx, imagenet, permuted
+from workbench.datasets import breast_cancer, celeba, cifar, digits, faces, folder, glyphs, idx, imagenet, permuted
 from workbench.datasets.base import Dataset, DatasetFacts, to_uint8, to_unit_range
 from workbench.datasets.naming import default_name, own_name
 from workbench.datasets.resize import at_shape, check_shape, parse_shape
@@ -109,6 +109,11 @@ DATASETS: dict[str, DatasetEntry] = {
         sides=faces.SIDES,
         fewest=faces.FEWEST,
         is_unlimited=True,
+    ),
+    "breast-cancer": DatasetEntry(
+        "A table of 569 tumours, malignant or benign, in ten measures of their cells, bundled with scikit-learn.",
+        lambda _: breast_cancer.facts(),
+        lambda _: breast_cancer.load(),
     ),
     "glyphs": DatasetEntry(
         "Public images of digits at any size from 8x8 to 64x64, drawn by a seed from strokes and fonts.",

@@ -40,6 +40,10 @@ class Column(BaseModel):
         ranges = [f"[{low:g}, {high:g}{end}" for (low, high), end in zip(pairwise(edges), ends, strict=True)]
         return cls(name=name, categories=tuple(ranges), edges=tuple(edges))
 
+    def numbered(self, values: np.ndarray) -> np.ndarray:
+        """In which range each number (N,) lies, int64 (N,); below or above all of them the first or the last. Needs edges, no NaN."""
+        return np.searchsorted(self.edges[1:-1], values, side="right").astype(np.int64)
+
     @model_validator(mode="after")
     def _edges_enclose_the_categories(self) -> Self:
         if self.edges and (len(self.edges) != len(self.categories) + 1 or not all(low < high for low, high in pairwise(self.edges))):
