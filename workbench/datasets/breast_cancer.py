@@ -28,6 +28,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "worst symmetry": (0, 0.6),  # difference of the halves, of the whole: 0 for equal halves
     "worst fractal dimension": (0, 0.2),  # of the contour above 1: 0 for a smooth one
 }
+WORST = slice(20, 30)  # their columns in the bundled table, after ten means and ten standard errors
 CLASSES = ("malignant", "benign")
 
 
@@ -53,10 +54,9 @@ def load() -> Dataset:
     """All records, 400 to train on and 169 held out."""
     from sklearn.datasets import load_breast_cancer
 
-    bundled = load_breast_cancer()
-    places = [list(bundled.feature_names).index(name) for name in RANGES]
+    values, labels = (np.asarray(part) for part in load_breast_cancer(return_X_y=True))
     columns = TableKind.of(FACTS.kind).columns
-    rows = [column.numbered(values) for column, values in zip(columns, bundled.data.T[places], strict=True)]
-    records = Records(np.stack(rows, axis=1), bundled.target.astype(np.int64))
+    rows = [column.numbered(measured) for column, measured in zip(columns, values[:, WORST].T, strict=True)]
+    records = Records(np.stack(rows, axis=1), labels.astype(np.int64))
     train, held_out = position_split(len(records), 0, NUM_HELD_OUT / len(records))
     return Dataset(FACTS, records.take(train), records.take(held_out))
