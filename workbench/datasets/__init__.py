@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.datasets import breast_cancer, celeba, cifar, digits, faces, folder, glyphs, idx, imagenet, permuted
+from workbench.datasets import breast_cancer, celeba, cifar, digits, faces, folder, glyphs, idx, imagenet, patients, permuted
 from workbench.datasets.base import Dataset, DatasetFacts, to_uint8, to_unit_range
 from workbench.datasets.naming import default_name, own_name
 from workbench.datasets.resize import at_shape, check_shape, parse_shape
@@ -114,6 +114,22 @@ DATASETS: dict[str, DatasetEntry] = {
         "A table of 569 tumours, malignant or benign, in ten measures of their cells, bundled with scikit-learn.",
         lambda _: breast_cancer.facts(),
         lambda _: breast_cancer.load(),
+    ),
+    "patients": DatasetEntry(
+        "A drawn table of 2 000 patients, nobody's, in 8 columns; 20 of them are planted outliers.",
+        lambda _: patients.facts(patients.PATIENTS),
+        partial(patients.load, patients.PATIENTS),
+        draw=partial(patients.load, patients.PATIENTS),
+        fewest=patients.FEWEST,
+        is_unlimited=True,
+    ),
+    "patients-large": DatasetEntry(
+        "50 000 such patients in 15 columns, 500 of them planted outliers.",
+        lambda _: patients.facts(patients.LARGE),
+        partial(patients.load, patients.LARGE),
+        draw=partial(patients.load, patients.LARGE),
+        fewest=patients.FEWEST,
+        is_unlimited=True,
     ),
     "glyphs": DatasetEntry(
         "Public images of digits at any size from 8x8 to 64x64, drawn by a seed from strokes and fonts.",
