@@ -9,7 +9,7 @@ from workbench.cli import main
 from workbench.errors import WorkbenchError
 from workbench.measured import WRITTEN
 from workbench.recipes import report
-from workbench.recipes.rows import result_rows
+from workbench.recipes.rows import result_rows, write_rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,3 +43,16 @@ def test_the_report_command_writes_them_and_can_leave_the_private_ones_out(tmp_p
         assert ended.value.code == 0
         frame = pd.read_csv(rows)
         assert (tuple(frame.columns), len(frame)) == (WRITTEN, count)
+
+
+def test_rows_of_other_lines_stay(tmp_path: Path) -> None:
+    recipe, results = report.read(ROOT / "docs/results/floor.json")
+    first = results[0]["name"]
+    path = tmp_path / "rows.csv"
+    write_rows(recipe, [result for result in results if result["name"] == first], path)
+    others = [result for result in results if result["name"] != first]
+    write_rows(recipe, others, path)
+    assert pd.read_csv(write_rows(recipe, others, path))["line"].nunique() == len(recipe.runs)
+    path.write_text("another,table\n1,2\n")
+    with pytest.raises(WorkbenchError, match="got others"):
+        write_rows(recipe, others, path)

@@ -90,27 +90,31 @@ def reproduce(
         typer.Option("--out", help="Write the results as JSON to this file, and their table (.md) and picture (.png) beside it."),
     ] = None,
     reuse: Annotated[
-        bool, typer.Option("--reuse", help="Take runs of the same plan, finished or to go on with, in the place of new ones.")
+        bool,
+        typer.Option(
+            "--reuse",
+            help="Take runs of the same plan, finished or to go on with, for new ones, and results that --out's file has.",
+        ),
     ] = False,
     releasable: Releasable = False,
     as_json: Json = False,
 ) -> None:
     """Plan, train, sample and evaluate everything that a recipe names; each number is marked."""
-    from workbench.files import write_text_atomically
     from workbench.recipes import lines as recipes
+    from workbench.recipes import pieces
     from workbench.recipes import report as recipe_report
-    from workbench.serialization import dumps
 
     loaded = recipes.load_recipe(recipe)
     if out is not None:
         check_target(out, ".json")
-    rows = []
+    rows = pieces.kept(loaded, out) if reuse and out is not None else []
+    known = {(row["name"], row["seed"]) for row in rows}
     with progress_bar(loaded.title) as progress:
-        for result in recipes.reproduce(loaded, Workspace.default(), reuse=reuse, progress=progress):
-            rows.append(_releasable_part(result) if releasable else result)
+        for result in recipes.reproduce(loaded, Workspace.default(), reuse=reuse, progress=progress, known=known):
+            rows = pieces.merged(loaded, rows, [_releasable_part(result) if releasable else result])
             if out is not None:
-                write_text_atomically(out, dumps({"recipe": loaded, "results": rows}, indent=2))
-    if out is not None:
+                pieces.write(loaded, rows, out)
+    if out is not None and loaded.comparison is None:
         recipe_report.write(rows, loaded, out)
     if as_json:
         print_json({"recipe": loaded.title, "results": rows})
@@ -122,7 +126,10 @@ def reproduce(
 def report(
     file: Annotated[Path, typer.Argument(metavar="RESULTS", help="A JSON file that `workbench reproduce --out` wrote.")],
     rows: Annotated[
-        Path | None, typer.Option("--rows", help="Also write every value with its provenance to this .csv, a row a run and measure.")
+        Path | None,
+        typer.Option(
+            "--rows", help="Also write every value with its provenance to this .csv, a row a run and measure; rows of other lines stay."
+        ),
     ] = None,
     releasable: Releasable = False,
 ) -> None:
@@ -139,6 +146,22 @@ def report(
         print(terminal(path))
     if rows is not None:
         print(terminal(write_rows(recipe, results, rows)))
+
+
+@app.command()
+def comparisons(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the results of comparisons are kept, a JSON file each.")],
+    take: Annotated[
+        list[Path] | None,
+        typer.Option("--take", help="First add this file of `workbench reproduce --out` from elsewhere to FOLDER; may be repeated."),
+    ] = None,
+) -> None:
+    """Print what every comparison of the workbench's found, as Markdown: its lines, what was expected, and what the runs say of that."""
+    from workbench.recipes import comparison_page
+
+    for piece in take or ():
+        print(f"Added to {terminal(comparison_page.take(folder, piece))}.", file=sys.stderr)
+    print(comparison_page.page(folder), end="")
 
 
 def _releasable_part(row: dict[str, Any]) -> dict[str, Any]:

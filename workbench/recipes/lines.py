@@ -1,10 +1,10 @@
 """Recipes: the exact configuration behind every number that the README shows, as JSON files that one command runs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError, choose, first_complaint
@@ -12,6 +12,7 @@ from workbench.jobs.job import RESUMABLE
 from workbench.jobs.run import Run
 from workbench.jobs.samples.request import SamplesRequest
 from workbench.plan import Plan
+from workbench.recipes.directions import Comparison
 from workbench.request import Request
 from workbench.serialization import jsonable
 from workbench.workspace import Workspace
@@ -77,14 +78,32 @@ class RecipeRun(BaseModel):
 
 
 class Recipe(BaseModel):
-    """A title, a sentence, and the runs to make."""
+    """A title, a sentence, and the runs to make; with a `comparison`, the question that they answer."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str
     description: str = ""
     measure: str = Field(default="accuracy_logistic_regression", description="What its table and picture show.")
+    comparison: Comparison | None = Field(default=None, description="What is asked of its lines, each of which then has seeds.")
     runs: tuple[RecipeRun, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _can_be_compared(self) -> Self:
+        if self.comparison is None:
+            return self
+        if unseeded := [line.name for line in self.runs if not line.seeds]:
+            raise ValueError(
+                f"Expected seeds of every line of a comparison, by which its results are put together, got none of {unseeded}."
+            )
+        if unknown := sorted(self.comparison.lines - {line.name for line in self.runs}):
+            raise ValueError(f"Expected directions between the recipe's own lines, got {unknown}.")
+        return self
+
+    @property
+    def seeded(self) -> list[tuple[RecipeRun, int | None]]:
+        """Every run of every line, in order."""
+        return [(line, seed) for line in self.runs for seed in line.all_seeds]
 
 
 def load_recipe(name_or_path: str) -> Recipe:
@@ -97,12 +116,16 @@ def load_recipe(name_or_path: str) -> Recipe:
 
 
 def recipe_names() -> list[str]:
-    """The names of the recipes that the workbench brings along: the JSON files beside this module."""
-    return sorted(path.stem for path in FOLDER.glob("*.json"))
+    """The names of the recipes that the workbench brings along: the JSON files beside this module, and those of comparisons/."""
+    return sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.json"))
 
 
 def reproduce(
-    recipe: Recipe, workspace: Workspace, reuse: bool = False, progress: Callable[[float], None] | None = None
+    recipe: Recipe,
+    workspace: Workspace,
+    reuse: bool = False,
+    progress: Callable[[float], None] | None = None,
+    known: Collection[tuple[str, int | None]] = (),
 ) -> Iterator[dict[str, Any]]:
     """Plan, train, sample and evaluate every run of a recipe in order; one plain dict a run as soon as it is measured.
 
@@ -110,9 +133,10 @@ def reproduce(
     the samples, None if not noted), `environments` (of its attempts), `evaluation`. `reuse` takes runs with the same plan,
     dataset, seed and performance settings, each once, in the place of new ones: finished ones, else those at work, else ones
     to go on with. Lines that ask for the same run and other samples of it share one. A run that fails ends the recipe with its error.
+    `known` are names of lines with the seeds whose results are there already: these are left out.
     """
     check(recipe, workspace)
-    lines = [(line, seed) for line in recipe.runs for seed in line.all_seeds]
+    lines = [(line, seed) for line, seed in recipe.seeded if (line.name, seed) not in known]
     used: dict[str, set[str]] = {}
     for number, (line, seed) in enumerate(lines):
         result = _make(workspace, line, seed, used, reuse, _part(progress, number, len(lines)))

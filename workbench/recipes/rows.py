@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,13 +35,24 @@ def result_rows(recipe: Recipe, results: Sequence[Mapping[str, Any]]) -> Iterato
 
 
 def write_rows(recipe: Recipe, results: Sequence[Mapping[str, Any]], path: Path) -> Path:
-    """Write the rows as a CSV file with a header; returns its path."""
+    """Write the rows as a CSV file with a header, after those of other lines that it has already; returns its path."""
+    rows = [list(map(str, row.values())) for row in result_rows(recipe, results)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(WRITTEN)
-    writer.writerows(row.values() for row in result_rows(recipe, results))
+    writer.writerows([[*WRITTEN], *_of_others(path, {result["name"] for result in results}), *rows])
     write_text_atomically(path, text.getvalue())
     return path
+
+
+def _of_others(path: Path, lines: Collection[str]) -> list[list[str]]:
+    """The rows in a file of other lines than these, as they are; none of no file."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *rows = list(csv.reader(file)) or [[]]
+    if header != [*WRITTEN]:
+        raise WorkbenchError(f"Expected the columns of `workbench report --rows` in {path}, got others. Name another file.")
+    return [row for row in rows if row[0] not in lines]
 
 
 def _of_run(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,165 @@
+"""docs/comparisons.md: every comparison with its question, its lines, what was expected, and the sentence that the runs support."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.escaping import markdown
+from workbench.marks import MARKS_MEAN, mark, may_leave
+from workbench.recipes import pieces
+from workbench.recipes.findings import HOW, Finding, Verdict, findings, values_of
+from workbench.recipes.lines import load_recipe, recipe_names
+
+if TYPE_CHECKING:
+    from workbench.recipes.lines import Recipe, RecipeRun
+
+Results = Sequence[Mapping[str, Any]]
+HEAD = (
+    "# Comparisons\n\nThe papers' ablations and claims in small, on bundled data: what differs between two lines is what their names say, "
+    "at equal seeds. `workbench reproduce comparisons/NAME --reuse --out docs/results/comparisons/NAME.json` makes or goes on with one, "
+    "`workbench comparisons docs/results/comparisons > docs/comparisons.md` wrote this page; no sentence of a verdict is written by hand."
+)
+TOLD: dict[Verdict, str] = {
+    "agrees": "Agrees with {whose}",
+    "disagrees": "Disagrees with {whose}",
+    "can't tell": "Can't tell whether {whose} holds",
+    "not measured": "Can't tell yet: no two seeds have all the lines of a difference",
+}
+PARTLY: dict[Verdict, str] = {
+    "agrees": "in agreement",
+    "disagrees": "in disagreement",
+    "can't tell": "undecided",
+    "not measured": "not measured",
+}
+
+
+def shipped() -> dict[str, Recipe]:
+    """The comparisons that the workbench brings along, by name."""
+    found = {name: load_recipe(name) for name in recipe_names()}
+    return {name: recipe for name, recipe in found.items() if recipe.comparison is not None}
+
+
+def result_file(folder: Path, name: str) -> Path:
+    """Where the results of comparison `name` (comparisons/NAME) are kept in `folder`."""
+    return folder / f"{name.rpartition('/')[2]}.json"
+
+
+def take(folder: Path, piece: Path) -> Path:
+    """Add the results of a piece, a file of `workbench reproduce --out`, to those in `folder`, which stay; returns the file."""
+    from workbench.errors import WorkbenchError
+    from workbench.recipes import report
+
+    title = report.read(piece)[0].title
+    for name, recipe in shipped().items():
+        if recipe.title == title:
+            file = result_file(folder, name)
+            return pieces.write(recipe, pieces.merged(recipe, pieces.kept(recipe, file), pieces.kept(recipe, piece)), file)
+    raise WorkbenchError(f"Expected results of a comparison that the workbench brings along in {piece}, got those of {title!r}.")
+
+
+def page(folder: Path) -> str:
+    """The whole page as Markdown, of the results in `folder`; a comparison without any is listed as not measured yet."""
+    parts = [section(name, recipe, pieces.kept(recipe, result_file(folder, name))) for name, recipe in shipped().items()]
+    return "\n\n".join([HEAD, HOW, MARKS_MEAN, *parts]) + "\n"
+
+
+def section(name: str, recipe: Recipe, results: Results) -> str:
+    """One comparison."""
+    assert recipe.comparison is not None  # what `shipped` chose
+    wanted = sum(len(line.seeds) for line in recipe.runs)
+    parts = [f"## {markdown(recipe.title)}", f"**{markdown(recipe.comparison.question)}** {markdown(recipe.description)} (`{name}`)"]
+    if not results:
+        return "\n\n".join([*parts, _expectations(recipe), f"Not measured yet: none of {wanted} runs."])
+    if len(results) < wanted:
+        parts.append(f"Measured in part: {len(results)} of {wanted} runs.")
+    found = findings(recipe.comparison, results)
+    return "\n\n".join([*parts, "\n".join(_lines(recipe, results)), "\n".join(_directions(found)), sentence(found)])
+
+
+def sentence(found: Sequence[Finding]) -> str:
+    """The one sentence that a comparison ends in."""
+    whose = "the paper's direction" if all(one.direction.stated_by == "paper" for one in found) else "the expected direction"
+    counts = {verdict: sum(one.verdict == verdict for one in found) for verdict in TOLD}
+    told = [TOLD[verdict].format(whose=whose) for verdict in TOLD if counts[verdict] == len(found)]
+    if told:
+        return f"**{told[0]}**{_could_have_shown(found)}."
+    parts = ", ".join(f"{counts[verdict]} {PARTLY[verdict]}" for verdict in PARTLY if counts[verdict])
+    return f"**In part** in {whose}: of {len(found)} differences {parts}{_could_have_shown(found)}."
+
+
+def _could_have_shown(found: Sequence[Finding]) -> str:
+    """The smallest differences, a range a measure."""
+    taken = [one for one in found if one.smallest is not None]
+    if not taken:
+        return ""
+    by_measure = {
+        one.direction.measure: [other.smallest for other in taken if other.direction.measure == one.direction.measure] for one in taken
+    }
+    told = ", ".join(
+        f"{_range([value for value in values if value is not None])} in {markdown(measure)}" for measure, values in by_measure.items()
+    )
+    return f"; the smallest difference that {_range([one.seeds for one in taken])} seeds could have shown is {told}"
+
+
+def _expectations(recipe: Recipe) -> str:
+    assert recipe.comparison is not None
+    said = recipe.comparison.directions
+    return "\n".join(f"- {markdown(one.says)} ({markdown(one.source)}): {markdown(one.measure)}" for one in said)
+
+
+def _lines(recipe: Recipe, results: Results) -> Iterator[str]:
+    """A table of the lines: what they claim, what is proved, and the mean and spread of every measure."""
+    assert recipe.comparison is not None
+    measures = recipe.comparison.measures
+    marks = {measure: mark(all(may_leave(entry, "value") for entry in _entries(results, measure))) for measure in measures}
+    named = " | ".join(f"{measure} ({marks[measure]})" for measure in measures)
+    yield f"| line | runs | claim | proved bound | {named} | seconds to train |"
+    yield "|" + "---|" * (len(measures) + 5)
+    for line in recipe.runs:
+        yield _line(line, [result for result in results if result["name"] == line.name], measures)
+
+
+def _line(line: RecipeRun, results: Results, measures: Iterable[str]) -> str:
+    cells = [markdown(line.name), f"{len(results)} of {len(line.seeds)}"]
+    cells += [_epsilons(result[kind]["epsilon"] for result in results) for kind in ("claim", "bound")]
+    cells += [_spread([*values_of(results, measure).get(line.name, {}).values()]) for measure in measures]
+    return f"| {' | '.join([*cells, _range([round(result['seconds']) for result in results])])} |"
+
+
+def _directions(found: Sequence[Finding]) -> Iterator[str]:
+    """A table of what was expected and found."""
+    yield "| expected | who says so | measure | difference | interval | smallest that could be shown | verdict |"
+    yield "|---|---|---|---|---|---|---|"
+    for one in found:
+        said = one.direction
+        numbers = [_short(one.difference), "-" if one.interval is None else " to ".join(map(_short, one.interval)), _short(one.smallest)]
+        yield f"| {' | '.join([markdown(said.says), markdown(said.source), markdown(said.measure), *numbers, one.verdict])} |"
+
+
+def _entries(results: Results, measure: str) -> list[Mapping[str, Any]]:
+    return [entry for result in results for entry in result["evaluation"]["results"] if entry["name"] == measure]
+
+
+def _epsilons(values: Iterable[Any]) -> str:
+    found = sorted({float(value) for value in values})
+    return " to ".join(dict.fromkeys(f"{value:.4g}" if math.isfinite(value) else "none" for value in (found[:1] + found[-1:]))) or "-"
+
+
+def _spread(values: Sequence[float]) -> str:
+    if not values:
+        return "-"
+    deviation = f" ± {_short(statistics.stdev(values))}" if len(values) > 1 else ""
+    return f"{_short(statistics.fmean(values))}{deviation}"
+
+
+def _range(values: Sequence[float]) -> str:
+    """The smallest and the largest value, or the one that there is."""
+    return " to ".join(dict.fromkeys(_short(value) for value in (min(values), max(values)))) if values else ""
+
+
+def _short(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
