@@ -102,7 +102,8 @@ def configure(method_class: type[Method], facts: DatasetFacts, *layers: Mapping[
 
 def epsilon_to_meet(method_class: type[Method], config: MethodConfig, epsilon: float | None) -> float | None:
     """The epsilon to calibrate to: the one given, else 10 where a field is left to be found, else None."""
-    if epsilon is None and any(value_at(config, field.name) is None for field in method_class.calibrated_fields):
+    open_fields = [field for field in method_class.calibrated_fields if value_at(config, field.name) is None]
+    if epsilon is None and open_fields and method_class.takes_epsilon(config):
         return DEFAULT_EPSILON
     return epsilon
 

@@ -53,6 +53,12 @@ QUICK: dict[str, dict[str, Any]] = {
         "phase_two.batch_size": 20,
         "phase_two.noise_multiplicity": 2,
     },
+    "ddm": {
+        "training.steps": 3,
+        "training.batch_size": 20,
+        "training.noise_multiplicity": 8,  # so many times of 50 tell one step's draws from another's
+        "network.hidden_width": 8,
+    },
     "chu-dpdm": TINY
     | {
         "training.steps": 3,

@@ -3,6 +3,7 @@
 from workbench.methods.base import Method
 from workbench.methods.chu_dpdm import ChuDPDM
 from workbench.methods.class_moments import ClassMoments
+from workbench.methods.ddm import DDM
 from workbench.methods.dp_diffusion import DPDiffusion
 from workbench.methods.dp_merf import DPMERF
 from workbench.methods.dp_promise import DPPromise
@@ -29,4 +30,5 @@ METHODS: dict[str, type[Method]] = {
     "dp-diffusion": DPDiffusion,
     "selective-pretraining": SelectivePretraining,
     "chu-dpdm": ChuDPDM,
+    "ddm": DDM,
 }

@@ -169,6 +169,11 @@ class Method(ABC):
             raise WorkbenchError(f"Give epsilon or {names[0]}, not both: epsilon is met by choosing {' or '.join(names)}.")
         return free[0]
 
+    @classmethod
+    def takes_epsilon(cls, config: MethodConfig) -> bool:
+        """Whether an epsilon decides anything of this configuration."""
+        return bool(cls.calibrated_fields)
+
     @property
     def public_dataset(self) -> str | None:
         """Name of the public dataset that `fit` pre-trains on, or None."""
@@ -191,6 +196,11 @@ class Method(ABC):
     def draws_labels(self) -> bool:
         """Whether samples of records with classes carry labels, and are drawn by them."""
         return True
+
+    @property
+    def learns_labels(self) -> bool:
+        """Whether the model itself draws the labels, in the shares that it learned, where no class is asked for."""
+        return False
 
     @abstractmethod
     def stages(self, facts: DatasetFacts) -> list[Stage]:

@@ -6,7 +6,7 @@ Networks are loaded on first use, so that their configurations need no torch.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from workbench.networks.config import UNETS, UNetConfig, default_unet
+from workbench.networks.config import UNETS, TableNetworkConfig, UNetConfig, default_unet
 
 if TYPE_CHECKING:
     from workbench.networks.classifiers import MLP, SmallCNN
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workbench.networks.initialization import initialized
     from workbench.networks.noisy_classifier import NoisyClassifier
     from workbench.networks.row_by_row import ROW_BY_ROW
+    from workbench.networks.table_denoiser import TableDenoiser
     from workbench.networks.unet import UNet
 
 _HOME_OF = {
@@ -24,6 +25,7 @@ _HOME_OF = {
     "ConditionalGenerator": "generator",
     "ROW_BY_ROW": "row_by_row",
     "NoisyClassifier": "noisy_classifier",
+    "TableDenoiser": "table_denoiser",
     "initialized": "initialization",
     "UNet": "unet",
 }
@@ -36,6 +38,8 @@ __all__ = [
     "ExponentialMovingAverage",
     "NoisyClassifier",
     "SmallCNN",
+    "TableDenoiser",
+    "TableNetworkConfig",
     "UNet",
     "UNetConfig",
     "default_unet",

@@ -36,6 +36,16 @@ class UNetConfig(BaseModel):
             )
 
 
+class TableNetworkConfig(BaseModel):
+    """Shape of a denoiser of table rows; columns and categories come from the dataset."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    hidden_width: int = Field(default=128, ge=4, le=4096, description="Width of the hidden layers.")
+    num_layers: int = Field(default=2, ge=0, le=16, description="Hidden layers, each beside a skip.")
+    time_features: int = Field(default=32, ge=2, le=512, multiple_of=2, description="Cosines and sines that tell the time step.")
+
+
 UNETS: dict[str, UNetConfig] = {
     "tiny": UNetConfig(base_channels=12, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(4,)),
     "digits": UNetConfig(base_channels=16, channel_multipliers=(1, 2), num_res_blocks=1, attention_resolutions=(4,)),

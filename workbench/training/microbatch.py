@@ -47,6 +47,11 @@ class Microbatch:
         """One value in [0, 1) per row, float32 (R K,), on `device`."""
         return self._stacked([stream.random(self.noise_multiplicity, bits=24).astype(np.float32) for stream in self._streams])
 
+    def uniforms(self, shape: tuple[int, ...]) -> Tensor:
+        """Values in [0, 1), float32 (R K, *shape), on `device`."""
+        size = (self.noise_multiplicity, *shape)
+        return self._stacked([stream.random(size, bits=24).astype(np.float32) for stream in self._streams])
+
     def integers(self, low: int, high: int) -> Tensor:
         """One integer of low, .., high - 1 per row, int64 (R K,), on `device`."""
         return self._stacked([stream.integers(low, high, self.noise_multiplicity) for stream in self._streams])

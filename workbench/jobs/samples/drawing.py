@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -105,5 +105,6 @@ class Drawing:
                 drawn, first, began = None, end, time.monotonic()
 
     def _asked(self, start: int, stop: int, source: Source) -> SampleRequest:
-        """Samples `start` to `stop` of the classes asked for."""
-        return SampleRequest.part(self.run.plan.facts, start, stop, self.request.labels, source)
+        """Samples `start` to `stop` of the classes asked for, else of all in turn, or as the model draws them."""
+        asked = SampleRequest.part(self.run.plan.facts, start, stop, self.request.labels, source)
+        return replace(asked, labels=None) if self.method.learns_labels and not self.request.labels else asked

@@ -1,0 +1,19 @@
+"""The columns of the model: the table's, and the class as one more where there are classes."""
+
+import numpy as np
+
+from workbench.datasets.base import DatasetFacts
+from workbench.records import Records, TableKind
+
+
+def sizes(facts: DatasetFacts) -> tuple[int, ...]:
+    """Categories of each column of the model."""
+    return (*TableKind.of(facts.kind).categories, *([facts.num_classes] if facts.classes else []))
+
+
+def rows(facts: DatasetFacts, data: Records) -> np.ndarray:
+    """The columns of every record, the class the last, zeros for null records: int64 (N, n), a copy."""
+    parts = [data.records] if data.labels is None or not facts.classes else [data.records, data.labels[:, None]]
+    found = np.concatenate(parts, axis=1)
+    found[~data.mask] = 0
+    return found
