@@ -22,6 +22,7 @@ from workbench.records import ImageKind
 
 Shape = tuple[int, int, int]
 NAMES_A_VALUE = re.compile(r"\b[a-z_.]+=\S+|result for on .* \(\d")  # a field with a value that does, or the epsilons there are
+ON_IMAGES = {name: kind for name, kind in METHODS.items() if "image" in kind.kinds}
 UNCALIBRATED = {name for name, kind in METHODS.items() if not kind.calibrated_fields}
 
 
@@ -38,8 +39,8 @@ class Cell(NamedTuple):
 def grid(num_records: tuple[int, ...], shapes: tuple[Shape, ...], epsilons: tuple[float, ...]) -> list[Cell]:
     """Every method's default over all of it, its other presets over records and shapes."""
     sizes = list(itertools.product(num_records, shapes))
-    default = [Cell(method, "default", *size, epsilon) for method in METHODS for size in sizes for epsilon in epsilons]
-    others = [(method, preset) for method, kind in METHODS.items() for preset in kind.presets if preset != "default"]
+    default = [Cell(method, "default", *size, epsilon) for method in ON_IMAGES for size in sizes for epsilon in epsilons]
+    others = [(method, preset) for method, kind in ON_IMAGES.items() for preset in kind.presets if preset != "default"]
     return default + [Cell(*other, *size, epsilons[-1]) for other in others for size in sizes]
 
 

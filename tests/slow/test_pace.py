@@ -18,10 +18,15 @@ WITHIN = 0.5  # share of the expected time by which a run may take longer or sho
 SPEED = PerformanceSettings(device="cpu", num_threads=1)
 
 
+def dataset_of(method: str) -> str:
+    """The bundled dataset that the method takes."""
+    return "digits" if "image" in METHODS[method].kinds else "breast-cancer"
+
+
 def plan_of(method: str, overrides: dict[str, int] | None = None) -> experiment.Plan:
-    """The method's default plan on digits."""
+    """The method's default plan on digits, or on the bundled table."""
     epsilon = 10.0 if METHODS[method].calibrated_fields else None
-    return experiment.make_plan(method, datasets.facts("digits"), epsilon=epsilon, settings=overrides or {})
+    return experiment.make_plan(method, datasets.facts(dataset_of(method)), epsilon=epsilon, settings=overrides or {})
 
 
 def steps_for(method: str, plan: experiment.Plan, pace: Pace) -> dict[str, int]:
@@ -50,7 +55,7 @@ def test_a_run_takes_about_the_expected_time(method: str, figures: dict[str, Any
     assert pace is not None, job.error
     plan = plan_of(method, steps_for(method, whole, pace))
     assert known_pace(here(), plan, SPEED) == pace, "other numbers of steps need no other measurement"
-    run = runs.wait(here(), runs.launch(here(), plan, "digits", performance=SPEED).id, timeout_seconds=900)
+    run = runs.wait(here(), runs.launch(here(), plan, dataset_of(method), performance=SPEED).id, timeout_seconds=900)
     assert run.state == "done", run.error
     assert run.seconds_running is not None
     found = expected(plan, pace)

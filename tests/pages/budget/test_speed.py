@@ -18,7 +18,7 @@ from workbench.records import ImageKind
 from workbench.serialization import dumps
 
 MNIST = DatasetFacts(name="mnist", num_records=60_000, kind=ImageKind(size=(1, 28, 28)), classes=tuple("0123456789"))
-CALIBRATED = [name for name, kind in METHODS.items() if kind.calibrated_fields and "bound" in kind.targets]
+CALIBRATED = [name for name, kind in METHODS.items() if kind.calibrated_fields and "bound" in kind.targets and "image" in kind.kinds]
 
 
 @pytest.mark.parametrize(("facts", "limit"), [(datasets.facts("digits"), 0.6), (MNIST, 1.0)], ids=["digits", "mnist"])

@@ -2,7 +2,6 @@
 
 from workbench.claims.row import ClaimEntry
 from workbench.claims.unbuilt import (
-    ddm,
     dp_ldm,
     dp_mepf,
     no_formula,
@@ -10,7 +9,6 @@ from workbench.claims.unbuilt import (
 
 UNBUILT: dict[str, ClaimEntry] = {
     "dp-ldm": dp_ldm.CLAIM,
-    "ddm": ddm.CLAIM,
     "dp-mepf": dp_mepf.CLAIM,
     "dp-gan": no_formula.DP_GAN,
     "gs-wgan": no_formula.GS_WGAN,
