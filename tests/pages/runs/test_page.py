@@ -1,6 +1,10 @@
 """The Runs page: the table, one run, several side by side, and what can be done with them."""
 
+import io
+import json
+import zipfile
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pages.reading import blocks, elements, text_of
@@ -19,6 +23,7 @@ from workbench.jobs.samples import sample_sets
 from workbench.jobs.samples.drawn import request_samples
 from workbench.jobs.store import RunStore
 from workbench.methods import METHODS
+from workbench.pages.runs.release import exported
 from workbench.planning import make_plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
@@ -149,3 +154,20 @@ def test_the_price_of_other_samples_is_shown_before_they_are_drawn(
     assert RunStore(here()).get(run.id).bound.epsilon == price > run.bound.epsilon
     app.number_input(key=f"runs_{run.id}_sample_seed").set_value(1).run()
     assert "Expected no seed: the sampler of odd-paying-sampler adds noise" in text_of(app)
+
+
+def test_a_run_is_exported_and_one_without_a_bound_only_when_that_is_said(open_page: OpenPage, home_with_runs: object) -> None:
+    run = RunStore(here()).list()[0]
+    assert not download(open_page("runs", runs_chosen=run_label(run)), run).disabled
+    with zipfile.ZipFile(io.BytesIO(exported(run.id))) as archive:
+        assert json.loads(archive.read("card.json"))["bound"]["epsilon"] == run.bound.epsilon
+    RunStore(here()).change(run.id, {"done"}, "changed", releasable=False, seed=1)
+    app = open_page("runs", runs_chosen=run_label(run))
+    assert download(app, run).disabled
+    app.checkbox(key=f"runs_{run.id}_not_private").check().run()
+    assert not download(app, run).disabled
+
+
+def download(app: AppTest, run: Run) -> Any:
+    """The button that writes a run's file."""
+    return next(found.proto for found in app.get("download_button") if f"runs_{run.id}_export" in found.proto.id)

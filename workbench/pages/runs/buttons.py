@@ -5,13 +5,14 @@ import streamlit as st
 from workbench.jobs import control, runs
 from workbench.jobs.run import Run
 from workbench.pages import go_to
+from workbench.pages.runs.release import export_button
 from workbench.ui.actions import attempt, cancel_or_resume
 from workbench.ui.links import clone_link
 from workbench.workspace import Workspace
 
 
 def run_buttons(run: Run, prefix: str) -> None:
-    """What can be done with a run: watch, clone and edit, cancel or resume, evaluate, look at its gallery, delete."""
+    """What can be done with a run: watch, clone and edit, cancel or resume, evaluate, look at its gallery, export, delete."""
     with st.container(horizontal=True):
         if st.button("Clone and edit", key=f"{prefix}clone", icon=":material/content_copy:"):
             go_to("train", clone_link(run, "train_"))
@@ -23,6 +24,7 @@ def run_buttons(run: Run, prefix: str) -> None:
                 go_to("gallery", {"gallery_run": run.id})
             if st.button("Evaluate", key=f"{prefix}evaluate", icon=":material/analytics:", help="Draws samples and takes every measure."):
                 attempt(lambda: control.begin(Workspace.default(), "evaluate", run.id, {}))
+            export_button(run, prefix)
         if not run.is_active:
             confirm_delete(run, prefix)
 

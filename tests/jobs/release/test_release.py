@@ -1,0 +1,267 @@
+"""Exports: what is in them, what no one may find in them, and what their check finds."""
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from support import quick
+from support.homes import here
+from support.odd_methods import join_registry
+
+from workbench import experiment
+from workbench.cli import main
+from workbench.datasets import load
+from workbench.errors import WorkbenchError
+from workbench.jobs.release import export_run, verify
+from workbench.jobs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest, read_archive, write_archive
+from workbench.jobs.release.card import PrivacyCard
+from workbench.jobs.release.weights import MODULES, misfit, packed, unpacked
+from workbench.jobs.run import Run
+from workbench.jobs.sample_files import read_records
+from workbench.jobs.samples import sample_set
+from workbench.jobs.trained import load_state, trained_run
+from workbench.plan import Plan
+from workbench.privacy import group_bound
+from workbench.training.state import PerformanceSettings
+
+Make = Callable[..., Run]
+PlanMaker = Callable[..., Plan]
+Members = dict[str, bytes]
+Change = Callable[[Members], None]
+
+
+@pytest.fixture
+def exported(quick_plan: PlanMaker, train_here: Make, tmp_path: Path) -> Path:
+    """A finished run with samples, as a file."""
+    run = train_here(quick_plan())
+    sample_set(here(), run.id).records(30)
+    export_run(here(), run.id, tmp_path / "run.zip")
+    return tmp_path / "run.zip"
+
+
+def edited(path: Path, change: Change, rehash: bool = True) -> Path:
+    """The export with `change` made to its members; whoever changes it may renew the hashes too."""
+    members = read_archive(path)
+    change(members)
+    if rehash:
+        manifest = json.loads(members[MANIFEST])
+        manifest["files"] = {name: digest(content) for name, content in members.items() if name != MANIFEST}
+        members[MANIFEST] = json.dumps(manifest).encode()
+    other = path.with_name("changed.zip")
+    write_archive(other, members)
+    return other
+
+
+def complaints(path: Path) -> dict[str, str]:
+    return {name: complaint for name, complaint in verify(path).checks.items() if complaint}
+
+
+def with_card(**values: Any) -> Change:
+    """A card of other values, whose text says the same."""
+
+    def change(members: Members) -> None:
+        card = PrivacyCard.model_validate({**json.loads(members[CARD]), **values})
+        members[CARD], members[CARD_TEXT] = card.model_dump_json().encode(), card.markdown.encode()
+
+    return change
+
+
+def test_an_export_holds_what_may_leave_and_is_verified_elsewhere(
+    exported: Path, workbench_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = read_archive(exported)
+    assert list(members) == [CARD, CARD_TEXT, PLAN, WEIGHTS, "samples/default.npz", MANIFEST]
+    assert str(workbench_home) not in "".join(content.decode(errors="replace") for content in members.values())
+    card = json.loads(members[CARD])
+    plan = Plan.model_validate(json.loads(members[PLAN]))
+    assert card["releasable"]
+    assert card["bound"]["epsilon"] == plan.bound.epsilon
+    assert card["groups"]["2"]["epsilon"] == group_bound(plan.stages, plan.delta, 2).epsilon > plan.bound.epsilon
+    assert (card["ledger"]["position"], card["ledger"]["runs"]) == (1, 1)
+    assert card["audit"] is None
+    stays = json.loads(members[MANIFEST])["left_out"]
+    assert {"metrics.jsonl", "model.pt", "the noise key"} <= set(stays)
+    monkeypatch.setenv("WORKBENCH_HOME", str(workbench_home.with_name("another")))
+    assert verify(exported).holds
+
+
+def test_weights_and_samples_are_the_run_s(exported: Path) -> None:
+    members = read_archive(exported)
+    tensors, about = unpacked(members[WEIGHTS])
+    run = json.loads(members[CARD])["run"]
+    state = load_state(here(), trained_run(here(), run))
+    mine = {f"{MODULES}/generator/{name}": value for name, value in state.modules["generator"].state_dict().items()}
+    assert tensors.keys() == mine.keys()
+    assert all(torch.equal(tensors[name], value) for name, value in mine.items())
+    assert about["plan"] == digest(members[PLAN])
+    path = exported.with_name("samples.npz")
+    path.write_bytes(members["samples/default.npz"])
+    assert (read_records(path).records == sample_set(here(), run).records(30).records).all()
+
+
+def change_a_sample(members: Members) -> None:
+    content = bytearray(members["samples/default.npz"])
+    content[len(content) // 2] ^= 1
+    members["samples/default.npz"] = bytes(content)
+
+
+def swap_the_plan(members: Members) -> None:
+    other = quick.quick_plan("dp-merf", epsilon=1.0)
+    members[PLAN] = (
+        other.model_copy(update={"request": other.request.model_copy(update={"dataset": other.facts})}).model_dump_json().encode()
+    )
+
+
+def change_the_configuration(members: Members) -> None:
+    plan = json.loads(members[PLAN])
+    plan["config"]["noise_multiplier"] *= 2
+    members[PLAN] = json.dumps(plan).encode()
+
+
+def spend_less(members: Members) -> None:
+    card = json.loads(members[CARD])
+    spent = [{**stage, "steps": 0} for stage in card["spent"]]
+    with_card(spent=spent, bound={**card["bound"], "epsilon": 0.0})(members)
+
+
+def better_bound(members: Members) -> None:
+    bound = json.loads(members[CARD])["bound"]
+    with_card(bound={**bound, "epsilon": bound["epsilon"] * 0.99})(members)
+
+
+def other_words(members: Members) -> None:
+    members[CARD_TEXT] = members[CARD_TEXT].replace(b"proved upper bound", b"bound for everybody")
+
+
+def without_samples(members: Members) -> None:
+    del members["samples/default.npz"]
+
+
+def test_a_changed_file_is_found_by_its_hash(exported: Path) -> None:
+    assert set(complaints(edited(exported, change_a_sample, rehash=False))) == {"hashes", "samples/default.npz"}
+    assert set(complaints(edited(exported, without_samples, rehash=False))) == {"hashes"}
+    assert set(complaints(edited(exported, other_words, rehash=False))) == {"hashes", "card"}
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (swap_the_plan, {"bound", "card", "weights", "samples/default.npz"}),
+        (change_the_configuration, {"plan", "weights", "samples/default.npz"}),
+        (spend_less, {"bound", "card", "samples/default.npz"}),
+        (better_bound, {"bound", "samples/default.npz"}),
+        (with_card(releasable=True, seeded=True), {"card"}),
+        (with_card(unit="One person."), {"card"}),
+        (other_words, {"card"}),
+    ],
+)
+def test_what_was_changed_is_found_though_the_hashes_were_renewed(change: Change, found: set[str], exported: Path) -> None:
+    assert verify(edited(exported, lambda _members: None)).holds
+    assert set(complaints(edited(exported, change))) == found
+
+
+@pytest.mark.parametrize("method", quick.ALL_METHODS)
+def test_every_method_s_weights_come_back_and_fit_its_plan_alone(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    join_registry(monkeypatch)
+    plan = quick.quick_plan(method)
+    part = experiment.new_state(plan, PerformanceSettings(device="cpu")).part(plan.build().released)
+    tensors, about = unpacked(packed(part, {"plan": "x"}))
+    assert about == {"plan": "x"}
+    assert misfit(tensors, plan) == ""
+    assert misfit({**tensors, f"{MODULES}/other/weight": torch.zeros(1)}, plan)
+    if next(iter(tensors), "").startswith(MODULES):
+        name = next(iter(tensors))
+        assert misfit({**tensors, name: torch.zeros(3, 5, 7)}, plan).startswith(name)
+
+
+def contents(content: bytes) -> Iterator[bytes]:
+    """A file and whatever is packed inside it, unpacked."""
+    yield content
+    if zipfile.is_zipfile(io.BytesIO(content)):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for name in archive.namelist():
+                yield from contents(archive.read(name))
+
+
+def test_no_training_record_is_in_an_export(exported: Path) -> None:
+    everything = list(contents(exported.read_bytes()))
+    train = load("digits").train.records
+    assert len(everything) > 8
+    planted = train[0].tobytes()
+    assert any(planted in content for content in [*everything, b"before" + planted])  # the search finds one where there is one
+    for record in train:
+        for values in (record, record.astype("float32"), record.astype("float32") / 127.5 - 1):
+            assert not any(values.tobytes() in content for content in everything)
+
+
+def test_what_has_no_bound_is_refused_unless_it_is_called_not_private(quick_plan: PlanMaker, train_here: Make, tmp_path: Path) -> None:
+    bare, seeded = train_here(quick_plan("nonprivate")), train_here(quick_plan(), seed=3)
+    for run, word in ((bare, "may be released"), (seeded, "seeded")):
+        with pytest.raises(WorkbenchError, match=word):
+            export_run(here(), run.id, tmp_path / "run.zip")
+        export_run(here(), run.id, tmp_path / "run.zip", not_private=True)
+        found = verify(tmp_path / "run.zip")
+        assert found.holds
+        assert not found.card.releasable
+        assert "**NOT PRIVATE.**" in found.card.markdown
+    assert "It is not releasable, whatever its bound says." in found.card.markdown
+    assert found.card.bound.is_finite
+    assert set(complaints(edited(tmp_path / "run.zip", with_card(releasable=True)))) == {"card"}
+
+
+def zipped(path: Path, *members: tuple[zipfile.ZipInfo | str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return path
+
+
+def link(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.external_attr = 0o120777 << 16
+    return info
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_hostile_file_is_refused(exported: Path, tmp_path: Path) -> None:
+    good: list[tuple[zipfile.ZipInfo | str, bytes]] = [*read_archive(exported).items()]
+    others = [member for member in good if member[0] != CARD]
+    cases: dict[str, list[tuple[zipfile.ZipInfo | str, bytes]]] = {
+        "the name '../card.json'": [*good, ("../card.json", b"")],
+        "the name '/etc/passwd'": [*good, ("/etc/passwd", b"")],
+        "the name 'samples/../x.npz'": [*good, ("samples/../x.npz", b"")],
+        "a name twice": [*good, (CARD, b"{}")],
+        "a link or a folder": [*others, (link(CARD), b"/etc/passwd")],
+        "no card.json": others,
+        "to unpack to at most": [*good, ("samples/00000000.npz", bytes(300 * 2**20))],
+        "Expected JSON": [*others, (CARD, b"[" * 100_000)],
+        "card.json as": [*others, (CARD, b"{}")],
+    }
+    for message, members in cases.items():
+        with pytest.raises(WorkbenchError, match=message):
+            verify(zipped(tmp_path / "hostile.zip", *members))
+    for content in (b"", b"PK\x03\x04 and nothing else", exported.read_bytes()[:-30]):
+        (tmp_path / "hostile.zip").write_bytes(content)
+        with pytest.raises(WorkbenchError, match="cannot be read"):
+            verify(tmp_path / "hostile.zip")
+
+
+def test_the_commands(exported: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run = verify(exported).card.run
+
+    def call(*arguments: str) -> tuple[Any, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        return ended.value.code, capsys.readouterr().out
+
+    code, out = call("export", run, str(tmp_path / "again.zip"), "--json")
+    assert code == 0
+    assert set(json.loads(out)["files"]) == {CARD, CARD_TEXT, PLAN, WEIGHTS, "samples/default.npz"}
+    assert call("verify", str(tmp_path / "again.zip"))[0] == 0
+    code, out = call("verify", str(edited(exported, better_bound)), "--json")
+    assert (code, json.loads(out)["holds"]) == (1, False)

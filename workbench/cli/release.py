@@ -1,0 +1,48 @@
+"""Commands about what leaves the room: export, of a finished run; and verify, which checks such a file without data."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.options import Json, RunId, check_target
+from workbench.cli.output import print_fields, print_json
+from workbench.escaping import terminal
+from workbench.workspace import Workspace
+
+app = typer.Typer()
+NotPrivate = Annotated[bool, typer.Option("--not-private", help="Export a run that no finite bound covers; its card says so.")]
+
+
+@app.command()
+def export(
+    run_id: RunId,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The .zip to write.")],
+    not_private: NotPrivate = False,
+    as_json: Json = False,
+) -> None:
+    """Write what may leave of a run: samples made so far, weights, plan, privacy card and hashes; lists what stays."""
+    from workbench.jobs.release import export_run
+
+    check_target(file, ".zip")
+    manifest = export_run(Workspace.default(), run_id, file, not_private)
+    if as_json:
+        print_json({"run": run_id, "file": str(file), **manifest})
+        return
+    print(f"Wrote {', '.join(manifest['files'])} to {terminal(file)}. Left out:")
+    print_fields(manifest["left_out"])
+
+
+@app.command()
+def verify(file: Annotated[Path, typer.Argument(metavar="FILE", help="What `workbench export` wrote.")], as_json: Json = False) -> None:
+    """Check an export without any data: hashes, plan, bound, card, weights and samples; ends with 1 where something does not hold."""
+    from workbench.jobs.release import verify as verified
+
+    found = verified(file)
+    if as_json:
+        print_json({"holds": found.holds, "sha256": found.sha256, "checks": found.checks, "card": found.card})
+    else:
+        print(f"Run {terminal(found.card.run)}: {'may be released' if found.card.releasable else 'NOT PRIVATE'}. SHA-256 {found.sha256}")
+        print_fields({name: complaint or "holds" for name, complaint in found.checks.items()})
+    if not found.holds:
+        raise typer.Exit(1)
