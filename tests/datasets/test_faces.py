@@ -71,6 +71,13 @@ def test_shape_and_type(shape: tuple[int, int, int]) -> None:
         assert records.records.std(axis=(1, 2, 3)).min() > 8
 
 
+@pytest.mark.parametrize(("family", "count"), [(faces.FACES_70, 84), (faces.FACES_90, 108)])
+def test_uneven_faces_do_not_smile_as_often_as_their_name_says(family: faces.Family, count: int) -> None:
+    records = faces.draw(family, 120, (3, 16, 16))
+    assert np.bincount(records.attributes["smile"]).tolist() == [count, 120 - count]
+    assert np.bincount(records.attributes["glasses"]).tolist() == [60, 60]
+
+
 def test_only_cartoons_are_public_and_both_are_kept_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = {family.name: faces.load(family, here(), (3, 16, 16), 40) for family in (faces.FACES, faces.CARTOONS)}
     assert [kept[name].facts.is_public for name in ("faces", "cartoons")] == [False, True]

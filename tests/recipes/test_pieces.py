@@ -8,7 +8,8 @@ import pytest
 
 from workbench.cli import main
 from workbench.errors import WorkbenchError
-from workbench.recipes import comparison_page, pieces, report
+from workbench.recipes import comparison_page, comparison_picture, pieces, report
+from workbench.recipes.directions import Picture
 from workbench.recipes.lines import Recipe, load_recipe
 
 ROOT = Path(__file__).parents[2]
@@ -106,3 +107,14 @@ def test_results_of_no_comparison_are_refused(tmp_path: Path) -> None:
 
 def test_the_page_is_that_of_the_results_beside_it() -> None:
     assert (ROOT / "docs/comparisons.md").read_text() == comparison_page.page(ROOT / "docs/results/comparisons")
+
+
+def test_a_picture_has_a_point_a_line_with_its_spread(tmp_path: Path) -> None:
+    picture = Picture(across=MEASURES[0], up=MEASURES[1])
+    rows = [result("p3dm, 5", seed, (value, 0.5 + seed / 10)) for seed, value in enumerate((14.0, 15.0, 16.0))]
+    rows += [result("p3dm, 10", 0, (3.0, 0.25)), result("p3dm, 10", 1, (9.0, None)), result("dpdm, 10", 2, (4.0, 1.0))]
+    found = comparison_picture.series(picture, rows)
+    assert list(found) == ["p3dm", "dpdm"]
+    assert found["p3dm"] == [("5", 15.0, pytest.approx(0.6), 1.0, pytest.approx(0.1)), ("10", 3.0, 0.25, 0.0, 0.0)]
+    comparison_picture.draw(picture, rows, tmp_path / "found.png", "costs $5 and $")
+    assert (tmp_path / "found.png").read_bytes().startswith(b"\x89PNG")

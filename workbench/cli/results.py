@@ -156,11 +156,13 @@ def comparisons(
         typer.Option("--take", help="First add this file of `workbench reproduce --out` from elsewhere to FOLDER; may be repeated."),
     ] = None,
 ) -> None:
-    """Print what every comparison of the workbench's found, as Markdown: its lines, what was expected, and what the runs say of that."""
+    """Print what every comparison found, as Markdown: its lines, what was expected, and what the runs say; pictures go into FOLDER."""
     from workbench.recipes import comparison_page
 
     for piece in take or ():
         print(f"Added to {terminal(comparison_page.take(folder, piece))}.", file=sys.stderr)
+    for picture in comparison_page.draw(folder):
+        print(terminal(picture), file=sys.stderr)
     print(comparison_page.page(folder), end="")
 
 

@@ -1,7 +1,8 @@
 """`faces`: drawn faces with attributes, nobody's, that stand where photographs of people would; `cartoons` are their public companion.
 
 Both are drawn by a seed (`face_features` says what, `face_canvas` how), the faces painted and the cartoons flat and in ink. Every
-combination of smile, glasses, hair colour and length of hair is as frequent as any other, and independent of the identity.
+combination of smile, glasses, hair colour and length of hair is as frequent as any other, and independent of the identity. Of `faces-70`
+and `faces-90` that share of people does not smile, whatever else they have.
 """
 
 import zipfile
@@ -36,10 +37,13 @@ class Family:
     style: Style
     stream: int
     is_public: bool
+    unsmiling: float = 0.5
 
 
 FACES = Family("faces", PAINTED, 0, is_public=False)
 CARTOONS = Family("cartoons", CARTOON, 1, is_public=True)
+FACES_70 = Family("faces-70", PAINTED, 2, is_public=False, unsmiling=0.7)
+FACES_90 = Family("faces-90", PAINTED, 3, is_public=False, unsmiling=0.9)
 
 
 def facts(family: Family, shape: tuple[int, ...] | None = None, num_records: int | None = None) -> DatasetFacts:
@@ -56,6 +60,8 @@ def draw(family: Family, num_records: int, shape: Shape, seed: int = 0) -> Recor
     """Drawings uint8 (N, *shape) with their attributes and no label; the same for the same arguments."""
     rng = np.random.default_rng([VERSION, family.stream, seed, *shape, num_records])
     attributes = draw_attributes(num_records, rng)
+    if family.unsmiling != 0.5:
+        attributes["smile"] = (rng.permutation(num_records) >= round(family.unsmiling * num_records)).astype(np.int64)
     images = np.empty((num_records, *shape), dtype=np.uint8)
     for start in range(0, num_records, BATCH):
         part = slice(start, start + BATCH)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.escaping import markdown
 from workbench.marks import MARKS_MEAN, mark, may_leave
-from workbench.recipes import pieces
+from workbench.recipes import comparison_picture, pieces
+from workbench.recipes.directions import Picture
 from workbench.recipes.findings import HOW, Finding, Verdict, findings, values_of
 from workbench.recipes.lines import load_recipe, recipe_names
 
@@ -61,6 +62,12 @@ def take(folder: Path, piece: Path) -> Path:
     raise WorkbenchError(f"Expected results of a comparison that the workbench brings along in {piece}, got those of {title!r}.")
 
 
+def draw(folder: Path) -> list[Path]:
+    """Write the pictures of the comparisons that have one beside their results in `folder`; returns their paths."""
+    found = [(recipe, result_file(folder, name)) for name, recipe in shipped().items()]
+    return [_draw(recipe, picture, file) for recipe, file in found if (picture := _picture(recipe)) and pieces.kept(recipe, file)]
+
+
 def page(folder: Path) -> str:
     """The whole page as Markdown, of the results in `folder`; a comparison without any is listed as not measured yet."""
     parts = [section(name, recipe, pieces.kept(recipe, result_file(folder, name))) for name, recipe in shipped().items()]
@@ -77,7 +84,10 @@ def section(name: str, recipe: Recipe, results: Results) -> str:
     if len(results) < wanted:
         parts.append(f"Measured in part: {len(results)} of {wanted} runs.")
     found = findings(recipe.comparison, results)
-    return "\n\n".join([*parts, "\n".join(_lines(recipe, results)), "\n".join(_directions(found)), sentence(found)])
+    parts += ["\n".join(_lines(recipe, results)), "\n".join(_directions(found))]
+    if picture := recipe.comparison.picture:
+        parts.append(f"![{picture.up} against {picture.across}](results/{name}.png)")
+    return "\n\n".join([*parts, sentence(found)])
 
 
 def sentence(found: Sequence[Finding]) -> str:
@@ -103,6 +113,16 @@ def _could_have_shown(found: Sequence[Finding]) -> str:
         f"{_range([value for value in values if value is not None])} in {markdown(measure)}" for measure, values in by_measure.items()
     )
     return f"; the smallest difference that {_range([one.seeds for one in taken])} seeds could have shown is {told}"
+
+
+def _picture(recipe: Recipe) -> Picture | None:
+    return recipe.comparison.picture if recipe.comparison else None
+
+
+def _draw(recipe: Recipe, picture: Picture, file: Path) -> Path:
+    path = file.with_suffix(".png")
+    comparison_picture.draw(picture, pieces.kept(recipe, file), path, recipe.title)
+    return path
 
 
 def _expectations(recipe: Recipe) -> str:

@@ -1,6 +1,6 @@
 """Recipes: the exact configuration behind every number that the README shows, as JSON files that one command runs."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -132,15 +132,16 @@ def reproduce(
     Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `drawing_seconds` (of
     the samples, None if not noted), `environments` (of its attempts), `evaluation`. `reuse` takes runs with the same plan,
     dataset, seed and performance settings, each once, in the place of new ones: finished ones, else those at work, else ones
-    to go on with. Lines that ask for the same run and other samples of it share one. A run that fails ends the recipe with its error.
+    to go on with. Lines that ask for the same run and other samples of it, or to be judged by another attribute, share one. A run
+    that fails ends the recipe with its error.
     `known` are names of lines with the seeds whose results are there already: these are left out.
     """
     check(recipe, workspace)
     lines = [(line, seed) for line, seed in recipe.seeded if (line.name, seed) not in known]
-    used: dict[str, set[str]] = {}
+    used: dict[str, set[tuple[str, str | None]]] = {}
     for number, (line, seed) in enumerate(lines):
         result = _make(workspace, line, seed, used, reuse, _part(progress, number, len(lines)))
-        used.setdefault(result["run"], set()).add(result["evaluation"]["samples"])
+        used.setdefault(result["run"], set()).add((result["evaluation"]["samples"], line.attribute))
         yield result
 
 
@@ -161,9 +162,14 @@ def check(recipe: Recipe, workspace: Workspace) -> None:
 
 
 def _make(
-    workspace: Workspace, line: RecipeRun, seed: int | None, used: dict[str, set[str]], reuse: bool, progress: Callable[[float], None]
+    workspace: Workspace,
+    line: RecipeRun,
+    seed: int | None,
+    used: Mapping[str, Set[tuple[str, str | None]]],
+    reuse: bool,
+    progress: Callable[[float], None],
 ) -> dict[str, Any]:
-    """One result. `used` are the runs that lines before were measured on, with the sets of each."""
+    """One result. `used` are the runs that lines before were measured on, with the sets and attributes of each."""
     from workbench import experiment
     from workbench.jobs import control, finished, runs
     from workbench.jobs.folder import RunFolder
@@ -176,7 +182,7 @@ def _make(
     plan = experiment.make_plan(request, dataset.facts)
     performance = PerformanceSettings.parse(line.performance)
     samples = line.samples(plan)
-    free = {run for run, sets in used.items() if samples.id not in sets}
+    free = {run for run, measured in used.items() if (samples.id, line.attribute) not in measured}
     alike = _alike(workspace, plan, dataset.fingerprint(workspace.key), seed, performance)
     run = _usable([run for run in alike if run.id in free or (reuse and run.id not in used)])
     if run is None:

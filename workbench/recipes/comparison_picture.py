@@ -1,0 +1,66 @@
+"""A comparison's picture: one measure against another, a series of points for lines whose names begin alike, with error bars."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from workbench.recipes.directions import Picture
+from workbench.recipes.findings import values_of
+from workbench.recipes.report import COLOURS, MARKERS
+
+
+class Point(NamedTuple):
+    """Mean and standard deviation of a line in both measures over the seeds that have both; `label` is the end of its name."""
+
+    label: str
+    across: float
+    up: float
+    across_deviation: float
+    up_deviation: float
+
+
+def series(picture: Picture, results: Sequence[Mapping[str, Any]]) -> dict[str, list[Point]]:
+    """The lines called "series, label", series by series in order."""
+    across, up = values_of(results, picture.across), values_of(results, picture.up)
+    found: dict[str, list[Point]] = {}
+    for name in across:
+        if seeds := sorted(across[name].keys() & up.get(name, {}).keys()):
+            beginning, _, label = name.rpartition(", ")
+            found.setdefault(beginning, []).append(_point(label, *([values[name][seed] for seed in seeds] for values in (across, up))))
+    return found
+
+
+def draw(picture: Picture, results: Sequence[Mapping[str, Any]], path: Path, title: str) -> None:
+    """Write the picture as a PNG."""
+    from matplotlib import rc_context
+
+    with rc_context({"text.parse_math": False}):  # a title is text: a dollar in it begins no formula
+        _draw(picture, series(picture, results), path, title)
+
+
+def _draw(picture: Picture, found: Mapping[str, Sequence[Point]], path: Path, title: str) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.6), dpi=120, layout="constrained")
+    axes = figure.add_subplot()
+    for number, (name, points) in enumerate(found.items()):
+        _, across, up, across_deviation, up_deviation = zip(*points, strict=True)
+        style = {"marker": MARKERS[number % len(MARKERS)], "color": COLOURS[number % len(COLOURS)], "capsize": 2, "linewidth": 1}
+        axes.errorbar(across, up, xerr=across_deviation, yerr=up_deviation, label=name, **style)
+        for point in points:
+            axes.annotate(point.label, (point.across, point.up), textcoords="offset points", xytext=(4, 4), fontsize=7)
+    axes.set_xlabel(f"{picture.across.replace('_', ' ')} (private)")
+    axes.set_ylabel(f"{picture.up.replace('_', ' ')} (private)")
+    axes.set_title(title, fontsize=10)
+    axes.grid(alpha=0.3)
+    if found:
+        figure.legend(fontsize=8, loc="outside lower center", ncols=3)
+    figure.savefig(path)
+
+
+def _point(label: str, across: Sequence[float], up: Sequence[float]) -> Point:
+    deviations = [statistics.stdev(values) if len(values) > 1 else 0.0 for values in (across, up)]
+    return Point(label, statistics.fmean(across), statistics.fmean(up), *deviations)
