@@ -13,8 +13,9 @@ from workbench.diffusion import GaussianDiffusion
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
 from workbench.methods.selective_pretraining import training
-from workbench.methods.selective_pretraining.stages import REFINEMENT, SELECTIVE
-from workbench.models.selection.config import VOTES
+from workbench.methods.selective_pretraining.stages import REFINEMENT
+from workbench.models.selection.config import SELECTIVE, VOTES
+from workbench.models.selection.pretraining import selected_images
 from workbench.models.settings import PRETRAINING
 from workbench.plan import Plan
 from workbench.privacy.accounting.gaussian import gdp_mu
@@ -124,7 +125,8 @@ def test_training_images_follow_the_votes_evenly_over_the_classes() -> None:
     state = new_state(plan, seed=0)
     state.modules["candidates"].get_buffer("images")[:, 3] = 255
     state.tensors["votes"][:, 3] = 1000
-    chosen = training.selected_images(plan.build().config, state, 40)
+    config = plan.build().config
+    chosen = selected_images(config.selection, config.draws, 40, state)
     assert (chosen.records == 255).all()
     assert np.bincount(chosen.labels).tolist() == [4] * 10
 

@@ -6,8 +6,8 @@ from typing import ClassVar, TypeVar
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import CalibratedField, Workload
-from workbench.methods.pretrained import Pretrained
-from workbench.models.settings import DP_SGD, PRETRAINING, FineTunedSettings, fine_tuned_stages
+from workbench.methods.pretrained import ROWS, SHAPES, Pretrained
+from workbench.models.settings import DP_SGD, FineTunedSettings, fine_tuned_stages
 from workbench.privacy.accounting.stages import Stage
 from workbench.training.state import State
 
@@ -18,8 +18,8 @@ class FineTuned(Pretrained[ConfigT]):
     """Public pre-training, if any, then DP-SGD: what is planned. The two losses and the sampler are a method's own."""
 
     workload: ClassVar[Workload] = Workload(
-        {PRETRAINING: ("pretraining.batch_size",), DP_SGD: ("training.batch_size", "training.noise_multiplicity")},
-        ("network", "training.noise_multiplicity"),
+        ROWS | {DP_SGD: ("training.batch_size", "training.noise_multiplicity")},
+        ("network", "training.noise_multiplicity", *SHAPES),
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("training.noise_multiplier"),)
 

@@ -1,4 +1,7 @@
-"""What begins with public pre-training: ordinary steps on public images, a copy of the model that they end with, samples of either."""
+"""What begins with public pre-training: ordinary steps on public images, a copy of the model that they end with, samples of either.
+
+Training may go on with public images that private records selected, before the private steps.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,9 @@ from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.models import image_diffusion
 from workbench.models.sample_request import SampleRequest
+from workbench.models.selection import pretraining as selected_pretraining
+from workbench.models.selection.config import SELECTIVE
+from workbench.models.selection.selector import Selector
 from workbench.models.settings import PRETRAINING, NetworkSettings, PretrainedSettings
 from workbench.records import Records
 from workbench.training.dp_sgd import DPSGD
@@ -33,7 +39,15 @@ def initial_state(settings: PretrainedSettings, facts: DatasetFacts, state: Stat
     network = new_modules(settings, facts, state)
     rates = {PRETRAINING: settings.pretraining.learning_rate, stage: private.learning_rate}
     state.optimizers = {name: torch.optim.Adam(network.parameters(), lr=rate) for name, rate in rates.items()}
+    add_selection(settings, network, facts, state)
     return state
+
+
+def add_selection(settings: PretrainedSettings, network: nn.Module, facts: DatasetFacts, state: State) -> None:
+    """Room for candidates and votes and an Adam for the training on what is selected, if anything is."""
+    if settings.selected.takes_place:
+        state.optimizers[SELECTIVE] = torch.optim.Adam(network.parameters(), lr=settings.selected.learning_rate)
+        Selector.add_to(settings.selected.selection, facts, state)
 
 
 def new_modules(settings: NetworkSettings, facts: DatasetFacts, state: State) -> networks.UNet:
@@ -47,15 +61,23 @@ def new_modules(settings: NetworkSettings, facts: DatasetFacts, state: State) ->
     return network
 
 
-def pretrain(settings: SettingsT, public: Records | None, state: State, public_loss: PublicLoss[SettingsT]) -> Iterator[Step]:
-    """Ordinary conditional training on public images, if asked for."""
-    training = settings.pretraining
-    if not training.takes_place:
-        return
-    if public is None:
-        raise WorkbenchError(f"Expected public records of {training.dataset!r} for pre-training, got none.")
-    loss = public_loss(settings, public, state, PRETRAINING, training.batch_size, settings.label_dropout)
-    yield from public_steps(training, state, loss)
+def pretrain(
+    settings: SettingsT, data: Records, public: Records | None, state: State, public_loss: PublicLoss[SettingsT]
+) -> Iterator[Step]:
+    """Ordinary conditional training on public images, and on those for which the private records `data` vote, if asked for."""
+    training, selected = settings.pretraining, settings.selected
+    if training.takes_place:
+        if public is None:
+            raise WorkbenchError(f"Expected public records of {training.dataset!r} for pre-training, got none.")
+        loss = public_loss(settings, public, state, PRETRAINING, training.batch_size, settings.label_dropout)
+        yield from public_steps(training, state, loss)
+    if selected.takes_place:
+        yield from Selector(selected.selection, state).run(data, public)
+
+        def loss_of(chosen: Records) -> image_diffusion.StepLoss:
+            return public_loss(settings, chosen, state, SELECTIVE, selected.batch_size, settings.label_dropout)
+
+        yield from selected_pretraining.train(selected, selected.selection, selected.draws, state, loss_of)
 
 
 def public_steps(training: OrdinaryTraining, state: State, loss: image_diffusion.StepLoss) -> Iterator[Step]:

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.errors import WorkbenchError
+from workbench.models.selection.config import SelectedPretraining, Selection
 from workbench.networks import UNETS, UNetConfig, default_unet
 from workbench.privacy.accounting.stages import Stage
 from workbench.training.dp_sgd import DPSGD
@@ -33,10 +34,12 @@ class DiffusionSettings(NetworkSettings, Protocol):
 
 
 class PretrainedSettings(NetworkSettings, Protocol):
-    """The part of a method's configuration that describes its network and public pre-training."""
+    """The part of a method's configuration that describes its network and public pre-training, on selected images too."""
 
     @property
     def pretraining(self) -> PublicTraining: ...
+    @property
+    def selected(self) -> SelectedPretraining: ...
     @property
     def label_dropout(self) -> float: ...
 
@@ -48,14 +51,32 @@ class FineTunedSettings(PretrainedSettings, Protocol):
     def training(self) -> DPSGD: ...
 
 
-def pretraining_stages(settings: PretrainedSettings) -> list[Stage]:
-    """Pre-training (free), if it takes place."""
-    return [settings.pretraining.free_stage(PRETRAINING)] if settings.pretraining.takes_place else []
+def is_pretrained(settings: PretrainedSettings) -> bool:
+    """Whether the network has learned anything before the first private step: of public images, or of those selected."""
+    return settings.pretraining.takes_place or settings.selected.takes_place
+
+
+def pretraining_stages(settings: PretrainedSettings, facts: DatasetFacts) -> list[Stage]:
+    """Pre-training (free), and the selection with the training on it, as far as they take place."""
+    first = [settings.pretraining.free_stage(PRETRAINING)] if settings.pretraining.takes_place else []
+    if first and settings.selected.takes_place:
+        check_public_images(settings.pretraining, settings.selected.selection)
+    return [*first, *settings.selected.stages(facts)]
+
+
+def check_public_images(pretraining: PublicTraining, selection: Selection) -> None:
+    """Refuse a selection from other public images than those of the pre-training: one set is loaded."""
+    trained, selected = (pretraining.dataset, pretraining.records), (selection.dataset, selection.records)
+    if trained != selected:
+        raise WorkbenchError(
+            f"Expected a selection from the public images of the pre-training, {trained[1]} of {trained[0]}, got {selected[1]} of "
+            f"{selected[0]}. Give selected.selection.dataset and selected.selection.records the same values."
+        )
 
 
 def fine_tuned_stages(settings: FineTunedSettings, facts: DatasetFacts) -> list[Stage]:
-    """Pre-training (free), if it takes place, and DP-SGD."""
-    return [*pretraining_stages(settings), settings.training.stage(DP_SGD, facts.num_records)]
+    """What of pre-training takes place, and DP-SGD."""
+    return [*pretraining_stages(settings, facts), settings.training.stage(DP_SGD, facts.num_records)]
 
 
 def check_model(settings: DiffusionSettings, facts: DatasetFacts) -> None:

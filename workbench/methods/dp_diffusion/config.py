@@ -5,6 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.methods.base import MethodConfig
 from workbench.methods.dp_diffusion.mixture import TimestepMixture
+from workbench.models.selection.config import SelectedPretraining
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import PublicTraining
@@ -34,6 +35,7 @@ class DPDiffusionConfig(MethodConfig):
     """Hyper-parameters of DP-Diffusion."""
 
     pretraining: PublicTraining = PublicTraining()
+    selected: SelectedPretraining = SelectedPretraining()
     fine_tuning: FineTuning = FineTuning()
     augmentation: Augmentation = Augmentation()
     timestep_mixture: TimestepMixture = TimestepMixture()

@@ -11,9 +11,8 @@ from workbench.methods.dp_diffusion import claim, presets, stages
 from workbench.methods.dp_diffusion.config import DPDiffusionConfig
 from workbench.methods.dp_diffusion.presets import PRESETS
 from workbench.methods.dp_diffusion.stages import FINE_TUNING
-from workbench.methods.pretrained import Pretrained
+from workbench.methods.pretrained import ROWS, SHAPES, Pretrained
 from workbench.models.sample_request import SampleRequest
-from workbench.models.settings import PRETRAINING
 from workbench.privacy.accounting.formulas import poisson_gaussian_rdp
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -31,8 +30,8 @@ class DPDiffusion(Pretrained[DPDiffusionConfig]):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
     workload: ClassVar[Workload] = Workload(
-        {PRETRAINING: ("pretraining.batch_size",), FINE_TUNING: ("fine_tuning.batch_size", "fine_tuning.noise_multiplicity")},
-        ("network", "fine_tuning.noise_multiplicity"),
+        ROWS | {FINE_TUNING: ("fine_tuning.batch_size", "fine_tuning.noise_multiplicity")},
+        ("network", "fine_tuning.noise_multiplicity", *SHAPES),
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("fine_tuning.noise_multiplier"),)
 
@@ -45,7 +44,7 @@ class DPDiffusion(Pretrained[DPDiffusionConfig]):
         """Pre-training (free), then DP-SGD at all time steps."""
         return stages.stages(self.config, facts)
 
-    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+    def claim_of_paper(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The RDP of Poisson-sampled Gaussian steps, a bound."""
         return poisson_gaussian_rdp(**self.config.fine_tuning.terms(FINE_TUNING, facts.num_records), delta=delta, source=self.source)
 

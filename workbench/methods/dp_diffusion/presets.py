@@ -4,7 +4,8 @@ from functools import partial
 from typing import Any
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import Method, Preset
+from workbench.methods.base import Preset
+from workbench.methods.pretrained import Pretrained
 from workbench.models.settings import default_network
 
 # Images of 28x28 and more.
@@ -55,4 +56,4 @@ def published_preset(epsilon: float, noise_multiplier: float) -> Preset:
     )
 
 
-PRESETS = Method.presets | {"published": published_preset(10, 1.836), "published-1": published_preset(1, 12.851)}
+PRESETS = Pretrained.presets | {"published": published_preset(10, 1.836), "published-1": published_preset(1, 12.851)}

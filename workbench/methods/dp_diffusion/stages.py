@@ -16,4 +16,4 @@ def stages(config: DPDiffusionConfig, facts: DatasetFacts) -> list[Stage]:
     """Pre-training (free), then DP-SGD at all time steps."""
     check_model(config, facts)
     config.timestep_mixture.probabilities(config.diffusion.timesteps)
-    return [*pretraining_stages(config), config.fine_tuning.stage(FINE_TUNING, facts.num_records, REASON)]
+    return [*pretraining_stages(config, facts), config.fine_tuning.stage(FINE_TUNING, facts.num_records, REASON)]

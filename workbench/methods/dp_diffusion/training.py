@@ -18,7 +18,7 @@ from workbench.training.state import State, Step
 
 def fit(config: DPDiffusionConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Pre-train on public records, then fine-tune all weights on the private ones."""
-    yield from pretrained.pretrain(config, public, state, image_diffusion.ordinary_loss)
+    yield from pretrained.pretrain(config, data, public, state, image_diffusion.ordinary_loss)
     yield from pretrained.fine_tune(config.fine_tuning, FINE_TUNING, data, state, partial(augmented_losses, config))
 
 

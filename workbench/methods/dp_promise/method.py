@@ -12,9 +12,9 @@ from workbench.methods.base import CalibratedField, MethodConfig, Preset, Readin
 from workbench.methods.dp_promise import claim, phase_one, presets, smaller, stages
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.presets import PRESETS
-from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING, RELEASE
+from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, RELEASE
 from workbench.methods.fields import with_values
-from workbench.methods.pretrained import Pretrained
+from workbench.methods.pretrained import ROWS, SHAPES, Pretrained
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -32,13 +32,13 @@ class DPPromise(Pretrained[DPPromiseConfig]):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
     workload: ClassVar[Workload] = Workload(
-        {
-            PRETRAINING: ("pretraining.batch_size",),
+        ROWS
+        | {
             RELEASE: ("num_records",),
             PHASE_ONE: ("phase_one.batch_size", "phase_one.draws"),
             PHASE_TWO: ("phase_two.batch_size", "phase_two.noise_multiplicity"),
         },
-        ("network", "phase_one.draws", "phase_two.noise_multiplicity", "targets"),
+        ("network", "phase_one.draws", "phase_two.noise_multiplicity", "targets", *SHAPES),
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("phase_two.noise_multiplier"),)
 
@@ -76,7 +76,7 @@ class DPPromise(Pretrained[DPPromiseConfig]):
         """Pre-training (free), phase one, phase two."""
         return stages.stages(self.config, facts)
 
-    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+    def claim_of_paper(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """Theorem 2 of the paper: the central limit of both phases, converted from GDP to DP."""
         phase_two = self.config.phase_two
         return claim.claimed(

@@ -4,8 +4,9 @@ from functools import partial
 from typing import Any
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import Method, Preset
+from workbench.methods.base import Preset
 from workbench.methods.dp_promise import published
+from workbench.methods.pretrained import Pretrained
 from workbench.models.settings import default_network
 
 # Images of 28x28 and more: two hours on two cores (workbench/recipes/mnist.json).
@@ -42,7 +43,7 @@ def published_preset(epsilon: float) -> Preset:
     )
 
 
-PRESETS = Method.presets | {
+PRESETS = Pretrained.presets | {
     "published": published_preset(10),
     "published-5": published_preset(5),
     "published-1": published_preset(1),

@@ -1,6 +1,7 @@
 """What dp-promise releases, in order."""
 
 from workbench.datasets.base import DatasetFacts
+from workbench.errors import WorkbenchError
 from workbench.methods.dp_promise import phase_one
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.phase_one import PHASE_ONE, RELEASE
@@ -13,9 +14,11 @@ __all__ = ["PHASE_ONE", "PHASE_TWO", "PRETRAINING", "RELEASE", "stages"]
 
 
 def stages(config: DPPromiseConfig, facts: DatasetFacts) -> list[Stage]:
-    """Pre-training (free), phase one (with one-shot targets a release, and free steps on it), phase two."""
+    """Pre-training (free, and the selection, if any), phase one (with one-shot targets a release, and free steps on it), phase two."""
     check_model(config, facts)
+    if config.selected.takes_place and not config.conditional:
+        raise WorkbenchError("Expected conditional training where images are selected: records vote by their labels. Use conditional=true.")
     second = [phase_one.stage(config, facts)] if config.phase_one.steps else []
     if second and config.targets == "one-shot":
         second.append(config.phase_one.free_stage(PHASE_ONE))
-    return [*pretraining_stages(config), *second, config.phase_two.stage(PHASE_TWO, facts.num_records)]
+    return [*pretraining_stages(config, facts), *second, config.phase_two.stage(PHASE_TWO, facts.num_records)]

@@ -13,6 +13,7 @@ from workbench.methods.dp_promise import losses, one_shot
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, PRETRAINING
 from workbench.models import image_diffusion, pretrained
+from workbench.models.settings import is_pretrained
 from workbench.records import Records
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.row_losses import RowLosses
@@ -22,7 +23,7 @@ from workbench.training.state import State, Step
 def initial_state(config: DPPromiseConfig, facts: DatasetFacts, state: State) -> State:
     """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
     network = pretrained.new_modules(config, facts, state)
-    tuned = network.parameters_beside_time() if config.pretraining.takes_place else list(network.parameters())
+    tuned = network.parameters_beside_time() if is_pretrained(config) else list(network.parameters())
     state.optimizers = {
         PRETRAINING: torch.optim.Adam(network.parameters(), lr=config.pretraining.learning_rate),
         PHASE_ONE: torch.optim.Adam(tuned, lr=config.phase_one.learning_rate),
@@ -30,6 +31,7 @@ def initial_state(config: DPPromiseConfig, facts: DatasetFacts, state: State) ->
     }
     if config.phase_one.steps and config.targets == "one-shot":
         state.tensors = one_shot.copies_to_come(facts, state)
+    pretrained.add_selection(config, network, facts, state)
     return state
 
 
@@ -40,10 +42,10 @@ def fit(config: DPPromiseConfig, data: Records, public: Records | None, state: S
     """
     if not config.conditional:
         data, public = replace(data, labels=None), None if public is None else replace(public, labels=None)
-    yield from pretrained.pretrain(config, public, state, image_diffusion.ordinary_loss)
+    yield from pretrained.pretrain(config, data, public, state, image_diffusion.ordinary_loss)
     if config.phase_one.steps and config.targets == "one-shot":
         yield from one_shot.release(config, data, state)
-    if config.pretraining.takes_place:
+    if is_pretrained(config):
         pretrained.network_of(state).freeze_time()
     if config.phase_one.steps:
         yield from train_phase_one(config, data, state)

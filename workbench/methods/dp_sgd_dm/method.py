@@ -38,7 +38,7 @@ class DPSGDDM(FineTuned[DPSGDDMConfig]):
         check_model(self.config, facts)
         return super().stages(facts)
 
-    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+    def claim_of_paper(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """Lemma 5 of the paper: the central limit of DP-SGD, converted from GDP to DP."""
         return claim.claimed(**self.config.training.terms(DP_SGD, facts.num_records), delta=delta)
 

@@ -20,5 +20,5 @@ def fit(config: DPSGDDMConfig, data: Records, public: Records | None, state: Sta
     def losses(network: nn.Module, batch: tuple[Tensor, ...]) -> RowLosses:
         return image_diffusion.row_losses(diffusion, network, batch, diffusion.timesteps)
 
-    yield from pretrained.pretrain(config, public, state, image_diffusion.ordinary_loss)
+    yield from pretrained.pretrain(config, data, public, state, image_diffusion.ordinary_loss)
     yield from pretrained.fine_tune(config.training, DP_SGD, data, state, losses)

@@ -32,7 +32,7 @@ class DPDM(FineTuned[DPDMConfig]):
         """The U-Net of the image size, and sizes that a laptop trains in minutes (8x8) or about two hours (28x28)."""
         return presets.defaults(facts)
 
-    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+    def claim_of_paper(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The RDP of all steps."""
         return claim.claimed(**self.config.training.terms(DP_SGD, facts.num_records), delta=delta)
 

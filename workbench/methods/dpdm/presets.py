@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import Method, Preset
+from workbench.methods.base import Preset
+from workbench.methods.pretrained import Pretrained
 from workbench.models.settings import default_network
 
 SMALL: dict[str, Any] = {"training.steps": 150, "training.batch_size": 300}  # 8x8 and the like, on two cores in minutes
@@ -98,7 +99,7 @@ TUNED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         PUBLIC | {"pretraining.steps": 50 * 60_000 // 128, "pretraining.learning_rate": 2e-4, "pretraining.schedule": "constant"},
     ),
 }
-PRESETS = Method.presets | {
+PRESETS = Pretrained.presets | {
     "public": Preset("Public pre-training before DP-SGD, in settings that suit the dataset's size and shape.", public),
     **{
         f"published{suffix}{ending}": published_preset(epsilon, *tuned)

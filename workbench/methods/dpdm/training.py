@@ -20,5 +20,5 @@ def fit(config: DPDMConfig, data: Records, public: Records | None, state: State)
     def losses(network: nn.Module, batch: tuple[Tensor, ...]) -> RowLosses:
         return edm_images.row_losses(edm, network, batch, config.label_dropout)
 
-    yield from pretrained.pretrain(config, public, state, edm_images.ordinary_loss)
+    yield from pretrained.pretrain(config, data, public, state, edm_images.ordinary_loss)
     yield from pretrained.fine_tune(config.training, DP_SGD, data, state, losses)

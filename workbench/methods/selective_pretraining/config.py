@@ -4,7 +4,7 @@ from pydantic import Field
 
 from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.methods.base import MethodConfig
-from workbench.models.selection.config import Draws, Selection
+from workbench.models.selection.config import Draws, Selection, SelectiveTraining
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import OrdinaryTraining
@@ -22,15 +22,6 @@ class UnselectedTraining(OrdinaryTraining):
     steps: int = Field(default=200, ge=0, description="Steps on unselected public images, which cost no privacy; 0 leaves them out.")
     batch_size: int = Field(default=128, ge=1, description="Public images in a step.")
     learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate on public images.")
-
-
-class SelectiveTraining(OrdinaryTraining):
-    """Steps on images that were selected: post-processing of the votes."""
-
-    records: int = Field(default=20_000, ge=1, description="Images drawn from the selected ones to train on.")
-    steps: int = Field(default=600, ge=1, description="Steps on selected images, which cost no more privacy.")
-    batch_size: int = Field(default=128, ge=1, description="Selected images in a step.")
-    learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate on selected images.")
 
 
 class Refinement(DPSGD):

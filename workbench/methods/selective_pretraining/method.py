@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 from workbench.datasets.base import DatasetFacts
+from workbench.methods import votes
 from workbench.methods.base import CalibratedField, Method, MethodConfig, Target, Workload
-from workbench.methods.selective_pretraining import presets, split, stages
+from workbench.methods.selective_pretraining import presets, stages
 from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
-from workbench.methods.selective_pretraining.stages import REFINEMENT, SELECTIVE
+from workbench.methods.selective_pretraining.stages import REFINEMENT
 from workbench.models.sample_request import SampleRequest
-from workbench.models.selection.config import CLASSIFIER, RELEASED, VOTES
+from workbench.models.selection.config import CLASSIFIER, RELEASED, SELECTIVE, VOTES
 from workbench.models.settings import PRETRAINING
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -51,7 +52,8 @@ class SelectivePretraining(Method):
     def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
         """The noise of the votes by their share (unless given), then the noise of the refinement that meets `epsilon` with it."""
         assert isinstance(config, SelectivePretrainingConfig)
-        return super().calibrated(split.with_votes(config, facts, epsilon, delta), facts, epsilon, delta, target)
+        config = votes.fitted(config, "selection", config.selection_share, facts, epsilon, delta)
+        return super().calibrated(config, facts, epsilon, delta, target)
 
     @property
     def public_dataset(self) -> str | None:

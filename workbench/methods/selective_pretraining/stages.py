@@ -3,10 +3,11 @@
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
+from workbench.models.selection.config import SELECTIVE
 from workbench.models.settings import PRETRAINING, check_model
 from workbench.privacy.accounting.stages import Stage
 
-SELECTIVE, REFINEMENT = "selective pre-training", "refinement"
+REFINEMENT = "refinement"
 
 
 def stages(config: SelectivePretrainingConfig, facts: DatasetFacts) -> list[Stage]:

@@ -9,12 +9,13 @@ from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion
 from workbench.errors import WorkbenchError
 from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
-from workbench.methods.selective_pretraining.stages import REFINEMENT, SELECTIVE
+from workbench.methods.selective_pretraining.stages import REFINEMENT
 from workbench.models import image_diffusion, pretrained
+from workbench.models.selection import pretraining as selected_pretraining
+from workbench.models.selection.config import SELECTIVE
 from workbench.models.selection.selector import Selector
 from workbench.models.settings import PRETRAINING
 from workbench.records import Records
-from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import State, Step
 
@@ -49,21 +50,13 @@ def pretrain(config: SelectivePretrainingConfig, public: Records, state: State) 
 
 
 def train_on_selected(config: SelectivePretrainingConfig, state: State) -> Iterator[Step]:
-    """Ordinary training on images drawn by the noisy votes: post-processing of them."""
-    settings = config.selective
-    if state.steps.get(SELECTIVE, 0) == settings.steps:
-        return
-    chosen = selected_images(config, state, settings.records)
-    loss = image_diffusion.ordinary_loss(config, chosen, state, SELECTIVE, settings.batch_size, config.label_dropout, config.start)
-    yield from OrdinaryTrainer(settings, SELECTIVE, state, loss, private=False, averages={"ema": "network"}).run()
+    """Ordinary training on images drawn by the noisy votes, at the time steps up to the start."""
+    batch_size = config.selective.batch_size
 
+    def loss_of(chosen: Records) -> image_diffusion.StepLoss:
+        return image_diffusion.ordinary_loss(config, chosen, state, SELECTIVE, batch_size, config.label_dropout, config.start)
 
-def selected_images(config: SelectivePretrainingConfig, state: State, count: int) -> Records:
-    """`count` images drawn by the votes, evenly over the classes: the same ones whenever they are asked for."""
-    classes = state.facts.num_classes
-    labels = torch.arange(count).remainder(classes).numpy() if classes else None
-    generator = state.randomness.torch_generator(f"{SELECTIVE} images", 0, state.device)
-    return Selector(config.selection, state).draw(labels, count, config.draws, generator)
+    yield from selected_pretraining.train(config.selective, config.selection, config.draws, state, loss_of)
 
 
 def refine(config: SelectivePretrainingConfig, data: Records, state: State) -> Iterator[Step]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
 
 CLASSIFIER, CANDIDATES, VOTES = "public classifier", "candidates", "votes"  # the stages
+SELECTIVE = "selective pre-training"  # the one on what was selected
 RELEASED = ("public_candidates", "candidates", "votes")  # the parts of the state that images are drawn from
 
 Variation = Literal["warp", "stroke", "crop", "colour", "mixing"]
@@ -134,6 +135,40 @@ class Draws(BaseModel):
     )
 
 
+class SelectiveTraining(OrdinaryTraining):
+    """Steps on images that were selected: post-processing of the votes."""
+
+    records: int = Field(default=20_000, ge=1, description="Images drawn from the selected ones to train on.")
+    steps: int = Field(default=600, ge=1, description="Steps on selected images, which cost no more privacy.")
+    batch_size: int = Field(default=128, ge=1, description="Selected images in a step.")
+    learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate on selected images.")
+
+
+class Votes(Selection):
+    """The rounds of a method that can do without."""
+
+    rounds: int = Field(default=0, ge=0, le=1_000, description="How often all records vote for public images; 0: nothing is selected.")
+
+
+class SelectedPretraining(SelectiveTraining):
+    """What may follow public pre-training: private records vote for public images, and training goes on with those chosen."""
+
+    selection: Votes = Votes()
+    share: float = Field(
+        default=0.25, gt=0, lt=1, description="Part of the target's mu^2 (Gaussian differential privacy) that the votes take."
+    )
+    draws: Draws = Draws()
+
+    @property
+    def takes_place(self) -> bool:
+        """Whether anything is selected."""
+        return self.selection.takes_place
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """The selection's own stages, and training on what was selected (free); none where nothing is."""
+        return [*self.selection.stages(facts), self.free_stage(SELECTIVE)] if self.takes_place else []
+
+
 def default_candidates(facts: DatasetFacts) -> int:
     """As many candidates a class as it has records; at least 40, at most 600."""
     return min(MOST_CANDIDATES, max(FEWEST_CANDIDATES, records_a_class(facts)))
@@ -163,3 +198,8 @@ def defaults(facts: DatasetFacts) -> dict[str, int | float]:
     """Values of a `Selection` and of `Draws`, by dotted name, that suit the dataset's size and shape."""
     selection = {"candidates": default_candidates(facts), "choices": default_choices(facts), "blur": default_blur(facts)}
     return {f"selection.{name}": value for name, value in selection.items()} | {"draws.sharpening": default_sharpening(facts)}
+
+
+def selected_values(facts: DatasetFacts) -> dict[str, int | float]:
+    """Values of a `SelectedPretraining` called `selected`, by dotted name: four rounds, and what suits the dataset."""
+    return {"selected.selection.rounds": 4} | {f"selected.{name}": value for name, value in defaults(facts).items()}
