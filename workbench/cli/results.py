@@ -30,6 +30,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure samples of a run or an import, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
+    from workbench.evaluation.likeness import likeness_note
     from workbench.jobs import finished
     from workbench.jobs.samples import sample_set
 
@@ -44,6 +45,8 @@ def evaluate(
         print_json({**found, "claim_only": sample_set(Workspace.default(), run_id, samples).claim_only})
     else:
         print_table(result_rows(found), "No measure fits this run's data.")
+        if note := likeness_note(found["results"]):
+            print(terminal(note))
 
 
 @app.command()

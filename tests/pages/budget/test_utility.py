@@ -35,3 +35,10 @@ def test_what_is_taken_by_name_alone_says_by_which_command() -> None:
     assert taker("accuracy_cnn", "The Runs page") == taker("fid_published", "The Runs page") == "The Runs page"
     assert "accuracy_semi_supervised takes it" in reference_lines(facts("digits"), "accuracy_semi_supervised", {})[1][0]
     assert "measure of the model" in reference_lines(facts("digits"), "variational_bound", {})[1][0]
+
+
+def test_records_that_look_like_nothing_public_are_said_to() -> None:
+    values = {"ceiling": 0.96, "epsilon_zero": 0.12, "epsilon_zero_releasable": False}
+    notes = reference_lines(facts("permuted-digits"), "accuracy_logistic_regression", values)[1]
+    assert any("look like nothing public" in note and "0.12" in note for note in notes)
+    assert not reference_lines(facts("digits"), "accuracy_logistic_regression", values | {"epsilon_zero": 0.72})[1]

@@ -10,6 +10,7 @@ from workbench import datasets
 from workbench.datasets import DATASETS, DatasetFacts
 from workbench.escaping import markdown
 from workbench.evaluation import METRICS, Metric
+from workbench.evaluation.likeness import likeness_note
 from workbench.jobs.run import Run
 from workbench.marks import mark, may_leave
 from workbench.measured import load_measured
@@ -104,7 +105,8 @@ def reference_lines(facts: DatasetFacts, measure: str, values: Mapping[str, Any]
     chance = metric.chance(facts)
     if chance is not None:
         lines.append(ReferenceLine("chance", chance, "dot"))
-    return lines, notes
+    row = {"name": measure, "better": metric.better, "chance": chance} | dict(values)
+    return lines, [*notes, *filter(None, [likeness_note([row])])]
 
 
 def taker(measure: str, usual: str) -> str:

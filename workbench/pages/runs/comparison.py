@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from workbench.escaping import markdown
+from workbench.evaluation.likeness import likeness_note
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.samples import SampleSet, sample_set
@@ -43,6 +44,8 @@ def run_detail(run: Run, prefix: str) -> None:
             st.markdown("**Measures**")
             st.badge("each number has its mark", icon=":material/lock:", color="orange", help=MARKS_HELP)
         st.dataframe(result_table(results), hide_index=True, alt=f"Measures of run {run.id} with intervals")
+        if note := likeness_note(results):
+            st.caption(markdown(note))
     elif run.state == "done":
         st.caption("Not evaluated yet: press Evaluate to draw samples and take every measure.")
     if run.state == "done":

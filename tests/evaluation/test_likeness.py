@@ -1,0 +1,41 @@
+"""The words for records that look like nothing public: said where public data alone are next to chance, and nowhere else."""
+
+import pytest
+
+from workbench.evaluation.likeness import likeness_note, unlike_public
+
+ROW = {
+    "name": "accuracy_logistic_regression",
+    "better": "higher",
+    "chance": 0.1,
+    "ceiling": 0.9,
+    "epsilon_zero": 0.14,
+    "epsilon_zero_releasable": False,
+}
+
+
+Value = float | None
+
+
+@pytest.mark.parametrize(("zero", "chance", "ceiling"), [(0.1, 0.1, 0.9), (0.25, 0.1, 0.9), (0.05, 0.1, 0.9)])
+def test_less_than_a_fifth_of_the_way_to_the_ceiling_is_no_help(zero: Value, chance: Value, ceiling: Value) -> None:
+    assert unlike_public(zero, chance, ceiling)
+
+
+@pytest.mark.parametrize(
+    ("zero", "chance", "ceiling"), [(0.27, 0.1, 0.9), (None, 0.1, 0.9), (0.1, None, 0.9), (0.1, 0.1, None), (0.1, 0.9, 0.9)]
+)
+def test_more_is_a_help_and_nothing_is_said_without_all_three(zero: Value, chance: Value, ceiling: Value) -> None:
+    assert not unlike_public(zero, chance, ceiling)
+
+
+def test_the_sentence_names_both_numbers_and_the_mark() -> None:
+    note = likeness_note([ROW | {"epsilon_zero": None}, ROW])
+    assert "public data alone give 0.14 in accuracy_logistic_regression (private), where guessing gives 0.1" in note
+    assert "class-moments" in note
+    assert "(releasable)" in likeness_note([ROW | {"epsilon_zero_releasable": True}])
+
+
+def test_measures_of_which_less_is_better_say_nothing() -> None:
+    assert likeness_note([ROW | {"better": "lower"}]) == ""
+    assert likeness_note([]) == ""
