@@ -187,8 +187,11 @@ def test_a_network_of_zeros_is_right_for_even_independent_columns() -> None:
 def test_encoded_rows_and_logits_stand_in_the_same_places() -> None:
     diffusion = process()
     x = torch.tensor([[2, 1, 3], [0, 0, 1]])
-    assert diffusion.encode(x).tolist() == [[0, 0, 1, 0, 1, 0, 0, 0, 1], [1, 0, 0, 1, 0, 0, 1, 0, 0]]
-    told = 50.0 * diffusion.encode(x)
+    ones = torch.tensor([[0, 0, 1, 0, 1, 0, 0, 0, 1], [1, 0, 0, 1, 0, 0, 1, 0, 0]])
+    means = torch.tensor([1 / 3] * 3 + [1 / 2] * 2 + [1 / 4] * 4)
+    kept = torch.tensor(diffusion.alphas_cumprod[[4, 12]])[:, None]
+    assert torch.allclose(diffusion.encode(x, torch.tensor([4, 12])), (kept * (ones - means)).float())
+    told = 50.0 * ones
     t = torch.tensor([12, 12])
     assert diffusion.loss(told, x, torch.zeros_like(x), t).tolist() == pytest.approx([0.0, 0.0], abs=1e-5)
     assert diffusion.log_probabilities(told, x, t).argmax(dim=2).tolist() == x.tolist()

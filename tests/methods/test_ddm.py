@@ -13,7 +13,7 @@ from workbench.diffusion.discrete import alphas_cumprod
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
 from workbench.methods.ddm import DDM, DP_SGD, TRAINING, DDMConfig, claim, sampling
-from workbench.methods.ddm.columns import rows, sizes
+from workbench.models.table_columns import rows, sizes
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.not_dp.discrete_chain import DiscreteChain
@@ -95,7 +95,7 @@ def test_classes_that_are_asked_for_are_drawn_and_a_class_that_hardly_comes_is_r
     assert found is not None
     assert np.array_equal(found, labels)
     assert sample(plan, state, 5, labelled=False).labels is None
-    bias = state.modules["ema"].get_parameter("module.exit.bias")
+    bias = state.modules["ema"].get_parameter("module.direct.bias")
     kept = bias.clone()
     bias[-1] = -1e4
     with pytest.raises(WorkbenchError, match="'yes'"):

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from workbench.errors import WorkbenchError
 from workbench.networks import MLP, ROW_BY_ROW, UNETS, NoisyClassifier, SmallCNN, TableDenoiser, TableNetworkConfig, UNet
+from workbench.networks.table_denoiser import HiddenPart
 from workbench.networks.unet import AttentionBlock, ResBlock, UNetLayer
 from workbench.training import private_step
 from workbench.training.microbatch import Microbatch
@@ -206,6 +207,7 @@ KNOWN_MODULES: dict[type[nn.Module], tuple[Callable[[], nn.Module], tuple[tuple[
     SmallCNN: (lambda: SmallCNN((1, 8, 8), 3), ((1, 8, 8),)),
     MLP: (lambda: MLP((1, 8, 8), 3), ((1, 8, 8),)),
     NoisyClassifier: (lambda: NoisyClassifier((1, 8, 8), 2, 3), ((1, 8, 8), (), ())),
+    HiddenPart: (lambda: HiddenPart(TableNetworkConfig(hidden_width=8), 6, 10), ((6,), ())),
     TableDenoiser: (lambda: TableDenoiser(TableNetworkConfig(hidden_width=8), 6, 10), ((6,), ())),
     **{kind: (kind, ((3, 4, 4),)) for kind in ELEMENTWISE},
     nn.MaxPool2d: (lambda: nn.MaxPool2d(2), ((3, 4, 4),)),

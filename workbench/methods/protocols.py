@@ -6,13 +6,15 @@ A method offers one by having its members; `offered` says in words what it offer
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
     from workbench.datasets.base import DatasetFacts
     from workbench.methods.base import Method
     from workbench.models.sample_request import SampleRequest
     from workbench.privacy.not_dp.pac import PacNoise
-    from workbench.privacy.not_dp.per_instance import Leakage
+    from workbench.privacy.not_dp.per_instance import DenoiserError, Leakage
     from workbench.records import Records
     from workbench.training.state import State
 
@@ -24,8 +26,27 @@ class PerInstanceValues(Protocol):
     The values of a record depend on the others: no epsilon follows, and they stay in the room.
     """
 
-    def per_instance(self, facts: "DatasetFacts", data: "Records", num_draws: int, seed: int = 0) -> "Leakage":
-        """J of every record of `data` (N,) for one sample that may show it, by `num_draws` Monte-Carlo draws; 0 for null records."""
+    def per_instance(
+        self,
+        facts: "DatasetFacts",
+        data: "Records",
+        num_draws: int,
+        seed: int = 0,
+        progress: "Callable[[float], None] | None" = None,
+    ) -> "Leakage":
+        """J of every record of `data` (N,) for one sample that may show it, by `num_draws` Monte-Carlo draws; 0 for null records.
+
+        `progress` gets the share that is done.
+        """
+        ...
+
+
+@runtime_checkable
+class MeasuredDenoiser(PerInstanceValues, Protocol):
+    """Measures how far its trained denoiser is from the ideal one that its values per record are about (Wei et al. 2024, assumptions)."""
+
+    def denoiser_error(self, state: "State", data: "Records", seed: int = 0) -> "DenoiserError":
+        """gamma_t and gamma~_t of a fitted state at some time steps, against the records themselves: private values."""
         ...
 
 
@@ -75,6 +96,7 @@ class VariationallyBounded(Protocol):
 
 WORDS: dict[type, str] = {
     PerInstanceValues: "Per-record values: how much the samples show of each record; they depend on the others and stay in the room.",
+    MeasuredDenoiser: "How far its trained denoiser is from the ideal one that these values are about; measured on the records.",
     PacRelease: "PAC noise for its samples, which is to bound a mutual information.",
     AttributeGuided: "Samples steered by an attribute of the records.",
     PrivatelyGuided: "Samples steered by a part that was trained on private records and stays in the room.",

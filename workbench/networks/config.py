@@ -41,7 +41,9 @@ class TableNetworkConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    hidden_width: int = Field(default=128, ge=4, le=4096, description="Width of the hidden layers.")
+    hidden_width: int = Field(
+        default=128, ge=0, le=4096, description="Width of the hidden layers beside the linear map of rows; 0 leaves the map alone."
+    )
     num_layers: int = Field(default=2, ge=0, le=16, description="Hidden layers, each beside a skip.")
     time_features: int = Field(default=32, ge=2, le=512, multiple_of=2, description="Cosines and sines that tell the time step.")
 

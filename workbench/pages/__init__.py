@@ -33,6 +33,9 @@ PAGES: dict[str, Page] = {
         "photo_library",
         "Does the model repeat the records it was trained on? Look at its samples beside the real records that lie nearest.",
     ),
+    "records": Page(
+        "Records", "groups", "Which records of a table do samples show, and how much? Values per record: no guarantee, and private."
+    ),
     "claims": Page(
         "Claims", "fact_check", "Three numbers for every method, never one: what the paper claims, what is proved, what an audit measured."
     ),

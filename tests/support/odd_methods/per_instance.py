@@ -1,6 +1,6 @@
 """Discrete diffusion with the Bayes-optimal denoiser of the records themselves: a value for each record, and no differential privacy."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import ClassVar
 
@@ -58,12 +58,15 @@ class PerInstance(Method):
         """As configured."""
         return self.config.attribute
 
-    def per_instance(self, facts: DatasetFacts, data: Records, num_draws: int, seed: int = 0) -> Leakage:
+    def per_instance(
+        self, facts: DatasetFacts, data: Records, num_draws: int, seed: int = 0, progress: Callable[[float], None] | None = None
+    ) -> Leakage:
         """J of every record in the chain of its own group, whose samples alone can show it."""
         groups, parts = self._groups(data), []
         for group in np.unique(groups[data.mask], axis=0):
             where = np.flatnonzero((groups == group).all(axis=1) & data.mask)
-            found = monte_carlo_leakage(data.records[where], sizes_of(facts), self._kept, num_draws=num_draws, seed=seed)
+            table = data.records[where], sizes_of(facts), self._kept
+            found = monte_carlo_leakage(*table, num_draws=num_draws, seed=seed, progress=progress)
             parts.append((where, found))
         names = ("per_step", "total", "standard_error")
         whole = {name: np.zeros((*getattr(parts[0][1], name).shape[:-1], len(data))) for name in names}

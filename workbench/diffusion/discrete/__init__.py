@@ -49,6 +49,6 @@ def denoiser(diffusion: DiscreteDiffusion, network: nn.Module) -> Denoise:
     """What a network says of the clean records: (x_t int64 (B, n), t int64 (B,)) -> probabilities (B, n, width)."""
 
     def denoise(x_t: Tensor, t: Tensor) -> Tensor:
-        return diffusion.log_probabilities(network(diffusion.encode(x_t), t), x_t, t).exp()
+        return diffusion.log_probabilities(network(diffusion.encode(x_t, t), t), x_t, t).exp()
 
     return denoise

@@ -77,9 +77,14 @@ class DiscreteDiffusion:
         """float32 (B, n, width)."""
         return (values[..., None] == torch.arange(self.width, device=values.device)).float()
 
-    def encode(self, values: Tensor) -> Tensor:
-        """One-hot without the padding, what a network takes: (B, num_values)."""
-        return self.one_hot(values).flatten(1)[:, self.tables(values.device).real]
+    def encode(self, values: Tensor, t: Tensor) -> Tensor:
+        """What a network is given of noised values: alphas_cumprod_t (one-hot - 1/k), without padding, (B, num_values).
+
+        It is what is expected of the clean record where nothing else is known, less the mean: where noise is all, zeros.
+        """
+        tables = self.tables(values.device)
+        centred = self.one_hot(values) - 1.0 / tables.categories[:, None]
+        return tables.alphas_cumprod[t][:, None] * centred.flatten(1)[:, tables.real]
 
     def log_probabilities(self, output: Tensor, x_t: Tensor, t: Tensor) -> Tensor:
         """log p(x_0 | x_t) per column of a network's `output` (B, num_values): (B, n, width).

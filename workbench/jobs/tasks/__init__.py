@@ -2,6 +2,7 @@
 
 from workbench.jobs.tasks.background import Example, Rehearse
 from workbench.jobs.tasks.base import Task
+from workbench.jobs.tasks.exposing import Expose
 from workbench.jobs.tasks.measuring import Evaluate, Neighbours, Sample
 from workbench.jobs.tasks.train import Train
 
@@ -12,6 +13,7 @@ TASKS: dict[str, Task] = {
     "sample": Sample(),
     "evaluate": Evaluate(),
     "neighbours": Neighbours(),
+    "records": Expose(),
     "example": Example(),
     "rehearse": Rehearse(),
 }

@@ -14,9 +14,11 @@ from workbench.training.ordinary import OrdinaryTraining
 class PrivateTraining(DPSGD):
     """Noisy steps on clipped gradients, where `private` asks for them."""
 
-    batch_size: float = Field(default=128, gt=0, description="Expected Poisson batch; the sampling rate times num_records.")
-    steps: int = Field(default=200, ge=1, description="DP-SGD steps.")
-    noise_multiplicity: int = Field(default=16, ge=1, description="Noisy copies K that a record's loss is averaged over.")
+    max_grad_norm: float = Field(default=0.2, gt=0, description="Clipping norm C of a record's gradient.")
+    batch_size: float = Field(default=200, gt=0, description="Expected Poisson batch; the sampling rate times num_records.")
+    steps: int = Field(default=100, ge=1, description="DP-SGD steps.")
+    noise_multiplicity: int = Field(default=8, ge=1, description="Noisy copies K that a record's loss is averaged over.")
+    learning_rate: float = Field(default=0.1, gt=0, description="Adam's learning rate.")
 
 
 class Unprotected(OrdinaryTraining):
@@ -35,8 +37,8 @@ class DDMConfig(MethodConfig):
     )
     training: PrivateTraining = PrivateTraining()
     unprotected: Unprotected = Unprotected()
-    ema_decay: float = Field(default=0.99, ge=0, lt=1, description="Decay of the moving average that samples come from.")
-    network: TableNetworkConfig = TableNetworkConfig()
+    ema_decay: float = Field(default=0.9, ge=0, lt=1, description="Decay of the moving average that samples come from.")
+    network: TableNetworkConfig = TableNetworkConfig(hidden_width=0)
     diffusion: DiscreteConfig = DiscreteConfig()
     release_time: int = Field(
         default=0, ge=0, description="T_rl: the time step at which samples are released; above 0 they keep some noise, and show less."

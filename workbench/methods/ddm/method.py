@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from workbench.datasets.base import DatasetFacts
@@ -18,7 +18,7 @@ from workbench.records import Records
 from workbench.training.state import State, Step
 
 if TYPE_CHECKING:
-    from workbench.privacy.not_dp.per_instance import Leakage
+    from workbench.privacy.not_dp.per_instance import DenoiserError, Leakage
 
 
 class DDM(Method):
@@ -91,8 +91,16 @@ class DDM(Method):
 
         return sampling.sample(self.config, state, request)
 
-    def per_instance(self, facts: DatasetFacts, data: Records, num_draws: int, seed: int = 0) -> Leakage:
+    def per_instance(
+        self, facts: DatasetFacts, data: Records, num_draws: int, seed: int = 0, progress: Callable[[float], None] | None = None
+    ) -> Leakage:
         """J of every record in the chain of all that are present, its class among its columns; of the ideal denoiser."""
         from workbench.methods.ddm import exposure
 
-        return exposure.per_instance(self.config, facts, data, num_draws, seed)
+        return exposure.per_instance(self.config, facts, data, num_draws, seed, progress)
+
+    def denoiser_error(self, state: State, data: Records, seed: int = 0) -> DenoiserError:
+        """gamma_t and gamma~_t of the moving average of the weights, by draws of `seed`."""
+        from workbench.methods.ddm import denoiser_error
+
+        return denoiser_error.measured(self.config, state, data, seed)

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.diffusion.discrete import DiscreteDiffusion, build_discrete
-from workbench.methods.ddm.columns import rows, sizes
 from workbench.methods.ddm.config import DDMConfig
 from workbench.methods.ddm.stages import DP_SGD, TRAINING
+from workbench.models.table_columns import rows, sizes
 from workbench.records import Records
 from workbench.training.microbatch import Microbatch
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -61,7 +61,7 @@ def row_losses(process: DiscreteDiffusion, network: nn.Module, batch: tuple[Tens
         return part.integers(1, process.timesteps + 1), part.uniforms((process.num_columns,))
 
     def inputs(row: Tensor, time: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
-        return process.encode(process.add_noise(row, uniform, time)), time
+        return process.encode(process.add_noise(row, uniform, time), time), time
 
     def loss(output: Tensor, row: Tensor, time: Tensor, uniform: Tensor) -> Tensor:
         return process.loss(output, row, process.add_noise(row, uniform, time), time)
@@ -87,7 +87,7 @@ def ordinary_loss(config: DDMConfig, data: Records, state: State) -> Callable[[i
         times = torch.randint(1, process.timesteps + 1, (count,), generator=generator).to(table.device)
         uniform = torch.rand((count, process.num_columns), generator=generator).to(table.device)
         x_t = process.add_noise(table[index], uniform, times)
-        return (process.loss(network(process.encode(x_t), times), table[index], x_t, times) * present[index]).mean()
+        return (process.loss(network(process.encode(x_t, times), times), table[index], x_t, times) * present[index]).mean()
 
     return loss
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 Marginals = Literal["chain", "forward"]
-CHUNK_VALUES = 200_000  # draws times records held at once
+CHUNK_VALUES = 1_000_000  # draws times records held at once: some hundred megabytes, and products large enough to be fast
 
 
 @dataclass(frozen=True)
@@ -96,25 +96,32 @@ def monte_carlo_leakage(
     release_step: int = 0,
     smoothing: float = 1e-3,
     marginals: Marginals = "chain",
+    progress: Callable[[float], None] | None = None,
 ) -> Leakage:
     """J of every record by drawing `num_draws` chains of the model of all records: O(T num_draws N n k).
 
     `records` int (N, n); `categories` (n,); `alphas_cumprod` (T+1,) from 1, falling; the value at t = `release_step` is what is
-    released. 200 draws leave a relative standard error of half a record's J and more; take 2 000 or more for a ranking.
+    released. 200 draws leave a relative standard error of half a record's J and more; take 2 000 or more for a ranking. `progress`
+    gets the share of the draws that is done.
     """
     chain = DiscreteChain.of(records, np.asarray(categories), alphas_cumprod, smoothing)
     if not 0 <= release_step < chain.timesteps or num_draws < 2:
         raise WorkbenchError(f"Expected a release step in 0..{chain.timesteps - 1} and 2 or more draws, got {release_step}, {num_draws}.")
     steps = np.arange(chain.timesteps, release_step, -1)
     with threadpool_limits(1, "blas"):  # the products are too small to share: threads would wait for each other most of the time
-        per_step, squares = _moments(chain, steps, num_draws, marginals, np.random.default_rng(seed))
+        per_step, squares = _moments(chain, steps, num_draws, marginals, np.random.default_rng(seed), progress)
     total = per_step.sum(axis=0)
     variance = np.maximum(squares - total**2, 0.0) / (num_draws - 1)
     return Leakage(steps, per_step, total, np.sqrt(variance), num_draws, marginals, smoothing)
 
 
 def _moments(
-    chain: DiscreteChain, steps: Array, num_draws: int, marginals: Marginals, generator: np.random.Generator
+    chain: DiscreteChain,
+    steps: Array,
+    num_draws: int,
+    marginals: Marginals,
+    generator: np.random.Generator,
+    progress: Callable[[float], None] | None,
 ) -> tuple[Array, Array]:
     """Means over all draws of what each step adds to J, (steps, N), and of the square of their sum, (N,)."""
     per_step, squares = np.zeros((len(steps), chain.num_records)), np.zeros(chain.num_records)
@@ -124,6 +131,8 @@ def _moments(
         for row, values in enumerate(_walk(chain, steps, len(totals), marginals, generator)):
             per_step[row] += values.sum(axis=0)
             totals += values
+            if progress is not None:
+                progress((start + len(totals) * (row + 1) / len(steps)) / num_draws)
         squares += (totals**2).sum(axis=0)
     return per_step / num_draws, squares / num_draws
 
@@ -198,6 +207,20 @@ def appearance_probability(num_records: int, num_samples: int = 1) -> float:
     Whatever epsilon is, delta(epsilon) is at least this for one sample: no bound on that process can be smaller.
     """
     return -math.expm1(num_samples * math.log1p(-1 / num_records))
+
+
+@dataclass(frozen=True)
+class DenoiserError:
+    """How far a trained denoiser is from the ideal one that values per record are about, at some time steps (Wei et al., assumptions 1, 2).
+
+    `gamma` (steps,) in nats (see `denoiser_gap`), `gamma_tilde` (steps,) a total variation (see `marginal_gap`), beside `floor`
+    (steps,), what sampling alone makes of the latter for two equal distributions.
+    """
+
+    timesteps: Array
+    gamma: Array
+    gamma_tilde: Array
+    floor: Array
 
 
 def denoiser_gap(chain: DiscreteChain, t: int, predict: Callable[[Array, int], Array], num_draws: int = 500, seed: int = 0) -> float:

@@ -1,4 +1,4 @@
-"""The columns of the model: the table's, and the class as one more where there are classes."""
+"""A table's columns as a model sees them: the table's own, and the class as one more where there are classes."""
 
 import numpy as np
 

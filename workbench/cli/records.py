@@ -1,0 +1,81 @@
+"""The command about a run's training records: what its samples show of each."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.options import Json, RunId, check_target
+from workbench.cli.output import print_fields, print_json, print_table, short
+from workbench.cli.waiting import wait_for
+from workbench.escaping import terminal
+from workbench.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workbench.jobs.exposure import Exposure
+
+app = typer.Typer()
+
+
+@app.command()
+def records(
+    run_id: RunId,
+    draws: Annotated[int, typer.Option(help="Chains of the ideal denoiser; 2 000 or more for a ranking.", min=2)] = 400,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
+    epsilon: Annotated[float, typer.Option(help="The epsilon whose delta is told of each record.", min=1e-6)] = 1.0,
+    num_samples: Annotated[int, typer.Option("--num-samples", help="m, the samples that are released.", min=1)] = 1,
+    top: Annotated[int, typer.Option(help="How many records are listed, the most exposed first.", min=1)] = 20,
+    out: Annotated[Path | None, typer.Option("--out", help="Also write all records to this .csv. It is private.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Tell of each training record how much samples show of it: no differential privacy, and private itself."""
+    import pandas as pd
+
+    from workbench.files import write_text_atomically
+    from workbench.jobs.exposure import IDEAL, PRIVATE, expose_run
+
+    if out is not None:
+        check_target(out, ".csv")
+    wait_for("records", run_id, {"num_draws": draws, "seed": seed})
+    found = expose_run(Workspace.default(), run_id, draws, seed)
+    rows = record_rows(found, epsilon, num_samples)
+    if out is not None:
+        write_text_atomically(out, pd.DataFrame(rows).assign(mark="private").to_csv(index=False))
+    print(f"Warning: {PRIVATE}", file=sys.stderr)
+    told = {"run": run_id, "what": found.leakage.label, **error_told(found)}
+    if as_json:
+        print_json({**told, "epsilon": epsilon, "num_samples": num_samples, "releasable": False, "records": rows[:top]})
+        return
+    print_fields({**told, "they are": IDEAL})
+    print_table([{name: short(value) for name, value in row.items()} for row in rows[:top]], "The table has no records.")
+    if out is not None:
+        print(f"Wrote {len(rows)} records to {terminal(out)}.")
+
+
+def record_rows(found: "Exposure", epsilon: float, num_samples: int) -> list[dict[str, Any]]:
+    """A row a record, the most exposed first: J with its standard error, and delta at `epsilon`, 1 being vacuous."""
+    leakage = found.leakage
+    columns = {
+        "record": found.ranking(),
+        "J": leakage.total,
+        "standard_error": leakage.standard_error,
+        "delta": leakage.delta(epsilon, num_samples),
+        "delta_paper_style": leakage.paper_style(epsilon, num_samples),
+    }
+    return [
+        {name: int(record) if name == "record" else float(values[record]) for name, values in columns.items()}
+        for record in columns["record"]
+    ]
+
+
+def error_told(found: "Exposure") -> dict[str, Any]:
+    """The largest gamma and gamma~ of the trained denoiser; nothing where they were not measured."""
+    error = found.error
+    if error is None:
+        return {}
+    return {
+        "gamma": float(error.gamma.max()),
+        "gamma_tilde": float(error.gamma_tilde.max()),
+        "gamma_tilde_of_equals": float(error.floor.max()),
+    }

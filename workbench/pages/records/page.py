@@ -1,0 +1,72 @@
+"""The Records page from top to bottom."""
+
+import streamlit as st
+
+from workbench.errors import WorkbenchError
+from workbench.escaping import markdown
+from workbench.jobs.exposure import DEFAULT_DRAWS, IDEAL, PRIVATE, Exposure, kept_exposure, tells_records
+from workbench.jobs.run import Run
+from workbench.jobs.trained import same_records
+from workbench.pages.records.one import curves, neighbours
+from workbench.pages.records.table import denoiser_table, distribution, exposed_table
+from workbench.ui.cards import run_marks
+from workbench.ui.jobs import needed_job
+from workbench.ui.runs import known_runs, run_choice
+from workbench.ui.session import loaded_for
+from workbench.workspace import Workspace
+
+PREFIX = "records_"
+DRAWS = (DEFAULT_DRAWS, 2_000, 10_000)
+
+
+def draw() -> None:
+    """A run, the values of its records altogether, the most exposed ones, and one of them in detail."""
+    st.warning(PRIVATE, icon=":material/lock:")
+    finished = [run for run in known_runs() if run.state == "done" and tells_records(run.plan)]
+    if not finished:
+        st.info("No run of a method with values per record has finished yet. Train ddm on a table on the Train page, then come back.")
+        return
+    run, num_draws, epsilon, num_samples = choices(finished)
+    try:
+        dataset = same_records(Workspace.default(), run, loaded_for(run))
+        found = kept_exposure(Workspace.default(), run.id, num_draws)
+    except WorkbenchError as error:
+        st.error(markdown(error))
+        return
+    if found is None:
+        asked = {"num_draws": num_draws, "seed": 0}
+        needed_job("records", run.id, asked, PREFIX, "Estimate what samples show of every record", at_once=False)
+        return
+    told(found)
+    distribution(found, epsilon, num_samples, f"{PREFIX}distribution")
+    exposed_table(found, dataset, epsilon, num_samples)
+    st.header("One record", anchor=False)
+    ranking = found.ranking().tolist()
+    record = st.selectbox("Record", ranking, key=f"{PREFIX}record", help="By its place among the training records, the most exposed first.")
+    curves(found, record, epsilon, f"{PREFIX}{record}_")
+    neighbours(dataset, record)
+
+
+def choices(finished: list[Run]) -> tuple[Run, int, float, int]:
+    """A row of widgets: the run, by how many draws, at which epsilon, of how many samples; and the run's marks."""
+    chosen, draws, epsilon, samples = st.columns([2, 1, 1, 1])
+    with chosen:
+        owner = run_choice(f"{PREFIX}run", runs=finished)
+    run = next(run for run in finished if run.id == owner)
+    run_marks(run)
+    help_text = "Chains of the ideal denoiser that are drawn. 400 tell the distribution; a ranking of single records takes 2 000 or more."
+    return (
+        run,
+        draws.selectbox("Draws", DRAWS, key=f"{PREFIX}draws", bind="query-params", help=help_text),
+        epsilon.number_input("Epsilon of delta", 0.01, 20.0, 1.0, step=None, format="%g", key=f"{PREFIX}epsilon"),
+        samples.number_input("Samples released, m", 1, 1_000_000, 1, step=1, key=f"{PREFIX}samples"),
+    )
+
+
+def told(found: Exposure) -> None:
+    """What the values are, and the trained denoiser's distance from the one that they are about."""
+    st.markdown(f"**{markdown(found.leakage.label)}.** {IDEAL}")
+    if found.error is None:
+        st.caption("The distance of this method's denoiser from the ideal one is not measured.")
+        return
+    denoiser_table(found.error)
