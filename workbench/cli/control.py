@@ -8,10 +8,12 @@ from workbench.cli.options import JobId, Json, RunId, Settings, Wait, parse_sett
 from workbench.cli.output import bounds_of, describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
+from workbench.jobs.run import Run
+from workbench.serialization import jsonable
 from workbench.workspace import Workspace
 
 app = typer.Typer()
-APART = ("plan", "claim", "bound", "replace_one", "performance", "environments")  # told in their own way, or not
+APART = ("plan", "claim", "bound", "replace_one", "performance", "environments", "audit", "audit_design")  # told in their own way, or not
 
 
 @app.command("app")
@@ -57,7 +59,7 @@ def list_runs(
             "step": f"{run.step}/{run.steps}",
             "spent": run.epsilon_spent,
             "bound": run.bound.epsilon,
-            "note": ", ".join(_notes(run.claim_only, run.example, run.seed)),
+            "note": ", ".join(_notes(run)),
         }
         for run in found
     ]
@@ -70,6 +72,7 @@ def list_runs(
 @app.command()
 def show(run_id: RunId, as_json: Json = False) -> None:
     """Show one run: state, progress, what it spent, claim, bound, configuration, the end of its log."""
+    from workbench.jobs.audits import audit_of
     from workbench.jobs.folder import RunFolder
     from workbench.jobs.store import RunStore
     from workbench.jobs.trained import as_shown
@@ -77,12 +80,15 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     run = as_shown(RunStore(Workspace.default()).get(run_id))
     folder = RunFolder(Workspace.default(), run_id)
     shown = run_values(run) | {"peak_bytes": folder.peak_bytes(), "environments": folder.environments()}
+    found = audit_of(Workspace.default(), run.plan)
+    shown |= {"audit_design": shown["audit"], "audit": None if found is None else {**jsonable(found), "alarm": found.alarm}}
     if as_json:
         print_json(shown)
         return
     values = {name: value for name, value in shown.items() if name not in APART}
     times = {name: moment(values[name]) for name in ("heartbeat", "created", "started", "finished")}
-    print_fields({**values, **times, "claim": describe_value(run.claim), **bounds_of(run.bound, run.replace_one)})
+    measured = "No audit has been run." if found is None else describe_value(found.value)
+    print_fields({**values, **times, "claim": describe_value(run.claim), **bounds_of(run.bound, run.replace_one), "audit": measured})
     print(f"\n{terminal(folder.log_tail(8))}")
 
 
@@ -161,6 +167,7 @@ def example(as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def _notes(claim_only: bool, is_example: bool, seed: int | None) -> list[str]:
-    notes = {"claim only": claim_only, "example": is_example, "seeded, not releasable": seed is not None}
+def _notes(run: Run) -> list[str]:
+    notes = {"claim only": run.claim_only, "example": run.example, "seeded, not releasable": run.seed is not None}
+    notes["audited, not releasable"] = run.audit is not None
     return [note for note, applies in notes.items() if applies]

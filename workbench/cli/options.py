@@ -46,6 +46,15 @@ OwnName = Annotated[
 Resize = Annotated[str | None, typer.Option("--resize", metavar="C,H,W", help="Read every image at this size: channels, height, width.")]
 Classes = Annotated[str | None, typer.Option("--classes", help="Names of the classes of your own files, as cat,dog, if they have none.")]
 Seed = Annotated[int | None, typer.Option(help="Makes the run repeatable and NOT releasable.", min=0)]
+AuditCanaries = Annotated[
+    int | None,
+    typer.Option("--audit-canaries", help="Put canaries among the records, to measure a lower bound: NOT releasable.", min=2),
+]
+AuditKind = Annotated[
+    Literal["labels", "blank", "patterns"],
+    typer.Option("--audit-kind", help="Canaries: real records under other labels, images of one grey, or random patterns."),
+]
+AuditSeed = Annotated[int, typer.Option("--audit-seed", help="Of the canaries' places, coins and contents.", min=0)]
 Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended; it goes on if you leave.")]
 Performance = Annotated[
     list[str] | None, typer.Option("--performance", metavar="KEY=VALUE", help="A setting that changes speed alone, as microbatch_size=500.")

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.options import (
+    AuditCanaries,
+    AuditKind,
+    AuditSeed,
     Classes,
     DatasetPlace,
     Delta,
@@ -166,13 +169,17 @@ def train(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     performance: Performance = None,
     seed: Seed = None,
+    audit_canaries: AuditCanaries = None,
+    audit_kind: AuditKind = "patterns",
+    audit_seed: AuditSeed = 0,
     wait: Wait = False,
     as_json: Json = False,
 ) -> None:
-    """Start a run in the background; the last line is {"run": ID}."""
+    """Start a run in the background; the last line is {"run": ID}. With --wait an audited one is measured too."""
     from workbench import experiment, training_data
     from workbench.jobs import runs
     from workbench.plan import check_trainable
+    from workbench.privacy.attacks.canaries import AuditDesign
 
     speed = parse_performance(device, performance)
     speed.torch_device()
@@ -186,7 +193,10 @@ def train(
     warn([*made.warnings, seed_warning(seed)])
     if not as_json:
         print_plan(made)
-    run = runs.launch(Workspace.default(), made, performance=speed, seed=seed, loaded=loaded)
+    audit = AuditDesign(num_canaries=audit_canaries, kind=audit_kind, seed=audit_seed) if audit_canaries else None
+    run = runs.launch(Workspace.default(), made, performance=speed, seed=seed, loaded=loaded, audit=audit)
+    if wait and audit is not None:
+        measure(watch(run))
     finish_launch(run, wait)
 
 
@@ -206,6 +216,17 @@ def finish_launch(run: Life, wait: bool) -> None:
     if run.state in ("failed", "lost"):
         print(f"{run.id} is {run.state}: {terminal(run.error)}", file=sys.stderr)
         raise typer.Exit(1)
+
+
+def measure(run: Life) -> None:
+    """Measure an audited run that is done, and say what was found."""
+    from workbench.cli.waiting import wait_for
+    from workbench.jobs.audits import audit_run
+
+    if run.state == "done":
+        wait_for("audit", run.id, {})
+        found = audit_run(Workspace.default(), run.id)
+        print(f"{found.alarm or f'Lower bound: epsilon {found.epsilon:.4g}.'} {found.words}", file=sys.stderr)
 
 
 def watch(run: Life) -> Life:

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.options import Json, Num, Releasable, RunId, Samples, check_target
-from workbench.cli.output import print_json, print_table, progress_bar, short
+from workbench.cli.output import print_fields, print_json, print_table, progress_bar, short
 from workbench.cli.waiting import wait_for
 from workbench.escaping import terminal
+from workbench.serialization import jsonable
 from workbench.workspace import Workspace
 
 app = typer.Typer()
@@ -83,6 +84,22 @@ def neighbours(
     }
     shown = f"Wrote the {min(limit, len(found))} most suspicious of {len(found)} samples to {terminal(out)}."
     print_json(values) if as_json else print(shown)
+
+
+@app.command()
+def audit(run_id: RunId, as_json: Json = False) -> None:
+    """Measure a lower bound on epsilon from a run that was trained with --audit-canaries; ends with 1 where it is above the bound."""
+    from workbench.jobs.audits import audit_run
+
+    wait_for("audit", run_id, {})
+    found = audit_run(Workspace.default(), run_id)
+    if as_json:
+        print_json({**jsonable(found), "alarm": found.is_alarm})
+    else:
+        print_fields({"lower bound": found.epsilon, "ceiling": found.ceiling, "upper bound": found.bound, "how": found.words})
+    if found.is_alarm:
+        print(found.alarm, file=sys.stderr)
+        raise typer.Exit(1)
 
 
 @app.command()

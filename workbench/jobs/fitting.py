@@ -36,6 +36,7 @@ class Fitting:
         self.plan = run.plan
         self.plan.check()
         self.dataset = dataset_of(workspace, run)
+        self.trained_on = self.dataset if run.audit is None else run.audit.applied(self.dataset)
         performance = PerformanceSettings.model_validate(run.performance)
         if performance.num_threads:
             torch.set_num_threads(performance.num_threads)
@@ -137,7 +138,7 @@ class Fitting:
 
     def _train(self) -> None:
         metrics, previews = MetricsWriter(self.folder, self.state.device), Previews(self.folder, self.method, self.state)
-        for step in experiment.fit(self.plan, self.dataset, self.state, self.workspace):
+        for step in experiment.fit(self.plan, self.trained_on, self.state, self.workspace):
             self._update_progress(step.stage)
             metrics.add(step, self.progress.step)
             if self.stop:

@@ -10,7 +10,7 @@ from workbench.sqlite import Database, statements
 from workbench.workspace import Workspace
 
 REMEDY = "Put a copy of it back, or move it away to start an empty one: the folders of runs and the ledger stay as they are."
-JSON_FIELDS = frozenset({"claim", "bound", "config", "plan", "performance", "process", "request"})
+JSON_FIELDS = frozenset({"claim", "bound", "config", "plan", "performance", "process", "request", "audit"})
 RUNS = """
 CREATE TABLE runs (
     id TEXT PRIMARY KEY, method TEXT NOT NULL, dataset TEXT NOT NULL, fingerprint TEXT NOT NULL, state TEXT NOT NULL,
@@ -40,7 +40,7 @@ CREATE TABLE runs_apart (
     claim_only INTEGER NOT NULL, example INTEGER NOT NULL, parent TEXT)
 """
 KEPT = "id, method, dataset, fingerprint, epsilon_spent, delta, claim, bound, config, plan, performance, device, seed, releasable"
-MIGRATIONS = (  # the last: what a run is stands apart from the life of the job that trains it
+MIGRATIONS = (  # the third: what a run is stands apart from the life of the job that trains it
     statements(RUNS),
     statements("ALTER TABLE runs ADD COLUMN seconds_before REAL NOT NULL DEFAULT 0"),
     statements(
@@ -51,6 +51,7 @@ MIGRATIONS = (  # the last: what a run is stands apart from the life of the job 
         "DROP TABLE runs",
         "ALTER TABLE runs_apart RENAME TO runs",
     ),
+    statements("ALTER TABLE runs ADD COLUMN audit TEXT"),
 )
 
 

@@ -8,6 +8,7 @@ from workbench import former_plans
 from workbench.jobs.job import Life, check_id
 from workbench.plan import Plan
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.privacy.attacks.canaries import AuditDesign
 
 
 def check_run_id(run_id: str) -> str:
@@ -20,6 +21,7 @@ class Run(Life):
 
     `step` of `steps` counts over all stages. `epsilon_spent` is a proved upper bound of what has been spent, evaluated a
     little ahead of the step.
+    `audit`: canaries took places of its records, to measure a lower bound; it is not the one to release.
     `releasable`: once it is done, samples and weights may leave the room at `bound`.
     """
 
@@ -39,6 +41,7 @@ class Run(Life):
     claim_only: bool
     example: bool = False
     parent: str | None = None
+    audit: AuditDesign | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -68,4 +71,6 @@ class Run(Life):
             return "Only a finished run may be released: until then its checkpoint holds the noise key."
         if self.seed is not None:
             return "The run is seeded: its noise can be drawn again by whoever knows the seed."
+        if self.audit is not None:
+            return "The run is audited: canaries were among its records. Train another by the same plan to release."
         return self.bound.reason or "No finite bound is proved for this run."

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from workbench.datasets.base import Dataset
     from workbench.datasets.reference import DatasetRef
     from workbench.plan import Plan
+    from workbench.privacy.attacks.canaries import AuditDesign
     from workbench.training.state import PerformanceSettings
 
 
@@ -31,15 +32,17 @@ def launch(
     parent: str | None = None,
     example: bool = False,
     loaded: "Dataset | None" = None,
+    audit: "AuditDesign | None" = None,
 ) -> Run:
     """Start training `plan` on its dataset in a process of its own, and return at once.
 
     `dataset` (a name or a path) is needed where the plan was made from facts alone.
     `seed` makes the run repeatable and not releasable. `loaded` saves reading the dataset again.
+    `audit` puts canaries among the records, for a lower bound to be measured: such a run is not the one to release.
     Raises WorkbenchError, before anything is written, for a plan without a bound that does not ask for the claim, a device
     that is not there, and records that are not the plan's.
     """
-    run = register(workspace, plan, dataset, performance=performance, seed=seed, parent=parent, example=example, loaded=loaded)
+    run = register(workspace, plan, dataset, performance=performance, seed=seed, parent=parent, example=example, loaded=loaded, audit=audit)
     control.start(workspace, run.id)
     return RunStore(workspace).get(run.id)
 
@@ -54,6 +57,7 @@ def register(
     parent: str | None = None,
     example: bool = False,
     loaded: "Dataset | None" = None,
+    audit: "AuditDesign | None" = None,
 ) -> Run:
     """The checks of `launch` and the queued run, without its process; a BudgetWarning where it may exceed its dataset's budget."""
     from workbench import training_data
@@ -75,7 +79,9 @@ def register(
         warnings.warn(message, BudgetWarning, stacklevel=2)
     if message := account_warning(workspace, plan, loaded):
         warnings.warn(message, AccountWarning, stacklevel=2)
-    values: dict[str, Any] = {"seed": seed, "steps": plan.steps, "example": example, "parent": parent}
+    values: dict[str, Any] = {"seed": seed, "steps": plan.steps, "example": example, "parent": parent, "audit": audit}
+    if audit is not None:
+        audit.canaries(loaded)  # refuses what this dataset has none of
     return RunStore(workspace).create(plan.on(place), place.text, loaded.fingerprint(workspace.key), performance, **values)
 
 

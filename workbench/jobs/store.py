@@ -18,6 +18,7 @@ from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.plan import Plan
+    from workbench.privacy.attacks.canaries import AuditDesign
     from workbench.training.state import PerformanceSettings
 
 LIFE = frozenset(Life.model_fields)
@@ -45,6 +46,7 @@ class RunStore:
         steps: int = 0,
         example: bool = False,
         parent: str | None = None,
+        audit: "AuditDesign | None" = None,
     ) -> Run:
         """Register a queued run of `plan` on `dataset` (a name or an absolute path) and make its folder."""
         self._database.prepare()
@@ -64,11 +66,12 @@ class RunStore:
             performance=json.loads(dumps(performance)),
             device=performance.device,
             seed=seed,
-            releasable=seed is None and plan.bound.status == "proved" and plan.bound.is_finite,
+            releasable=seed is None and audit is None and plan.bound.status == "proved" and plan.bound.is_finite,
             claim_only=plan.claim_only,
             example=example,
             created=time.time(),
             parent=parent,
+            audit=audit,
         )
         folder = RunFolder(self.workspace, run.id)
         folder.create()

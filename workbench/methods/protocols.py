@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from workbench.datasets.base import DatasetFacts
     from workbench.methods.base import Method
-    from workbench.models.sample_request import SampleRequest
+    from workbench.models.denoising import Denoiser
+    from workbench.models.sample_request import SampleRequest, Source
     from workbench.privacy.not_dp.pac import PacNoise
     from workbench.privacy.not_dp.per_instance import DenoiserError, Leakage
     from workbench.records import Records
@@ -94,6 +95,15 @@ class VariationallyBounded(Protocol):
         ...
 
 
+@runtime_checkable
+class Denoising(Protocol):
+    """Says what its model predicts of the noise in a record at every time: what attacks on membership look at. Private values."""
+
+    def denoiser(self, state: "State", source: "Source" = "model") -> "Denoiser":
+        """The fitted state's model; of `source` "public" the one from before any private record, where `has_public_model`."""
+        ...
+
+
 WORDS: dict[type, str] = {
     PerInstanceValues: "Per-record values: how much the samples show of each record; they depend on the others and stay in the room.",
     MeasuredDenoiser: "How far its trained denoiser is from the ideal one that these values are about; measured on the records.",
@@ -101,6 +111,7 @@ WORDS: dict[type, str] = {
     AttributeGuided: "Samples steered by an attribute of the records.",
     PrivatelyGuided: "Samples steered by a part that was trained on private records and stays in the room.",
     VariationallyBounded: "The bits that its model needs at most for a record's pixels: a measure, which stays in the room.",
+    Denoising: "What its model predicts of the noise in a record: attacks on membership look at it, and it stays in the room.",
 }
 
 

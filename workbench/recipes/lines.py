@@ -222,7 +222,9 @@ def _alike(workspace: Workspace, plan: Plan, fingerprint: str, seed: int | None,
     """The runs of the same plan, records, seed and performance, newest first."""
     from workbench.jobs.store import RunStore
 
-    found = [run for run in RunStore(workspace).list(method=plan.method) if (run.fingerprint, run.seed) == (fingerprint, seed)]
+    found = [
+        run for run in RunStore(workspace).list(method=plan.method) if (run.fingerprint, run.seed, run.audit) == (fingerprint, seed, None)
+    ]
     return [run for run in found if run.plan.does_the_same_as(plan) and type(performance).model_validate(run.performance) == performance]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from workbench.escaping import markdown
+from workbench.jobs.audits import audit_of
 from workbench.jobs.run import Run
 from workbench.jobs.samples import SampleSet
 from workbench.methods import METHODS
@@ -17,17 +18,19 @@ from workbench.ui.choices import default_config
 from workbench.ui.formats import number, words
 from workbench.ui.forms import show_value
 from workbench.ui.theme import STATE_COLOURS, STATUS_COLOURS, STATUS_WORDS
+from workbench.workspace import Workspace
 
 MOST_NUMBERS = 4
 GUARANTEES = ("proved", "approximation")  # statuses that need no reason in sight: the first is one, the second says what it is
 
 
 def three_numbers(
-    claim: PrivacyValue, bound: PrivacyValue, audit: PrivacyValue | None = None, replace_one: PrivacyValue | None = None
+    claim: PrivacyValue, bound: PrivacyValue, audit: PrivacyValue | None = None, replace_one: PrivacyValue | None = None, ceiling: str = ""
 ) -> None:
     """The paper's claim, the proved upper bound and the measured lower bound in three cards of equal weight.
 
-    `replace_one` is the bound's value where one record is replaced by another; it is told below the headline.
+    `replace_one` is the bound's value where one record is replaced by another, `ceiling` what the audit could have said at most; each
+    is told below its headline. A lower bound above the upper one is an alarm.
     """
     claimed, proved, measured = st.columns(3)
     with claimed:
@@ -44,7 +47,19 @@ def three_numbers(
                 "Audit", "No audit of this configuration has been run. An audit measures a lower bound by attacking a trained model."
             )
         else:
-            value_card("Audit", audit, "a lower bound measured by an attack")
+            value_card("Audit", audit, "a lower bound measured by an attack", ceiling)
+            if audit.epsilon > bound.epsilon:
+                st.error(markdown(audit.reason))
+
+
+def planned_numbers(plan: Plan, claim: PrivacyValue, bound: PrivacyValue, replace_one: PrivacyValue | None) -> None:
+    """The three numbers where there is a plan: the third is of the newest audit of an equal one, with its run's id."""
+    found = audit_of(Workspace.default(), plan)
+    if found is None:
+        three_numbers(claim, bound, replace_one=replace_one)
+    else:
+        ceiling = f"run {found.run}; this audit could say {number(found.ceiling)} at most"
+        three_numbers(claim, bound, found.value, replace_one, ceiling)
 
 
 def value_card(heading: str, value: PrivacyValue, meaning: str, other_relation: str = "") -> None:
@@ -106,6 +121,8 @@ def run_marks(run: Run) -> None:
             st.badge("claim only", color="red", help="Trained on the paper's word: no finite bound is proved for it.")
         if run.example:
             st.badge("example", color="violet", help="A small run made on first use so that no page is empty.")
+        if run.audit is not None:
+            st.badge("audited", color="orange", help="Canaries were among its records: train another by the same plan to release.")
         if run.seed is not None:
             st.badge(f"seed {run.seed}", color="orange", help="Repeatable, so whoever knows the seed knows the noise.")
         releasable_mark(run.may_be_released, run.release_reason)
@@ -126,7 +143,7 @@ def price_of_samples(bound: PrivacyValue) -> None:
 
 def plan_numbers(plan: Plan) -> None:
     """A plan's three numbers and its warnings."""
-    three_numbers(plan.claim, plan.bound, replace_one=plan.replace_one)
+    planned_numbers(plan, plan.claim, plan.bound, plan.replace_one)
     for warning in plan.warnings:
         st.warning(markdown(warning))
     if plan.claim_only:

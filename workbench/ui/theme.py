@@ -26,6 +26,7 @@ STATUS_WORDS: Final = {
     "not_proved": "not proved",
     "refuted": "refuted",
     "not_evaluated": "not evaluated",
+    "measured": "measured lower bound",
 }
 STATUS_COLOURS: Final[dict[str, BadgeColour]] = {
     "proved": "green",
@@ -33,6 +34,7 @@ STATUS_COLOURS: Final[dict[str, BadgeColour]] = {
     "not_proved": "gray",
     "refuted": "red",
     "not_evaluated": "gray",
+    "measured": "blue",
 }
 
 STATE_COLOURS: Final[dict[str, BadgeColour]] = {

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.jobs.audits import audit_of
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.paid import paid_stages
 from workbench.jobs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest, write_archive
@@ -30,6 +31,7 @@ STAYS = {  # of a run's folder, by the beginning of a name
     "log.txt": "may name private values, and this machine",
     "environments.jsonl": "names this machine",
     "drawing.jsonl": "tells of this machine",
+    "audit.json": "was measured on a run with canaries; the card of a run by an equal plan tells it",
     "previews": "made while training; samples take their place",
     "evaluation": "compares with private records",
     "copying": "compares with private records",
@@ -87,7 +89,7 @@ def card_of(workspace: Workspace, run: Run) -> PrivacyCard:
         bound=run.bound,
         replace_one=run.replace_one,
         groups=group_bounds(run.plan, spent),
-        audit=None,
+        audit=None if (audit := audit_of(workspace, run.plan)) is None else audit.value,
         spent=spent,
         ledger=_place(ledger, run),
         measured=any(RunFolder(workspace, run.id).path.rglob("evaluation*.json")),

@@ -90,6 +90,8 @@ def wrong_card(card: PrivacyCard, plan: Plan, text: bytes) -> str:
             return f"{name} is {value!r} in the plan and {getattr(card, name)!r} on the card."
     if card.releasable and (card.seeded or card.bound.status != "proved" or not card.bound.is_finite):
         return "It calls itself releasable, and is seeded or without a finite proved bound."
+    if card.audit is not None and card.audit.epsilon > card.bound.epsilon:
+        return f"An audit measured {card.audit.epsilon:.4g}, above its bound of {card.bound.epsilon:.4g}."
     if wrong := _differs("claim", card.claim, plan.claim):
         return wrong
     if card.replace_one is not None and card.replace_one != plan.replace_one:

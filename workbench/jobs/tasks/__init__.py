@@ -1,5 +1,6 @@
 """What jobs do: a task is a class on `Task` and a line below. Everything else about a job is the same for all of them."""
 
+from workbench.jobs.tasks.auditing import Audit
 from workbench.jobs.tasks.background import Example, Rehearse
 from workbench.jobs.tasks.base import Task
 from workbench.jobs.tasks.exposing import Expose
@@ -14,6 +15,7 @@ TASKS: dict[str, Task] = {
     "evaluate": Evaluate(),
     "neighbours": Neighbours(),
     "records": Expose(),
+    "audit": Audit(),
     "example": Example(),
     "rehearse": Rehearse(),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,11 +13,14 @@ from workbench.methods.chu_dpdm import claim, presets, stages
 from workbench.methods.chu_dpdm.config import ChuDPDMConfig
 from workbench.methods.chu_dpdm.presets import PRESETS
 from workbench.methods.chu_dpdm.stages import TRAINING
-from workbench.models.sample_request import SampleRequest
+from workbench.models.sample_request import SampleRequest, Source
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
 from workbench.training.state import State, Step
+
+if TYPE_CHECKING:
+    from workbench.models.denoising import Denoiser
 
 
 class ChuDPDM(Method):
@@ -94,3 +97,9 @@ class ChuDPDM(Method):
         from workbench.methods.chu_dpdm import sampling
 
         return sampling.bits_per_dimension(self.config, state, data, seed)
+
+    def denoiser(self, state: State, source: Source = "model") -> Denoiser:
+        """The moving average of the weights."""
+        from workbench.models import denoising, image_diffusion
+
+        return denoising.of_diffusion(self.config, image_diffusion.averaged(state), state)

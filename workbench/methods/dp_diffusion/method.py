@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import CalibratedField, Preset, Reading, Workload
@@ -12,12 +12,15 @@ from workbench.methods.dp_diffusion.config import DPDiffusionConfig
 from workbench.methods.dp_diffusion.presets import PRESETS
 from workbench.methods.dp_diffusion.stages import FINE_TUNING
 from workbench.methods.pretrained import ROWS, SHAPES, Pretrained
-from workbench.models.sample_request import SampleRequest
+from workbench.models.sample_request import SampleRequest, Source
 from workbench.privacy.accounting.formulas import poisson_gaussian_rdp
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
 from workbench.training.state import State, Step
+
+if TYPE_CHECKING:
+    from workbench.models.denoising import Denoiser
 
 
 class DPDiffusion(Pretrained[DPDiffusionConfig]):
@@ -65,3 +68,9 @@ class DPDiffusion(Pretrained[DPDiffusionConfig]):
         from workbench.models import image_diffusion, pretrained
 
         return pretrained.sample(self.config, state, request, image_diffusion.draw_samples)
+
+    def denoiser(self, state: State, source: Source = "model") -> Denoiser:
+        """The moving average of the weights; that of public pre-training alone for the source "public"."""
+        from workbench.models import denoising, image_diffusion
+
+        return denoising.of_diffusion(self.config, image_diffusion.averaged(state, "public_ema" if source == "public" else "ema"), state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
@@ -15,11 +15,14 @@ from workbench.methods.dp_promise.presets import PRESETS
 from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, RELEASE
 from workbench.methods.fields import with_values
 from workbench.methods.pretrained import ROWS, SHAPES, Pretrained
-from workbench.models.sample_request import SampleRequest
+from workbench.models.sample_request import SampleRequest, Source
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
 from workbench.training.state import State, Step
+
+if TYPE_CHECKING:
+    from workbench.models.denoising import Denoiser
 
 
 class DPPromise(Pretrained[DPPromiseConfig]):
@@ -105,3 +108,9 @@ class DPPromise(Pretrained[DPPromiseConfig]):
 
         asked = replace(request, labelled=self.config.conditional)
         return pretrained.sample(self.config, state, asked, image_diffusion.draw_samples)
+
+    def denoiser(self, state: State, source: Source = "model") -> Denoiser:
+        """The moving average of the weights; that of public pre-training alone for the source "public"."""
+        from workbench.models import denoising, image_diffusion
+
+        return denoising.of_diffusion(self.config, image_diffusion.averaged(state, "public_ema" if source == "public" else "ema"), state)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Preset, Reading
 from workbench.methods.dp_sgd_dm import claim, presets
 from workbench.methods.dp_sgd_dm.config import DPSGDDMConfig
 from workbench.methods.fine_tuned import FineTuned
-from workbench.models.sample_request import SampleRequest
+from workbench.models.sample_request import SampleRequest, Source
 from workbench.models.settings import DP_SGD, check_model
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
 from workbench.training.state import State, Step
+
+if TYPE_CHECKING:
+    from workbench.models.denoising import Denoiser
 
 
 class DPSGDDM(FineTuned[DPSGDDMConfig]):
@@ -53,3 +56,9 @@ class DPSGDDM(FineTuned[DPSGDDMConfig]):
         from workbench.models import image_diffusion, pretrained
 
         return pretrained.sample(self.config, state, request, image_diffusion.draw_samples)
+
+    def denoiser(self, state: State, source: Source = "model") -> Denoiser:
+        """The moving average of the weights; that of public pre-training alone for the source "public"."""
+        from workbench.models import denoising, image_diffusion
+
+        return denoising.of_diffusion(self.config, image_diffusion.averaged(state, "public_ema" if source == "public" else "ema"), state)

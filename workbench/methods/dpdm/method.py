@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Preset, Reading
 from workbench.methods.dpdm import claim, presets
 from workbench.methods.dpdm.config import DPDMConfig
 from workbench.methods.fine_tuned import FineTuned
-from workbench.models.sample_request import SampleRequest
+from workbench.models.sample_request import SampleRequest, Source
 from workbench.models.settings import DP_SGD
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
 from workbench.training.state import State, Step
+
+if TYPE_CHECKING:
+    from workbench.models.denoising import Denoiser
 
 
 class DPDM(FineTuned[DPDMConfig]):
@@ -47,3 +50,9 @@ class DPDM(FineTuned[DPDMConfig]):
         from workbench.models import edm_images, pretrained
 
         return pretrained.sample(self.config, state, request, edm_images.draw_samples)
+
+    def denoiser(self, state: State, source: Source = "model") -> Denoiser:
+        """The moving average of the weights; that of public pre-training alone for the source "public"."""
+        from workbench.models import denoising, image_diffusion
+
+        return denoising.of_edm(self.config, image_diffusion.averaged(state, "public_ema" if source == "public" else "ema"), state)

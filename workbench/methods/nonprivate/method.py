@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Method, Workload
 from workbench.methods.nonprivate import stages
 from workbench.methods.nonprivate.config import NonPrivateConfig
 from workbench.methods.nonprivate.stages import TRAINING
-from workbench.models.sample_request import SampleRequest
+from workbench.models.sample_request import SampleRequest, Source
 from workbench.models.settings import default_network
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
 from workbench.training.state import State, Step
+
+if TYPE_CHECKING:
+    from workbench.models.denoising import Denoiser
 
 
 class NonPrivate(Method):
@@ -68,3 +71,9 @@ class NonPrivate(Method):
         from workbench.models import image_diffusion
 
         return image_diffusion.draw_samples(self.config, image_diffusion.averaged(state), state, request)
+
+    def denoiser(self, state: State, source: Source = "model") -> Denoiser:
+        """The moving average of the weights."""
+        from workbench.models import denoising, image_diffusion
+
+        return denoising.of_diffusion(self.config, image_diffusion.averaged(state), state)

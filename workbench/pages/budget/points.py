@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from workbench.jobs.audits import audit_of
 from workbench.jobs.paid import accountants_of
 from workbench.jobs.run import Run
 from workbench.marks import MARKS, mark, may_leave
@@ -37,7 +38,10 @@ def own_points(runs: Sequence[Run], measure: str, axis: str) -> tuple[pd.DataFra
 
 
 def axis_epsilon(run: Run, axis: str) -> float | str:
-    """A run's epsilon by an accountant or by its claim; the reason where there is none."""
+    """A run's epsilon by an accountant, by its claim or by the audit of an equal plan; the reason where there is none."""
+    if axis == "audit":
+        found = audit_of(Workspace.default(), run.plan)
+        return "no audit of an equal plan has been run" if found is None else found.epsilon
     if axis == "claim":
         return run.claim.epsilon if run.claim.status != "not_evaluated" else "the paper's formula is not evaluated"
     value = accountants_of(Workspace.default(), run).get(axis, {"refused": f"{axis} was not asked"})

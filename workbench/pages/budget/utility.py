@@ -30,7 +30,7 @@ PUBLISHED_TITLES = {
     "pac_noise_norm": "PAC noise norm (published)",
 }
 PUBLISHED_FRACTIONS = ("accuracy_sklearn_mean", "accuracy_unspecified")
-AXES = {name: accountant.label for name, accountant in ACCOUNTANTS.items()} | {"claim": "Paper's claim"}
+AXES = {name: accountant.label for name, accountant in ACCOUNTANTS.items()} | {"claim": "Paper's claim", "audit": "Audit (lower bound)"}
 PUBLIC_DATASET = "glyphs"  # what methods pre-train on unless told otherwise
 PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy_cnn"
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workbench.pages.claims.ledger import ledger_section
-from workbench.pages.claims.table import claim_rows, claims_frame
+from workbench.pages.claims.table import audited_methods, claim_rows, claims_frame
 from workbench.ui.cards import three_numbers
 
 PREFIX = "claims_"
@@ -12,7 +12,7 @@ PREFIX = "claims_"
 def draw() -> None:
     """The table of all methods, one of them in cards, and the ledger."""
     rows = claim_rows()
-    st.dataframe(claims_frame(rows), hide_index=True, alt=f"Claimed and proved epsilon of {len(rows)} methods")
+    st.dataframe(claims_frame(rows, audited_methods()), hide_index=True, alt=f"Claimed and proved epsilon of {len(rows)} methods")
     st.caption(
         "Each formula is evaluated at one stated setting, at delta 10⁻⁵. Only a proved upper bound is a guarantee; ∞ says that none is "
         "known, or that the analysed release provably has none. A method whose formula our notes do not hold is not evaluated."

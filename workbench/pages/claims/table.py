@@ -6,8 +6,11 @@ import pandas as pd
 import streamlit as st
 
 from workbench.claims import ClaimRow, claims_table
+from workbench.jobs.audits import audits
 from workbench.ui.cards import epsilon_text
+from workbench.ui.formats import number
 from workbench.ui.theme import STATUS_WORDS
+from workbench.workspace import Workspace
 
 
 @st.cache_data(show_spinner="Evaluating every paper's formula …")
@@ -16,7 +19,17 @@ def claim_rows() -> dict[str, ClaimRow]:
     return {row.method: row for row in claims_table()}
 
 
-def claims_frame(rows: Mapping[str, ClaimRow]) -> pd.DataFrame:
+def audited_methods() -> dict[str, str]:
+    """By method the newest audit of a run here: what was measured, against which bound, of which run; at that run's own setting."""
+    found: dict[str, str] = {}
+    for _, record in audits(Workspace.default()):
+        measured, ceiling, bound = (number(value) for value in (record.epsilon, record.ceiling, record.bound))
+        words = f"{measured} (at most {ceiling}) at bound {bound}: run {record.run}, {record.dataset}"
+        found.setdefault(record.method, f"ALARM: {words}" if record.is_alarm else words)
+    return found
+
+
+def claims_frame(rows: Mapping[str, ClaimRow], audited: Mapping[str, str]) -> pd.DataFrame:
     """A line a method: claim, bound and audit, each number with the words for what it is."""
     return pd.DataFrame(
         [
@@ -26,7 +39,7 @@ def claims_frame(rows: Mapping[str, ClaimRow]) -> pd.DataFrame:
                 "The claim is": STATUS_WORDS[row.claim.status],
                 "Upper bound": epsilon_text(row.bound),
                 "The bound is": STATUS_WORDS[row.bound.status],
-                "Audit (lower bound)": "not audited",
+                "Audit (lower bound)": audited.get(row.method, "not audited"),
                 "Why": row.bound.reason,
                 "Source": row.source,
             }

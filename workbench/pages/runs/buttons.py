@@ -24,6 +24,8 @@ def run_buttons(run: Run, prefix: str) -> None:
                 go_to("gallery", {"gallery_run": run.id})
             if st.button("Evaluate", key=f"{prefix}evaluate", icon=":material/analytics:", help="Draws samples and takes every measure."):
                 attempt(lambda: control.begin(Workspace.default(), "evaluate", run.id, {}))
+            if run.audit is not None and st.button("Audit", key=f"{prefix}audit", icon=":material/policy:", help="Scores its canaries."):
+                attempt(lambda: control.begin(Workspace.default(), "audit", run.id, {}))
             export_button(run, prefix)
         if not run.is_active:
             confirm_delete(run, prefix)

@@ -13,7 +13,7 @@ from workbench.jobs.samples import SampleSet, sample_set
 from workbench.jobs.trained import as_shown
 from workbench.pages.runs.sampling import sampling_form
 from workbench.pages.runs.tables import result_table
-from workbench.ui.cards import config_table, run_marks, three_numbers
+from workbench.ui.cards import config_table, planned_numbers, run_marks
 from workbench.ui.formats import number, words
 from workbench.ui.gallery import show_records
 from workbench.ui.runs import marked, results_of, set_choice, warning_marks
@@ -37,7 +37,7 @@ def run_detail(run: Run, prefix: str) -> None:
     with right:
         show_values(RunFolder(Workspace.default(), run.id), prefix)
     show_steps(run)
-    three_numbers(run.claim, run.bound, replace_one=run.replace_one)
+    planned_numbers(run.plan, run.claim, run.bound, run.replace_one)
     results = results_of(run.id, chosen.id)
     if results:
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 Target = Literal["bound", "claim"]  # which of two numbers an epsilon is asked of
-Status = Literal["proved", "approximation", "not_proved", "refuted", "not_evaluated"]
+Status = Literal["proved", "approximation", "not_proved", "refuted", "not_evaluated", "measured"]
 
 
 class PrivacyValue(BaseModel):
@@ -14,6 +14,7 @@ class PrivacyValue(BaseModel):
 
     `proved`: an upper bound. `approximation`: a central-limit or other estimate, not a bound. `not_proved`: no proof is
     known, shown as infinity. `refuted`: the analysed release provably has no finite epsilon. `not_evaluated`: no formula.
+    `measured`: a lower bound by an attack, at a confidence that the reason states.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
