@@ -24,6 +24,7 @@ def test_canaries_take_slots_and_those_that_stay_out_are_null_records(kind: str)
     assert 70 < design.joined.sum() < 130
     assert np.array_equal(audited.train.records[slots], canaries.records)
     assert audited.train.labels is not None
+    assert canaries.labels is not None
     assert np.array_equal(audited.train.labels[slots], canaries.labels)
     assert np.array_equal(design.applied(digits).train.records, audited.train.records), "a resumed run sees the same canaries"
     other = design.model_copy(update={"seed": 4})
