@@ -15,6 +15,7 @@ from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, can_tra
 from workbench.evaluation.gallery_file import neighbours_html
 from workbench.evaluation.metrics import Bits, Context, Metric, Split
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, PRIVACY_SCORE_CAVEAT, Neighbours, find_neighbours
+from workbench.evaluation.quality import quality
 from workbench.evaluation.results import MetricResult, measure
 from workbench.records import KINDS, Records
 from workbench.workspace import Workspace
@@ -138,6 +139,10 @@ METRICS: dict[str, Metric] = {
         chance=lambda _facts: 0.5,
         is_fraction=True,
     ),
+    "precision": quality("precision"),
+    "recall": quality("recall"),
+    "density": quality("density"),
+    "coverage": quality("coverage"),
 }
 
 
