@@ -1,6 +1,7 @@
 """Audited runs: canaries in training, the lower bound as the third number everywhere, and the alarm."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ from support.quick import QUICK
 from workbench import experiment
 from workbench.cli import main
 from workbench.datasets import load
-from workbench.errors import WorkbenchError
-from workbench.jobs import audits, control, runs
+from workbench.errors import DamagedFileError, WorkbenchError
+from workbench.jobs import audits, control, memberships, runs
 from workbench.jobs.audits import audit_of, audit_run
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.release import export_run, verify
@@ -117,6 +118,11 @@ def test_a_lower_bound_above_the_upper_one_is_an_alarm_wherever_it_shows(
     assert shown["audit"]["run"] == audited.id
     assert shown["audit"]["alarm"].startswith("ALARM")
     assert json.loads(call("show", audited.id, "--json")[1])["audit_design"]["num_canaries"] == 300
+    record = audit_of(here(), plan_at_1)
+    assert record is not None
+    assert record.may_leave
+    for changed in ({"design": DESIGN.model_copy(update={"kind": "labels"})}, {"seeded": True}, {"bound": math.inf}):
+        assert not record.model_copy(update=changed).may_leave
     export_run(here(), equal.id, tmp_path / "run.zip")
     assert "An audit measured" in verify(tmp_path / "run.zip").checks["card"]
 
@@ -148,3 +154,26 @@ def test_the_pages_and_the_table_of_claims_tell_it(plan_at_1: Plan, train_here: 
     rows = {row.method: row for row in claims_table() if row.method == "dp-merf"}
     assert audited_methods()["dp-merf"].startswith("ALARM: ")
     assert run.id in claims_frame(rows, audited_methods())["Audit (lower bound)"][0]
+
+
+def test_an_attack_on_membership_is_a_job_that_keeps_what_it_found(
+    quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memberships, "MOST_RECORDS", 60)
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
+    run, other = train_here(quick_plan("nonprivate")), train_here(quick_plan())
+    control.begin(here(), "membership", run.id, {"score": "pia"})
+    path = memberships.kept_file(here(), run.id, "pia", 0)
+    assert path.exists()
+    found = memberships.membership_run(here(), run.id, "pia")
+    assert (found.num_members, found.num_nonmembers, found.releasable) == (60, 60, False)
+    assert 0.3 < found.auc < 0.7, "four steps teach nothing by heart"
+    path.write_text("{}")
+    with pytest.raises(DamagedFileError, match="damaged"):
+        memberships.membership_run(here(), run.id, "pia")
+    for owner, score, message in ((other.id, "loss", "got dp-merf"), (run.id, "guess", "Unknown membership score 'guess'")):
+        with pytest.raises(WorkbenchError, match=message):
+            control.begin(here(), "membership", owner, {"score": score})
+    audited = train_here(quick_plan("nonprivate"), audit=AuditDesign(num_canaries=10))
+    with pytest.raises(WorkbenchError, match="without canaries"):
+        control.begin(here(), "membership", audited.id, {})

@@ -103,6 +103,29 @@ def audit(run_id: RunId, as_json: Json = False) -> None:
 
 
 @app.command()
+def membership(
+    run_id: RunId,
+    score: Annotated[str, typer.Option(help="loss, secmi or pia.")] = "loss",
+    seed: Annotated[int, typer.Option(help="Seed of records, noise and thresholds.", min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    """Tell a run's training records from held-out ones by its model: AUC and true-positive rates, all of it private."""
+    from workbench.jobs.memberships import membership_run
+
+    wait_for("membership", run_id, {"score": score, "seed": seed})
+    found = membership_run(Workspace.default(), run_id, score, seed)
+    if as_json:
+        print_json(found)
+        return
+    low, high = found.interval
+    print(
+        f"AUC {found.auc:.3f} ({low:.3f} to {high:.3f}; chance .5), {found.num_members} members and {found.num_nonmembers} others. Private."
+    )
+    named = ("aim", "threshold", "tpr", "fpr")
+    print_table([{name: getattr(point, name) for name in named} for point in found.points], "No operating point.")
+
+
+@app.command()
 def reproduce(
     recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A file, or the name of one that the workbench brings along, as digits.")],
     out: Annotated[

@@ -1,5 +1,6 @@
 """Audits of runs that were trained with canaries: the measured lower bound, kept beside the run, and found for every equal plan."""
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -50,12 +51,21 @@ class AuditRecord(BaseModel):
     delta: float
     bound: float
     claim: float
+    seeded: bool = False
     created: float
 
     @property
     def is_alarm(self) -> bool:
         """Whether the attack did what the bound says that none can, but for a chance of 1 - confidence."""
         return self.epsilon > self.bound
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether the numbers are made of the audited run's releases and of canaries that are nobody's: then its bound covers them.
+
+        Canaries of kind "labels" hold private records.
+        """
+        return self.design.kind != "labels" and not self.seeded and math.isfinite(self.bound)
 
     @property
     def alarm(self) -> str:
@@ -114,6 +124,7 @@ def audit_run(workspace: Workspace, run_id: str, report: "Report | None" = None)
         delta=run.delta,
         bound=run.bound.epsilon,
         claim=run.claim.epsilon,
+        seeded=run.seed is not None,
         created=time.time(),
     )
     write_text_atomically(RunFolder(workspace, run.id).audit, dumps(record, indent=2))

@@ -1,6 +1,6 @@
 """What jobs do: a task is a class on `Task` and a line below. Everything else about a job is the same for all of them."""
 
-from workbench.jobs.tasks.auditing import Audit
+from workbench.jobs.tasks.auditing import Audit, Membership
 from workbench.jobs.tasks.background import Example, Rehearse
 from workbench.jobs.tasks.base import Task
 from workbench.jobs.tasks.exposing import Expose
@@ -16,6 +16,7 @@ TASKS: dict[str, Task] = {
     "neighbours": Neighbours(),
     "records": Expose(),
     "audit": Audit(),
+    "membership": Membership(),
     "example": Example(),
     "rehearse": Rehearse(),
 }
