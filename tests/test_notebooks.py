@@ -35,6 +35,15 @@ def test_it_explains_every_cell_before_it_runs_it(notebook: nbformat.NotebookNod
     assert [i for i, kind in enumerate(kinds) if kind == "code" and (i == 0 or kinds[i - 1] != "markdown")] == []
 
 
+def test_it_ends_in_an_exercise_and_all_but_the_first_have_a_slider_and_check_the_answer(notebook: nbformat.NotebookNode) -> None:
+    assert any("Your turn" in cell.source for cell in notebook.cells[-3:])
+    if "A first run" not in notebook.cells[0].source:
+        code = "\n".join(cell.source for cell in code_cells(notebook))
+        assert "interact(" in code
+        assert "\nanswer = None\n" in f"\n{code}"
+        assert code.endswith("check(answer)")
+
+
 @pytest.mark.timeout(900)
 def test_it_runs(notebook: nbformat.NotebookNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAST", "1")
@@ -44,4 +53,4 @@ def test_it_runs(notebook: nbformat.NotebookNode, tmp_path: Path, monkeypatch: p
     shown = [output for cell in code_cells(notebook) for output in cell.outputs]
     assert any("image/png" in output.get("data", {}) for output in shown)
     assert [output.text for output in shown if output.output_type == "stream" and output.name == "stderr"] == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["home"]  # nothing beside the workbench's own home
+    assert {path.name for path in tmp_path.iterdir()} <= {"home"}, "nothing beside the workbench's own home"
