@@ -11,6 +11,7 @@ MEASURED = {  # what must have been measured of a paid stage, by the type of its
     "PoissonSampledDpEvent": SAMPLED | MOVED | {"noise", "noise multiplier", "clipping", "record not drawn"},
     "FixedBatchGaussianDpEvent": SAMPLED | MOVED | {"order", "noise", "noise multiplier", "label", "record not drawn"},
     "ReplaceOneGaussianDpEvent": MOVED | {"noise"},
+    "ExponentialMechanismDpEvent": MOVED | {"choice"},
 }
 
 

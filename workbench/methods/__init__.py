@@ -11,6 +11,8 @@ from workbench.methods.dp_sad import DPSAD
 from workbench.methods.dp_sgd_dm import DPSGDDM
 from workbench.methods.dpdm import DPDM
 from workbench.methods.dpgen import DPGEN
+from workbench.methods.independent_marginals import IndependentMarginals
+from workbench.methods.mst import MST
 from workbench.methods.nonprivate import NonPrivate
 from workbench.methods.p3dm import P3DM
 from workbench.methods.private_evolution import PrivateEvolution
@@ -31,4 +33,6 @@ METHODS: dict[str, type[Method]] = {
     "selective-pretraining": SelectivePretraining,
     "chu-dpdm": ChuDPDM,
     "ddm": DDM,
+    "independent-marginals": IndependentMarginals,
+    "mst": MST,
 }

@@ -13,6 +13,7 @@ import secrets
 import numpy as np
 
 from workbench.lazy import torch
+from workbench.training.exponential import weighted_choice
 from workbench.training.one_shot import Grid
 from workbench.training.streams import STREAM_KEY_BYTES, Stream
 
@@ -67,6 +68,13 @@ class Randomness:
         `sampler_distance(total.size)` on the stage.
         """
         return grid.values(total + self.stream(purpose, step).floored_normal(total.shape))
+
+    def choose(self, purpose: str, step: int, scores: np.ndarray, rate: float) -> int:
+        """The exponential mechanism: a position drawn with weight exp(rate score), float64 (candidates,).
+
+        State `choice_distance(len(scores))` on the stage.
+        """
+        return weighted_choice(self.stream(purpose, step).read, scores, rate)
 
     def torch_generator(self, purpose: str, step: int = 0, device: torch.device | str = "cpu") -> torch.Generator:
         """A torch generator for draws no guarantee rests on (network initialisation, diffusion times, sampling).

@@ -16,6 +16,7 @@ from support.mechanism.recording import (
     At,
     Bench,
     Changes,
+    Chosen,
     Drawn,
     Floats,
     Sampled,
@@ -240,6 +241,41 @@ def within(stage: Stage, quantity: str, found: float, most: float, reach: float,
     return Finding(stage.name, quantity, f"at most {most:.4g} deviations", found, least * most < found <= most * (1 + reach))
 
 
+# A choice by the exponential mechanism
+
+
+def weighted_choice(bench: Bench, stage: Stage) -> Iterator[Finding]:
+    """One choice a step, and how far a record that is replaced or made null spreads the log-weights: the range of the privacy loss.
+
+    What the step wrote follows from the choice alone: with the same one, no other record changes it.
+    """
+    event: Any = stage.event
+    for at in ends(bench, stage.name):
+        before = bench.again(at).of(Chosen)
+        yield Finding(stage.name, "choice", "one a step", f"{len(before)} of a step", len(before) == 1)
+        if len(before) == 1:
+            yield from spread_weights(bench, stage, at, before[0], event.epsilon, event.epsilon * event.zero_out_ratio)
+
+
+def spread_weights(bench: Bench, stage: Stage, at: At, before: Chosen, replaced_range: float, null_range: float) -> Iterator[Finding]:
+    """The largest range over some records, against that of the event; at least a tenth of it, or nothing was looked at."""
+    kept = Changes(choices={at: before.place})
+    wrote = bench.again(at, changes=kept).release
+    ranges: dict[str, float] = {"replaced record": 0.0, "null record": 0.0}
+    beside = 0.0
+    for position in (0, 1, len(bench.data) // 2, len(bench.data) - 1):
+        others = [("null record", bench.data.without(position))]
+        others += [("replaced record", replaced(bench.data, position, *extreme)) for extreme in extremes(bench, position)]
+        for quantity, data in others:
+            window = bench.again(at, data, kept)
+            moved = window.of(Chosen)[0].log_weights - before.log_weights
+            ranges[quantity] = max(ranges[quantity], float(np.ptp(np.append(moved, 0.0))))
+            beside = max(beside, float(np.linalg.norm(window.release - wrote)))
+    yield within(stage, "replaced record", ranges["replaced record"], replaced_range, SINGLE)
+    yield within(stage, "null record", ranges["null record"], null_range, SINGLE)
+    yield Finding(stage.name, "beside the choice", 0.0, beside, beside == 0.0)
+
+
 # A fixed-size batch of noised records
 
 
@@ -312,4 +348,5 @@ CHECKS: dict[type[dp_event.DpEvent], Callable[[Bench, Stage], Iterator[Finding]]
     dp_event.GaussianDpEvent: whole_release,
     own.ReplaceOneGaussianDpEvent: whole_release,
     own.FixedBatchGaussianDpEvent: noised_records,
+    own.ExponentialMechanismDpEvent: weighted_choice,
 }

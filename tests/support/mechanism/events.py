@@ -58,6 +58,14 @@ class Sampled:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """A choice was drawn by weights: their logarithms, and the position."""
+
+    log_weights: Floats
+    place: int
+
+
+@dataclass(frozen=True)
 class Updated:
     """An optimiser stepped on these gradients, flat over its parameters."""
 
@@ -77,17 +85,18 @@ class Read:
     """`fit` read the private records it was given."""
 
 
-Event = Spent | Yielded | Drawn | Opened | Sampled | Updated | Timed | Read
+Event = Spent | Yielded | Drawn | Opened | Sampled | Chosen | Updated | Timed | Read
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What is changed from outside: batches by stage and step, standard normals by the key of their stream."""
+    """What is changed from outside: batches and choices by stage and step, standard normals by the key of their stream."""
 
     batches: Mapping[At, np.ndarray] = field(default_factory=dict)
     shifts: Mapping[tuple[str, int, int], np.ndarray] = field(default_factory=dict)
     scale: float = 1.0  # of all weights before the fit goes on, so that gradients are large
     key: int = 0  # seed of the run's noise key
+    choices: Mapping[At, int] = field(default_factory=dict)
 
 
 @dataclass

@@ -18,6 +18,7 @@ from support.homes import here
 from support.mechanism.events import (
     At,
     Changes,
+    Chosen,
     Drawn,
     Floats,
     Log,
@@ -78,6 +79,14 @@ class RecordingRandomness(Randomness):
         key = (purpose, step, index)
         self.bench.log.add(Opened(key))
         return RecordedStream(super().stream(purpose, step, index), key, self.bench.log)
+
+    def choose(self, purpose: str, step: int, scores: np.ndarray, rate: float) -> int:
+        """The choice, recorded, or the one asked for in its place."""
+        log, place = self.bench.log, super().choose(purpose, step, scores, rate)
+        if log.now is not None:
+            place = log.changes.choices.get(log.now, place)
+        log.add(Chosen(rate * np.asarray(scores, dtype=np.float64), place))
+        return place
 
 
 class WatchedRecords(Records):

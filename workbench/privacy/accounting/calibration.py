@@ -249,6 +249,7 @@ def _help(stage: Stage) -> str:
 HELP: dict[str, str] = {
     "FixedBatchGaussianDpEvent": "A larger boundary S (noisier images), fewer steps, a smaller batch or more records",
     "ReplaceOneGaussianDpEvent": "A larger noise multiplier",
+    "ExponentialMechanismDpEvent": "A smaller epsilon of each choice, or fewer of them",
     "PoissonSampledDpEvent": "A larger noise multiplier, fewer steps or a smaller batch",
     "RealisedBatchSizeDpEvent": "Division by the expected batch size, a larger noise multiplier or fewer steps",
     "GaussianDpEvent": "A larger noise multiplier or fewer steps",

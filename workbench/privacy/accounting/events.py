@@ -66,6 +66,21 @@ class RealisedBatchSizeDpEvent(dp_event.DpEvent):
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
+class ExponentialMechanismDpEvent(dp_event.DpEvent):
+    """A choice with weights exp(epsilon score / (2 distance)), distance the most that replacing one record moves any score.
+
+    Attributes:
+        epsilon: its pure epsilon under REPLACE_ONE, which is also the range that the privacy loss has at most.
+        zero_out_ratio: how far a record made null moves a score, over that distance. No default.
+
+    Source: McSherry and Talwar (2007); Durfee and Rogers (2019) for the range.
+    """
+
+    epsilon: float
+    zero_out_ratio: float
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
 class UnprovedDpEvent(dp_event.DpEvent):
     """A release without a finite epsilon: `not_proved` (no proof is known) or `refuted` (provably none exists)."""
 
@@ -77,6 +92,7 @@ OWN_EVENTS: dict[str, type[dp_event.DpEvent]] = {
     "FixedBatchGaussianDpEvent": FixedBatchGaussianDpEvent,
     "ReplaceOneGaussianDpEvent": ReplaceOneGaussianDpEvent,
     "RealisedBatchSizeDpEvent": RealisedBatchSizeDpEvent,
+    "ExponentialMechanismDpEvent": ExponentialMechanismDpEvent,
     "UnprovedDpEvent": UnprovedDpEvent,
 }
 
@@ -231,6 +247,10 @@ def _zero_out_replace_one(event: Any) -> dp_event.DpEvent:
     return dp_event.GaussianDpEvent(event.noise_multiplier / event.zero_out_ratio)
 
 
+def _zero_out_exponential(event: Any) -> dp_event.DpEvent:
+    return ExponentialMechanismDpEvent(event.epsilon * event.zero_out_ratio, zero_out_ratio=1.0)
+
+
 ZERO_OUT_FORMS: dict[type, Callable[[Any], dp_event.DpEvent | None]] = {
     dp_event.NoOpDpEvent: _itself,
     dp_event.NonPrivateDpEvent: _itself,
@@ -243,6 +263,7 @@ ZERO_OUT_FORMS: dict[type, Callable[[Any], dp_event.DpEvent | None]] = {
     FixedBatchGaussianDpEvent: _itself,
     RealisedBatchSizeDpEvent: _itself,
     ReplaceOneGaussianDpEvent: _zero_out_replace_one,
+    ExponentialMechanismDpEvent: _zero_out_exponential,
     dp_event.ComposedDpEvent: _zero_out_composed,
     dp_event.SelfComposedDpEvent: _zero_out_self_composed,
     dp_event.PoissonSampledDpEvent: _zero_out_poisson,

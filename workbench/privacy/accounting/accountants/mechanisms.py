@@ -42,6 +42,13 @@ class VisibleGaussian:
 
 
 @dataclass(frozen=True)
+class BoundedRange:
+    """A release whose privacy loss lies in an interval of length `epsilon`, as that of the exponential mechanism does."""
+
+    epsilon: float
+
+
+@dataclass(frozen=True)
 class GaussianMixture:
     """N(0, sigma^2) against a mixture of N(c_i, sigma^2) with weights p_i: a group of records under Poisson sampling."""
 
@@ -66,7 +73,9 @@ class Unbounded:
     status: str = "not_proved"
 
 
-Mechanism = ExactGaussian | SampledGaussian | FixedBatchGaussian | VisibleGaussian | GaussianMixture | LibraryEvent | Unbounded
+Mechanism = (
+    ExactGaussian | SampledGaussian | FixedBatchGaussian | VisibleGaussian | BoundedRange | GaussianMixture | LibraryEvent | Unbounded
+)
 Composition = Mapping[Mechanism, int]
 
 

@@ -15,6 +15,7 @@ from workbench.errors import RefusedError
 from workbench.privacy.accounting import gaussian
 from workbench.privacy.accounting.accountants import rdp
 from workbench.privacy.accounting.accountants.mechanisms import (
+    BoundedRange,
     Composition,
     ExactGaussian,
     FixedBatchGaussian,
@@ -28,6 +29,7 @@ from workbench.privacy.accounting.accountants.mechanisms import (
     num_steps,
 )
 from workbench.privacy.accounting.accountants.pmf import Pmf, dense
+from workbench.privacy.accounting.bounded_range import bounded_range_delta
 
 Floats = NDArray[np.float64]
 REPORTED_INTERVAL = 1e-4
@@ -182,6 +184,11 @@ def _visible(mechanism: VisibleGaussian, interval: float) -> PrivacyLossDistribu
     return PrivacyLossDistribution(_from_profile(lambda eps: gaussian.visible_batch_delta(rate, mu, eps), _reach(mu), interval))
 
 
+def _bounded_range(mechanism: BoundedRange, interval: float) -> PrivacyLossDistribution:
+    profile = _from_profile(lambda eps: bounded_range_delta(mechanism.epsilon, eps), mechanism.epsilon, interval)
+    return PrivacyLossDistribution(profile)
+
+
 def _reach(mu: float) -> float:
     """A loss that a mu-GDP pair exceeds with chance below 1e-23."""
     return mu * mu / 2 + 10 * mu
@@ -245,6 +252,7 @@ BUILDERS: dict[type, Callable[[Any, float], PrivacyLossDistribution]] = {
     SampledGaussian: _sampled,
     FixedBatchGaussian: _fixed_batch,
     VisibleGaussian: _visible,
+    BoundedRange: _bounded_range,
     GaussianMixture: _mixture,
     LibraryEvent: _library,
 }
@@ -261,6 +269,7 @@ LOSS_SCALES: dict[type, Callable[[Any], float]] = {
     SampledGaussian: lambda mechanism: 1 / mechanism.noise_multiplier,
     FixedBatchGaussian: lambda mechanism: mechanism.mu,
     VisibleGaussian: lambda mechanism: mechanism.mu,
+    BoundedRange: lambda mechanism: mechanism.epsilon / 11,  # of which the loss reaches 11 to either side
     GaussianMixture: lambda mechanism: max(map(abs, mechanism.sensitivities)) / mechanism.noise_multiplier,
     LibraryEvent: lambda mechanism: 0.0,
 }

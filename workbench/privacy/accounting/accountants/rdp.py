@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import RefusedError
 from workbench.privacy.accounting.accountants.mechanisms import (
+    BoundedRange,
     Composition,
     ExactGaussian,
     FixedBatchGaussian,
@@ -125,6 +126,11 @@ def _visible(mechanism: VisibleGaussian, orders: Orders) -> NDArray[np.float64]:
     return np.where(inside < 1.0, np.log1p(q * np.expm1(np.minimum(inside, 1.0))), large * (1 + 1e-12) + 1e-14) / (alpha - 1)
 
 
+def _bounded_range(mechanism: BoundedRange, orders: Orders) -> NDArray[np.float64]:
+    """a epsilon^2 / 8, and never more than epsilon (Cesar and Rogers 2021)."""
+    return np.minimum(np.array(orders) * mechanism.epsilon**2 / 8, mechanism.epsilon)
+
+
 def _mixture(mechanism: GaussianMixture, orders: Orders) -> NDArray[np.float64]:
     raise RefusedError("The RDP accountant has no form for a group of records under Poisson sampling; the PLD accountant has.")
 
@@ -143,6 +149,7 @@ DIVERGENCES: dict[type, Callable[[Any, Orders], NDArray[np.float64]]] = {
     SampledGaussian: _sampled,
     FixedBatchGaussian: _fixed_batch,
     VisibleGaussian: _visible,
+    BoundedRange: _bounded_range,
     GaussianMixture: _mixture,
     LibraryEvent: _library,
 }

@@ -10,6 +10,7 @@ from dp_accounting import dp_event
 from workbench.errors import RefusedError, WorkbenchError
 from workbench.privacy.accounting import events as own
 from workbench.privacy.accounting.accountants.mechanisms import (
+    BoundedRange,
     Composition,
     ExactGaussian,
     FixedBatchGaussian,
@@ -151,6 +152,16 @@ def _read_replace_one(leaf: Any, relation: Relation) -> Mechanism:
     return ExactGaussian(ratio * _inverse(leaf.noise_multiplier))
 
 
+def _read_exponential(leaf: Any, relation: Relation) -> Mechanism:
+    _require(leaf, relation, REPLACING)
+    if not leaf.epsilon >= 0 or not 0.0 < leaf.zero_out_ratio <= 1.0:
+        raise WorkbenchError(f"Expected epsilon >= 0 and zero_out_ratio in (0, 1], got {leaf.epsilon} and {leaf.zero_out_ratio}.")
+    epsilon = leaf.epsilon * (leaf.zero_out_ratio if relation == "REPLACE_SPECIAL" else 1.0)
+    if math.isinf(epsilon):
+        return Unbounded("The exponential mechanism of an infinite epsilon always takes the best score.")
+    return BoundedRange(epsilon) if epsilon > 0 else ExactGaussian(0.0)
+
+
 def _read_realised(leaf: Any, relation: Relation) -> Mechanism:
     if relation != "REPLACE_SPECIAL":
         raise _refused(leaf, relation, "an absent or swapped record changes the divisor, hence the noise scale, in every dimension")
@@ -217,5 +228,6 @@ READERS: dict[type, Callable[[Any, Relation], Mechanism]] = {
     own.FixedBatchGaussianDpEvent: _read_fixed_batch,
     own.ReplaceOneGaussianDpEvent: _read_replace_one,
     own.RealisedBatchSizeDpEvent: _read_realised,
+    own.ExponentialMechanismDpEvent: _read_exponential,
     own.UnprovedDpEvent: _read_unproved,
 }

@@ -1,0 +1,89 @@
+"""MST: what its tree and its rows are like, beside what every method owes."""
+
+import math
+
+import numpy as np
+import pytest
+
+from workbench.datasets import Dataset, DatasetFacts
+from workbench.errors import WorkbenchError
+from workbench.evaluation.downstream import accuracy, logistic_regression
+from workbench.experiment import fit, make_plan, new_state, sample
+from workbench.methods.mst.claim import claimed
+from workbench.methods.mst.releases import joining_pairs
+from workbench.methods.mst.sampling import conditional, from_root
+from workbench.records import Records, TableKind
+from workbench.training.state import State
+
+FACTS = DatasetFacts(name="chain", kind=TableKind.of_sizes((4, 3, 2)), num_records=6_000, classes=("no", "yes"))
+
+
+def chain() -> Dataset:
+    """The label decides the second column with chance, that one the first, and the third is a coin."""
+    draw = np.random.default_rng(0)
+    labels = draw.integers(0, 2, 8_000)
+    second = np.where(draw.random(8_000) < 0.8, labels, 2)
+    first = np.where(draw.random(8_000) < 0.9, second, 3)
+    rows = Records(np.stack([first, second, draw.integers(0, 2, 8_000)], axis=1), labels)
+    return Dataset(FACTS, rows.take(slice(6_000)), rows.take(slice(6_000, None)))
+
+
+def fitted(dataset: Dataset, epsilon: float, method: str = "mst") -> tuple[State, Records]:
+    plan = make_plan(method, dataset.facts, epsilon=epsilon)
+    state = new_state(plan, seed=1)
+    for _ in fit(plan, dataset, state):
+        pass
+    return state, sample(plan, state, 4_000)
+
+
+def test_the_tree_is_the_chain_and_rows_follow_it() -> None:
+    dataset = chain()
+    state, samples = fitted(dataset, 10.0)
+    pairs = {tuple(pair) for pair in state.tensors["pairs"].tolist()}
+    assert {(0, 1), (1, 3)} < pairs
+    for value in range(3):
+        real, made = (part.records[part.records[:, 1] == value, 0] for part in (dataset.train, samples))
+        np.testing.assert_allclose(np.bincount(made, minlength=4) / len(made), np.bincount(real, minlength=4) / len(real), atol=0.04)
+    assert abs(accuracy(logistic_regression, samples, dataset, 0) - accuracy(logistic_regression, dataset.train, dataset, 0)) < 0.02
+
+
+def test_independent_columns_know_nothing_of_the_label() -> None:
+    dataset = chain()
+    samples = fitted(dataset, 10.0, "independent-marginals")[1]
+    assert samples.labels is not None
+    apart = [np.bincount(samples.records[samples.labels == label, 1], minlength=3) / 2_000 for label in (0, 1)]
+    np.testing.assert_allclose(*apart, atol=0.06)
+
+
+def test_pairs_that_would_close_a_circle_are_left_out() -> None:
+    pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    assert [pairs[place] for place in joining_pairs(pairs, [[0, 1], [2, 3]], 4)] == [(0, 2), (0, 3), (1, 2), (1, 3)]
+    assert [pairs[place] for place in joining_pairs(pairs, [[0, 1], [1, 2]], 4)] == [(0, 3), (1, 3), (2, 3)]
+
+
+def test_a_tree_is_walked_from_its_root() -> None:
+    joint = {(0, 1): np.array([[1.0, 2.0]]), (1, 2): np.array([[3.0], [4.0]])}
+    walked = [(parent, child, part.tolist()) for parent, child, part in from_root(joint, 2)]
+    assert walked == [(2, 1, [[3.0, 4.0]]), (1, 0, [[1.0], [2.0]])]
+
+
+def test_a_category_of_which_nothing_is_left_falls_back_to_its_childs_shares() -> None:
+    found = conditional(np.array([[0.1, 0.3], [0.0, 0.0]]), np.array([0.9, 0.1]))
+    np.testing.assert_allclose(found, [[0.25, 0.75], [0.9, 0.1]])
+
+
+def test_releases_cost_as_one_gaussian_of_the_noise_multiplier_would_to_a_few_percent() -> None:
+    ours, one = (make_plan(name, FACTS, settings={"noise_multiplier": 2.0}) for name in ("mst", "independent-marginals"))
+    assert [stage.steps for stage in ours.stages] == [1, 3, 1]
+    assert one.bound.epsilon * 0.99 < ours.bound.epsilon < one.bound.epsilon * 1.1
+    assert ours.bound.neighboring_relation == "REPLACE_SPECIAL"
+    assert claimed(noise_multiplier=2.0, delta=1e-5).epsilon == pytest.approx(0.125 + 2 * math.sqrt(0.125 * math.log(1e5)))
+
+
+def test_marginals_too_large_to_keep_and_trees_of_one_column_are_refused() -> None:
+    wide = FACTS.model_copy(update={"kind": TableKind.of_sizes((4_000, 3_000)), "classes": ()})
+    with pytest.raises(WorkbenchError, match="at most 10000000 pairs of categories, got 12000000"):
+        make_plan("mst", wide, epsilon=1.0)
+    lonely = FACTS.model_copy(update={"kind": TableKind.of_sizes((4,)), "classes": ()})
+    with pytest.raises(WorkbenchError, match="at least two columns"):
+        make_plan("mst", lonely, epsilon=1.0)
