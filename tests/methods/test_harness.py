@@ -17,6 +17,8 @@ from workbench import experiment, methods
 from workbench.methods.dp_merf import stages as dp_merf_stages
 from workbench.methods.dp_merf import training as dp_merf
 from workbench.methods.dp_promise import losses
+from workbench.methods.mst.stages import CHOICE
+from workbench.methods.mst.stages import _choice as mst_choice  # pyright: ignore[reportPrivateUsage]
 from workbench.models import image_diffusion
 from workbench.privacy.accounting import events
 from workbench.training import poisson
@@ -267,3 +269,12 @@ def test_streams_that_forget_the_step_are_found(monkeypatch: pytest.MonkeyPatch)
 def test_half_the_distance_for_a_null_record_of_a_table_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     altered(monkeypatch, odd("odd-marginals").stages, "zero_out_ratio=math.sqrt(0.5)", "zero_out_ratio=0.5")
     assert ("release", "null record") in broken(bench_of("odd-marginals"), "release")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "quantity"),
+    [("zero_out_ratio=0.5", "zero_out_ratio=0.2", "null record"), ("2.0 * config", "1.0 * config", "replaced record")],
+)
+def test_a_choice_that_tells_more_than_its_event_is_found(monkeypatch: pytest.MonkeyPatch, old: str, new: str, quantity: str) -> None:
+    altered(monkeypatch, mst_choice, old, new)
+    assert (CHOICE, quantity) in broken(bench_of("mst"), CHOICE)
