@@ -34,6 +34,7 @@ def test_only_a_measure_that_touches_no_private_record_can_release_its_value() -
     assert [name for name, metric in METRICS.items() if not metric.touches] == ["inception_score"]
     assert {name: metric.split for name, metric in METRICS.items() if metric.split != "held_out"} == {
         "inception_score": "none", "privacy_score": "train", "nearer_to_training": "train+held_out",
+        "closest_record": "train+held_out",
     }  # fmt: skip
     for metric in METRICS.values():
         assert not metric.releases(Measurement(0.0, None, "classifier of private records"))

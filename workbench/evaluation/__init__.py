@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError, choose
-from workbench.evaluation import downstream, metrics
+from workbench.evaluation import downstream, metrics, tables
 from workbench.evaluation.cache import Cache
 from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, can_train_classifier, classifier, pixels
 from workbench.evaluation.gallery_file import neighbours_html
@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 ANY_KIND = frozenset(KINDS)
+TABLES = frozenset({"table"})
 NOTHING: frozenset[Split] = frozenset()
 TRAIN: frozenset[Split] = frozenset({"train"})
 HELD_OUT: frozenset[Split] = frozenset({"held_out"})
@@ -143,6 +144,65 @@ METRICS: dict[str, Metric] = {
     "recall": quality("recall"),
     "density": quality("density"),
     "coverage": quality("coverage"),
+    "one_way_marginals": Metric(
+        name="one_way_marginals",
+        title="One-way marginals",
+        kinds=TABLES,
+        function=tables.one_way_marginals,
+        description="Mean total variation distance between each column's categories among samples and among held-out records.",
+        better="lower",
+        touches=HELD_OUT,
+        is_fraction=True,
+        in_features=False,
+    ),
+    "two_way_marginals": Metric(
+        name="two_way_marginals",
+        title="Two-way marginals",
+        kinds=TABLES,
+        function=tables.two_way_marginals,
+        description="Mean total variation distance between the pairs of categories of every two columns, the class one of them.",
+        better="lower",
+        touches=HELD_OUT,
+        is_fraction=True,
+        in_features=False,
+    ),
+    "pairwise_associations": Metric(
+        name="pairwise_associations",
+        title="Pairwise associations",
+        kinds=TABLES,
+        function=tables.pairwise_associations,
+        description="Mean absolute difference of Cramer's V over every two columns, the class one of them.",
+        better="lower",
+        touches=HELD_OUT,
+        is_fraction=True,
+        in_features=False,
+    ),
+    "closest_record": Metric(
+        name="closest_record",
+        title="Nearer to the closest training record",
+        kinds=TABLES,
+        function=tables.closest_record,
+        description="In how many columns fewer a sample differs from its closest training record than from the closest of equally many "
+        "held-out ones, on average; no copying gives 0.",
+        better="lower",
+        touches=TRAIN | HELD_OUT,
+        unit="columns",
+        chance=lambda _facts: 0.0,
+        in_features=False,
+    ),
+    "detection": Metric(
+        name="detection",
+        title="Detection",
+        kinds=TABLES,
+        function=tables.detection,
+        description="Area under the ROC curve of a random forest that tells samples from held-out records, cross-validated; "
+        "0.5 where it cannot.",
+        better="lower",
+        touches=HELD_OUT,
+        chance=lambda _facts: 0.5,
+        is_fraction=True,
+        in_features=False,
+    ),
 }
 
 

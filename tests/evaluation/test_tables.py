@@ -1,0 +1,113 @@
+"""Measures of tables against values by hand, copies against fresh rows, and independent columns against real ones."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+from support.homes import here
+
+from workbench.datasets import Dataset, DatasetFacts, load
+from workbench.evaluation import METRICS, evaluate, tables
+from workbench.evaluation.metrics import Context
+from workbench.records import Records, TableKind
+
+NAMES = ("one_way_marginals", "two_way_marginals", "pairwise_associations", "closest_record", "detection")
+
+
+@pytest.fixture(scope="module")
+def context() -> Context:
+    return Context(load("patients"), lambda: pytest.fail("no features are asked for"), 0, None)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.fixture(scope="module")
+def shuffled(context: Context) -> Records:
+    """Training rows whose columns, the class too, are shuffled apart from one another."""
+    draw, train = np.random.default_rng(1), context.dataset.train
+    assert train.labels is not None
+    return Records(np.stack([draw.permutation(column) for column in train.records.T], axis=1), draw.permutation(train.labels))
+
+
+def by_hand(records: list[list[int]], labels: list[int]) -> Context:
+    """Held-out rows of two columns of 2 and 3 categories."""
+    held_out = Records(np.array(records), np.array(labels))
+    facts = DatasetFacts(name="hand", kind=TableKind.of_sizes((2, 3)), num_records=len(labels), classes=("no", "yes"))
+    return Context(Dataset(facts, held_out, held_out), lambda: pytest.fail("no features are asked for"), 0, None)  # pyright: ignore[reportArgumentType]
+
+
+def test_distances_of_marginals_by_hand() -> None:
+    context = by_hand([[0, 0], [0, 1], [1, 2], [1, 2]], [0, 0, 1, 1])
+    samples = Records(np.array([[0, 0], [0, 0], [1, 2], [0, 2]]), np.array([0, 0, 1, 1]))
+    assert tables.one_way_marginals(samples, context).value == pytest.approx((1 / 4 + 1 / 4) / 2)
+    found = tables.two_way_marginals(samples, context)
+    assert found.value == pytest.approx((1 / 2 + 1 / 4 + 1 / 4) / 3)
+    assert found.note.endswith(f"come to {(1 / 2 + 1 / 2 + 1 / 2) / 3:.3f}.")
+
+
+def test_cramers_v_of_what_is_known() -> None:
+    assert tables.cramers_v(np.diag([0.2, 0.3, 0.5])) == pytest.approx(1)
+    assert tables.cramers_v(np.outer([0.2, 0.8], [0.1, 0.9])) == pytest.approx(0)
+    assert tables.cramers_v(np.array([[0.4, 0.1], [0.1, 0.4]])) == pytest.approx(0.6)
+    assert tables.cramers_v(np.array([[0.4, 0.6], [0.0, 0.0]])) == 0.0
+
+
+def test_samples_are_taken_in_the_classes_shares_of_held_out_records() -> None:
+    context = by_hand([[0, 0]] * 3 + [[1, 2]], [0, 0, 0, 1])
+    evenly = Records(np.array([[0, 0], [0, 0], [1, 2], [1, 2]] * 6), np.array([0, 0, 1, 1] * 6))
+    assert tables.one_way_marginals(evenly, context).value == 0.0
+    assert tables.one_way_marginals(replace(evenly, labels=None), context).value == pytest.approx(1 / 4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shuffled_columns_and_copies_are_told_from_real_rows(name: str, context: Context, shuffled: Records) -> None:
+    measure, dataset = METRICS[name].function, context.dataset
+    real, apart = measure(dataset.held_out, context), measure(shuffled, context)
+    fresh, copies = measure(load("patients", seed=5).train.take(slice(500)), context), measure(dataset.train.take(slice(500)), context)
+    if name == "closest_record":
+        assert copies.value > 5 * abs(fresh.value)
+        assert "100.0% of the samples are rows" in copies.note
+        assert fresh.interval is not None
+        assert fresh.interval[0] < 0.05
+    elif name == "detection":
+        assert apart.value > 0.9
+        assert abs(fresh.value - 0.5) < 0.06
+    else:
+        assert real.value == 0.0
+        assert fresh.value < 0.05
+    if name in ("two_way_marginals", "pairwise_associations"):
+        assert apart.value > 4 * fresh.value
+        assert fresh.interval is not None
+        assert fresh.interval[0] <= fresh.value <= fresh.interval[1]
+
+
+def test_columns_that_differ_from_the_closest_row(context: Context) -> None:
+    rows = context.dataset.train.records
+    by_comparison = (rows[:50, None] != rows[None, 100:300]).sum(axis=2).min(axis=1)
+    found = tables.differing_columns(Records(rows[:50]), Records(rows[100:300]), context.dataset)
+    assert found.tolist() == by_comparison.tolist()
+
+
+def test_the_error_of_an_area_is_its_spread_over_draws() -> None:
+    draw, size = np.random.default_rng(0), 100
+    areas = [roc_auc_score(np.repeat([0, 1], size), np.append(draw.normal(size=size), draw.normal(size=size) + 1)) for _ in range(300)]
+    assert tables.area_error(float(np.mean(areas)), size) == pytest.approx(float(np.std(areas)), rel=0.15)
+
+
+def test_an_evaluation_has_them_with_ceiling_and_chance(shuffled: Records, context: Context) -> None:
+    found = {result.name: result for result in evaluate(shuffled.take(slice(300)), context.dataset, metrics=NAMES, workspace=here())}
+    assert list(found) == list(NAMES)
+    assert found["detection"].chance == 0.5
+    assert found["two_way_marginals"].ceiling is not None
+    assert found["two_way_marginals"].ceiling < found["two_way_marginals"].value
+    assert found["closest_record"].ceiling is not None
+    assert found["closest_record"].ceiling > found["closest_record"].value
+    assert not any(result.releasable for result in found.values())
+
+
+def test_few_samples_and_samples_without_labels(context: Context) -> None:
+    few = context.dataset.train.take(slice(4))
+    assert tables.detection(few, context).interval is None
+    for name in NAMES:
+        measure: Callable[..., tables.Measurement] = METRICS[name].function
+        assert np.isfinite(measure(replace(context.dataset.train.take(slice(200)), labels=None), context).value)

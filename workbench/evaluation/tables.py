@@ -1,0 +1,177 @@
+"""Measures of tables alone: marginals, associations, the closest records, and whether a classifier can tell samples apart."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from workbench.datasets.base import Dataset
+from workbench.evaluation.distances import bootstrap_error
+from workbench.evaluation.intervals import normal
+from workbench.evaluation.metrics import Context, Measurement
+from workbench.evaluation.neighbours import nearest
+from workbench.records import Records, TableKind
+
+Shares = list[np.ndarray]
+FOLDS, TREES, LEAST_LEAF = 5, 100, 5
+
+
+def one_way_marginals(samples: Records, context: Context) -> Measurement:
+    """Mean total variation distance between the shares of each column's categories among samples and held-out records."""
+    found = _compared(samples, context, lambda rows, sizes: _one_way(rows, sizes)[: context.dataset.facts.dimensions], _variation)
+    return Measurement(*found, _label(context.dataset), AT_CLASS_SHARES)
+
+
+def two_way_marginals(samples: Records, context: Context) -> Measurement:
+    """The same of every pair of columns, the class one of them; the note says what independent columns come to."""
+    found = _compared(samples, context, _two_way, _variation)
+    rows, sizes = _rows(context.dataset.held_out, context.dataset)
+    apart = [np.outer(*pair) for pair in combinations(_one_way(rows, sizes), 2)]
+    note = f"Independent columns with the held-out records' own shares come to {_variation(apart, _two_way(rows, sizes)):.3f}."
+    return Measurement(*found, _label(context.dataset), f"{AT_CLASS_SHARES} {note}")
+
+
+def pairwise_associations(samples: Records, context: Context) -> Measurement:
+    """Mean absolute difference of Cramer's V between samples and held-out records over all pairs of columns, the class one of them."""
+
+    def associations(rows: np.ndarray, sizes: tuple[int, ...]) -> Shares:
+        return [np.array([cramers_v(joint)]) for joint in _two_way(rows, sizes)]
+
+    found = _compared(samples, context, associations, lambda ones, others: float(np.mean(np.abs(np.array(ones) - np.array(others)))))
+    return Measurement(*found, _label(context.dataset), AT_CLASS_SHARES)
+
+
+def closest_record(samples: Records, context: Context) -> Measurement:
+    """How many columns nearer the closest training record is than the closest of equally many held-out ones, on average."""
+    dataset, generator = context.dataset, np.random.default_rng([context.seed, 2])
+    size = min(len(dataset.train), len(dataset.held_out))
+    train, held_out = (part.take(np.sort(generator.permutation(len(part))[:size])) for part in (dataset.train, dataset.held_out))
+    to_train, to_held_out = (differing_columns(samples, part, dataset) for part in (train, held_out))
+    nearer = to_held_out - to_train
+    copies = float(np.mean(differing_columns(samples, dataset.train, dataset) == 0))
+    note = (
+        f"Columns that differ from the closest of {size}: training {to_train.mean():.3f}, held-out {to_held_out.mean():.3f}; no copying "
+        f"gives 0. {copies:.1%} of the samples are rows of the training records. The interval is over samples."
+    )
+    error = float(nearer.std(ddof=1)) / len(nearer) ** 0.5
+    return Measurement(float(nearer.mean()), normal(float(nearer.mean()), error), _label(dataset), note)
+
+
+def detection(samples: Records, context: Context) -> Measurement:
+    """Area under the ROC curve of a random forest that tells samples from held-out records, over 5 folds; Hanley and McNeil's error."""
+    dataset = context.dataset
+    ones = _with_shares_of(samples, dataset, context.seed)
+    generator = np.random.default_rng([context.seed, 3])
+    size = min(len(ones), len(dataset.held_out))
+    if size < FOLDS:
+        return Measurement(0.5, None, _label(dataset), f"Too few to tell apart: {size} of each, where {FOLDS} folds need as many.")
+    parts = [part.take(np.sort(generator.permutation(len(part))[:size])) for part in (ones, dataset.held_out)]
+    features = [_with_class(part, dataset, samples.labels is not None) for part in parts]
+    value = _told_apart(np.concatenate(features), np.repeat([1, 0], size), context.seed)
+    note = f"{AT_CLASS_SHARES} {size} of each; 0.5 where they cannot be told apart."
+    return Measurement(value, normal(value, area_error(value, size), 0.0, 1.0), _label(dataset), note)
+
+
+AT_CLASS_SHARES = "Of samples in the classes' shares among held-out records."
+
+
+def cramers_v(joint: np.ndarray) -> float:
+    """Cramer's V of the shares of pairs (rows, columns): 0 for independent columns, 1 where each gives the other; 0 for a constant one."""
+    expected = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    squared = np.divide((joint - expected) ** 2, expected, out=np.zeros_like(joint), where=expected > 0).sum()
+    fewest = min((joint.sum(axis=1) > 0).sum(), (joint.sum(axis=0) > 0).sum())
+    return float(np.sqrt(squared / (fewest - 1))) if fewest > 1 else 0.0
+
+
+def area_error(area: float, size: int) -> float:
+    """Standard error of the area under a ROC curve of `size` records on either side (Hanley and McNeil 1982)."""
+    alike, other = area / (2 - area), 2 * area**2 / (1 + area)
+    variance = (area * (1 - area) + (size - 1) * (alike + other - 2 * area**2)) / size**2
+    return float(np.sqrt(max(variance, 0.0)))
+
+
+def differing_columns(samples: Records, base: Records, dataset: Dataset) -> np.ndarray:
+    """In how many columns each sample differs from the record of `base` that is closest to it, (N,)."""
+    features = dataset.facts.kind.features
+    distances = nearest(features(samples.records), features(base.records))[1][:, 0]
+    return np.rint(distances**2 / 2)
+
+
+def _compared(
+    samples: Records,
+    context: Context,
+    summary: Callable[[np.ndarray, tuple[int, ...]], Shares],
+    distance: Callable[[Shares, Shares], float],
+) -> tuple[float, tuple[float, float] | None]:
+    """The distance of two summaries, and its spread over resamples of the samples."""
+    dataset = context.dataset
+    held_out = dataset.held_out if samples.labels is not None else replace(dataset.held_out, labels=None)
+    rows, sizes = _rows(_with_shares_of(samples, dataset, context.seed), dataset)
+    reference = summary(_rows(held_out, dataset)[0], sizes)
+
+    def value(chosen: np.ndarray) -> float:
+        return distance(summary(chosen, sizes), reference)
+
+    found = value(rows)
+    return found, normal(found, bootstrap_error(value, rows, context.seed), low=0.0)
+
+
+def _with_shares_of(samples: Records, dataset: Dataset, seed: int) -> Records:
+    """As many samples as there are in the shares that the classes have among held-out records; all where a class has none."""
+    if samples.labels is None or dataset.held_out.labels is None or not dataset.facts.classes:
+        return samples
+    shares = np.bincount(dataset.held_out.labels, minlength=dataset.facts.num_classes) / len(dataset.held_out)
+    there = np.bincount(samples.labels, minlength=dataset.facts.num_classes)
+    total = min(there[shares > 0] / shares[shares > 0])
+    if total == 0:
+        return samples
+    order = np.random.default_rng([seed, 4]).permutation(len(samples))
+    kept = [order[samples.labels[order] == label][: round(total * share)] for label, share in enumerate(shares)]
+    return samples.take(np.sort(np.concatenate(kept)))
+
+
+def _rows(records: Records, dataset: Dataset) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Rows with their class, int64 (N, columns), and how many categories each column has."""
+    sizes = TableKind.of(dataset.facts.kind).categories
+    if records.labels is None or not dataset.facts.classes:
+        return records.records, sizes
+    return np.concatenate([records.records, records.labels[:, None]], axis=1), (*sizes, dataset.facts.num_classes)
+
+
+def _one_way(rows: np.ndarray, sizes: tuple[int, ...]) -> Shares:
+    return [np.bincount(column, minlength=size) / len(rows) for column, size in zip(rows.T, sizes, strict=False)]
+
+
+def _two_way(rows: np.ndarray, sizes: tuple[int, ...]) -> Shares:
+    """Shares of the pairs of categories of every two columns."""
+    found = []
+    for first, second in combinations(range(rows.shape[1]), 2):
+        cells = np.bincount(rows[:, first] * sizes[second] + rows[:, second], minlength=sizes[first] * sizes[second])
+        found.append(cells.reshape(sizes[first], sizes[second]) / len(rows))
+    return found
+
+
+def _variation(ones: Shares, others: Shares) -> float:
+    return float(np.mean([np.abs(one - other).sum() / 2 for one, other in zip(ones, others, strict=True)]))
+
+
+def _with_class(records: Records, dataset: Dataset, labelled: bool) -> np.ndarray:
+    """One-hot rows, the class beside them where samples have one."""
+    features = dataset.facts.kind.features(records.records)
+    return np.concatenate([features, records.labels[:, None]], axis=1) if labelled and records.labels is not None else features
+
+
+def _told_apart(features: np.ndarray, made: np.ndarray, seed: int) -> float:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    forest = RandomForestClassifier(n_estimators=TREES, min_samples_leaf=LEAST_LEAF, n_jobs=2, random_state=seed)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    chances = np.asarray(cross_val_predict(forest, features, made, cv=folds, method="predict_proba"))
+    return float(roc_auc_score(made, chances[:, 1]))
+
+
+def _label(dataset: Dataset) -> str:
+    return dataset.facts.kind.feature_label
