@@ -47,6 +47,15 @@ def test_the_tree_is_the_chain_and_rows_follow_it() -> None:
     assert abs(accuracy(logistic_regression, samples, dataset, 0) - accuracy(logistic_regression, dataset.train, dataset, 0)) < 0.02
 
 
+def test_samples_can_be_drawn_at_any_step() -> None:
+    dataset = chain()
+    plan = make_plan("mst", dataset.facts, epsilon=10.0)
+    state = new_state(plan, seed=1)
+    drawn = [sample(plan, state, 50).records for _ in fit(plan, dataset, state)]
+    assert len(drawn) == plan.steps == 5
+    assert not np.array_equal(drawn[-2], drawn[-1])
+
+
 def test_independent_columns_know_nothing_of_the_label() -> None:
     dataset = chain()
     samples = fitted(dataset, 10.0, "independent-marginals")[1]

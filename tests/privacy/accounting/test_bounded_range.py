@@ -57,7 +57,7 @@ def test_divergences_are_those_of_a_gaussian_of_half_the_range_and_at_most_the_r
     for epsilon, delta in itertools.product((0.1, 1.0), (1e-5, 1e-9)):
         gaussian = ACCOUNTANTS["rdp"].epsilon({ExactGaussian(epsilon / 2 * math.sqrt(10)): 1}, delta)
         assert ACCOUNTANTS["rdp"].epsilon({BoundedRange(epsilon): 10}, delta) <= gaussian * (1 + 1e-9)
-    assert ACCOUNTANTS["rdp"].epsilon({BoundedRange(50.0): 1}, 1e-9) <= 50.0 + 1e-6
+    assert ACCOUNTANTS["rdp"].epsilon({BoundedRange(50.0): 1}, 1e-9) <= 50.0 + 1e-4
 
 
 def test_the_central_limit_accountant_refuses_by_name() -> None:

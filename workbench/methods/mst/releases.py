@@ -17,10 +17,11 @@ SCORE_BITS = 10  # expected counts are rounded to multiples of 2^-10, so that su
 
 
 def initial_state(facts: DatasetFacts, state: State) -> State:
-    """Room for the releases, with every column tied to the last until pairs are chosen."""
+    """Room for the releases, with every column tied to the last until the marginals of the chosen pairs are there."""
     sizes, last = sizes_of(facts), num_edges(facts)
     state.tensors = {
         "one_way": torch.zeros(sum(sizes), dtype=torch.float64, device=state.device),
+        "chosen": torch.full((last, 2), -1, dtype=torch.int64, device=state.device),
         "pairs": torch.tensor([(column, last) for column in range(last)], dtype=torch.int64, device=state.device),
         "two_way": torch.zeros(sum(size * sizes[last] for size in sizes[:last]), dtype=torch.float64, device=state.device),
     }
@@ -37,7 +38,7 @@ def fit(config: MSTConfig, data: Records, state: State) -> Iterator[Step]:
     yield from choose_pairs(config, data, state)
     if state.steps.get(TWO_WAY, 0) == 0:
         state.spend(TWO_WAY, 1)
-        state.tensors["two_way"] = released_two_way(config, data, state)
+        state.tensors |= {"pairs": state.tensors["chosen"].clone(), "two_way": released_two_way(config, data, state)}
         state.steps[TWO_WAY] = 1
         yield Step(TWO_WAY, 1, 1)
 
@@ -50,11 +51,11 @@ def choose_pairs(config: MSTConfig, data: Records, state: State) -> Iterator[Ste
     for step in range(state.steps.get(CHOICE, 0) + 1, edges + 1):
         state.spend(CHOICE, step)
         found = scores(data, state) if found is None else found
-        pairs = state.tensors["pairs"].clone()
-        joining = joining_pairs(all_pairs(state.facts), pairs[: step - 1].tolist(), edges + 1)
+        chosen = state.tensors["chosen"].clone()
+        joining = joining_pairs(all_pairs(state.facts), chosen[: step - 1].tolist(), edges + 1)
         place = state.randomness.choose(CHOICE, step, found[joining], rate)
-        pairs[step - 1] = torch.tensor(all_pairs(state.facts)[joining[place]])
-        state.tensors["pairs"], state.steps[CHOICE] = pairs, step
+        chosen[step - 1] = torch.tensor(all_pairs(state.facts)[joining[place]])
+        state.tensors["chosen"], state.steps[CHOICE] = chosen, step
         yield Step(CHOICE, step, edges)
 
 
@@ -81,7 +82,7 @@ def joining_pairs(pairs: list[Pair], chosen: list[list[int]], num_columns: int) 
 def released_two_way(config: MSTConfig, data: Records, state: State) -> torch.Tensor:
     """Counts of the chosen pairs with noise, one pair after another, flat."""
     sizes, rows = sizes_of(state.facts), present_rows(data, state.facts)
-    pairs: list[list[int]] = state.tensors["pairs"].tolist()
+    pairs: list[list[int]] = state.tensors["chosen"].tolist()
     counts = np.concatenate([two_way(rows, sizes, (first, second)).ravel() for first, second in pairs])
     grid = grid_of(len(pairs), config.noise_of(config.share_of_two_way), state.facts)
     released = state.randomness.release(TWO_WAY, 1, in_steps(counts, len(pairs), grid), grid)
