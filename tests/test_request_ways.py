@@ -20,6 +20,7 @@ from workbench.recipes.lines import RecipeRun
 from workbench.request import Request
 
 SMALL = {"network.base_channels": 8, "network.channel_multipliers": [1, 1], "network.num_res_blocks": 1}
+DECLARED = '{"columns":[{"name":"size","edges":[0,5,10]},{"name":"ill","categories":["no","yes, badly"]}],"target":"ill"}'
 CASES: dict[str, dict[str, Any]] = {
     "plain": {"method": "dp-merf", "dataset": {}, "epsilon": 10},
     "delta, target and settings": {
@@ -36,6 +37,7 @@ CASES: dict[str, dict[str, Any]] = {
         "dataset": {"own": True, "name": "scans", "resize": "1,4,4", "classes": '["cat", "dog, big"]', "split_seed": 3},
         "epsilon": 5,
     },
+    "a table of one's own": {"method": "mst", "dataset": {"table": True, "declared": DECLARED, "split_seed": 2}, "epsilon": 5},
     "empty texts": {"method": "dp-promise", "dataset": {}, "epsilon": 10, "settings": {"pretraining.dataset": "", "targets": "renoised"}},
 }
 
@@ -45,11 +47,14 @@ def asked(request: pytest.FixtureRequest, tmp_path: Path) -> Request:
     """One of several requests, on a registered dataset or on a file."""
     case = dict(CASES[request.param])
     reading = dict(case.pop("dataset"))
-    own = reading.pop("own", False)
+    own, table = reading.pop("own", False), reading.pop("table", False)
     if own:
         draw = np.random.default_rng(0)
         np.savez(tmp_path / "digits.npz", images=draw.integers(0, 256, (40, 8, 8, 1), dtype=np.uint8), labels=np.arange(40) % 2)
-    return Request.of(dataset=DatasetRef.parse(tmp_path / "digits.npz" if own else "digits", **reading), **case)
+    if table:
+        (tmp_path / "people.csv").write_text("size,ill\n" + '3,no\n7,"yes, badly"\n' * 20)
+    place = tmp_path / ("people.csv" if table else "digits.npz") if own or table else "digits"
+    return Request.of(dataset=DatasetRef.parse(place, **reading), **case)
 
 
 def arguments(asked: Request) -> list[str]:
@@ -97,7 +102,7 @@ def test_a_run_and_its_clone(asked: Request, monkeypatch: pytest.MonkeyPatch) ->
     run = runs.register(here(), make_plan(asked))
     assert RunStore(here()).get(run.id).plan.request.text == asked.text
     assert runs.clone(here(), run.id).plan.request.text == asked.text
-    changed = {"ema_decay": 0.25} if asked.method != "dp-merf" else {"channels": 8}
+    changed = {"dp-merf": {"channels": 8}, "mst": {"share_of_choice": 0.2}}.get(asked.method, {"ema_decay": 0.25})
     assert runs.clone(here(), run.id, changed).plan.request.text == asked.edited(settings=changed).text != asked.text
 
 

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 
+from workbench.datasets.proposal import propose
 from workbench.datasets.reference import DatasetRef
 from workbench.jobs import runs
 from workbench.jobs.store import RunStore
@@ -54,3 +55,19 @@ def test_files_of_ones_own_too_and_a_clone_of_their_run(open_page: Callable[...,
     app = open_page("runs", runs_chosen=f"{run.id} · dp-merf · {place.path}")
     app.button(key=f"runs_{run.id}_clone").click().run()
     assert form_text(app) == RunStore(here()).get(run.id).plan.request.text == asked.text
+
+
+def test_a_table_of_ones_own_is_proposed_declared_and_planned(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("size,ill\n" + "".join(f"{number % 30},{'yes' if number % 3 else 'no'}\n" for number in range(90)))
+    app = open_page("train", train_dataset=str(path), train_method="mst", train_epsilon=5)
+    assert "proposes one" in app.error[0].value
+    assert not any("private rows" in warning.value for warning in app.warning)
+    app.button(key="train_dataset_propose").click().run()
+    assert any("private rows" in warning.value for warning in app.warning)
+    assert app.error, "a proposal declares nothing"
+    app.button(key="train_dataset_confirm").click().run()
+    asked = Request.parse(form_text(app))
+    assert asked.place.declared == propose(path)
+    assert any("position decides" in caption.value for caption in app.caption)
+    assert form_text(open_page("train", **link(asked, "train_"))) == asked.text

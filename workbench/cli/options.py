@@ -27,7 +27,7 @@ RequestFile = Annotated[
     str | None,
     typer.Option("--request", metavar="FILE", help="In the place of METHOD and its options: a request as JSON; - for input."),
 ]
-DatasetPlace = Annotated[str | None, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), or an .npz.")]
+DatasetPlace = Annotated[str | None, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), an .npz or a .csv.")]
 Label = Annotated[str | None, typer.Option("--label", help="The attribute whose values are the classes, instead of the dataset's own.")]
 SplitSeed = Annotated[int, typer.Option(help="Splits your own files into training and held-out records.", min=0)]
 Epsilon = Annotated[float | None, typer.Option(help="Target epsilon; it is the proved bound that meets it.")]
@@ -45,6 +45,10 @@ OwnName = Annotated[
 ]
 Resize = Annotated[str | None, typer.Option("--resize", metavar="C,H,W", help="Read every image at this size: channels, height, width.")]
 Classes = Annotated[str | None, typer.Option("--classes", help="Names of the classes of your own files, as cat,dog, if they have none.")]
+Declared = Annotated[
+    str | None,
+    typer.Option("--declared", metavar="FILE", help="What is public of the columns of your own .csv; `workbench declare` proposes it."),
+]
 Seed = Annotated[int | None, typer.Option(help="Makes the run repeatable and NOT releasable.", min=0)]
 AuditCanaries = Annotated[
     int | None,
@@ -94,16 +98,22 @@ def asked_for(request: str | None, method: str | None, place: "DatasetRef | Data
 
 
 def place_of(
-    dataset: str | None, name: str | None, resize: str | None, classes: str | None, split_seed: int, label: str | None
+    dataset: str | None,
+    name: str | None,
+    resize: str | None,
+    classes: str | None,
+    split_seed: int,
+    label: str | None,
+    declared: str | None = None,
 ) -> "DatasetRef | None":
     """The dataset that options name, or None."""
     from workbench.datasets.reference import DatasetRef
 
     if dataset is None:
-        if name or resize or classes or split_seed or label:
+        if name or resize or classes or split_seed or label or declared:
             raise WorkbenchError("Expected --dataset beside the options that say how it is read.")
         return None
-    return DatasetRef.parse(dataset, name, resize, classes, split_seed, label)
+    return DatasetRef.parse(dataset, name, resize, classes, split_seed, label, declared=declared)
 
 
 def facts_by_hand(num_records: int | None, shape: str | None, num_classes: int) -> "DatasetFacts | None":
@@ -123,12 +133,12 @@ def facts_by_hand(num_records: int | None, shape: str | None, num_classes: int) 
     return DatasetFacts(name="given by hand", kind=kind, num_records=num_records, classes=classes)
 
 
-def check_target(path: Path | None, suffix: str) -> None:
+def check_target(path: Path | None, *suffixes: str) -> None:
     """Refuse a file that cannot be written, before any work is done; None is no file."""
     if path is None:
         return
-    if path.suffix != suffix:
-        raise WorkbenchError(f"Expected a file that ends in {suffix}, got {path}.")
+    if path.suffix not in suffixes:
+        raise WorkbenchError(f"Expected a file that ends in {' or '.join(suffixes)}, got {path}.")
     if not path.parent.is_dir():
         raise WorkbenchError(f"Expected a file in a folder that exists, got {path}.")
     if path.is_dir():

@@ -1,6 +1,7 @@
 """Commands that touch no record: methods, datasets, plan, epsilon; and train, which starts a run."""
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from workbench.cli.options import (
     AuditSeed,
     Classes,
     DatasetPlace,
+    Declared,
     Delta,
     Epsilon,
     Json,
@@ -67,7 +69,7 @@ def methods(as_json: Json = False) -> None:
 
 @app.command("datasets")
 def list_datasets(as_json: Json = False) -> None:
-    """List the datasets that have a name; a folder of class subfolders or an .npz will do as well."""
+    """List the datasets that have a name; a folder of class subfolders, an .npz or a .csv will do as well."""
     from workbench.datasets import DATASETS
 
     rows, workspace = [], Workspace.located()
@@ -88,6 +90,20 @@ def list_datasets(as_json: Json = False) -> None:
 
 
 @app.command()
+def declare(
+    file: Annotated[Path, typer.Argument(metavar="FILE.csv", help="Your own table, with a line of headings.")],
+    target: Annotated[str, typer.Option("--target", help="The column that is the class; the last by default.")] = "",
+    leave_out: Annotated[list[str] | None, typer.Option("--leave-out", metavar="COLUMN", help="A column that is not read.")] = None,
+) -> None:
+    """Propose what to declare public of a table's columns: JSON, made from private rows, to be changed and given as --declared FILE."""
+    from workbench.datasets.proposal import WARNING, propose
+
+    found = propose(file, target, leave_out or ())
+    print(f"Warning: {WARNING}", file=sys.stderr)
+    print(dumps(found.model_dump(exclude_defaults=True), indent=1))
+
+
+@app.command()
 def plan(
     method: MethodName = None,
     request: RequestFile = None,
@@ -97,6 +113,7 @@ def plan(
     classes: Classes = None,
     split_seed: SplitSeed = 0,
     label: Label = None,
+    declared: Declared = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     preset: PresetName = "default",
@@ -113,7 +130,7 @@ def plan(
     from workbench.methods.protocols import offered
     from workbench.privacy import group_bound
 
-    place, by_hand = place_of(dataset, name, resize, classes, split_seed, label), facts_by_hand(num_records, shape, num_classes)
+    place, by_hand = place_of(dataset, name, resize, classes, split_seed, label, declared), facts_by_hand(num_records, shape, num_classes)
     if place and by_hand:
         raise WorkbenchError("Give --dataset, or --num-records and --shape, not both.")
     fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
@@ -161,6 +178,7 @@ def train(
     classes: Classes = None,
     split_seed: SplitSeed = 0,
     label: Label = None,
+    declared: Declared = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     preset: PresetName = "default",
@@ -184,7 +202,7 @@ def train(
     speed = parse_performance(device, performance)
     speed.torch_device()
     fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
-    asked = asked_for(request, method, place_of(dataset, name, resize, classes, split_seed, label), **fields)
+    asked = asked_for(request, method, place_of(dataset, name, resize, classes, split_seed, label, declared), **fields)
     loaded = asked.place.load() if asked.place.path else None
     made = experiment.make_plan(asked, loaded.facts if loaded else None)
     check_trainable(made)

@@ -33,14 +33,15 @@ def sample(
     plan: Annotated[bool, typer.Option("--plan", help="Only show what it would cost.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make samples of a finished run, otherwise than planned if asked (--set sampler.eta=0); write them to an .npz with --out.
+    """Make samples of a finished run, otherwise than planned if asked (--set sampler.eta=0); write them with --out
+    to an .npz, or rows of a table to a .csv.
 
     They are kept as a set of the run: the same request gives the same samples, and more are added to them.
     """
-    from workbench.jobs.sample_files import write_records
+    from workbench.jobs.sample_files import write_csv, write_records
     from workbench.jobs.samples.drawn import request_samples
 
-    check_target(out, ".npz")
+    check_target(out, ".npz", ".csv")
     found = request_samples(Workspace.default(), run_id, parse_settings(settings), label or (), seed)
     price = found.plan(num)
     if plan:
@@ -54,7 +55,7 @@ def sample(
     wait_for("sample", run_id, {"samples": found.id, "num_samples": num})
     records = found.records(num)
     if out is not None:
-        write_records(records, out, found.notes(), found.facts)
+        (write_csv if out.suffix == ".csv" else write_records)(records, out, found.notes(), found.facts)
     if not found.releasable:
         print(f"Warning: samples of run {run_id} are not releasable. {found.release_reason}", file=sys.stderr)
     values = {"run": run_id, "samples": found.id, "num_samples": len(records), "releasable": found.releasable}

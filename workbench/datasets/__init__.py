@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.datasets import breast_cancer, celeba, cifar, digits, faces, folder, glyphs, idx, imagenet, patients, permuted
+from workbench.datasets import breast_cancer, celeba, cifar, csv_table, digits, faces, folder, glyphs, idx, imagenet, patients, permuted
 from workbench.datasets.base import Dataset, DatasetFacts, to_uint8, to_unit_range
+from workbench.datasets.declaration import TableDeclaration
 from workbench.datasets.naming import default_name, own_name
 from workbench.datasets.resize import at_shape, check_shape, parse_shape
 from workbench.errors import WorkbenchError, choose
@@ -182,7 +183,7 @@ def is_path(name_or_path: str | Path) -> bool:
     if isinstance(name_or_path, Path):
         return True
     return name_or_path not in DATASETS and (
-        Path(name_or_path).exists() or name_or_path.endswith(".npz") or "/" in name_or_path or "\\" in name_or_path
+        Path(name_or_path).exists() or name_or_path.endswith((".npz", csv_table.SUFFIX)) or "/" in name_or_path or "\\" in name_or_path
     )
 
 
@@ -206,12 +207,16 @@ def facts(
     *,
     name: str | None = None,
     classes: Sequence[str] = (),
+    declared: TableDeclaration | None = None,
     workspace: Workspace | None = None,
 ) -> DatasetFacts:
     """The public facts about a dataset as `load` with the same arguments would give it, from literals and headers where they say enough."""
     if is_path(name_or_path):
         path = Path(name_or_path)
-        return folder.facts(path, own_name(path, name, DATASETS), shape, classes, seed)
+        own = own_name(path, name, DATASETS)
+        if is_csv(path):
+            return checked_facts(csv_table.facts(path, own, declared), shape, classes)
+        return folder.facts(path, own, shape, classes, seed)
     entry = entry_of(name_or_path)
     known = as_declared(entry.facts(workspace or Workspace.located()), name, classes)
     return known if shape is None else known.at_size(check_shape(shape, *entry.sides))
@@ -224,26 +229,51 @@ def load(
     *,
     name: str | None = None,
     classes: Sequence[str] = (),
+    declared: TableDeclaration | None = None,
     workspace: Workspace | None = None,
 ) -> Dataset:
-    """A dataset by name, or from a folder of class subfolders or an `.npz` file.
+    """A dataset by name, or from a folder of class subfolders, an `.npz` file or a `.csv` one.
 
     `shape` (C, H, W) resizes its images; glyphs and faces are drawn at it. `seed` splits the user's own files and draws those;
-    the others have fixed splits. `name` and `classes` declare what is public of the user's own files: the name that their account in
-    the ledger goes by (default: the file's own), and the classes' names (default: those in the file, or of the subfolders). Downloads
-    and drawings are kept in `workspace`, by default the default one.
+    the others have fixed splits. `name`, `classes` and `declared` declare what is public of the user's own files: the name that their
+    account in the ledger goes by (default: the file's own), the classes' names (default: those in the file, or of the subfolders),
+    and the columns of a table (default: what stands beside it as NAME.declared.json). Downloads and drawings are kept in
+    `workspace`, by default the default one.
     """
     if is_path(name_or_path):
         path = Path(name_or_path)
-        return folder.load(path, own_name(path, name, DATASETS), seed, shape, classes)
+        own = own_name(path, name, DATASETS)
+        if not is_csv(path):
+            return folder.load(path, own, seed, shape, classes)
+        dataset = csv_table.load(path, own, declared, seed)
+        checked_facts(dataset.facts, shape, classes)
+        return dataset
     entry, workspace = entry_of(name_or_path), workspace or Workspace.default()
     as_declared(entry.facts(workspace), name, classes)
     return at_shape(entry.load(workspace), shape) if entry.draw is None else entry.draw(workspace, shape, None, seed)
 
 
-def load_as(name_or_path: str | Path, known: DatasetFacts, seed: int = 0, workspace: Workspace | None = None) -> Dataset:
+def is_csv(path: Path) -> bool:
+    """Whether this is the user's own table."""
+    return path.suffix == csv_table.SUFFIX and not path.is_dir()
+
+
+def checked_facts(known: DatasetFacts, shape: tuple[int, ...] | None, classes: Sequence[str]) -> DatasetFacts:
+    """The facts about a table, whose shape and classes are those declared."""
+    if shape not in (None, known.shape) or (classes and tuple(classes) != known.classes):
+        raise WorkbenchError(f"Expected the columns and classes of {known.name} from its declaration alone. Leave size and classes out.")
+    return known
+
+
+def load_as(
+    name_or_path: str | Path,
+    known: DatasetFacts,
+    seed: int = 0,
+    workspace: Workspace | None = None,
+    declared: TableDeclaration | None = None,
+) -> Dataset:
     """A dataset read as `known` says: under its name, with its classes and at its shape, whatever these were when it was planned."""
-    return load(name_or_path, known.shape, seed, name=known.name, classes=known.classes, workspace=workspace)
+    return load(name_or_path, known.shape, seed, name=known.name, classes=known.classes, declared=declared, workspace=workspace)
 
 
 def reading(name: str | None, resize: str | None, classes: str | None) -> dict[str, Any]:

@@ -197,4 +197,4 @@ def checked(path: Path) -> Path:
     if path.is_dir() or (path.is_file() and path.suffix == ".npz"):
         return path
     came = "another file" if path.is_file() else "nothing"
-    raise WorkbenchError(f"Expected a folder of class subfolders or an .npz file at {path}, found {came}; give the path of one.")
+    raise WorkbenchError(f"Expected a folder of class subfolders, an .npz or a .csv file at {path}, found {came}; give the path of one.")

@@ -25,9 +25,9 @@ def composed(name: str) -> str:
 
 
 def default_name(path: str | Path, registered: Collection[str]) -> str:
-    """The name of a user's file or folder until one is given: its own, without .npz, and with `own-` before a registered one."""
+    """The name of a user's file or folder until one is given: its own, without .npz or .csv, and with `own-` before a registered one."""
     path = Path(path)
-    name = composed(path.stem if path.suffix == ".npz" else path.name)
+    name = composed(path.stem if path.suffix in (".npz", ".csv") else path.name)
     kept = "".join(letter for letter in name if unicodedata.category(letter)[0] != "C").strip()[:LONGEST].strip() or "images"
     return f"own-{kept}" if kept in registered else kept
 

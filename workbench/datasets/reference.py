@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench import datasets
 from workbench.datasets.base import Dataset, DatasetFacts
+from workbench.datasets.csv_table import declaration_of
+from workbench.datasets.declaration import TableDeclaration
 from workbench.workspace import Workspace
 
 
@@ -17,23 +19,27 @@ class DatasetRef(BaseModel):
     """A registered dataset by name, or the user's own files by path, with what is declared of them and how they are read.
 
     Either `name` or `path` is given. Of one's own files `account` is the name that their account in the ledger goes by, and
-    `classes` are the names of their classes, if the files have none. `shape` None is the images' own.
+    `classes` are the names of their classes, if the files have none; of a table of one's own `declared` says what its columns are.
+    `shape` None is the images' own.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(default="", description="Of a registered dataset.")
-    path: str = Field(default="", description="Of a folder of class subfolders or an .npz file; absolute.")
+    path: str = Field(default="", description="Of a folder of class subfolders, an .npz or a .csv file; absolute.")
     account: str = ""
     classes: tuple[str, ...] = ()
     shape: tuple[int, ...] | None = Field(default=None, description="(C, H, W) that every image is read at.")
     split_seed: int = Field(default=0, ge=0, description="Splits one's own files, and draws what is drawn.")
+    declared: TableDeclaration | None = Field(default=None, description="What is public of the columns of one's own table.")
     label: str = Field(default="", description="The attribute whose values are the classes, in the place of the dataset's own.")
 
     @model_validator(mode="after")
     def _is_one_of_two(self) -> Self:
         if bool(self.name) == bool(self.path):
             raise ValueError(f"Expected a dataset's name or a path, got name {self.name!r} and path {self.path!r}.")
+        if self.declared and not datasets.is_csv(Path(self.path or self.name)):
+            raise ValueError(f"Expected a declaration of columns with a .csv file of one's own, got it with {self.text}")
         return self
 
     @classmethod
@@ -46,17 +52,21 @@ class DatasetRef(BaseModel):
         split_seed: int = 0,
         label: str | None = None,
         workspace: Workspace | None = None,
+        declared: str | None = None,
     ) -> Self:
         """The dataset that texts name, as options and fields of a form have them; empty texts leave the default.
 
         `digits` is the registered dataset whatever lies in the working directory, and ./digits (or a Path) the folder. `name` is that
         of the account of one's own files, `resize` is C,H,W, and `classes` are names between commas or a JSON list. A path is made
-        absolute, and its account named.
+        absolute, and its account named. `declared` is a declaration as JSON or its file's path; a table's is kept whole, so that what
+        stands beside it later changes no request.
         """
         reading = datasets.reading(name, resize, classes)
         values = {"shape": reading["shape"], "classes": reading["classes"], "split_seed": split_seed, "label": label or ""}
         if datasets.is_path(text):
             path = Path(text).expanduser().resolve()
+            found = TableDeclaration.parse(declared) if declared else None
+            values["declared"] = declaration_of(path, found) if datasets.is_csv(path) else found
             return cls(path=str(path), account=datasets.own_name(path, name or None, datasets.DATASETS), **values)
         known = datasets.as_declared(datasets.facts(text, workspace=workspace), name or None, values.pop("classes"))
         if values["shape"] == known.shape:
@@ -68,6 +78,8 @@ class DatasetRef(BaseModel):
         """The dataset at a place, read as `facts` say that it was planned: at their shape, and one's own files under their name."""
         if datasets.is_path(text):
             path = str(Path(text).expanduser().resolve())
+            if datasets.is_csv(Path(path)):
+                return cls.parse(path, facts.name)
             return cls(path=path, account=facts.name, shape=facts.shape, classes=facts.classes)
         known = datasets.facts(text, workspace=workspace)
         return cls(name=str(text), shape=None if known.shape == facts.shape else facts.shape)
@@ -87,21 +99,29 @@ class DatasetRef(BaseModel):
         """The other arguments of `parse`, without those at their default."""
         resize = ",".join(map(str, self.shape)) if self.shape else ""
         values = {"name": self.account, "resize": resize, "classes": json.dumps(self.classes) if self.classes else "", "label": self.label}
+        values |= {"declared": self.declared.text if self.declared else ""}
         return {name: text for name, text in values.items() if text}
 
     def facts(self, workspace: Workspace | None = None) -> DatasetFacts:
         """The public facts, from literals and headers where they say enough."""
         known = datasets.facts(
-            self.place, self.shape, self.split_seed, name=self.account or None, classes=self.classes, workspace=workspace
+            self.place,
+            self.shape,
+            self.split_seed,
+            name=self.account or None,
+            classes=self.classes,
+            declared=self.declared,
+            workspace=workspace,
         )
         return known.labelled_by(self.label) if self.label else known
 
     def load(self, known: DatasetFacts | None = None, workspace: Workspace | None = None) -> Dataset:
         """The records. With `known` facts, under their name, with their classes and at their shape, as when it was planned."""
         if known is not None and not self.label:
-            return datasets.load_as(self.place, known, self.split_seed, workspace)
+            return datasets.load_as(self.place, known, self.split_seed, workspace, self.declared)
         shape, name = (self.shape, self.account) if known is None else (known.shape, known.name)
-        dataset = datasets.load(self.place, shape, self.split_seed, name=name or None, classes=self.classes, workspace=workspace)
+        named = {"name": name or None, "classes": self.classes, "declared": self.declared}
+        dataset = datasets.load(self.place, shape, self.split_seed, **named, workspace=workspace)
         return dataset.labelled_by(self.label) if self.label else dataset
 
     @property

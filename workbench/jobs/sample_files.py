@@ -13,7 +13,7 @@ import numpy as np
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import DamagedFileError
 from workbench.files import written_atomically
-from workbench.records import KINDS, RecordKind, Records
+from workbench.records import KINDS, RecordKind, Records, TableKind
 from workbench.serialization import dumps
 
 
@@ -32,6 +32,13 @@ def write_records(records: Records, path: Path, notes: dict[str, Any], facts: Da
         arrays |= {f"attribute_{name}": values, f"values_of_{name}": np.array(facts.attributes[name])}
     with written_atomically(path, "wb") as file:
         np.savez_compressed(file, notes=np.array(dumps(notes)), **arrays)  # type: ignore[arg-type]
+
+
+def write_csv(records: Records, path: Path, _notes: dict[str, Any], facts: DatasetFacts) -> None:
+    """Write rows of a table under the names of columns, categories and classes, inert in a spreadsheet; other kinds are refused."""
+    content = TableKind.of(facts.kind).preview(records, facts.classes)
+    with written_atomically(path, "wb") as file:
+        file.write(content)
 
 
 @contextmanager

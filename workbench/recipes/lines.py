@@ -35,6 +35,7 @@ class RecipeRun(BaseModel):
     resize: str | None = Field(default=None, description="C,H,W, as --resize.")
     classes: str | None = Field(default=None, description="Names of the classes of one's own files, as --classes.")
     split_seed: int = Field(default=0, ge=0, description="As --split-seed.")
+    declared: str | None = Field(default=None, description="What is public of the columns of one's own table, as --declared.")
     label: str | None = Field(default=None, description="The attribute whose values are the classes, as --label.")
     epsilon: float | None = Field(default=None, gt=0)
     delta: float | None = Field(default=None, gt=0, lt=1)
@@ -61,7 +62,9 @@ class RecipeRun(BaseModel):
         """What the line asks for."""
         place = self.dataset
         if isinstance(place, str):
-            place = DatasetRef.parse(place, self.dataset_name, self.resize, self.classes, self.split_seed, self.label)
+            place = DatasetRef.parse(
+                place, self.dataset_name, self.resize, self.classes, self.split_seed, self.label, declared=self.declared
+            )
         fields = {name: getattr(self, name) for name in Request.model_fields}
         return Request.of(**{**fields, "dataset": place})
 

@@ -61,6 +61,7 @@ class TableKind(RecordKind):
 
     name: Literal["table"] = "table"
     columns: tuple[Column, ...] = Field(min_length=1)
+    label: str = Field(default=CLASS, min_length=1, description="What the classes are called where they stand beside the columns.")
 
     @classmethod
     def of_sizes(cls, categories: Sequence[int]) -> Self:
@@ -69,9 +70,9 @@ class TableKind(RecordKind):
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> Self:
-        repeated = [name for name, times in Counter([CLASS, *(column.name for column in self.columns)]).items() if times > 1]
+        repeated = [name for name, times in Counter([self.label, *(column.name for column in self.columns)]).items() if times > 1]
         if repeated:
-            raise ValueError(f"Expected columns of different names, none of them {CLASS!r}, got {', '.join(repeated)} again.")
+            raise ValueError(f"Expected columns of different names, none of them {self.label!r}, got {', '.join(repeated)} again.")
         return self
 
     @property
@@ -109,7 +110,7 @@ class TableKind(RecordKind):
         """The rows by the names of columns, categories and classes, inert in a spreadsheet; the class first where there are labels."""
         import pandas as pd
 
-        named = {CLASS: (classes, records.labels)} if classes and records.labels is not None else {}
+        named = {self.label: (classes, records.labels)} if classes and records.labels is not None else {}
         named |= {column.name: (column.categories, values) for column, values in zip(self.columns, records.records.T, strict=True)}
         cells = {name: np.array(list(map(spreadsheet_cell, texts)), dtype=object) for name, (texts, _) in named.items()}
         return pd.DataFrame({spreadsheet_cell(name): cells[name][values] for name, (_, values) in named.items()})

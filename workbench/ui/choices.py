@@ -4,11 +4,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from workbench.datasets import DATASETS, DatasetFacts, account_name, is_path
+from workbench.datasets import DATASETS, DatasetFacts, account_name, is_csv, is_path
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
@@ -19,6 +20,7 @@ from workbench.plan import Plan
 from workbench.planning import DEFAULT_EPSILON, configure, default_delta
 from workbench.request import Request
 from workbench.ui.forms import config_form, fields_that_may_be_empty
+from workbench.ui.own_tables import declared_choice
 from workbench.ui.session import facts_or_stop, planned
 
 TARGET_TITLES = {  # a number to meet the epsilon, or which number a run rests on where nothing is calibrated
@@ -99,8 +101,8 @@ def plan_choices(prefix: str) -> Choices:
 
 
 def dataset_choice(key: str) -> str:
-    """A registered dataset, or the path of a folder of class subfolders or an .npz file."""
-    help_text = "A registered dataset, or type the path of a folder with one subfolder a class, or of an .npz file."
+    """A registered dataset, or the path of a folder of class subfolders, an .npz or a .csv file."""
+    help_text = "A registered dataset, or type the path of a folder with one subfolder a class, of an .npz or of a .csv file."
     choice = st.selectbox("Dataset", list(DATASETS), key=key, bind="query-params", accept_new_options=True, help=help_text)
     return choice or next(iter(DATASETS))
 
@@ -108,6 +110,8 @@ def dataset_choice(key: str) -> str:
 STARTS = "A sixth of the records is held out. The guarantee starts after this split and is about the training records: "
 FOLDER_STARTS = f"{STARTS}a file's name decides where it goes. The names and number of files, and of classes, are taken to be public."
 ARRAYS_START = f"{STARTS}a record's position decides where it goes. The number of records and the classes' names are taken to be public."
+
+TABLE_STARTS = f"{STARTS}a row's position decides where it goes. The number of rows is taken to be public, and what is declared above."
 
 
 def reading_choice(dataset: str, key: str) -> DatasetRef:
@@ -119,8 +123,16 @@ def reading_choice(dataset: str, key: str) -> DatasetRef:
     resizing: dict[str, Any] = {"label": "Resize to", "key": f"{key}resize", "placeholder": "C,H,W, as 1,28,28", **common}
     seeding: dict[str, Any] = {"label": "Split seed", "min_value": 0, "step": 1, "key": f"{key}split_seed", "placeholder": "0", **common}
     labelling: dict[str, Any] = {"label": "Label", "key": f"{key}label", "placeholder": "its own, or an attribute", **common}
-    given, named = None, None
-    if is_path(dataset):
+    given, named, shape, declared = None, None, None, None
+    if is_path(dataset) and is_csv(Path(dataset)):
+        with st.expander("Name and columns of your own table", expanded=True):
+            name, split = st.columns([3, 1])
+            help_text = "All runs under this name are on one account in the ledger, whatever version of the rows they were on."
+            given = name.text_input("Name", key=f"{key}name", placeholder=account_name(dataset), help=help_text, **common)
+            seed, attribute = split.number_input(**seeding), None
+            declared = declared_choice(dataset, key, **common)
+            st.caption(TABLE_STARTS)
+    elif is_path(dataset):
         with st.expander("Name, size and classes of your own files", expanded=True):
             name, resize, classes, label, split = st.columns(5)
             shape = resize.text_input(**resizing)
@@ -137,7 +149,7 @@ def reading_choice(dataset: str, key: str) -> DatasetRef:
             attribute = st.text_input(**labelling)
             seed = st.number_input(**seeding) if is_drawn else None
     try:
-        return DatasetRef.parse(dataset, given, shape, named, int(seed or 0), attribute)
+        return DatasetRef.parse(dataset, given, shape, named, int(seed or 0), attribute, declared=declared or None)
     except WorkbenchError as error:
         st.error(markdown(error))
         st.stop()

@@ -1,0 +1,202 @@
+"""Tables of one's own: what is declared is read, what is not is refused by its line, and every bad file gets its sentence."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from workbench import datasets
+from workbench.cli.commands import app
+from workbench.datasets import csv_table
+from workbench.datasets.declaration import DeclaredColumn, TableDeclaration
+from workbench.datasets.proposal import propose, round_edges
+from workbench.datasets.reference import DatasetRef
+from workbench.errors import WorkbenchError
+from workbench.jobs.sample_files import write_csv
+
+DECLARED = TableDeclaration(
+    columns=(
+        DeclaredColumn(name="colour", categories=("red", "blue"), other="another", missing="unknown"),
+        DeclaredColumn(name="age", edges=(0, 18, 65, 120), missing="unknown"),
+        DeclaredColumn(name="ill", categories=("no", "yes")),
+    ),
+    target="ill",
+)
+ROWS = ["red,17,no", "blue,18,yes", "mauve,200,no", "NA,,yes", " red ,64.5,no", "pink,-3,yes"]
+
+
+def write(folder: Path, *lines: str, name: str = "people.csv") -> Path:
+    path = folder / name
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def people(folder: Path) -> Path:
+    return write(folder, "colour,note,age,ill", *(f"{row.split(',')[0]},x,{','.join(row.split(',')[1:])}" for row in ROWS))
+
+
+def test_cells_become_the_categories_declared(tmp_path: Path) -> None:
+    dataset = datasets.load(people(tmp_path), declared=DECLARED)
+    everyone = dataset.train.followed_by(dataset.held_out)
+    assert everyone.labels is not None
+    rows = sorted(map(tuple, np.column_stack([everyone.records, everyone.labels]).tolist()))
+    assert rows == sorted([(0, 0, 0), (1, 1, 1), (2, 2, 0), (3, 3, 1), (0, 1, 0), (2, 0, 1)])
+    columns = dataset.facts.kind.columns  # pyright: ignore[reportAttributeAccessIssue]
+    assert columns[0].categories == ("red", "blue", "another", "unknown")
+    assert columns[1].categories == ("[0, 18)", "[18, 65)", "[65, 120]", "unknown")
+    assert (dataset.facts.classes, dataset.facts.num_records, len(dataset.held_out)) == (("no", "yes"), 5, 1)
+    assert dataset.facts == datasets.facts(tmp_path / "people.csv", declared=DECLARED)
+    frame = dataset.facts.kind.frame(dataset.train, dataset.facts.classes)  # pyright: ignore[reportAttributeAccessIssue]
+    assert list(frame) == ["ill", "colour", "age"]
+
+
+def test_rows_decide_no_fact_and_no_place(tmp_path: Path) -> None:
+    one = datasets.load(people(tmp_path), declared=DECLARED)
+    changed = ["blue,19,yes", *ROWS[1:]]
+    write(tmp_path, "colour,note,age,ill", *(f"{row.split(',')[0]},x,{','.join(row.split(',')[1:])}" for row in changed))
+    other = datasets.load(tmp_path / "people.csv", declared=DECLARED)
+    assert one.facts == other.facts
+    moved = [(a != b).any() for a, b in zip(one.train.records, other.train.records, strict=True)]
+    assert sum(moved) + (one.held_out.records != other.held_out.records).any() == 1
+
+
+def test_a_cell_that_is_not_declared_is_told_by_its_line_alone(tmp_path: Path) -> None:
+    path = write(tmp_path, "colour,age,ill", "red,3,no", "red,4,perhaps", "red,5,yes")
+    with pytest.raises(WorkbenchError, match=r"the column 'ill' of people\.csv, got another in line 3") as refused:
+        datasets.load(path, declared=DECLARED)
+    assert "perhaps" not in str(refused.value)
+
+
+BAD: dict[str, tuple[list[str], str]] = {
+    "nothing": ([""], "at least two columns with commas between"),
+    "no header": (["5.1,3.5,yes", "4.9,3.0,no"], "a first line of column names"),
+    "one column": (["colour", "red", "blue"], "at least two columns with commas between in .*, got 1"),
+    "other separator": (["colour;age", "red;3"], r"is it 2 columns with ';' between\?"),
+    "a row too short": (["colour,age,ill", "red,3,no", "red,3"], "Expected 3 cells in every row of .*, got 2 in row 3"),
+    "a formula": (["colour,age,ill", "red,=1+1,no"], "got a formula in row 2"),
+    "the same name twice": (["colour,colour,ill", "red,3,no"], "columns' names in .* that differ"),
+    "an open quote": (["colour,age,ill", 'red,"3,no'], "one that cannot be read"),
+    "one row": (["colour,age,ill", "red,3,no"], "at least 2 rows"),
+    "a column gone": (["colour,years,ill", "red,3,no", "red,4,no"], "got none called age"),
+}
+
+
+@pytest.mark.parametrize("case", BAD, ids=list(BAD))
+def test_a_bad_file_gets_one_sentence(case: str, tmp_path: Path) -> None:
+    lines, sentence = BAD[case]
+    with pytest.raises(WorkbenchError, match=sentence):
+        datasets.load(write(tmp_path, *lines), declared=DECLARED)
+
+
+def test_mixed_encodings_missing_files_and_declarations_are_sentences(tmp_path: Path) -> None:
+    (tmp_path / "latin.csv").write_bytes("colour,age,ill\nrosé,3,no\n".encode() + "rosé,4,no\n".encode("latin-1"))
+    with pytest.raises(WorkbenchError, match="Expected UTF-8 text"):
+        datasets.load(tmp_path / "latin.csv", declared=DECLARED)
+    with pytest.raises(WorkbenchError, match="No such file"):
+        datasets.facts(tmp_path / "gone.csv", declared=DECLARED)
+    with pytest.raises(WorkbenchError, match=r"`workbench declare people\.csv` proposes one"):
+        datasets.facts(people(tmp_path))
+    for text, sentence in (
+        ("{", "as JSON"),
+        ("nowhere.json", "cannot be read"),
+        ('{"columns": []}', "columns"),
+        ('{"rows": 1}', "columns"),
+    ):
+        with pytest.raises(WorkbenchError, match=sentence):
+            TableDeclaration.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("column", "sentence"),
+    [
+        ({"name": "a"}, "got none"),
+        ({"name": "a", "categories": ["x"], "edges": [0, 1]}, "got both"),
+        ({"name": "a", "categories": ["x", "x"]}, "that differ"),
+        ({"name": "a", "edges": [1, 0]}, "rising edges"),
+        ({"name": "a", "categories": [str(number) for number in range(1_001)]}, "at most 1000 items"),
+    ],
+)
+def test_a_bad_declaration_gets_one_sentence(column: dict[str, object], sentence: str) -> None:
+    with pytest.raises(WorkbenchError, match=sentence):
+        TableDeclaration.parse(json.dumps({"columns": [column]}))
+
+
+def test_a_declaration_of_no_target_and_of_an_unknown_one() -> None:
+    assert DECLARED.model_copy(update={"target": ""}).kind.categories == (4, 4, 2)
+    with pytest.raises(ValueError, match="Unknown target column 'sick'"):
+        TableDeclaration(columns=DECLARED.columns, target="sick")
+
+
+def test_a_proposal_reads_its_own_file(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    lines = [f"{draw.choice(['a', 'b', ''])},{draw.normal(50, 9):.3f},{draw.integers(0, 3)}" for _ in range(200)]
+    path = write(tmp_path, "group,size,ill", *lines)
+    found = propose(path)
+    assert [column.name for column in found.columns] == ["group", "size", "ill"]
+    assert (found.target, found.columns[0].missing, len(found.columns[1].edges)) == ("ill", "missing", 6)
+    assert found.columns[2].categories == ("0", "1", "2")
+    assert propose(path, "group", ["size"]).kind.categories == (3,)
+    (tmp_path / "people.declared.json").write_text(found.text)
+    assert datasets.load(path).facts.classes == ("0", "1", "2")
+    assert DatasetRef.parse(path).declared == found
+
+
+def test_a_hundred_thousand_categories_get_one_sentence(tmp_path: Path) -> None:
+    path = write(tmp_path, "id,ill", *(f"person {number},no" for number in range(100_000)))
+    with pytest.raises(WorkbenchError, match="at most 1000 categories in the column 'id', got 100000"):
+        propose(path)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.053, 0.163), (6.98, 28.1), (-3, 977), (143.5, 2501), (10, 10.5)])
+def test_proposed_edges_are_round_and_hold_all(low: float, high: float) -> None:
+    edges = round_edges(low, high)
+    assert len(edges) == 6
+    assert edges[0] <= low < high <= edges[-1]
+    assert np.ptp(np.diff(edges)) < 1e-9 * edges[-1]
+    assert float(f"{edges[1] - edges[0]:.1g}") == pytest.approx(edges[1] - edges[0])
+
+
+def test_frames_of_pandas_and_arrow_read_as_the_file_does(tmp_path: Path) -> None:
+    path = people(tmp_path)
+    expected = datasets.load(path, name="people", declared=DECLARED)
+    frame = pd.read_csv(path)
+    for given in (frame, pa.Table.from_pandas(frame)):
+        found = csv_table.of_frame(given, DECLARED, "people")
+        assert found.facts == expected.facts
+        assert np.array_equal(found.train.records, expected.train.records)
+
+
+def test_the_declaration_goes_with_the_place(tmp_path: Path) -> None:
+    place = DatasetRef.parse(people(tmp_path), declared=DECLARED.text, split_seed=2)
+    assert DatasetRef.model_validate_json(place.model_dump_json()) == place
+    assert DatasetRef.parse(place.text, place.account, split_seed=2, declared=place.texts["declared"]) == place
+    assert place.load(place.facts()).facts == place.facts()
+    with pytest.raises(ValueError, match=r"with a \.csv file"):
+        DatasetRef(name="digits", declared=DECLARED)
+    with pytest.raises(WorkbenchError, match="from its declaration alone"):
+        datasets.facts(tmp_path / "people.csv", (1, 8, 8), declared=DECLARED)
+
+
+def test_the_command_proposes_what_the_plan_then_takes(tmp_path: Path) -> None:
+    path = people(tmp_path)
+    proposed = CliRunner().invoke(app, ["declare", str(path), "--target", "ill", "--leave-out", "note"], catch_exceptions=False)
+    assert "made from the private rows" in proposed.stderr
+    (tmp_path / "public.json").write_text(proposed.stdout)
+    asked = ["plan", "mst", "--dataset", str(path), "--declared", str(tmp_path / "public.json"), "--epsilon", "2", "--json"]
+    planned = json.loads(CliRunner().invoke(app, asked, catch_exceptions=False).stdout)
+    assert [column["name"] for column in planned["facts"]["kind"]["columns"]] == ["colour", "age"]
+    assert planned["request"]["dataset"]["declared"] == json.loads(proposed.stdout)
+
+
+def test_samples_leave_as_a_csv_that_reads_back(tmp_path: Path) -> None:
+    dataset = datasets.load(people(tmp_path), declared=DECLARED)
+    write_csv(dataset.train, tmp_path / "rows.csv", {}, dataset.facts)
+    frame = pd.read_csv(tmp_path / "rows.csv")
+    assert list(frame) == ["ill", "colour", "age"]
+    assert set(frame["ill"]) <= {"no", "yes"}
+    with pytest.raises(WorkbenchError, match="Expected rows of a table, got images"):
+        write_csv(dataset.train, tmp_path / "rows.csv", {}, datasets.facts("digits"))

@@ -1,0 +1,54 @@
+"""A declaration made from a file's own rows, for the person who has the rows: it is private until they confirm that it is public."""
+
+import math
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from workbench.datasets.csv_table import read
+from workbench.datasets.declaration import MISSING, MOST_CATEGORIES, DeclaredColumn, TableDeclaration, number
+from workbench.errors import WorkbenchError, choose
+
+WARNING = (
+    "This proposal is made from the private rows: categories, ranges and what is missing are theirs. Change what others may not know, "
+    "merge what is rare, and use round numbers; who trains with it declares all of it public."
+)
+FEWEST_NUMBERS = 20  # different ones, from which on a column of numbers is cut into ranges
+RANGES = 5
+MISSING_CATEGORY = "missing"
+
+
+def propose(path: Path, target: str = "", leave_out: Collection[str] = ()) -> TableDeclaration:
+    """Categories as they are, numbers in five ranges of equal width between round ones; the last column is the target by default."""
+    header, rows = read(path)
+    cells = dict(zip(header, zip(*rows, strict=True) if rows else [()] * len(header), strict=True))
+    for name in leave_out:
+        choose(name, cells, "column")
+    kept = [name for name in header if name not in leave_out]
+    if target:
+        choose(target, dict.fromkeys(kept), "target column")
+    return TableDeclaration(columns=tuple(propose_column(name, cells[name]) for name in kept), target=target or kept[-1])
+
+
+def propose_column(name: str, cells: Sequence[str]) -> DeclaredColumn:
+    """One column from its cells."""
+    texts = {cell.strip() for cell in cells}
+    there = sorted(text for text in texts if text.lower() not in MISSING)
+    missing = MISSING_CATEGORY if len(there) < len(texts) else ""
+    values = [value for text in there if (value := number(text)) is not None]
+    if len(values) == len(there) > FEWEST_NUMBERS:
+        return DeclaredColumn(name=name, edges=round_edges(min(values), max(values)), missing=missing)
+    if len(there) > MOST_CATEGORIES:
+        raise WorkbenchError(
+            f"Expected at most {MOST_CATEGORIES} categories in the column {name!r}, got {len(there)}. Leave it out (--leave-out {name!r}), "
+            "or declare the frequent ones and a category for any other."
+        )
+    return DeclaredColumn(name=name, categories=tuple(there) or (MISSING_CATEGORY,), missing=missing)
+
+
+def round_edges(low: float, high: float) -> tuple[float, ...]:
+    """The edges of five ranges of equal width from at most `low` to at least `high`, whole multiples of 1, 2 or 5 times a power of ten."""
+    width = (high - low) / RANGES
+    power = 10.0 ** math.floor(math.log10(width))
+    step = next(factor * power for factor in (1, 2, 5, 10, 20) if math.floor(low / (factor * power)) + RANGES >= high / (factor * power))
+    first = math.floor(low / step)
+    return tuple(float(f"{(first + place) * step:.12g}") for place in range(RANGES + 1))
