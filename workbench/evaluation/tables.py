@@ -101,7 +101,7 @@ def area_error(area: float, size: int) -> float:
 def differing_columns(rows: np.ndarray, base: np.ndarray) -> np.ndarray:
     """In how many columns each of the rows (N, columns) differs from each of the base (M, columns): int64 (N, M)."""
     pairs = zip(rows.T, base.T, strict=True)
-    return np.sum([column[:, None] != other[None, :] for column, other in pairs], axis=0, dtype=np.int64)
+    return np.asarray(sum(np.not_equal.outer(column, other).astype(np.int64) for column, other in pairs))
 
 
 def nearer_by(differing: np.ndarray, chosen: np.ndarray) -> float:
