@@ -189,7 +189,7 @@ def test_the_command_proposes_what_the_plan_then_takes(tmp_path: Path) -> None:
     asked = ["plan", "mst", "--dataset", str(path), "--declared", str(tmp_path / "public.json"), "--epsilon", "2", "--json"]
     planned = json.loads(CliRunner().invoke(app, asked, catch_exceptions=False).stdout)
     assert [column["name"] for column in planned["facts"]["kind"]["columns"]] == ["colour", "age"]
-    assert planned["request"]["dataset"]["declared"] == json.loads(proposed.stdout)
+    assert TableDeclaration.model_validate(planned["request"]["dataset"]["declared"]) == TableDeclaration.parse(proposed.stdout)
 
 
 def test_samples_leave_as_a_csv_that_reads_back(tmp_path: Path) -> None:
