@@ -9,13 +9,28 @@ import numpy as np
 from workbench.datasets.base import Dataset
 from workbench.evaluation.distances import bootstrap_error
 from workbench.evaluation.intervals import normal
-from workbench.evaluation.metrics import Context, Measurement
+from workbench.evaluation.metrics import Context, Measure, Measurement, Metric
 from workbench.records import Records, TableKind
 
 Shares = list[np.ndarray]
 FOLDS, TREES, LEAST_LEAF = 5, 100, 5
 MOST_COMPARED = 1_000  # samples, and records on either side, whose differences are all counted
 SPLITS = 50
+
+
+def compared(name: str, title: str, function: Measure, description: str) -> Metric:
+    """A measure between 0 and 1 of how far samples are from held-out rows, 0 for the same."""
+    return Metric(
+        name=name,
+        title=title,
+        kinds=frozenset({"table"}),
+        function=function,
+        description=description,
+        better="lower",
+        touches=frozenset({"held_out"}),
+        is_fraction=True,
+        in_features=False,
+    )
 
 
 def one_way_marginals(samples: Records, context: Context) -> Measurement:
