@@ -2,12 +2,14 @@
 #   PYTHON=python3.12     another interpreter for the environment (3.11 or newer)
 #   PORT=8600             another port for the workbench
 #   TORCH_INDEX=URL       an extra package index for torch, such as PyTorch's own one of CPU builds
+#   WORKERS=4             processes that `make test` shares its files among, one thread each
 #   ARGS="-k budget"      further arguments for pytest or the benchmarks
 #   UPGRADE=1             let `make lock` take newer versions
 
 SHELL := /bin/bash
 PYTHON ?= python3
 PORT ?= 8501
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") -c constraints.txt
@@ -29,7 +31,7 @@ lab: $(VENV)/.lab ## open JupyterLab on notebooks/
 	$(BIN)/jupyter lab --notebook-dir=notebooks --ip=127.0.0.1
 
 test: $(VENV)/.dev ## run every test but the slow tier (under 20 minutes on two cores)
-	$(BIN)/python -m pytest $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 test-slow: $(VENV)/.dev ## run the slow tier at full size, skipping what stands; writes docs/slow-tests.md
 	$(BIN)/python -m pytest -m slow --timeout=0 -v -rs $(ARGS)
