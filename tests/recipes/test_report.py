@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from workbench.recipes.report import draw, markdown_table, measured_lines, summary_rows
+from workbench.recipes.report import draw, is_below_floor, markdown_table, measured_lines, summary_rows
 
 MEASURE = "accuracy_logistic_regression"
 
@@ -39,6 +39,15 @@ def test_lines_of_one_seed_share_their_public_model() -> None:
     unseeded = [{**entry, "seed": None, "run": f"run{number}"} for number, entry in enumerate(RESULTS[1:] + other)]
     rows = markdown_table(measured_lines(unseeded, MEASURE), MEASURE).splitlines()
     assert "| 0.610 ± 0.012 (private) |" in rows[3]  # four models: sqrt(4 * .01^2 / 3)
+
+
+def test_a_line_worse_than_the_floor_at_its_bound_is_marked() -> None:
+    floor = [result("class-moments, bound 1", 0.998, value, None, 1) for value in (0.72, 0.8)]
+    other = [result("class-moments, bound 9", 8.99, 0.99, None, 1), result("b, bound 1", 0.999, 0.765, None, 1)]
+    lines = measured_lines([*RESULTS, *floor, *other], MEASURE)
+    marked = [row.split("|")[1].strip() for row in markdown_table(lines, MEASURE).splitlines() if "below the floor" in row]
+    assert marked == ["a, bound 1"]
+    assert [line.name for line in lines if is_below_floor(line, lines, "frechet_distance")] == ["b, bound 1"]
 
 
 def test_rows_for_the_terminal_have_the_means_of_both_references() -> None:

@@ -13,9 +13,13 @@ from workbench.errors import WorkbenchError, choose
 from workbench.escaping import markdown
 from workbench.files import write_text_atomically
 from workbench.marks import MARKS_MEAN, mark, may_leave
+from workbench.measured import FLOOR
 
 if TYPE_CHECKING:
     from workbench.recipes.lines import Recipe
+
+
+SAME_BOUND = 0.02  # calibration meets an epsilon from below, within less than this
 
 
 class Line(BaseModel):
@@ -93,7 +97,8 @@ def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line
 def markdown_table(lines: Sequence[Line], measure: str) -> str:
     """The lines as a Markdown table: mean and standard deviation over the runs, the two references as rows of their own.
 
-    Every number of a measure carries its mark, and a sentence says what the marks mean.
+    Every number of a measure carries its mark, and a sentence says what the marks mean. A line whose mean is worse than that of the
+    floor at the same bound is said to be below it.
     """
     public = all(line.epsilon_zero_releasable for line in lines if line.epsilon_zero)
     ceiling = all(line.ceiling_releasable for line in lines if line.ceiling)
@@ -105,8 +110,20 @@ def markdown_table(lines: Sequence[Line], measure: str) -> str:
     ]
     for line in lines:
         value, seconds = _spread(line.values, line.releasable), _range(line.seconds)
+        value += ", below the floor" * is_below_floor(line, lines, measure)
         rows.append(f"| {markdown(line.name)} | {_epsilon(line.claim)} | {_epsilon(line.bound)} | {value} | {seconds} |")
     return "\n".join([*rows, "", MARKS_MEAN]) + "\n"
+
+
+def is_below_floor(line: Line, lines: Sequence[Line], measure: str) -> bool:
+    """Whether a line's mean is worse than that of every floor among `lines` at its bound; never where there is none."""
+    from workbench.evaluation import METRICS
+
+    floors = [other.values for other in lines if other.method == FLOOR and math.isclose(other.bound, line.bound, rel_tol=SAME_BOUND)]
+    if line.method == FLOOR or not line.values or not floors:
+        return False
+    sign = 1 if METRICS[measure].better == "higher" else -1
+    return all(sign * statistics.fmean(line.values) < sign * statistics.fmean(values) for values in floors if values)
 
 
 def read(path: Path) -> tuple["Recipe", list[dict[str, Any]]]:

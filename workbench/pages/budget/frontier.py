@@ -13,11 +13,11 @@ import plotly.graph_objects as go
 
 from workbench.escaping import html_text
 from workbench.marks import MARKS, mark
+from workbench.measured import FLOOR
 from workbench.ui.charts import DASHES, SYMBOLS
 from workbench.ui.formats import duration, number
 from workbench.ui.theme import GREY, SERIES
 
-FLOOR = "class-moments"  # three Gaussian releases and no network: what a method has to beat
 COLUMNS = ("method", "epsilon", "value", "low", "high", "line", "recipe", "about")
 NOTE = (
     "Measured points are the workbench's own: mean and range of the runs of a recipe's line, at the proved bound, whatever your runs stand "
