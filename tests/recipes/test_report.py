@@ -66,6 +66,11 @@ def test_the_picture_is_a_png(tmp_path: Path) -> None:
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_measure_that_no_line_took_is_an_empty_picture(tmp_path: Path) -> None:
+    draw([], tmp_path / "picture.png", "Title", MEASURE)
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_title_is_text_and_no_formula(tmp_path: Path) -> None:
     lines = [line.model_copy(update={"method": "$x_{$"}) for line in measured_lines(RESULTS, MEASURE)]
     draw(lines, tmp_path / "picture.png", r"costs $5 and $\frac{", MEASURE)

@@ -189,7 +189,7 @@ def _draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
     axes.set_xscale("log")
     axes.set_xticks(list(ticks), list(ticks.values()), minor=False)
     axes.xaxis.set_minor_locator(_no_ticks())
-    axes.set_xlim(0.6 * min(finite, default=right), 1.8 * max(ticks))
+    axes.set_xlim(0.6 * min(finite, default=right), 1.8 * max(ticks, default=right))
     axes.set_xlabel("proved bound on epsilon")
     axes.set_ylabel(f"{measure.replace('_', ' ')} ({mark(all(line.releasable for line in lines))})")
     axes.set_title(title)
