@@ -157,7 +157,7 @@ def test_proposed_edges_are_round_and_hold_all(low: float, high: float) -> None:
     assert len(edges) == 6
     assert edges[0] <= low < high <= edges[-1]
     assert np.ptp(np.diff(edges)) < 1e-9 * edges[-1]
-    assert float(f"{edges[1] - edges[0]:.1g}") == pytest.approx(edges[1] - edges[0])
+    assert float(f"{edges[1] - edges[0]:.2g}") == pytest.approx(edges[1] - edges[0])
 
 
 def test_frames_of_pandas_and_arrow_read_as_the_file_does(tmp_path: Path) -> None:

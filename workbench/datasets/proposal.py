@@ -14,6 +14,7 @@ WARNING = (
 )
 FEWEST_NUMBERS = 20  # different ones, from which on a column of numbers is cut into ranges
 RANGES = 5
+STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 20)  # widths of a range, times a power of ten
 MISSING_CATEGORY = "missing"
 
 
@@ -46,9 +47,9 @@ def propose_column(name: str, cells: Sequence[str]) -> DeclaredColumn:
 
 
 def round_edges(low: float, high: float) -> tuple[float, ...]:
-    """The edges of five ranges of equal width from at most `low` to at least `high`, whole multiples of 1, 2 or 5 times a power of ten."""
+    """The edges of five ranges of equal width from at most `low` to at least `high`, whole multiples of one of STEPS."""
     width = (high - low) / RANGES
     power = 10.0 ** math.floor(math.log10(width))
-    step = next(factor * power for factor in (1, 2, 5, 10, 20) if math.floor(low / (factor * power)) + RANGES >= high / (factor * power))
+    step = next(factor * power for factor in STEPS if math.floor(low / (factor * power)) + RANGES >= high / (factor * power))
     first = math.floor(low / step)
     return tuple(float(f"{(first + place) * step:.12g}") for place in range(RANGES + 1))
