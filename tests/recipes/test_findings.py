@@ -85,3 +85,8 @@ def test_seeds_that_a_line_lacks_are_left_out_and_one_seed_shows_nothing() -> No
 
 def test_lines_that_no_direction_names_are_not_pooled() -> None:
     assert found(results(a=A, b=B, c=C), said("a", "b")) == found(results(a=A, b=B), said("a", "b"))
+
+
+def test_lines_compared_in_another_measure_alone_are_not_pooled() -> None:
+    other = Direction(says="c is higher", source="Table 2", measure="another", higher=("c",), lower=("a",))
+    assert Comparison(question="Which?", directions=(said("a", "b"), other)).pooled("score") == ("a", "b")
