@@ -1,10 +1,14 @@
 """The recipes that are shipped: each of their lines is a request that can be planned."""
 
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
+from support.homes import here
 
 from workbench.experiment import make_plan
-from workbench.recipes.lines import Recipe, load_recipe, recipe_names
+from workbench.recipes import lines
+from workbench.recipes.lines import Recipe, RecipeRun, load_recipe, recipe_names
 
 
 @pytest.mark.parametrize("name", recipe_names())
@@ -32,3 +36,17 @@ def test_the_comparisons_measures_are_taken_of_their_lines() -> None:
         taken = {line.name: set(line.metrics or ()) for line in recipe.runs}
         for direction in recipe.comparison.directions if recipe.comparison else ():
             assert all(direction.measure in taken[line] for line in direction.lines)
+
+
+def test_a_comparison_is_run_seed_by_seed_without_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(_workspace: object, line: RecipeRun, seed: int, *_: object) -> dict[str, Any]:
+        return {"name": line.name, "seed": seed, "run": f"{line.name} {seed}", "evaluation": {"samples": "default"}}
+
+    monkeypatch.setattr(lines, "_make", made)
+    monkeypatch.setattr(lines, "check", lambda *_: None)
+    recipe = load_recipe("comparisons/dp-promise-phase-one")
+    found = [(row["name"], row["seed"]) for row in lines.reproduce(recipe, here(), known={("without phase I", 0)})]
+    both = ("with phase I", "without phase I")
+    assert found == [("with phase I", 0), *((name, seed) for seed in (1, 2) for name in both)]
+    plain = recipe.model_copy(update={"comparison": None})
+    assert [row["seed"] for row in lines.reproduce(plain, here())] == [0, 1, 2, 0, 1, 2]

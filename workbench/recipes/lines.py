@@ -130,7 +130,7 @@ def reproduce(
     progress: Callable[[float], None] | None = None,
     known: Collection[tuple[str, int | None]] = (),
 ) -> Iterator[dict[str, Any]]:
-    """Plan, train, sample and evaluate every run of a recipe in order; one plain dict a run as soon as it is measured.
+    """Plan, train, sample and evaluate every run of a recipe in order (of a comparison seed by seed); one plain dict a run, once measured.
 
     Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `drawing_seconds` (of
     the samples, None if not noted), `environments` (of its attempts), `evaluation`. `reuse` takes runs with the same plan,
@@ -140,12 +140,19 @@ def reproduce(
     `known` are names of lines with the seeds whose results are there already: these are left out.
     """
     check(recipe, workspace)
-    lines = [(line, seed) for line, seed in recipe.seeded if (line.name, seed) not in known]
+    lines = [(line, seed) for line, seed in _in_turn(recipe) if (line.name, seed) not in known]
     used: dict[str, set[tuple[str, str | None]]] = {}
     for number, (line, seed) in enumerate(lines):
         result = _make(workspace, line, seed, used, reuse, _part(progress, number, len(lines)))
         used.setdefault(result["run"], set()).add((result["evaluation"]["samples"], line.attribute))
         yield result
+
+
+def _in_turn(recipe: Recipe) -> list[tuple[RecipeRun, int | None]]:
+    """The runs line by line; of a comparison seed by seed, so that what is there after a break can be compared."""
+    if recipe.comparison is None:
+        return recipe.seeded
+    return sorted(recipe.seeded, key=lambda pair: pair[0].all_seeds.index(pair[1]))
 
 
 def check(recipe: Recipe, workspace: Workspace) -> None:
