@@ -58,5 +58,6 @@ def test_the_curve_rises_from_corner_to_corner_and_is_drawn_on_log_axes() -> Non
     assert len(points) <= 401
     assert np.trapezoid(points[:, 1], points[:, 0]) == pytest.approx(auc(members, nonmembers)[0], abs=0.01)
     figure = roc_figure([judged("loss", members, nonmembers)])
-    assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
-    assert "loss" in figure.data[0].name
+    drawn = figure.to_dict()
+    assert (drawn["layout"]["xaxis"]["type"], drawn["layout"]["yaxis"]["type"]) == ("log", "log")
+    assert "loss" in drawn["data"][0]["name"]
