@@ -103,6 +103,23 @@ def audit(run_id: RunId, as_json: Json = False) -> None:
 
 
 @app.command()
+def duplicates(
+    dataset: Annotated[str, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), or an .npz.")],
+    as_json: Json = False,
+) -> None:
+    """Tell near-duplicates among the training records before anything is trained: a bound speaks of one record. Private."""
+    from workbench.datasets.reference import DatasetRef
+    from workbench.evaluation.copying import duplicates_among
+
+    found = duplicates_among(DatasetRef.parse(dataset).load())
+    if as_json:
+        print_json({**found, "releasable": False})
+        return
+    print_fields(found)
+    print(f"{found['records']:g} training records have another within {found['distance']:.3g}. These numbers are private.")
+
+
+@app.command()
 def membership(
     run_id: RunId,
     score: Annotated[str, typer.Option(help="loss, secmi or pia.")] = "loss",
