@@ -81,7 +81,7 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     folder = RunFolder(Workspace.default(), run_id)
     shown = run_values(run) | {"peak_bytes": folder.peak_bytes(), "environments": folder.environments()}
     found = audit_of(Workspace.default(), run.plan)
-    shown |= {"audit_design": shown["audit"], "audit": None if found is None else {**jsonable(found), "alarm": found.alarm}}
+    shown["audit"] = None if found is None else {**jsonable(found), "alarm": found.alarm}
     if as_json:
         print_json(shown)
         return

@@ -97,6 +97,7 @@ def run_values(run: Run) -> dict[str, Any]:
     told = {"releasable": run.may_be_released, "replace_one": jsonable(run.replace_one), "seconds_running": run.seconds_running}
     values = jsonable(run) | told
     values.pop("process")
+    values["audit_design"] = values.pop("audit")
     return values
 
 

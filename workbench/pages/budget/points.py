@@ -41,7 +41,9 @@ def axis_epsilon(run: Run, axis: str) -> float | str:
     """A run's epsilon by an accountant, by its claim or by the audit of an equal plan; the reason where there is none."""
     if axis == "audit":
         found = audit_of(Workspace.default(), run.plan)
-        return "no audit of an equal plan has been run" if found is None else found.epsilon
+        if found is None:
+            return "no audit of an equal plan has been run"
+        return found.epsilon or f"the audit of run {found.run} proves nothing above 0, and {number(found.ceiling)} at most"
     if axis == "claim":
         return run.claim.epsilon if run.claim.status != "not_evaluated" else "the paper's formula is not evaluated"
     value = accountants_of(Workspace.default(), run).get(axis, {"refused": f"{axis} was not asked"})
