@@ -22,7 +22,7 @@ from workbench.datasets import Dataset, DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.evaluation import MetricResult
-from workbench.methods.protocols import VariationallyBounded
+from workbench.methods.protocols import BoundedInTerms, VariationallyBounded
 from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan, check_trainable
 from workbench.planning import make_plan
@@ -109,12 +109,14 @@ def evaluate(
     before = method.has_public_model
     public = sample(plan, state, num_samples, source="public", purpose="public samples") if before else None
     bits = partial(method.bits_per_dimension, state) if isinstance(method, VariationallyBounded) else None
+    terms = partial(method.bound_terms, state) if isinstance(method, BoundedInTerms) else None
     results = evaluation.evaluate(
         samples,
         dataset,
         public_samples=public,
         public=public_dataset(plan, workspace),
         bits=bits,
+        terms=terms,
         seed=seed,
         workspace=workspace,
         **options,

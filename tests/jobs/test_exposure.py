@@ -13,12 +13,14 @@ from support.odd_methods import join_registry
 from support.quick import quick_dataset, quick_plan
 from support.tables import toy_table
 
+from workbench import experiment
 from workbench.cli import main
 from workbench.datasets import DATASETS, DatasetEntry
 from workbench.errors import WorkbenchError
-from workbench.jobs import control, exposure, runs, worker
+from workbench.jobs import control, exposure, removal, runs, worker
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.leakage import OVER, leakage_over
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.methods.ddm import DDM
@@ -97,3 +99,47 @@ def test_the_command_lists_the_most_exposed_and_writes_all(trained: Any, tmp_pat
         rows = list(csv.DictReader(file))
     assert len(rows) == 240
     assert {row["mark"] for row in rows} == {"private"}
+
+
+def test_leaving_the_most_exposed_out_trains_anew_beside_random_ones(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(removal, "NUM_SAMPLES", 60)
+    run = trained("ddm")
+    seen: list[Any] = []
+    fit = experiment.fit
+    monkeypatch.setattr(experiment, "fit", lambda plan, data, *rest: (seen.append((plan, data)), fit(plan, data, *rest))[1])
+    with pytest.raises(WorkbenchError, match="share of one record"):
+        removal.remove_run(here(), run.id, 0.001, 1, 20)
+    job = control.begin(here(), "removal", run.id, {"share": 0.1, "seeds": 1, "num_draws": 20})
+    assert job.state == "done", job.error
+    found = removal.kept_removal(here(), run.id, 0.1, 1, 20)
+    assert found is not None
+    assert (found["removed"], found["releasable"]) == (24, False)
+    assert [row["kept"] for row in found["results"]] == list(removal.KEPT)
+    assert all(0 <= row[name] <= 1 for row in found["results"] for name in removal.CLASSIFIERS)
+    assert [len(data.train) for _, data in seen] == [240, 216, 216]
+    assert len({plan.config["training"]["noise_multiplier"] for plan, _ in seen}) == 1, "the noise stays what it was"
+    exposed = exposure.kept_exposure(here(), run.id, 20)
+    assert exposed is not None
+    places = np.sort(exposed.ranking()[24:])
+    assert np.array_equal(seen[1][1].train.records, toy_table().train.records[places])
+    assert not np.array_equal(seen[1][1].train.records, seen[2][1].train.records)
+
+
+def test_leakage_falls_with_the_decay_and_a_late_release_and_grows_with_samples(trained: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run = trained("ddm")
+    found = {over: leakage_over(here(), run.id, over, num_draws=40) for over in OVER.values()}
+    decay = {row["schedule"]: row["median J"] for row in found["decay"]}
+    assert decay["cubic"] < decay["linear"] < decay["cosine"]
+    samples = [row["median delta"] for row in found["samples"]]
+    assert samples == sorted(samples)
+    release = [row["largest delta"] for row in found["release"]]
+    assert found["release"][0]["release step"] == 0
+    assert release == sorted(release, reverse=True)
+    whole = exposure.kept_exposure(here(), run.id, 40)
+    assert whole is not None
+    assert release[0] == pytest.approx(float(whole.leakage.delta(1.0).max()))
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(["leakage", run.id, "--over", "samples", "--draws", "40", "--json"])
+    assert not ended.value.code
+    assert json.loads(capsys.readouterr().out)["rows"] == found["samples"]

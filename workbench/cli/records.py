@@ -1,4 +1,4 @@
-"""The command about a run's training records: what its samples show of each."""
+"""Commands about a run's training records: what its samples show of each, and what leaving the most exposed out does."""
 
 import sys
 from pathlib import Path
@@ -51,6 +51,47 @@ def records(
     print_table([{name: short(value) for name, value in row.items()} for row in rows[:top]], "The table has no records.")
     if out is not None:
         print(f"Wrote {len(rows)} records to {terminal(out)}.")
+
+
+@app.command()
+def leakage(
+    run_id: RunId,
+    over: Annotated[str, typer.Option(help="What varies: decay (of the noise), samples (how many) or release (at which step).")],
+    draws: Annotated[int, typer.Option(help="Chains of the ideal denoiser.", min=2)] = 400,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
+    epsilon: Annotated[float, typer.Option(help="The epsilon whose delta is told.", min=1e-6)] = 1.0,
+    num_samples: Annotated[int, typer.Option("--num-samples", help="m, the samples that are released.", min=1)] = 1,
+    as_json: Json = False,
+) -> None:
+    """Tell how what samples show of the training records grows with the decay, the samples or the release step; private."""
+    from workbench.errors import choose
+    from workbench.jobs.exposure import PRIVATE
+    from workbench.jobs.leakage import OVER, leakage_over
+
+    way = choose(over, OVER, "way to vary")
+    if way != "decay":
+        wait_for("records", run_id, {"num_draws": draws, "seed": seed})
+    rows = leakage_over(Workspace.default(), run_id, way, epsilon, num_samples, draws, seed)
+    print(f"Warning: {PRIVATE}", file=sys.stderr)
+    told = {"run": run_id, "over": way, "epsilon": epsilon, "releasable": False, "rows": rows}
+    print_json(told) if as_json else print_table(rows, "There are no records.")
+
+
+@app.command()
+def removal(
+    run_id: RunId,
+    share: Annotated[float, typer.Option(help="Share of the training records that is left out.")] = 0.05,
+    seeds: Annotated[int, typer.Option(help="How often each is trained.", min=1)] = 3,
+    draws: Annotated[int, typer.Option(help="Chains of the ideal denoiser that rank the records.", min=2)] = 400,
+    as_json: Json = False,
+) -> None:
+    """Train a run's plan without its most exposed records, and without as many at random; outside any bound."""
+    from workbench.jobs.removal import OUTSIDE, remove_run
+
+    wait_for("removal", run_id, {"share": share, "seeds": seeds, "num_draws": draws})
+    found = remove_run(Workspace.default(), run_id, share, seeds, draws)
+    print(f"Warning: {OUTSIDE}", file=sys.stderr)
+    print_json({"run": run_id, **found}) if as_json else print_table(found["results"], "Nothing was trained.")
 
 
 def record_rows(found: "Exposure", epsilon: float, num_samples: int) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError, choose
 from workbench.evaluation import downstream, metrics, tables
+from workbench.evaluation.bound_terms import Terms, bound_term
 from workbench.evaluation.cache import Cache
 from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, can_train_classifier, classifier, pixels
 from workbench.evaluation.gallery_file import neighbours_html
@@ -107,6 +108,9 @@ METRICS: dict[str, Metric] = {
         in_features=False,
         by_name=True,
     ),
+    "elbo_reconstruction": bound_term("reconstruction"),
+    "elbo_prior": bound_term("prior"),
+    "elbo_denoising": bound_term("denoising"),
     "inception_score": Metric(
         name="inception_score",
         title="Inception score",
@@ -221,6 +225,7 @@ def evaluate(
     features: str | None = None,
     attribute: str | None = None,
     bits: Bits | None = None,
+    terms: Terms | None = None,
     seed: int = 0,
     progress: Callable[[str, float], None] | None = None,
     workspace: Workspace,
@@ -231,14 +236,22 @@ def evaluate(
     it alone, are measured too. Frechet and kernel distances are to the held-out records. `metrics` are names of METRICS; None
     takes all that such data allows, less those that are `by_name`. `features` is a name of FEATURES; None takes `default_features`.
     `attribute` takes the classes' place in the privacy score; an unknown one lists the choices. `bits(records, seed)` is what the
-    samples' model needs for each record, where it tells. `progress(name, fraction)` is called before each measure and at the end.
+    samples' model needs for each record, where it tells, `terms(records, seed)` the
+    terms of its bound. `progress(name, fraction)` is called before each measure and at the end.
     `workspace` keeps what costs as much as a measure. Equal arguments give equal results on the CPU. Nearly nothing here is
     releasable: each value has its own mark, see `MetricResult`.
     """
     _check(samples, dataset, public_samples, public)
     space = features or default_features(dataset, public)
     context = Context(
-        dataset, lambda: feature_space(space, dataset, public, seed, workspace=workspace), seed, Cache(workspace), attribute, public, bits
+        dataset,
+        lambda: feature_space(space, dataset, public, seed, workspace=workspace),
+        seed,
+        Cache(workspace),
+        attribute,
+        public,
+        bits,
+        terms,
     )
     chosen = _chosen(metrics, samples, context)
     check_feature_space(space, dataset, public)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from workbench.evaluation.neighbours import PRIVACY_SCORE_CAVEAT, nearer_to_trai
 from workbench.evaluation.semi_supervised import READING, cnn_of, few_labels, self_trained
 from workbench.records import Records
 
+if TYPE_CHECKING:
+    from workbench.evaluation.bound_terms import Terms
+
 Split = Literal["train", "held_out"]
 UNBALANCED = 1.2  # times its even share: the most frequent value above which an attribute is out of balance
 Bits = Callable[[Records, int], np.ndarray]  # (records, seed) -> bits per dimension (N,) that the samples' model needs at most
@@ -45,6 +48,7 @@ class Context:
     attribute: str | None = None
     public: Dataset | None = None
     bits: Bits | None = None
+    terms: "Terms | None" = None
 
     @cached_property
     def space(self) -> FeatureSpace:
@@ -99,6 +103,8 @@ class Context:
             return f"{metric.name} needs public images of the classes of {facts.name}; {found}."
         if metric.needs == "model" and self.bits is None:
             return f"{metric.name} needs a model that tells the bits of a record, such as chu-dpdm's; there is none."
+        if metric.needs == "terms" and self.terms is None:
+            return f"{metric.name} needs a model that tells the terms of its bound, such as ddm's; there is none."
         return None
 
     def real_records(self, count: int) -> Records:
@@ -131,7 +137,8 @@ class Metric:
     `title`: what an axis says, with the feature space behind it unless the measure is taken of the records themselves
     (`in_features` False). `touches`: the private records that the measure itself looks at, beside the samples and its feature
     space; a value is releasable only where that is none. `needs`: "nothing", "classes" (of the dataset), "labels" (of the
-    samples too), "public labels" (of public records of the same classes) or "model" (which tells the bits of a record). `chance`:
+    samples too), "public labels" (of public records of the same classes) "model" (which tells the bits of a record) or "terms" (which
+    tells the terms of its bound). `chance`:
     what guessing gives, None where that means nothing. `is_fraction`: values lie between 0 and 1. `by_attribute`: an attribute may
     take the classes' place. `by_name`: so dear that it is taken only where it is asked for by name.
     """
@@ -144,7 +151,7 @@ class Metric:
     better: Literal["higher", "lower"]
     touches: frozenset[Split]
     unit: str = ""
-    needs: Literal["nothing", "classes", "labels", "public labels", "model"] = "nothing"
+    needs: Literal["nothing", "classes", "labels", "public labels", "model", "terms"] = "nothing"
     chance: Callable[[DatasetFacts], float | None] = lambda _facts: None
     is_fraction: bool = False
     in_features: bool = True

@@ -71,6 +71,7 @@ def evaluate_run(
             public_samples=public_samples,
             public=found.public_dataset(),
             bits=found.bits(),
+            terms=found.terms(),
             metrics=metrics,
             attribute=attribute,
             seed=seed,

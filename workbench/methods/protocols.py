@@ -104,12 +104,22 @@ class Denoising(Protocol):
         ...
 
 
+@runtime_checkable
+class BoundedInTerms(Protocol):
+    """Tells the terms of its evidence lower bound (Wei et al. 2024): measures of the model, no guarantee."""
+
+    def bound_terms(self, state: "State", data: "Records", seed: int = 0) -> "dict[str, np.ndarray]":
+        """Terms "reconstruction", "prior" and "denoising" of every record of `data` in nats, (N,) each; by one draw each. Private values."""
+        ...
+
+
 WORDS: dict[type, str] = {
     PerInstanceValues: "Per-record values: how much the samples show of each record; they depend on the others and stay in the room.",
     MeasuredDenoiser: "How far its trained denoiser is from the ideal one that these values are about; measured on the records.",
     PacRelease: "PAC noise for its samples, which is to bound a mutual information.",
     AttributeGuided: "Samples steered by an attribute of the records.",
     PrivatelyGuided: "Samples steered by a part that was trained on private records and stays in the room.",
+    BoundedInTerms: "The terms of its evidence lower bound: measures, which stay in the room.",
     VariationallyBounded: "The bits that its model needs at most for a record's pixels: a measure, which stays in the room.",
     Denoising: "What its model predicts of the noise in a record: attacks on membership look at it, and it stays in the room.",
 }

@@ -15,7 +15,7 @@ from workbench.jobs.samples.sets import ProgressFunction, SampleSet
 from workbench.jobs.store import RunStore
 from workbench.jobs.trained import load_state, public_dataset, trained_run
 from workbench.locks import locked
-from workbench.methods.protocols import VariationallyBounded
+from workbench.methods.protocols import BoundedInTerms, VariationallyBounded
 from workbench.plan import SamplingPlan
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
@@ -23,6 +23,7 @@ from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
+    from workbench.evaluation.bound_terms import Terms
     from workbench.evaluation.metrics import Bits
 
 
@@ -127,6 +128,13 @@ class RunSamples(SampleSet):
         if not isinstance(method, VariationallyBounded):
             return None
         return lambda records, seed: method.bits_per_dimension(load_state(self.workspace, self.run), records, seed)
+
+    def terms(self) -> "Terms | None":
+        """By the run's weights, which are loaded when they are asked."""
+        method = self._drawing.method
+        if not isinstance(method, BoundedInTerms):
+            return None
+        return lambda records, seed: method.bound_terms(load_state(self.workspace, self.run), records, seed)
 
     def public_dataset(self) -> "Dataset | None":
         """The one that the run was pre-trained on, or its dataset's companion."""

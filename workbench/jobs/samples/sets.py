@@ -16,6 +16,7 @@ from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
+    from workbench.evaluation.bound_terms import Terms
     from workbench.evaluation.metrics import Bits
 
 ProgressFunction = Callable[[float], None]
@@ -89,6 +90,10 @@ class SampleSet(ABC):
 
     def bits(self) -> "Bits | None":
         """What the model that the samples came from needs for each record; None where nothing is known of one that tells."""
+        return None
+
+    def terms(self) -> "Terms | None":
+        """The terms of the bound of the model that the samples came from; None where nothing is known of one that tells."""
         return None
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from workbench.jobs.tasks.auditing import Audit, Membership
 from workbench.jobs.tasks.background import Example, Rehearse
 from workbench.jobs.tasks.base import Task
-from workbench.jobs.tasks.exposing import Expose
+from workbench.jobs.tasks.exposing import Expose, Remove
 from workbench.jobs.tasks.measuring import Evaluate, Neighbours, Sample
 from workbench.jobs.tasks.train import Train
 
@@ -17,6 +17,7 @@ TASKS: dict[str, Task] = {
     "records": Expose(),
     "audit": Audit(),
     "membership": Membership(),
+    "removal": Remove(),
     "example": Example(),
     "rehearse": Rehearse(),
 }

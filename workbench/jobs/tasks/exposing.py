@@ -1,7 +1,8 @@
-"""The task about a run's training records: what its samples show of each."""
+"""Tasks about a run's training records: what its samples show of each, and what leaving the most exposed out does."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -21,17 +22,30 @@ class Draws(BaseModel):
     seed: int = Field(default=0, ge=0)
 
 
-class Expose(Task):
-    """Estimates what samples show of every training record."""
+class Removal(BaseModel):
+    """Which share of the records is left out, how often it is trained, and by how many chains the records are ranked."""
 
-    title: ClassVar[str] = "view of the records"
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    share: float = Field(default=0.05, gt=0, le=0.5)
+    seeds: int = Field(default=3, ge=1, le=100)
+    num_draws: int = Field(default=400, ge=2, le=100_000)
+
+
+R = TypeVar("R", bound=BaseModel)
+
+
+class OnRecords(Task, Generic[R]):
+    """A task about the training records of a finished run whose method has values per record."""
+
+    Request: type[R]
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The request with its number of draws; refuses a run that is not finished or whose method has no values per record."""
+        """The whole request; refuses a run that is not finished or whose method has no values per record."""
         from workbench.jobs.exposure import checked
 
         try:
-            asked = Draws.model_validate(dict(request))
+            asked = self.Request.model_validate(dict(request))
         except ValidationError as error:
             raise WorkbenchError(f"{first_complaint(error)} in a request for a job.") from None
         checked(workspace, owner)
@@ -39,7 +53,6 @@ class Expose(Task):
 
     def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
         """Begin, and go on until it is done or a report of progress finds that it is to stop."""
-        from workbench.jobs.exposure import expose_run
 
         def report(share: float) -> None:
             progress.step = round(min(1.0, share) * self.steps)
@@ -47,7 +60,36 @@ class Expose(Task):
                 raise StoppedError
 
         self.begin(workspace, job, progress, stop)
-        asked = Draws.model_validate(job.request)
-        expose_run(workspace, job.owner, asked.num_draws, asked.seed, report)
+        self.carry_out(workspace, job.owner, self.Request.model_validate(job.request), report)
         progress.step = self.steps
         return {"state": "done"}
+
+    @abstractmethod
+    def carry_out(self, workspace: Workspace, owner: str, asked: R, report: Callable[[float], None]) -> None:
+        """Do it; `report` takes the share that is done, and raises where it is to stop."""
+
+
+class Expose(OnRecords[Draws]):
+    """Estimates what samples show of every training record."""
+
+    title: ClassVar[str] = "view of the records"
+    Request = Draws
+
+    def carry_out(self, workspace: Workspace, owner: str, asked: Draws, report: Callable[[float], None]) -> None:
+        """Kept in the run's folder."""
+        from workbench.jobs.exposure import expose_run
+
+        expose_run(workspace, owner, asked.num_draws, asked.seed, report)
+
+
+class Remove(OnRecords[Removal]):
+    """Trains without the most exposed records, and without as many at random."""
+
+    title: ClassVar[str] = "removal experiment"
+    Request = Removal
+
+    def carry_out(self, workspace: Workspace, owner: str, asked: Removal, report: Callable[[float], None]) -> None:
+        """Kept in the run's folder."""
+        from workbench.jobs.removal import remove_run
+
+        remove_run(workspace, owner, asked.share, asked.seeds, asked.num_draws, report)

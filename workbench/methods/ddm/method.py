@@ -18,6 +18,8 @@ from workbench.records import Records
 from workbench.training.state import State, Step
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from workbench.privacy.not_dp.per_instance import DenoiserError, Leakage
 
 
@@ -90,6 +92,12 @@ class DDM(Method):
         from workbench.methods.ddm import sampling
 
         return sampling.sample(self.config, state, request)
+
+    def bound_terms(self, state: State, data: Records, seed: int = 0) -> dict[str, np.ndarray]:
+        """The terms of the evidence lower bound of the moving average of the weights, in nats (N,) each."""
+        from workbench.methods.ddm import sampling
+
+        return sampling.bound_terms(self.config, state, data, seed)
 
     def per_instance(
         self, facts: DatasetFacts, data: Records, num_draws: int, seed: int = 0, progress: Callable[[float], None] | None = None

@@ -1,11 +1,13 @@
 """Rows by the reverse chain of the averaged denoiser, their class from the same chain."""
 
 import numpy as np
+import torch
 
 from workbench.diffusion.discrete import Denoise, denoiser, generate
+from workbench.diffusion.discrete import bound_terms as discrete_bound_terms
 from workbench.errors import WorkbenchError
 from workbench.methods.ddm.config import DDMConfig
-from workbench.methods.ddm.training import diffusion
+from workbench.methods.ddm.training import diffusion, entries
 from workbench.models.sample_request import SampleRequest
 from workbench.networks import ExponentialMovingAverage
 from workbench.records import Records
@@ -53,6 +55,14 @@ def batch(config: DDMConfig, state: State, request: SampleRequest, number: int) 
     with state.performance.autocast(state.device):
         found = generate(averaged_denoiser(config, state), process, count, generator, release_time=config.release_time)
     return found.cpu().numpy()
+
+
+def bound_terms(config: DDMConfig, state: State, data: Records, seed: int) -> dict[str, np.ndarray]:
+    """Each term of the bound for every record, in nats, float64 (N,)."""
+    process, denoise = diffusion(config, state.facts), averaged_denoiser(config, state)
+    generator = torch.Generator(state.device).manual_seed(seed)
+    parts = [discrete_bound_terms(denoise, process, part, generator) for part in entries(data, state).split(SAMPLE_BATCH)]
+    return {name: torch.cat([part[name] for part in parts]).double().cpu().numpy() for name in parts[0]}
 
 
 def averaged_denoiser(config: DDMConfig, state: State) -> Denoise:

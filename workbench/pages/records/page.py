@@ -8,6 +8,7 @@ from workbench.jobs.exposure import DEFAULT_DRAWS, IDEAL, PRIVATE, Exposure, kep
 from workbench.jobs.run import Run
 from workbench.jobs.trained import same_records
 from workbench.pages.records.one import curves, neighbours
+from workbench.pages.records.removal import removal_section
 from workbench.pages.records.table import denoiser_table, distribution, exposed_table
 from workbench.ui.cards import run_marks
 from workbench.ui.jobs import needed_job
@@ -45,6 +46,7 @@ def draw() -> None:
     record = st.selectbox("Record", ranking, key=f"{PREFIX}record", help="By its place among the training records, the most exposed first.")
     curves(found, record, epsilon, f"{PREFIX}{record}_")
     neighbours(dataset, record)
+    removal_section(run.id, num_draws, PREFIX)
 
 
 def choices(finished: list[Run]) -> tuple[Run, int, float, int]:

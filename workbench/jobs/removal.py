@@ -1,0 +1,119 @@
+"""Wei et al.'s removal experiment: leave the most exposed records out, train anew, train classifiers on the samples; beside random ones.
+
+Whom to leave out is read off private values, so nothing of it has a bound, whatever the trainings have; the ledger does not hold them.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench import experiment
+from workbench.datasets.base import Dataset
+from workbench.errors import WorkbenchError
+from workbench.files import write_text_atomically
+from workbench.jobs.exposure import DEFAULT_DRAWS, expose_run
+from workbench.jobs.folder import RunFolder
+from workbench.jobs.run import Run
+from workbench.jobs.samples.sets import ProgressFunction
+from workbench.jobs.threads import few_threads
+from workbench.jobs.trained import dataset_of, trained_run
+from workbench.methods.fields import dotted
+from workbench.plan import Plan
+from workbench.planning import make_plan
+from workbench.serialization import dumps
+from workbench.workspace import Workspace
+
+OUTSIDE = (
+    "Outside any bound: whom to leave out was read off private values. Neither these models nor their samples or numbers may leave the "
+    "room, and the ledger does not count them."
+)
+KEPT = ("all records", "without the most exposed", "without as many at random")
+CLASSIFIERS = ("accuracy_logistic_regression", "accuracy_random_forest")
+NUM_SAMPLES = 1_500
+
+
+def remove_run(
+    workspace: Workspace,
+    run_id: str,
+    share: float = 0.05,
+    seeds: int = 3,
+    num_draws: int = DEFAULT_DRAWS,
+    progress: ProgressFunction | None = None,
+) -> dict[str, Any]:
+    """Train the run's plan anew with and without the `share` of records that are most exposed, `seeds` times each, and measure.
+
+    Keys: `share`, `seeds`, `num_draws`, `removed`, `releasable` (never), and `results`, a row a training: `kept` (of KEPT), `seed`
+    and the accuracy of each classifier on held-out records. Private, kept in the run's folder.
+    """
+    run, path = trained_run(workspace, run_id), _file(workspace, run_id, share, seeds, num_draws)
+    if path.exists():
+        return json.loads(path.read_text())
+    check_share(run, share)
+    found = expose_run(workspace, run_id, num_draws, progress=_part(progress, 0.0, 0.2))
+    dataset, order = dataset_of(workspace, run), found.ranking()
+    count = round(share * len(order))
+    results: list[dict[str, Any]] = []
+    trained = _part(progress, 0.2, 1.0)
+    for kept, seed, part in parts(dataset, order, count, seeds):
+        results.append({"kept": kept, "seed": seed, **accuracies(workspace, run.plan, part, seed)})
+        if trained is not None:
+            trained(len(results) / (len(KEPT) * seeds))
+    values = {"share": share, "seeds": seeds, "num_draws": num_draws, "removed": count, "releasable": False, "results": results}
+    write_text_atomically(path, dumps(values, indent=2))
+    return json.loads(path.read_text())
+
+
+def kept_removal(workspace: Workspace, run_id: str, share: float, seeds: int, num_draws: int) -> dict[str, Any] | None:
+    """What is kept of `remove_run`, or None."""
+    path = _file(workspace, run_id, share, seeds, num_draws)
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def parts(dataset: Dataset, order: np.ndarray, count: int, seeds: int) -> Iterator[tuple[str, int, Dataset]]:
+    """The dataset whole, without the first `count` of `order`, and without as many at random, with each seed."""
+    for seed in range(seeds):
+        random = np.random.default_rng(seed).permutation(len(order))
+        for kept, places in zip(KEPT, (order, order[count:], random[count:]), strict=True):
+            yield kept, seed, without_others(dataset, np.sort(places))
+
+
+def without_others(dataset: Dataset, places: np.ndarray) -> Dataset:
+    """The dataset with the training records at `places` alone."""
+    facts = dataset.facts.model_copy(update={"num_records": len(places)})
+    return Dataset(facts, dataset.train.take(places), dataset.held_out)
+
+
+def accuracies(workspace: Workspace, plan: Plan, dataset: Dataset, seed: int) -> dict[str, float]:
+    """Train the plan's configuration on `dataset`, sample, and take the accuracy of each classifier."""
+    again = replanned(plan, dataset)
+    with few_threads():
+        state = experiment.new_state(again, seed=seed)
+        for _ in experiment.fit(again, dataset, state, workspace):
+            pass
+        found = experiment.evaluate(again, state, dataset, NUM_SAMPLES, seed, workspace, metrics=CLASSIFIERS)
+    return {result.name: result.value for result in found}
+
+
+def replanned(plan: Plan, dataset: Dataset) -> Plan:
+    """The plan's configuration, its noise too, for fewer records; a batch is no larger than they are."""
+    values = dotted(plan.config)
+    batches = {name: min(value, len(dataset.train)) for name, value in values.items() if name.endswith("batch_size")}
+    return make_plan(plan.method, dataset.facts, delta=plan.delta, settings=values | batches)
+
+
+def check_share(run: Run, share: float) -> None:
+    """Refuse a share that leaves nobody out, or too few in."""
+    if not 1 <= round(share * run.plan.facts.num_records) <= run.plan.facts.num_records / 2:
+        raise WorkbenchError(f"Expected a share of one record to half of them, got {share:g} of {run.plan.facts.num_records}.")
+
+
+def _file(workspace: Workspace, run_id: str, share: float, seeds: int, num_draws: int) -> Path:
+    return RunFolder(workspace, run_id).path / f"removal-{share:g}-{seeds}-{num_draws}.json"
+
+
+def _part(progress: ProgressFunction | None, low: float, high: float) -> ProgressFunction | None:
+    """A progress function for one part of the work."""
+    return None if progress is None else lambda share: progress(low + (high - low) * share)
