@@ -127,19 +127,19 @@ def test_leaving_the_most_exposed_out_trains_anew_beside_random_ones(trained: An
 
 def test_leakage_falls_with_the_decay_and_a_late_release_and_grows_with_samples(trained: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run = trained("ddm")
-    found = {over: leakage_over(here(), run.id, over, num_draws=40) for over in OVER.values()}
-    decay = {row["schedule"]: row["median J"] for row in found["decay"]}
+    found = {over: leakage_over(here(), run.id, over, num_draws=400) for over in OVER.values()}
+    decay = {row["schedule"]: row["largest delta"] for row in found["decay"]}
     assert decay["cubic"] < decay["linear"] < decay["cosine"]
     samples = [row["median delta"] for row in found["samples"]]
     assert samples == sorted(samples)
     release = [row["largest delta"] for row in found["release"]]
     assert found["release"][0]["release step"] == 0
     assert release == sorted(release, reverse=True)
-    whole = exposure.kept_exposure(here(), run.id, 40)
+    whole = exposure.kept_exposure(here(), run.id, 400)
     assert whole is not None
     assert release[0] == pytest.approx(float(whole.leakage.delta(1.0).max()))
     capsys.readouterr()
     with pytest.raises(SystemExit) as ended:
-        main(["leakage", run.id, "--over", "samples", "--draws", "40", "--json"])
+        main(["leakage", run.id, "--over", "samples", "--draws", "400", "--json"])
     assert not ended.value.code
     assert json.loads(capsys.readouterr().out)["rows"] == found["samples"]

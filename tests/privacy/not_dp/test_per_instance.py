@@ -208,3 +208,23 @@ def test_speed_at_the_stated_size(figures: dict[str, Any]) -> None:
     figures |= {"seconds": seconds, "median relative standard error of a record": float(np.median(relative))}
     figures |= {"smallest": float(relative.min()), "largest": float(relative.max())}
     assert seconds < 30
+
+
+@pytest.mark.parametrize("copies", [[5, 1, 2, 1], [1, 1, 1, 1], [9, 1, 1, 3]])
+def test_equal_records_are_computed_once_and_as_if_they_were_not(copies: list[int]) -> None:
+    """Against the exact chain of all records, and against the same step of the table with every copy in it."""
+    records = np.repeat([[0, 0, 0], [2, 1, 3], [1, 1, 0], [0, 0, 1]], copies, axis=0)
+    chain = DiscreteChain.of(records, np.array([3, 2, 4]), np.linspace(1, 0, 7), 0.05)
+    rows, places = chain.distinct()
+    assert rows.num_records == len(records)
+    assert np.array_equal(rows.records[places], records)
+    values = state_table(chain)
+    for t in (1, 3, 6):
+        whole, once = (ReverseStep(one, values, t) for one in (chain, rows))
+        weight = np.full((len(values), len(records)), 0.7)
+        expected = whole.divergences(weight)
+        assert once.divergences(weight[:, : len(rows.records)])[:, places] == pytest.approx(expected, rel=1e-7, abs=1e-18)
+        assert once.ratios(values[::-1])[:, places] == pytest.approx(whole.ratios(values[::-1]), rel=1e-9)
+    found = per_instance.monte_carlo_leakage(records, [3, 2, 4], np.linspace(1, 0, 7), num_draws=4000, smoothing=0.05)
+    exact = exact_leakage(chain).total
+    assert (np.abs(found.total - exact) <= 3.5 * found.standard_error).all()

@@ -4,7 +4,7 @@ Q_t = a_t I + (1 - a_t) 11^T/k per column; alphas_cumprod[t] is the product of a
 categories; arrays are padded to the largest, `width`, with probability 0.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,14 +22,15 @@ NEGLIGIBLE_ODDS = 1e-25  # a record of smaller posterior odds adds less than thi
 class DiscreteChain:
     """A table and its noising process.
 
-    `records` int (N, n) with values in 0..categories[i]-1; `categories` (n,); `alphas_cumprod` (T+1,) from 1, falling, above 0
-    except possibly at T; `smoothing` xi is mixed into the last step's distributions, p -> (1 - xi) p + xi/k.
+    `records` int (R, n) with values in 0..categories[i]-1, `copies` (R,) how often each stands in the table of N;
+    `categories` (n,); `alphas_cumprod` (T+1,) from 1, falling, above 0 except possibly at T; `smoothing` xi is mixed into the last step's distributions, p -> (1 - xi) p + xi/k.
     """
 
     records: Array
     categories: Array
     alphas_cumprod: Array
     smoothing: float = 1e-3
+    copies: Array | None = None  # None: each once
 
     @classmethod
     def of(cls, records: Array, categories: Array, alphas_cumprod: Array, smoothing: float = 1e-3) -> "DiscreteChain":
@@ -48,10 +49,20 @@ class DiscreteChain:
             raise WorkbenchError(f"Expected alphas_cumprod >= 0 and a smoothing in (0, 1), got {alphas_cumprod[-1]} and {smoothing}.")
         return cls(records.astype(np.int64), categories, alphas_cumprod, smoothing)
 
+    def distinct(self) -> tuple["DiscreteChain", Array]:
+        """The same table with each row once and its number of copies, and where each record stands in it: (N,)."""
+        rows, places, copies = np.unique(self.records, axis=0, return_inverse=True, return_counts=True)
+        return replace(self, records=rows, copies=copies), places.reshape(-1)
+
     @property
     def num_records(self) -> int:
         """N, the s + 1 of theory."""
-        return len(self.records)
+        return int(self.counts.sum())
+
+    @cached_property
+    def counts(self) -> Array:
+        """How often each row stands in the table: int64 (R,)."""
+        return np.ones(len(self.records), np.int64) if self.copies is None else self.copies
 
     @property
     def num_columns(self) -> int:
@@ -102,7 +113,7 @@ class DiscreteChain:
 
     def forward_draws(self, t: int, num_draws: int, generator: np.random.Generator) -> Array:
         """v ~ q_t(.|u), u spread evenly over the records in random order: (num_draws, n)."""
-        origin = np.resize(generator.permutation(self.num_records), num_draws)
+        origin = np.resize(np.repeat(np.arange(len(self.counts)), self.counts)[generator.permutation(self.num_records)], num_draws)
         noise = (generator.random((num_draws, self.num_columns)) * self.categories).astype(np.int64)
         kept = generator.random((num_draws, self.num_columns)) < self.alphas_cumprod[t]
         return np.where(kept, self.records[origin], noise)
@@ -137,7 +148,7 @@ def draw_columns(probabilities: Array, generator: np.random.Generator) -> Array:
 
 
 def reverse_columns(chain: DiscreteChain, values: Array, table: Array, weights: Array) -> Array:
-    """r_V^i(a|v) = sum_u W_V(u|v) q(a|v^i, u^i) for v = `values` (B, n) and `weights` (B, N): (B, n, width)."""
+    """r_V^i(a|v) = sum_u W_V(u|v) q(a|v^i, u^i) for v = `values` (B, n) and `weights` (B, R) of all copies: (B, n, width)."""
     mass = (weights @ chain.one_hot).reshape(len(values), chain.num_columns, 1, chain.width)
     picked = table[np.arange(chain.num_columns), values]  # (B, n, l, a)
     return (mass @ picked)[:, :, 0, :]
@@ -157,11 +168,14 @@ class ReverseStep:
 
     def __init__(self, chain: DiscreteChain, values: Array, t: int) -> None:
         self.chain, scores = chain, chain.scores(values, t)
-        weights, table, rows = softmax(scores), chain.posterior(t), np.arange(len(values))
-        self.reverse = reverse_columns(chain, values, table, weights)  # (B, n, width)
-        self.top = weights.argmax(axis=1)
-        others = scores.copy()
-        others[rows, self.top] = -np.inf
+        table, rows = chain.posterior(t), np.arange(len(values))
+        together = softmax(scores + np.log(chain.counts))  # of all copies of a row
+        weights = together / chain.counts  # W of one copy
+        self.reverse = reverse_columns(chain, values, table, together)  # (B, n, width)
+        self.top = scores.argmax(axis=1)
+        others = scores + np.log(chain.counts)  # less one copy of the heaviest row
+        alone = chain.counts[self.top] == 1
+        others[rows, self.top] = np.where(alone, -np.inf, scores[rows, self.top] + np.log(np.maximum(chain.counts[self.top] - 1, 1)))
         remaining = softmax(others)
         self.without_top = reverse_columns(chain, values, table, remaining)
         self.rest = 1 - weights  # 1 - W
