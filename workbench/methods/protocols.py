@@ -109,7 +109,7 @@ class BoundedInTerms(Protocol):
     """Tells the terms of its evidence lower bound (Wei et al. 2024): measures of the model, no guarantee."""
 
     def bound_terms(self, state: "State", data: "Records", seed: int = 0) -> "dict[str, np.ndarray]":
-        """Terms "reconstruction", "prior" and "denoising" of every record of `data` in nats, (N,) each; by one draw each. Private values."""
+        """Terms "reconstruction", "prior" and "denoising" of every record of `data` in nats, (N,) each, by one draw each. Private."""
         ...
 
 

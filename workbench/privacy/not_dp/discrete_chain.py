@@ -23,7 +23,8 @@ class DiscreteChain:
     """A table and its noising process.
 
     `records` int (R, n) with values in 0..categories[i]-1, `copies` (R,) how often each stands in the table of N;
-    `categories` (n,); `alphas_cumprod` (T+1,) from 1, falling, above 0 except possibly at T; `smoothing` xi is mixed into the last step's distributions, p -> (1 - xi) p + xi/k.
+    `categories` (n,); `alphas_cumprod` (T+1,) from 1, falling, above 0 except possibly at T; `smoothing` xi is mixed into the last
+    step's distributions, p -> (1 - xi) p + xi/k.
     """
 
     records: Array
