@@ -26,6 +26,7 @@ def test_they_are_means_over_held_out_records() -> None:
     measured = evaluation.evaluate(table.train, table, metrics=NAMES, terms=terms, seed=5, workspace=here())
     assert [found.value for found in measured] == [0.5, 1.5, 2.5]
     assert not any(found.releasable for found in measured)
+    assert [(found.ceiling, found.epsilon_zero) for found in measured] == [(None, None)] * 3, "of the model, not of records in its place"
     with pytest.raises(WorkbenchError, match="such as ddm"):
         evaluation.evaluate(table.train, table, metrics=NAMES[:1], workspace=here())
 

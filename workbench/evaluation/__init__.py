@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError, choose
 from workbench.evaluation import downstream, metrics, tables
-from workbench.evaluation.bound_terms import Terms, bound_term
+from workbench.evaluation.bound_terms import bound_term
 from workbench.evaluation.cache import Cache
 from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, can_train_classifier, classifier, pixels
 from workbench.evaluation.gallery_file import neighbours_html
-from workbench.evaluation.metrics import Bits, Context, Metric, Split
+from workbench.evaluation.metrics import Bits, Context, Metric, Split, Terms
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, PRIVACY_SCORE_CAVEAT, Neighbours, find_neighbours
 from workbench.evaluation.quality import quality
 from workbench.evaluation.results import MetricResult, measure

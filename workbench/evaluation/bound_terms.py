@@ -1,14 +1,11 @@
 """The terms of a discrete model's evidence lower bound as measures: reconstruction, prior and denoising."""
 
-from collections.abc import Callable, Mapping
-
 import numpy as np
 
 from workbench.evaluation.intervals import normal
 from workbench.evaluation.metrics import Context, Measurement, Metric
 from workbench.records import Records
 
-Terms = Callable[[Records, int], Mapping[str, np.ndarray]]  # (records, seed) -> each term's nats, (N,) each
 MOST_BOUNDED = 1_000  # records whose terms are taken: each takes as many passes as there are time steps
 WORDS = {
     "reconstruction": "naming the record from its least noised form",

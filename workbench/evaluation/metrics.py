@@ -1,9 +1,9 @@
 """The measures: from samples and a context to a value with its interval, and what it was computed against."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -25,12 +25,10 @@ from workbench.evaluation.neighbours import PRIVACY_SCORE_CAVEAT, nearer_to_trai
 from workbench.evaluation.semi_supervised import READING, cnn_of, few_labels, self_trained
 from workbench.records import Records
 
-if TYPE_CHECKING:
-    from workbench.evaluation.bound_terms import Terms
-
 Split = Literal["train", "held_out"]
 UNBALANCED = 1.2  # times its even share: the most frequent value above which an attribute is out of balance
 Bits = Callable[[Records, int], np.ndarray]  # (records, seed) -> bits per dimension (N,) that the samples' model needs at most
+Terms = Callable[[Records, int], Mapping[str, np.ndarray]]  # (records, seed) -> the nats of each term of the model's bound, (N,) each
 MOST_BOUNDED = 200  # records whose bits are counted: each takes as many passes as there are time steps
 
 
@@ -48,7 +46,7 @@ class Context:
     attribute: str | None = None
     public: Dataset | None = None
     bits: Bits | None = None
-    terms: "Terms | None" = None
+    terms: Terms | None = None
 
     @cached_property
     def space(self) -> FeatureSpace:
@@ -137,7 +135,7 @@ class Metric:
     `title`: what an axis says, with the feature space behind it unless the measure is taken of the records themselves
     (`in_features` False). `touches`: the private records that the measure itself looks at, beside the samples and its feature
     space; a value is releasable only where that is none. `needs`: "nothing", "classes" (of the dataset), "labels" (of the
-    samples too), "public labels" (of public records of the same classes) "model" (which tells the bits of a record) or "terms" (which
+    samples too), "public labels" (of public records of the same classes), "model" (which tells the bits of a record) or "terms" (which
     tells the terms of its bound). `chance`:
     what guessing gives, None where that means nothing. `is_fraction`: values lie between 0 and 1. `by_attribute`: an attribute may
     take the classes' place. `by_name`: so dear that it is taken only where it is asked for by name.
@@ -157,6 +155,11 @@ class Metric:
     in_features: bool = True
     by_attribute: bool = False
     by_name: bool = False
+
+    @property
+    def is_of_model(self) -> bool:
+        """Whether it is of the samples' model alone: records in the place of samples have no such value."""
+        return self.needs in ("model", "terms")
 
     @property
     def split(self) -> str:

@@ -84,7 +84,7 @@ def measure(
 
 
 def _ceiling(metric: Metric, found: Measurement, context: Context, count: int) -> float | None:
-    if metric.needs == "model":
+    if metric.is_of_model:
         return None
     key = (context.cache.dataset_key(context.dataset), metric.name, count, context.seed, context.key_of(found.features))
     if metric.by_attribute and context.attribute:
@@ -95,7 +95,7 @@ def _ceiling(metric: Metric, found: Measurement, context: Context, count: int) -
 
 
 def _undefined(metric: Metric, dataset: Dataset, public_samples: Records | None, public: Dataset | None) -> str:
-    if metric.needs == "model":
+    if metric.is_of_model:
         return "Not defined: it is a measure of the model that the samples came from."
     if public_samples is None or public is None:
         return "No samples of a model that saw public data only."

@@ -16,8 +16,7 @@ from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
-    from workbench.evaluation.bound_terms import Terms
-    from workbench.evaluation.metrics import Bits
+    from workbench.evaluation.metrics import Bits, Terms
 
 ProgressFunction = Callable[[float], None]
 

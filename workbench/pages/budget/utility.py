@@ -89,7 +89,7 @@ def reference_lines(facts: DatasetFacts, measure: str, values: Mapping[str, Any]
     metric = METRICS.get(measure)
     if metric is None:
         return [], []
-    if metric.needs == "model":
+    if metric.is_of_model:
         return [], ["Real training data and epsilon 0: not defined. It is a measure of the model, not of what is drawn from it."]
     lines, notes = [], []
     if values.get("ceiling") is not None:
