@@ -100,8 +100,9 @@ def test_planted_outliers_are_among_the_most_exposed(figures: dict[str, Any]) ->
 
 @pytest.mark.slow(depends=DEPENDS)
 @pytest.mark.usefixtures("workbench_home")
-def test_fifty_thousand_rows_train_sample_and_show_their_records(figures: dict[str, Any]) -> None:
+def test_fifty_thousand_rows_train_sample_and_show_their_records(figures: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """On one core, so that two keep the limit whatever else they do; the standard errors are on the page."""
+    monkeypatch.setattr("workbench.server.start.guarded", True)  # the page is drawn without a server
     dataset: Dataset = experiment.load("patients-large")
     start = time.process_time()
     run = train_in_process("ddm", dataset, 10.0)
