@@ -256,6 +256,6 @@ def test_nothing_there(path: str) -> None:
 
 
 def test_another_file(tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text("1,2")
+    (tmp_path / "mine.tsv").write_text("1\t2")
     with pytest.raises(WorkbenchError, match="found another file"):
-        datasets.load(tmp_path / "mine.csv")
+        datasets.load(tmp_path / "mine.tsv")

@@ -88,7 +88,7 @@ def test_the_command_line_lists_jobs(run: Run, capsys: pytest.CaptureFixture[str
         ("neighbours", {"num_samples": 0}, "num_samples"),
         ("sample", {"samples": "00000000"}, "has no set of samples"),
         ("sample", {"number": 3}, "number"),
-        ("audit", {}, "Unknown task"),
+        ("auction", {}, "Unknown task"),
         ("train", {}, "Expected a plan"),
     ],
 )

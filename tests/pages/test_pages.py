@@ -174,7 +174,7 @@ def test_a_method_on_a_table_has_its_pages_by_registry_alone(
     name = "odd-marginals"
     monkeypatch.setitem(METHODS, name, odd(name))
     monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", lambda _: toy_table().facts, lambda _: toy_table()))
-    budget = open_page("budget", budget_dataset="toy-table")
+    budget = open_page("budget", budget_dataset="toy-table", budget_method=name)
     assert budget.selectbox(key="budget_method").value == name
     assert all(not measure.startswith("accuracy_cnn") for measure in budget.selectbox(key="budget_measure").options)
     run = train_here(name, toy_table())
