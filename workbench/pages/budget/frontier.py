@@ -28,14 +28,14 @@ Row = dict[Hashable, Any]
 
 
 def measured_points(rows: pd.DataFrame) -> pd.DataFrame:
-    """One point a line of a recipe, of rows of `workbench.measured` that have one measure, smallest bound first.
+    """One point a line of a recipe, of rows of `workbench.measured` that have one measure, smallest bound first; none without a bound.
 
     Columns are `COLUMNS`: value is the mean of the line's runs, low and high are their range, about is a list of sentences.
     """
     lines: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows.to_dict("records"):  # tables of a few rows each are slow to group
         lines[row["recipe"], row["line"]].append(row)
-    points = [_point(runs) for runs in lines.values()]
+    points = [_point(runs) for runs in lines.values() if math.isfinite(runs[0]["bound"])]
     return pd.DataFrame(sorted(points, key=lambda point: point[1]), columns=list(COLUMNS))
 
 
