@@ -74,3 +74,9 @@ def test_the_table_and_the_note_name_the_recipe() -> None:
     assert {entry["Source"] for entry in measured_rows(points)} == {"measured, recipe mine"}
     assert "workbench reproduce mine --reuse" in measured_note(points)[0]
     assert measured_note(points.iloc[:0]) == []
+
+
+def test_a_line_without_a_bound_has_no_place_on_the_axis() -> None:
+    points = measured_points(pd.concat([ROWS, pd.DataFrame([row("a", math.inf, 0.95, 0)])]))
+    assert points["epsilon"].max() == 5.0
+    assert len(points) == len(measured_points(ROWS))
