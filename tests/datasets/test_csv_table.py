@@ -200,3 +200,8 @@ def test_samples_leave_as_a_csv_that_reads_back(tmp_path: Path) -> None:
     assert set(frame["ill"]) <= {"no", "yes"}
     with pytest.raises(WorkbenchError, match="Expected rows of a table, got images"):
         write_csv(dataset.train, tmp_path / "rows.csv", {}, datasets.facts("digits"))
+
+
+def test_a_file_that_is_not_there_is_said_to_be_missing_rather_than_undeclared(tmp_path: Path) -> None:
+    with pytest.raises(WorkbenchError, match="No such file"):
+        datasets.load(tmp_path / "none.csv")

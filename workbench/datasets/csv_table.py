@@ -52,6 +52,7 @@ def declaration_of(path: Path, declared: TableDeclaration | None) -> TableDeclar
     if declared is None and beside.is_file():
         return TableDeclaration.parse(str(beside))
     if declared is None:
+        read(path)  # says what is wrong with the file itself, if anything is
         raise WorkbenchError(
             f"Expected a declaration of the columns of {path}, got none: what is public is declared and not found in private rows. "
             f"`workbench declare {path.name}` proposes one; read it, and give it as --declared FILE."

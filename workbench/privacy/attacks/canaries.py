@@ -23,9 +23,10 @@ SLOTS, COINS, CONTENTS = 1, 2, 3  # streams of a seed
 class AuditDesign(BaseModel):
     """All that an audit fixes before training: which canaries, how many, how many guesses, and the seed of slots, coins and contents.
 
-    `labels`: the records of the slots themselves under random other labels; `blank`: images of one grey each, evenly from black to white (above 256 of them some are alike, with labels drawn apart);
-    `patterns`: records drawn evenly from all that there can be. Of `num_guesses` one half says "joined", of the canaries with the
-    smallest scores, the other "stayed out", of those with the largest: the rule is fixed whatever the scores are.
+    `labels`: the records of the slots themselves under random other labels; `blank`: images of one grey each, evenly from black to white
+    (above 256 of them some are alike, with labels drawn apart); `patterns`: records drawn evenly from all that there can be. Of
+    `num_guesses` one half says "joined", of the canaries with the smallest scores, the other "stayed out", of those with the largest: the
+    rule is fixed whatever the scores are.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
