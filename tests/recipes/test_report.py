@@ -41,6 +41,14 @@ def test_lines_of_one_seed_share_their_public_model() -> None:
     assert "| 0.610 ± 0.012 (private) |" in rows[3]  # four models: sqrt(4 * .01^2 / 3)
 
 
+def test_each_public_model_has_its_row_and_is_never_averaged_with_another() -> None:
+    other = [result("b, bound 1", 0.999, 0.7, 0.6, 10) | {"seed": 60}, result("b, bound 1", 0.999, 0.7, 0.9, 10) | {"seed": 62}]
+    alike = [{**entry, "name": "c, bound 1", "method": "c"} for entry in RESULTS[1:]]
+    rows = markdown_table(measured_lines(RESULTS + other + alike, MEASURE), MEASURE).splitlines()
+    assert rows[3].startswith("| epsilon 0: public data of a, c | 0 | 0 | 0.610 ± 0.014")
+    assert rows[4].startswith("| epsilon 0: public data of b | 0 | 0 | 0.750 ± 0.212")
+
+
 def test_a_line_worse_than_the_floor_at_its_bound_is_marked() -> None:
     floor = [result("class-moments, bound 1", 0.998, value, None, 1) for value in (0.72, 0.8)]
     other = [result("class-moments, bound 9", 8.99, 0.99, None, 1), result("b, bound 1", 0.999, 0.765, None, 1)]

@@ -4,6 +4,7 @@ import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,13 +101,12 @@ def markdown_table(lines: Sequence[Line], measure: str) -> str:
     Every number of a measure carries its mark, and a sentence says what the marks mean. A line whose mean is worse than that of the
     floor at the same bound is said to be below it.
     """
-    public = all(line.epsilon_zero_releasable for line in lines if line.epsilon_zero)
     ceiling = all(line.ceiling_releasable for line in lines if line.ceiling)
     rows = [
         f"| line | claim | proved bound | {measure} | seconds to train |",
         "|---|---|---|---|---|",
         f"| real training data (ceiling) | - | - | {_spread(_ceilings(lines), ceiling)} | - |",
-        f"| epsilon 0: public pre-training only | 0 | 0 | {_spread(_public_values(lines), public)} | - |",
+        *(f"| epsilon 0: {markdown(label)} | 0 | 0 | {_spread(values, public)} | - |" for label, values, public in public_models(lines)),
     ]
     for line in lines:
         value, seconds = _spread(line.values, line.releasable), _range(line.seconds)
@@ -166,12 +166,11 @@ def _draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
     figure = Figure(figsize=(7.2, 4.2), dpi=150, layout="constrained")
     axes = figure.add_subplot()
     ceiling = all(line.ceiling_releasable for line in lines if line.ceiling)
-    public = all(line.epsilon_zero_releasable for line in lines if line.epsilon_zero)
     references = (
-        (_ceilings(lines), "real training data", "-", ceiling),
-        (_public_values(lines), "epsilon 0: public data only", "--", public),
+        ("real training data", _ceilings(lines), ceiling, "-"),
+        *((f"epsilon 0: {label}", *found, style) for (label, *found), style in zip(public_models(lines), cycle(PUBLIC_STYLES), strict=False)),
     )
-    for values, label, style, releasable in references:
+    for label, values, releasable, style in references:
         mean = _mean(values)
         if mean is not None:
             axes.axhline(mean, color="#555555", linestyle=style, linewidth=1, label=f"{label} ({mean:.3f}, {mark(releasable)})")
@@ -201,6 +200,7 @@ def _draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")  # distinct to colour-blind eyes (Okabe and Ito)
 MARKERS = "o^sDvP"
+PUBLIC_STYLES = ("--", ":", "-.", (0, (5, 1)), (0, (1, 3)))  # of epsilon 0's lines
 
 
 def _markers(lines: Sequence[Line]) -> dict[str, str]:
@@ -220,6 +220,36 @@ def _ceilings(lines: Sequence[Line]) -> list[float]:
 
 def _public_values(lines: Sequence[Line]) -> list[float]:
     return [value for _, value in dict.fromkeys(pair for line in lines for pair in line.epsilon_zero)]
+
+
+def public_models(lines: Sequence[Line]) -> list[tuple[str, list[float], bool]]:
+    """The public models behind `lines`: what to call each, its values at epsilon 0, and whether all of those may leave the room.
+
+    Lines share a public model where they have the same value at every seed that they have in common. One without any value stands for
+    lines that have none.
+    """
+    groups: list[list[Line]] = []
+    for line in (line for line in lines if line.epsilon_zero):
+        shared = next((group for group in groups if _same_public_model(group, line)), None)
+        if shared is None:
+            groups.append([line])
+        else:
+            shared.append(line)
+    if len(groups) < 2:
+        return [("public data only", _public_values(lines), all(line.epsilon_zero_releasable for group in groups for line in group))]
+    names = [", ".join(dict.fromkeys(line.method for line in group)) for group in groups]
+    return [
+        (f"public data of {name}", _public_values(group), all(line.epsilon_zero_releasable for line in group))
+        for name, group in zip(names, groups, strict=True)
+    ]
+
+
+def _same_public_model(group: Sequence[Line], line: Line) -> bool:
+    known = dict(pair for other in group for pair in other.epsilon_zero)
+    common = [(known[source], value) for source, value in line.epsilon_zero if source in known]
+    if not common:  # runs without a seed tell by their method alone
+        return any(other.method == line.method for other in group)
+    return all(value == other for value, other in common)
 
 
 def _source(result: Mapping[str, Any]) -> str:
