@@ -166,9 +166,10 @@ def _draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
     figure = Figure(figsize=(7.2, 4.2), dpi=150, layout="constrained")
     axes = figure.add_subplot()
     ceiling = all(line.ceiling_releasable for line in lines if line.ceiling)
+    styles = cycle(PUBLIC_STYLES)
     references = (
         ("real training data", _ceilings(lines), ceiling, "-"),
-        *((f"epsilon 0: {label}", *found, style) for (label, *found), style in zip(public_models(lines), cycle(PUBLIC_STYLES), strict=False)),
+        *((f"epsilon 0: {label}", values, public, next(styles)) for label, values, public in public_models(lines)),
     )
     for label, values, releasable, style in references:
         mean = _mean(values)

@@ -17,7 +17,7 @@ from workbench.privacy.accounting.values import PrivacyValue
 from workbench.ui.choices import default_config
 from workbench.ui.formats import number, words
 from workbench.ui.forms import show_value
-from workbench.ui.theme import STATE_COLOURS, STATUS_COLOURS, STATUS_WORDS
+from workbench.ui.theme import CLAIM_WORDS, STATE_COLOURS, STATUS_COLOURS, STATUS_WORDS
 from workbench.workspace import Workspace
 
 MOST_NUMBERS = 4
@@ -34,7 +34,7 @@ def three_numbers(
     """
     claimed, proved, measured = st.columns(3)
     with claimed:
-        value_card("Paper's claim", claim, "what the paper's own formula gives; not a guarantee by itself")
+        value_card("Paper's claim", claim, "what the paper's own formula gives; not a guarantee by itself", words=CLAIM_WORDS)
     with proved:
         beside = replace_one is not None and replace_one.neighboring_relation != bound.neighboring_relation
         other = (
@@ -62,7 +62,7 @@ def planned_numbers(plan: Plan, claim: PrivacyValue, bound: PrivacyValue, replac
         three_numbers(claim, bound, found.value, replace_one, ceiling)
 
 
-def value_card(heading: str, value: PrivacyValue, meaning: str, other_relation: str = "") -> None:
+def value_card(heading: str, value: PrivacyValue, meaning: str, other_relation: str = "", words: Mapping[str, str] = STATUS_WORDS) -> None:
     """One epsilon with its status in words, delta, accountant and neighboring relation; behind a button, sampling, reason and source.
 
     A value that is no guarantee says why on the card itself. `other_relation` is what holds under another relation.
@@ -70,7 +70,7 @@ def value_card(heading: str, value: PrivacyValue, meaning: str, other_relation: 
     with st.container(border=True, height="stretch", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{heading}**", width="content")
-            st.badge(STATUS_WORDS[value.status], color=STATUS_COLOURS[value.status])
+            st.badge(words[value.status], color=STATUS_COLOURS[value.status])
         with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
             st.metric("Epsilon", epsilon_text(value), help=meaning, width="content")
             _grounds(value)

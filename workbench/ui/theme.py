@@ -28,6 +28,7 @@ STATUS_WORDS: Final = {
     "not_evaluated": "not evaluated",
     "measured": "measured lower bound",
 }
+CLAIM_WORDS: Final = STATUS_WORDS | {"proved": "proved for its relation"}  # of the paper's number, which may have another than the bound
 STATUS_COLOURS: Final[dict[str, BadgeColour]] = {
     "proved": "green",
     "approximation": "orange",

@@ -103,3 +103,12 @@ def test_the_axis_of_own_runs_is_a_choice_the_address_keeps(open_page: OpenPage)
     app = open_page("budget", budget_method="dp-merf", budget_axis="Paper's claim", budget_against="Noise multiplier")
     axis = next(group for group in groups(app) if group.key == "budget_axis")
     assert axis.value == "claim"
+
+
+def test_a_claim_that_is_proved_for_another_relation_does_not_bear_the_bounds_words(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_dataset="breast-cancer", budget_method="mst", budget_epsilon="1.0")
+    claim, bound, _ = [metric.value for metric in app.metric if metric.label == "Epsilon"]
+    assert float(claim) > float(bound)
+    text = text_of(app)
+    assert text.count("proved upper bound") == 1
+    assert text.count("proved for its relation") == 1

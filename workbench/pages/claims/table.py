@@ -9,7 +9,7 @@ from workbench.claims import ClaimRow, claims_table
 from workbench.jobs.audits import audits
 from workbench.ui.cards import epsilon_text
 from workbench.ui.formats import number
-from workbench.ui.theme import STATUS_WORDS
+from workbench.ui.theme import CLAIM_WORDS, STATUS_WORDS
 from workbench.workspace import Workspace
 
 
@@ -36,7 +36,7 @@ def claims_frame(rows: Mapping[str, ClaimRow], audited: Mapping[str, str]) -> pd
             {
                 "Method": row.method,
                 "Claimed epsilon": epsilon_text(row.claim),
-                "The claim is": STATUS_WORDS[row.claim.status],
+                "The claim is": CLAIM_WORDS[row.claim.status],
                 "Upper bound": epsilon_text(row.bound),
                 "The bound is": STATUS_WORDS[row.bound.status],
                 "Audit (lower bound)": audited.get(row.method, "not audited"),
