@@ -10,6 +10,7 @@ from workbench.datasets.face_canvas import CARTOON, PAINTED, paint_faces
 from workbench.datasets.face_features import ATTRIBUTES, draw_attributes, draw_faces
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
+from workbench.records import Records
 
 SHAPE = (3, 32, 32)
 
@@ -97,6 +98,27 @@ def test_cartoons_take_the_label_of_faces() -> None:
     np.testing.assert_array_equal(alike.train.labels, public.train.attributes["smile"])
     assert public.labelled_alike(known.labelled_by("hair")) is public, "other attributes are another dataset"
     assert public.labelled_alike(datasets.facts("digits")) is public
+
+
+def test_classes_may_combine_attributes_which_stay() -> None:
+    known = DatasetRef.parse("faces", resize="3,16,16", label="smile+hair").facts()
+    assert known.classes[:4] == ("smile no, hair black", "smile no, hair blond", "smile no, hair brown", "smile yes, hair black")
+    assert (known.combined, set(known.attributes)) == (("smile", "hair"), set(ATTRIBUTES))
+    public = faces.load(faces.CARTOONS, here(), (3, 16, 16), 40)
+    alike = public.labelled_alike(known).train
+    assert alike.labels is not None
+    np.testing.assert_array_equal(alike.labels, 3 * public.train.attributes["smile"] + public.train.attributes["hair"])
+    samples = Records(alike.records, alike.labels)
+    for name in ("smile", "hair"):
+        np.testing.assert_array_equal(known.told(samples, name).labels, public.train.attributes[name])
+    assert known.told(samples, "glasses").labels is None
+    assert known.labelled_by("hair").combined == (), "its class is one attribute's value again"
+
+
+@pytest.mark.parametrize(("label", "message"), [("smile+hat", "Unknown attribute of faces 'hat'"), ("smile+smile", "that differ")])
+def test_impossible_combinations_are_refused(label: str, message: str) -> None:
+    with pytest.raises(WorkbenchError, match=message):
+        DatasetRef.parse("faces", label=label).facts()
 
 
 @pytest.mark.parametrize(("shape", "num"), [((3, 15, 16), 40), ((2, 16, 16), 40), ((3, 65, 64), 40), ((3, 16, 16), 23)])

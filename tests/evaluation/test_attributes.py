@@ -9,7 +9,7 @@ from support.homes import here
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
-from workbench.evaluation import evaluate
+from workbench.evaluation import MetricResult, evaluate
 from workbench.evaluation import metrics as measures
 from workbench.records import Records
 
@@ -72,3 +72,21 @@ def test_imbalance_is_warned_of(faces: Dataset, share: float, warned: bool) -> N
 def test_an_unknown_attribute_lists_the_choices(faces: Dataset) -> None:
     with pytest.raises(WorkbenchError, match=r"Unknown attribute of toy-faces 'hat'\. Choose one of: smile, hair"):
         scored(faces, faces.held_out, "hat")
+
+
+def test_accuracy_is_by_the_attribute_that_samples_tell(faces: Dataset) -> None:
+    combined = faces.labelled_by("smile+hair")
+    samples = Records(faces.train.records, combined.train.labels)
+
+    def accuracy(attribute: str | None, dataset: Dataset = combined, told: Records = samples) -> MetricResult:
+        name = "accuracy_logistic_regression"
+        return evaluate(told, dataset, metrics=[name], features="pixels", attribute=attribute, workspace=here())[0]
+
+    smile = accuracy("smile")
+    assert (smile.chance, smile.value) == (0.5, pytest.approx(smile.ceiling)), "the samples are the training records"
+    assert accuracy("hair").chance == pytest.approx(1 / 3)
+    assert accuracy(None).chance == pytest.approx(1 / 6)
+    inverted = replace(samples, labels=len(combined.facts.classes) - 1 - combined.facts.combination(faces.train.attributes))
+    assert accuracy("smile", told=inverted).value < 0.5 < smile.value
+    with pytest.raises(WorkbenchError, match="carry no labels"):
+        accuracy("smile", faces, Records(faces.train.records, faces.train.labels))

@@ -28,7 +28,9 @@ RequestFile = Annotated[
     typer.Option("--request", metavar="FILE", help="In the place of METHOD and its options: a request as JSON; - for input."),
 ]
 DatasetPlace = Annotated[str | None, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), an .npz or a .csv.")]
-Label = Annotated[str | None, typer.Option("--label", help="The attribute whose values are the classes, instead of the dataset's own.")]
+Label = Annotated[
+    str | None, typer.Option("--label", help="The attribute whose values are the classes; of smile+hair, their combinations.")
+]
 SplitSeed = Annotated[int, typer.Option(help="Splits your own files into training and held-out records.", min=0)]
 Epsilon = Annotated[float | None, typer.Option(help="Target epsilon; it is the proved bound that meets it.")]
 Delta = Annotated[float | None, typer.Option(help="Delta; the preset's, else 1/(2 num_records).")]

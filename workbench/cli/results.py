@@ -25,7 +25,7 @@ def evaluate(
     seed: Annotated[int, typer.Option(help="Seed of the measures.", min=0)] = 0,
     attribute: Annotated[
         str | None,
-        typer.Option("--attribute", help="Judge the privacy score by this attribute, as smile, in the place of the class."),
+        typer.Option("--attribute", help="Judge privacy score and accuracies by this attribute, as smile, in the place of the class."),
     ] = None,
     releasable: Releasable = False,
     as_json: Json = False,

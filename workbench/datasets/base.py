@@ -4,6 +4,7 @@ import hashlib
 import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ class DatasetFacts(BaseModel):
     num_records: int = Field(gt=0, description="Training records; public, held fixed by the replace-one and zero-out relations.")
     classes: tuple[str, ...] = ()
     attributes: dict[str, tuple[str, ...]] = Field(default={}, description="The names of each attribute's values, in their order.")
+    combined: tuple[str, ...] = Field(default=(), description="The attributes whose combinations are the classes, the last one fastest.")
     is_public: bool = False
 
     @model_validator(mode="before")
@@ -57,10 +59,41 @@ class DatasetFacts(BaseModel):
         return self.model_copy(update={"kind": ImageKind(size=size)})
 
     def labelled_by(self, attribute: str) -> "DatasetFacts":
-        """The facts where an attribute's values are the classes; an unknown attribute lists the choices."""
+        """The facts where an attribute's values are the classes; an unknown attribute lists the choices.
+
+        Several, as smile+hair, make a class of each combination, and stay attributes.
+        """
+        if names := self._several(attribute):
+            combinations = product(*(self.attributes[name] for name in names))
+            classes = tuple(", ".join(map(" ".join, zip(names, values, strict=True))) for values in combinations)
+            return self.model_copy(update={"classes": classes, "combined": names})
         classes = choose(attribute, self.attributes, f"attribute of {self.name}")
         rest = {name: values for name, values in self.attributes.items() if name != attribute}
-        return self.model_copy(update={"classes": classes, "attributes": rest})
+        return self.model_copy(update={"classes": classes, "combined": (), "attributes": rest})
+
+    def combination(self, attributes: dict[str, np.ndarray]) -> np.ndarray:
+        """The class int64 (N,) of records with these values of the `combined` attributes."""
+        sizes = [len(self.attributes[name]) for name in self.combined]
+        return np.ravel_multi_index([attributes[name] for name in self.combined], sizes).astype(np.int64)
+
+    def told(self, records: Records, attribute: str) -> Records:
+        """`records` labelled by an attribute that they carry, or that their class combines; without labels where neither tells it."""
+        values = records.attributes.get(attribute)
+        if values is None and attribute in self.combined and records.labels is not None:
+            sizes = [len(self.attributes[name]) for name in self.combined]
+            values = np.unravel_index(records.labels, sizes)[self.combined.index(attribute)].astype(np.int64)
+        return replace(records, labels=values, attributes={})
+
+    def _several(self, attribute: str) -> tuple[str, ...]:
+        """The attributes that a text joins by +; none where it is one attribute's own name."""
+        if attribute in self.attributes or "+" not in attribute:
+            return ()
+        names = tuple(attribute.split("+"))
+        for name in names:
+            choose(name, self.attributes, f"attribute of {self.name}")
+        if len(set(names)) < len(names):
+            raise WorkbenchError(f"Expected attributes that differ, got {attribute!r}. Name each once.")
+        return names
 
     def draw(self, count: int, seed: int = 0) -> Records:
         """`count` records of this schema drawn evenly at random, with labels in turn: nobody's."""
@@ -93,17 +126,21 @@ class Dataset:
     held_out: Records
 
     def labelled_by(self, attribute: str) -> "Dataset":
-        """The dataset where an attribute's values are the labels, and its own labels are gone."""
+        """The dataset where an attribute's values, or combinations of several, are the labels, and its own labels are gone."""
+        facts = self.facts.labelled_by(attribute)
+        if facts.combined:
+            joined = (replace(part, labels=facts.combination(part.attributes)) for part in (self.train, self.held_out))
+            return Dataset(facts, *joined)
 
         def labelled(records: Records) -> Records:
             rest = {name: values for name, values in records.attributes.items() if name != attribute}
             return replace(records, labels=records.attributes[attribute], attributes=rest)
 
-        return Dataset(self.facts.labelled_by(attribute), labelled(self.train), labelled(self.held_out))
+        return Dataset(facts, labelled(self.train), labelled(self.held_out))
 
     def labelled_alike(self, facts: DatasetFacts) -> "Dataset":
         """The dataset where the attribute that `facts` have for classes is the label, all others being the same; else as it is."""
-        for name in self.facts.attributes:
+        for name in (*self.facts.attributes, *(["+".join(facts.combined)] if facts.combined else [])):
             labelled = self.facts.labelled_by(name)
             if (labelled.classes, labelled.attributes) == (facts.classes, facts.attributes):
                 return self.labelled_by(name)

@@ -32,7 +32,7 @@ class DatasetRef(BaseModel):
     shape: tuple[int, ...] | None = Field(default=None, description="(C, H, W) that every image is read at.")
     split_seed: int = Field(default=0, ge=0, description="Splits one's own files, and draws what is drawn.")
     declared: TableDeclaration | None = Field(default=None, description="What is public of the columns of one's own table.")
-    label: str = Field(default="", description="The attribute whose values are the classes, in the place of the dataset's own.")
+    label: str = Field(default="", description="The attribute whose values are the classes; of smile+hair, their combinations.")
 
     @model_validator(mode="after")
     def _is_one_of_two(self) -> Self:

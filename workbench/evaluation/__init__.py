@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError, choose
-from workbench.evaluation import downstream, metrics, tables
+from workbench.evaluation import downstream, metrics, semi_supervised, tables
 from workbench.evaluation.bound_terms import bound_term
 from workbench.evaluation.cache import Cache
 from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, can_train_classifier, classifier, pixels
@@ -64,7 +64,7 @@ METRICS: dict[str, Metric] = {
         name="accuracy_semi_supervised",
         title="Accuracy, semi-supervised",
         kinds=IMAGES,
-        function=metrics.semi_supervised,
+        function=semi_supervised.measured,
         description="Accuracy on held-out real records of a small convolutional network that learns from 10 public labels a class, "
         "and from the samples without their labels (Chu et al. 2023, V.D, in our reading: self-training).",
         better="higher",
@@ -235,11 +235,10 @@ def evaluate(
     `public` is the public dataset at hand: the feature classifier is trained on it, and `public_samples`, from a model that saw
     it alone, are measured too. Frechet and kernel distances are to the held-out records. `metrics` are names of METRICS; None
     takes all that such data allows, less those that are `by_name`. `features` is a name of FEATURES; None takes `default_features`.
-    `attribute` takes the classes' place in the privacy score; an unknown one lists the choices. `bits(records, seed)` is what the
-    samples' model needs for each record, where it tells, `terms(records, seed)` the
-    terms of its bound. `progress(name, fraction)` is called before each measure and at the end.
-    `workspace` keeps what costs as much as a measure. Equal arguments give equal results on the CPU. Nearly nothing here is
-    releasable: each value has its own mark, see `MetricResult`.
+    `attribute` takes the classes' place in privacy score and accuracies; an unknown one lists the choices. `bits(records, seed)` is what
+    the samples' model needs for each record, where it tells, `terms(records, seed)` the terms of its bound. `progress(name, fraction)` is
+    called before each measure and at the end. `workspace` keeps what costs as much as a measure. Equal arguments give equal results on the
+    CPU. Nearly nothing here is releasable: each value has its own mark, see `MetricResult`.
     """
     _check(samples, dataset, public_samples, public)
     space = features or default_features(dataset, public)
@@ -266,11 +265,8 @@ def evaluate(
 
 
 def _chosen(names: Sequence[str] | None, samples: Records, context: Context) -> list[Metric]:
-    facts = context.dataset.facts
-    judged = facts.labelled_by(context.attribute) if context.attribute else facts
-
     def refusal(metric: Metric) -> str | None:
-        return metric.refusal(judged if metric.by_attribute else facts, samples)
+        return context.undefined(metric, samples)
 
     if names is None:
         return [metric for metric in METRICS.values() if not metric.by_name and refusal(metric) is None]

@@ -22,7 +22,6 @@ from workbench.evaluation.features import FeatureSpace, pixels, remembered_class
 from workbench.evaluation.intervals import normal, wilson
 from workbench.evaluation.learners import Classifier, labels_of
 from workbench.evaluation.neighbours import PRIVACY_SCORE_CAVEAT, nearer_to_training, privacy_score
-from workbench.evaluation.semi_supervised import READING, cnn_of, few_labels, self_trained
 from workbench.records import Records
 
 Split = Literal["train", "held_out"]
@@ -83,6 +82,10 @@ class Context:
         """The dataset with what is judged as its classes: the attribute, where one is asked for."""
         return self.dataset.labelled_by(self.attribute) if self.attribute else self.dataset
 
+    def as_judged(self, samples: Records) -> Records:
+        """`samples` labelled by what is judged, without labels where they don't tell it."""
+        return self.dataset.facts.told(samples, self.attribute) if self.attribute else samples
+
     @cached_property
     def judge(self) -> Classifier:
         """A classifier of clean images that tells the classes of `judged` apart, trained as `clean_classifier` is."""
@@ -104,6 +107,12 @@ class Context:
         if metric.needs == "terms" and self.terms is None:
             return f"{metric.name} needs a model that tells the terms of its bound, such as ddm's; there is none."
         return None
+
+    def undefined(self, metric: "Metric", samples: Records) -> str | None:
+        """Why `metric` cannot be taken of such samples, by the attribute where it is judged by one; None if it can."""
+        if not (metric.by_attribute and self.attribute):
+            return metric.refusal(self.dataset.facts, samples)
+        return metric.refusal(self.dataset.facts.labelled_by(self.attribute), self.as_judged(samples))
 
     def real_records(self, count: int) -> Records:
         """At most `count` training records, drawn by the seed: what the ceiling puts in the place of samples."""
@@ -190,7 +199,7 @@ def downstream_accuracy(name: str, title: str, kinds: frozenset[str], learner: L
     """The accuracy of `learner` (in `words`) trained on samples and tested on held-out records, with Wilson's interval over those."""
 
     def measure(samples: Records, context: Context) -> Measurement:
-        value = accuracy(learner, samples, context.dataset, context.seed)
+        value = accuracy(learner, context.as_judged(samples), context.judged, context.seed)
         features = pixels(context.dataset).label
         return Measurement(value, wilson(value, len(context.dataset.held_out)), features)
 
@@ -206,19 +215,8 @@ def downstream_accuracy(name: str, title: str, kinds: frozenset[str], learner: L
         chance=share_of_classes,
         is_fraction=True,
         in_features=False,
+        by_attribute=True,
     )
-
-
-def semi_supervised(samples: Records, context: Context) -> Measurement:
-    """Accuracy on held-out records of a CNN from few public labels and the samples without theirs, with Wilson's interval."""
-    dataset, public = context.dataset, context.public
-    assert public is not None  # what `needs` asks for
-    labelled = few_labels(public, context.seed)
-    found = self_trained(labelled, samples, cnn_of(dataset.facts.num_classes, context.seed))
-    truth = labels_of(dataset.held_out, dataset.facts.num_classes)
-    alone, value = (float(np.mean(model.predict(dataset.held_out) == truth)) for model in (found.first, found.last))
-    note = f"{READING} {found.joined} of {len(samples)} images joined; the {len(labelled)} public labels alone give {alone:.3f}."
-    return Measurement(value, wilson(value, len(truth)), f"pixels, {len(labelled)} labels of {public.facts.name}", note)
 
 
 def variational_bound(_samples: Records, context: Context) -> Measurement:

@@ -58,7 +58,7 @@ def measure(
     start = time.perf_counter()
     found = metric.function(samples, context)
     seconds = time.perf_counter() - start
-    reason = _undefined(metric, context.dataset, public_samples, public)
+    reason = _undefined(metric, context, public_samples, public)
     zero = None if reason or public_samples is None else public_samples.take(slice(len(samples)))
     public_found = None if zero is None else metric.function(zero, context)
     return MetricResult(
@@ -94,13 +94,13 @@ def _ceiling(metric: Metric, found: Measurement, context: Context, count: int) -
     return context.cache.value(key, lambda: metric.function(context.real_records(count), context).value)
 
 
-def _undefined(metric: Metric, dataset: Dataset, public_samples: Records | None, public: Dataset | None) -> str:
+def _undefined(metric: Metric, context: Context, public_samples: Records | None, public: Dataset | None) -> str:
     if metric.is_of_model:
         return "Not defined: it is a measure of the model that the samples came from."
     if public_samples is None or public is None:
         return "No samples of a model that saw public data only."
     if metric.needs != "labels":
         return ""
-    if public.facts.classes != dataset.facts.classes:
-        return f"Not defined: the public classes of {public.facts.name} are not the classes of {dataset.facts.name}."
-    return metric.refusal(dataset.facts, public_samples) or ""
+    if public.facts.classes != context.dataset.facts.classes:
+        return f"Not defined: the public classes of {public.facts.name} are not the classes of {context.dataset.facts.name}."
+    return context.undefined(metric, public_samples) or ""

@@ -11,7 +11,9 @@ import numpy as np
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
+from workbench.evaluation.intervals import wilson
 from workbench.evaluation.learners import Classifier, build_cnn, labels_of, train_classifier
+from workbench.evaluation.metrics import Context, Measurement
 from workbench.records import Records
 
 PER_CLASS, ROUNDS, SURE = 10, 5, 0.95
@@ -62,3 +64,15 @@ def self_trained(labelled: Records, images: Records, train: Train) -> SelfTraine
 def cnn_of(num_classes: int, seed: int) -> Train:
     """A SmallCNN, trained as `train_classifier` says."""
     return lambda records: train_classifier(build_cnn, records, num_classes, seed)
+
+
+def measured(samples: Records, context: Context) -> Measurement:
+    """Accuracy on held-out records of a CNN from few public labels and the samples without theirs, with Wilson's interval."""
+    dataset, public = context.dataset, context.public
+    assert public is not None  # what `needs` asks for
+    labelled = few_labels(public, context.seed)
+    found = self_trained(labelled, samples, cnn_of(dataset.facts.num_classes, context.seed))
+    truth = labels_of(dataset.held_out, dataset.facts.num_classes)
+    alone, value = (float(np.mean(model.predict(dataset.held_out) == truth)) for model in (found.first, found.last))
+    note = f"{READING} {found.joined} of {len(samples)} images joined; the {len(labelled)} public labels alone give {alone:.3f}."
+    return Measurement(value, wilson(value, len(truth)), f"pixels, {len(labelled)} labels of {public.facts.name}", note)

@@ -37,10 +37,10 @@ def evaluate_run(
 ) -> dict[str, Any]:
     """Every metric that needs not be named (or those named) of a set of a finished run's samples, or of an import, as plain JSON values.
 
-    `attribute` takes the classes' place in the privacy score. Keys: `run`, `samples`, `num_samples`, `seed`, `metrics`, `results`, and
-    `attribute` where one is asked for. Kept in evaluation.json, and measured again only if the request differs; a complete evaluation
-    answers for its parts and gives way to no part, which is then kept beside it. Metrics against private records may not leave the room:
-    each result says so in `releasable`.
+    `attribute` takes the classes' place in privacy score and accuracies. Keys: `run`, `samples`, `num_samples`, `seed`, `metrics`,
+    `results`, and `attribute` where one is asked for. Kept in evaluation.json, and measured again only if the request differs; a
+    complete evaluation answers for its parts and gives way to no part, which is then kept beside it. Metrics against private records
+    may not leave the room: each result says so in `releasable`.
     """
     from workbench import evaluation
 

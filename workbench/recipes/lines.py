@@ -36,7 +36,7 @@ class RecipeRun(BaseModel):
     classes: str | None = Field(default=None, description="Names of the classes of one's own files, as --classes.")
     split_seed: int = Field(default=0, ge=0, description="As --split-seed.")
     declared: str | None = Field(default=None, description="What is public of the columns of one's own table, as --declared.")
-    label: str | None = Field(default=None, description="The attribute whose values are the classes, as --label.")
+    label: str | None = Field(default=None, description="The attribute whose values are the classes, or several, as --label.")
     epsilon: float | None = Field(default=None, gt=0)
     delta: float | None = Field(default=None, gt=0, lt=1)
     preset: str = "default"
@@ -50,7 +50,7 @@ class RecipeRun(BaseModel):
     labels: tuple[str, ...] = Field(default=(), description="Classes to draw, in turn; all by default.")
     sampling_seed: int | None = Field(default=None, ge=0)
     metrics: tuple[str, ...] | None = None
-    attribute: str | None = Field(default=None, description="What the privacy score judges by, as --attribute.")
+    attribute: str | None = Field(default=None, description="What privacy score and accuracies judge by, as --attribute.")
 
     @property
     def all_seeds(self) -> Sequence[int | None]:

@@ -25,7 +25,7 @@ class Asked(BaseModel):
 
 
 class Measures(Asked):
-    """Which measures, by name (None: all that such data allows), their seed, and the attribute that the privacy score judges by."""
+    """Which measures, by name (None: all that such data allows), their seed, and the attribute that these judge by."""
 
     seed: int = Field(default=0, ge=0)
     metrics: tuple[str, ...] | None = None
