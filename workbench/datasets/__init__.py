@@ -57,6 +57,25 @@ class DatasetEntry:
     public_companion: str | None = None
 
 
+def _drawn_faces(summary: str, family: faces.Family, public_companion: str | None = None) -> DatasetEntry:
+    draw = partial(faces.load, family)
+    return DatasetEntry(
+        summary,
+        lambda _: faces.facts(family),
+        draw,
+        draw=draw,
+        sides=faces.SIDES,
+        fewest=faces.FEWEST,
+        is_unlimited=True,
+        public_companion=public_companion,
+    )
+
+
+def _drawn_patients(summary: str, form: patients.Form) -> DatasetEntry:
+    draw = partial(patients.load, form)
+    return DatasetEntry(summary, lambda _: patients.facts(form), draw, draw=draw, fewest=patients.FEWEST, is_unlimited=True)
+
+
 DATASETS: dict[str, DatasetEntry] = {
     "digits": DatasetEntry(
         "1 797 handwritten digits of 8x8 pixels, bundled with scikit-learn.",
@@ -92,66 +111,31 @@ DATASETS: dict[str, DatasetEntry] = {
         celeba.is_local,
         is_fetched=False,
     ),
-    "faces": DatasetEntry(
+    "faces": _drawn_faces(
         "Drawn faces of 20 people at any size from 16x16 to 64x64, with smile, glasses, hair, its length and identity: nobody's.",
-        lambda _: faces.facts(faces.FACES),
-        partial(faces.load, faces.FACES),
-        draw=partial(faces.load, faces.FACES),
-        sides=faces.SIDES,
-        fewest=faces.FEWEST,
-        is_unlimited=True,
+        faces.FACES,
         public_companion="cartoons",
     ),
-    "faces-70": DatasetEntry(
+    "faces-70": _drawn_faces(
         "Drawn faces as those of faces, of whom 70 % do not smile.",
-        lambda _: faces.facts(faces.FACES_70),
-        partial(faces.load, faces.FACES_70),
-        draw=partial(faces.load, faces.FACES_70),
-        sides=faces.SIDES,
-        fewest=faces.FEWEST,
-        is_unlimited=True,
+        faces.FACES_70,
         public_companion="cartoons",
     ),
-    "faces-90": DatasetEntry(
+    "faces-90": _drawn_faces(
         "Drawn faces as those of faces, of whom 90 % do not smile.",
-        lambda _: faces.facts(faces.FACES_90),
-        partial(faces.load, faces.FACES_90),
-        draw=partial(faces.load, faces.FACES_90),
-        sides=faces.SIDES,
-        fewest=faces.FEWEST,
-        is_unlimited=True,
+        faces.FACES_90,
         public_companion="cartoons",
     ),
-    "cartoons": DatasetEntry(
-        "Public faces with the same attributes in another style, flat and in ink.",
-        lambda _: faces.facts(faces.CARTOONS),
-        partial(faces.load, faces.CARTOONS),
-        draw=partial(faces.load, faces.CARTOONS),
-        sides=faces.SIDES,
-        fewest=faces.FEWEST,
-        is_unlimited=True,
-    ),
+    "cartoons": _drawn_faces("Public faces with the same attributes in another style, flat and in ink.", faces.CARTOONS),
     "breast-cancer": DatasetEntry(
         "A table of 569 tumours, malignant or benign, in ten measures of their cells, bundled with scikit-learn.",
         lambda _: breast_cancer.facts(),
         lambda _: breast_cancer.load(),
     ),
-    "patients": DatasetEntry(
-        "A drawn table of 2 000 patients, nobody's, in 8 columns; 20 of them are planted outliers.",
-        lambda _: patients.facts(patients.PATIENTS),
-        partial(patients.load, patients.PATIENTS),
-        draw=partial(patients.load, patients.PATIENTS),
-        fewest=patients.FEWEST,
-        is_unlimited=True,
+    "patients": _drawn_patients(
+        "A drawn table of 2 000 patients, nobody's, in 8 columns; 20 of them are planted outliers.", patients.PATIENTS
     ),
-    "patients-large": DatasetEntry(
-        "50 000 such patients in 15 columns, 500 of them planted outliers.",
-        lambda _: patients.facts(patients.LARGE),
-        partial(patients.load, patients.LARGE),
-        draw=partial(patients.load, patients.LARGE),
-        fewest=patients.FEWEST,
-        is_unlimited=True,
-    ),
+    "patients-large": _drawn_patients("50 000 such patients in 15 columns, 500 of them planted outliers.", patients.LARGE),
     "glyphs": DatasetEntry(
         "Public images of digits at any size from 8x8 to 64x64, drawn by a seed from strokes and fonts.",
         lambda _: glyphs.facts(),

@@ -180,11 +180,34 @@ def _make(
     progress: Callable[[float], None],
 ) -> dict[str, Any]:
     """One result. `used` are the runs that lines before were measured on, with the sets and attributes of each."""
-    from workbench import experiment
-    from workbench.jobs import control, finished, runs
-    from workbench.jobs.folder import RunFolder
+    from workbench.jobs import finished
     from workbench.jobs.samples.drawn import RunSamples
-    from workbench.jobs.store import RunStore
+
+    run, samples = _trained(workspace, line, seed, used, reuse, lambda share: progress(0.8 * share))
+    RunSamples(workspace, run, samples).begin()
+    evaluation = finished.evaluate_run(
+        workspace,
+        run.id,
+        line.num_samples,
+        metrics=line.metrics,
+        progress=lambda share: progress(0.8 + 0.2 * share),
+        samples=samples.id,
+        attribute=line.attribute,
+    )
+    return {"name": line.name, "method": line.method, **_told(workspace, run.id), "evaluation": evaluation}
+
+
+def _trained(
+    workspace: Workspace,
+    line: RecipeRun,
+    seed: int | None,
+    used: Mapping[str, Set[tuple[str, str | None]]],
+    reuse: bool,
+    progress: Callable[[float], None],
+) -> tuple[Run, SamplesRequest]:
+    """A finished run of the line, and which set of its samples is measured."""
+    from workbench import experiment
+    from workbench.jobs import control, runs
     from workbench.training.state import PerformanceSettings
 
     request = line.request
@@ -199,33 +222,29 @@ def _make(
         run = runs.launch(workspace, plan, performance=performance, seed=seed, loaded=dataset)
     elif run.state in RESUMABLE:
         control.resume(workspace, run.id)
-    run = runs.wait(workspace, run.id, progress=lambda now: progress(0.8 * now.share))
+    run = runs.wait(workspace, run.id, progress=lambda now: progress(now.share))
     if run.state != "done":
         raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
-    RunSamples(workspace, run, samples).begin()
-    evaluation = finished.evaluate_run(
-        workspace,
-        run.id,
-        line.num_samples,
-        metrics=line.metrics,
-        progress=lambda share: progress(0.8 + 0.2 * share),
-        samples=samples.id,
-        attribute=line.attribute,
-    )
-    run = RunStore(workspace).get(run.id)
+    return run, samples
+
+
+def _told(workspace: Workspace, run_id: str) -> dict[str, Any]:
+    """What a result says of its run, once its samples are drawn: the numbers of the plan, times, memory, environments."""
+    from workbench.jobs.folder import RunFolder
+    from workbench.jobs.store import RunStore
+
+    run, folder = RunStore(workspace).get(run_id), RunFolder(workspace, run_id)
     values = {
-        "name": line.name,
-        "method": line.method,
         "run": run.id,
-        "seed": seed,
+        "seed": run.seed,
         "claim": run.claim,
         "bound": run.bound,
         "seconds": run.seconds_running,
-        "drawing_seconds": RunFolder(workspace, run.id).drawing_seconds(),
-        "peak_bytes": RunFolder(workspace, run.id).peak_bytes(),
-        "environments": RunFolder(workspace, run.id).environments(),
+        "drawing_seconds": folder.drawing_seconds(),
+        "peak_bytes": folder.peak_bytes(),
+        "environments": folder.environments(),
     }
-    return {**jsonable(values), "evaluation": evaluation}
+    return jsonable(values)
 
 
 def _alike(workspace: Workspace, plan: Plan, fingerprint: str, seed: int | None, performance: "PerformanceSettings") -> "list[Run]":

@@ -1,14 +1,12 @@
 """The measurement of an audited run, and attacks on membership."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.errors import WorkbenchError, first_complaint
-from workbench.jobs.heartbeat import Progress, StoppedError, StopSignal
-from workbench.jobs.job import Job
-from workbench.jobs.tasks.base import Task
+from workbench.errors import WorkbenchError
+from workbench.jobs.tasks.base import Report, Requested
 from workbench.workspace import Workspace
 
 
@@ -21,10 +19,17 @@ class Attack(BaseModel):
     seed: int = Field(default=0, ge=0)
 
 
-class Audit(Task):
+class Nothing(BaseModel):
+    """What an audit is asked for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Audit(Requested[Nothing]):
     """Scores a finished run's canaries and keeps the lower bound that follows. All of it was fixed before training: nothing is asked."""
 
     title: ClassVar[str] = "audit"
+    Request = Nothing
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Refuses a run that is not finished or has no canaries."""
@@ -36,49 +41,29 @@ class Audit(Task):
             raise WorkbenchError(f"Expected nothing asked of an audit, which was fixed before training, got {dict(request)}.")
         return {}
 
-    def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
-        """Begin, and go on until it is done or a report of progress finds that it is to stop."""
+    def carry_out(self, workspace: Workspace, owner: str, asked: Nothing, report: Report) -> None:
+        """Kept in the run's folder."""
         from workbench.jobs.audits import audit_run
 
-        self.begin(workspace, job, progress, stop)
-        audit_run(workspace, job.owner, _reporting(progress, stop, self.steps))
-        progress.step = self.steps
-        return {"state": "done"}
+        audit_run(workspace, owner, report)
 
 
-class Membership(Task):
+class Membership(Requested[Attack]):
     """Tells a finished run's training records from held-out ones by its model."""
 
     title: ClassVar[str] = "attack on membership"
+    Request = Attack
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Refuses a run that is not finished or tells nothing of its model, and an unknown score."""
         from workbench.jobs.memberships import check_attack
 
-        try:
-            asked = Attack.model_validate(dict(request))
-        except ValidationError as error:
-            raise WorkbenchError(f"{first_complaint(error)} in a request for a job.") from None
+        asked = self.asked(request)
         check_attack(workspace, owner, asked.score)
         return asked.model_dump(mode="json")
 
-    def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
-        """Begin, and go on until it is done or a report of progress finds that it is to stop."""
+    def carry_out(self, workspace: Workspace, owner: str, asked: Attack, report: Report) -> None:
+        """Kept in the run's folder."""
         from workbench.jobs.memberships import membership_run
 
-        self.begin(workspace, job, progress, stop)
-        asked = Attack.model_validate(job.request)
-        membership_run(workspace, job.owner, asked.score, asked.seed, _reporting(progress, stop, self.steps))
-        progress.step = self.steps
-        return {"state": "done"}
-
-
-def _reporting(progress: Progress, stop: StopSignal, steps: int) -> Callable[[float], None]:
-    """What takes the share that is done, and raises where the job is to stop."""
-
-    def report(share: float) -> None:
-        progress.step = round(min(1.0, share) * steps)
-        if stop:
-            raise StoppedError
-
-    return report
+        membership_run(workspace, owner, asked.score, asked.seed, report)

@@ -3,21 +3,19 @@
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, ClassVar
 
 from workbench.errors import WorkbenchError
 from workbench.jobs.heartbeat import Progress, StoppedError, StopSignal
 from workbench.jobs.job import WORKSPACE, Job
-from workbench.jobs.tasks.base import Task
+from workbench.jobs.tasks.base import Report, Task, reporting
 from workbench.locks import locked
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 0.2
 PACE = re.compile(r"[0-9a-f]{32}")
-
-Report = Callable[[float], None]
 
 
 class Background(Task):
@@ -33,15 +31,9 @@ class Background(Task):
 
     def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
         """Wait for the turn, begin, and go on until it is done or a report of progress finds that it is to stop."""
-
-        def report(share: float) -> None:
-            progress.step = round(min(1.0, share) * self.steps)
-            if stop:
-                raise StoppedError
-
         with in_turn(workspace, stop) as waited:
             self.begin(workspace, job, progress, stop)
-            self.carry_out(workspace, job, report, waited)
+            self.carry_out(workspace, job, reporting(progress, stop, self.steps), waited)
         progress.step = self.steps
         return {"state": "done"}
 

@@ -2,15 +2,19 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from workbench.errors import WorkbenchError
+from pydantic import BaseModel, ValidationError
+
+from workbench.errors import WorkbenchError, first_complaint
 from workbench.files import make_private_folder
 from workbench.jobs.heartbeat import Progress, StoppedError, StopSignal
 from workbench.jobs.job import Job, JobState
 from workbench.workspace import Workspace
+
+Report = Callable[[float], None]  # takes the share that is done, and raises where the job is to stop
 
 
 class Task(ABC):
@@ -70,3 +74,41 @@ class Task(ABC):
         folder = workspace.jobs / job.id
         make_private_folder(folder)
         return folder
+
+
+Q = TypeVar("Q", bound=BaseModel)
+
+
+class Requested(Task, Generic[Q]):
+    """A task that is asked for by a `Request` and tells how much of it is done."""
+
+    Request: type[Q]
+
+    def asked(self, request: Mapping[str, Any]) -> Q:
+        """The request with its defaults; raises WorkbenchError for one that has not its form."""
+        try:
+            return self.Request.model_validate(dict(request))
+        except ValidationError as error:
+            raise WorkbenchError(f"{first_complaint(error)} in a request for a job.") from None
+
+    def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
+        """Begin, and go on until it is done or a report of progress finds that it is to stop."""
+        self.begin(workspace, job, progress, stop)
+        self.carry_out(workspace, job.owner, self.asked(job.request), reporting(progress, stop, self.steps))
+        progress.step = self.steps
+        return {"state": "done"}
+
+    @abstractmethod
+    def carry_out(self, workspace: Workspace, owner: str, asked: Q, report: Report) -> None:
+        """Do it."""
+
+
+def reporting(progress: Progress, stop: StopSignal, steps: int) -> Report:
+    """What takes the share of `steps` that is done, and raises StoppedError where the job is to stop."""
+
+    def report(share: float) -> None:
+        progress.step = round(min(1.0, share) * steps)
+        if stop:
+            raise StoppedError
+
+    return report

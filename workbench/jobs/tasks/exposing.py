@@ -1,15 +1,11 @@
 """Tasks about a run's training records: what its samples show of each, and what leaving the most exposed out does."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.errors import WorkbenchError, first_complaint
-from workbench.jobs.heartbeat import Progress, StoppedError, StopSignal
-from workbench.jobs.job import Job
-from workbench.jobs.tasks.base import Task
+from workbench.jobs.tasks.base import Report, Requested
 from workbench.workspace import Workspace
 
 
@@ -35,38 +31,16 @@ class Removal(BaseModel):
 R = TypeVar("R", bound=BaseModel)
 
 
-class OnRecords(Task, Generic[R]):
+class OnRecords(Requested[R]):
     """A task about the training records of a finished run whose method has values per record."""
-
-    Request: type[R]
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """The whole request; refuses a run that is not finished or whose method has no values per record."""
         from workbench.jobs.exposure import checked
 
-        try:
-            asked = self.Request.model_validate(dict(request))
-        except ValidationError as error:
-            raise WorkbenchError(f"{first_complaint(error)} in a request for a job.") from None
+        asked = self.asked(request)
         checked(workspace, owner)
         return asked.model_dump(mode="json")
-
-    def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
-        """Begin, and go on until it is done or a report of progress finds that it is to stop."""
-
-        def report(share: float) -> None:
-            progress.step = round(min(1.0, share) * self.steps)
-            if stop:
-                raise StoppedError
-
-        self.begin(workspace, job, progress, stop)
-        self.carry_out(workspace, job.owner, self.Request.model_validate(job.request), report)
-        progress.step = self.steps
-        return {"state": "done"}
-
-    @abstractmethod
-    def carry_out(self, workspace: Workspace, owner: str, asked: R, report: Callable[[float], None]) -> None:
-        """Do it; `report` takes the share that is done, and raises where it is to stop."""
 
 
 class Expose(OnRecords[Draws]):
@@ -75,7 +49,7 @@ class Expose(OnRecords[Draws]):
     title: ClassVar[str] = "view of the records"
     Request = Draws
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Draws, report: Callable[[float], None]) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, asked: Draws, report: Report) -> None:
         """Kept in the run's folder."""
         from workbench.jobs.exposure import expose_run
 
@@ -88,7 +62,7 @@ class Remove(OnRecords[Removal]):
     title: ClassVar[str] = "removal experiment"
     Request = Removal
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Removal, report: Callable[[float], None]) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, asked: Removal, report: Report) -> None:
         """Kept in the run's folder."""
         from workbench.jobs.removal import remove_run
 

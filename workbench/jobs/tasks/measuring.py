@@ -1,15 +1,12 @@
 """Tasks about sets of samples: draw them, measure them, search the records that lie nearest to them."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.errors import WorkbenchError, choose, first_complaint
-from workbench.jobs.heartbeat import Progress, StoppedError, StopSignal
-from workbench.jobs.job import Job
-from workbench.jobs.tasks.base import Task
+from workbench.errors import choose
+from workbench.jobs.tasks.base import Report, Requested
 from workbench.workspace import Workspace
 
 DEFAULT_NEIGHBOURS = 5
@@ -43,19 +40,14 @@ class Search(Asked):
 A = TypeVar("A", bound=Asked)
 
 
-class OnSamples(Task, Generic[A]):
+class OnSamples(Requested[A]):
     """A task about a finished run's samples, or an import's."""
-
-    Request: type[A]
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """The request with its number of samples; refuses a run that is not finished, an unknown set and unknown names."""
         from workbench.jobs.samples import sample_set
 
-        try:
-            asked = self.Request.model_validate(dict(request))
-        except ValidationError as error:
-            raise WorkbenchError(f"{first_complaint(error)} in a request for a job.") from None
+        asked = self.asked(request)
         self.check_names(asked)
         found = sample_set(workspace, owner, asked.samples)
         found.check_ready()
@@ -71,23 +63,6 @@ class OnSamples(Task, Generic[A]):
     def check_names(self, asked: A) -> None:
         """Refuse names that no registry knows."""
 
-    def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
-        """Begin, and go on until it is done or a report of progress finds that it is to stop."""
-
-        def report(share: float) -> None:
-            progress.step = round(min(1.0, share) * self.steps)
-            if stop:
-                raise StoppedError
-
-        self.begin(workspace, job, progress, stop)
-        self.carry_out(workspace, job.owner, self.Request.model_validate(job.request), report)
-        progress.step = self.steps
-        return {"state": "done"}
-
-    @abstractmethod
-    def carry_out(self, workspace: Workspace, owner: str, asked: A, report: Callable[[float], None]) -> None:
-        """Do it; `report` takes the share that is done, and raises where it is to stop."""
-
 
 class Sample(OnSamples[Asked]):
     """Draws samples: those of the set that are not there yet."""
@@ -95,7 +70,7 @@ class Sample(OnSamples[Asked]):
     title: ClassVar[str] = "sampling"
     Request = Asked
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Asked, report: Callable[[float], None]) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, asked: Asked, report: Report) -> None:
         """A sampler that pays is charged before it draws."""
         from workbench.jobs.samples import sample_set
 
@@ -115,7 +90,7 @@ class Evaluate(OnSamples[Measures]):
         for name in asked.metrics or ():
             choose(name, METRICS, "metric")
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Measures, report: Callable[[float], None]) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, asked: Measures, report: Report) -> None:
         """Kept beside the samples."""
         from workbench.jobs.finished import evaluate_run
 
@@ -138,7 +113,7 @@ class Neighbours(OnSamples[Search]):
 
         choose(asked.features, FEATURES, "feature space")
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Search, report: Callable[[float], None]) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, asked: Search, report: Report) -> None:
         """Kept beside the samples."""
         from workbench.jobs.finished import copying_run, neighbours_run
 
