@@ -129,8 +129,13 @@ DATASETS: dict[str, DatasetEntry] = {
     "cartoons": _drawn_faces("Public faces with the same attributes in another style, flat and in ink.", faces.CARTOONS),
     "breast-cancer": DatasetEntry(
         "A table of 569 tumours, malignant or benign, in ten measures of their cells, bundled with scikit-learn.",
-        lambda _: breast_cancer.facts(),
+        lambda _: breast_cancer.FACTS,
         lambda _: breast_cancer.load(),
+    ),
+    "breast-cancer-fine": DatasetEntry(
+        "The same tumours in 50 ranges a measure, among which methods release edges of their own (columns.quantile_ranges).",
+        lambda _: breast_cancer.FINE,
+        lambda _: breast_cancer.load(breast_cancer.FINE),
     ),
     "patients": _drawn_patients(
         "A drawn table of 2 000 patients, nobody's, in 8 columns; 20 of them are planted outliers.", patients.PATIENTS

@@ -49,7 +49,7 @@ class DeclaredColumn(BaseModel):
         ranges = Column.of_ranges(self.name, self.edges) if self.edges else None
         own = ranges.categories if ranges else self.categories
         added = tuple(dict.fromkeys(text for text in (self.other, self.missing) if text and text not in own))
-        return ranges if ranges and not added else Column(name=self.name, categories=own + added)
+        return Column(name=self.name, categories=own + added, edges=self.edges)
 
     def numbered(self, cells: Sequence[str], where: str) -> np.ndarray:
         """The number of each cell's category, int64 (N,). Refuses what is not declared by its line, and never tells the cell."""

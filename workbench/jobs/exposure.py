@@ -64,9 +64,9 @@ def expose_run(
     dataset = dataset_of(workspace, run)
     part = None if progress is None else lambda share: progress(0.9 * share)
     with few_threads():
-        leakage = method.per_instance(run.plan.facts, dataset.train, num_draws, seed, part)
-        measures = isinstance(method, MeasuredDenoiser)
-        error = method.denoiser_error(load_state(workspace, run), dataset.train, seed) if measures else None
+        state = load_state(workspace, run)
+        leakage = method.per_instance(*run.plan.build().seen(state, dataset.train), num_draws, seed, part)
+        error = method.denoiser_error(state, dataset.train, seed) if isinstance(method, MeasuredDenoiser) else None
     found = Exposure(leakage, error)
     arrays = _arrays(leakage) | ({} if error is None else {f"{ERROR}{name}": value for name, value in _arrays(error).items()})
     with written_atomically(path, "wb") as file:

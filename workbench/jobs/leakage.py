@@ -9,7 +9,7 @@ from workbench.diffusion.discrete import DISCRETE_SCHEDULES
 from workbench.errors import choose
 from workbench.jobs.exposure import DEFAULT_DRAWS, checked, expose_run
 from workbench.jobs.threads import few_threads
-from workbench.jobs.trained import dataset_of
+from workbench.jobs.trained import dataset_of, load_state
 from workbench.methods import METHODS
 from workbench.methods.fields import with_values
 from workbench.methods.protocols import PerInstanceValues
@@ -39,12 +39,12 @@ def leakage_over(
 
 def _over_decay(workspace: Workspace, run_id: str, epsilon: float, num_samples: int, num_draws: int, seed: int) -> list[dict[str, Any]]:
     run, method = checked(workspace, run_id)
-    dataset, rows = dataset_of(workspace, run), []
+    seen, rows = run.plan.build().seen(load_state(workspace, run), dataset_of(workspace, run).train), []
     for schedule in DISCRETE_SCHEDULES:
         other = METHODS[run.method](with_values(run.plan.build().config, {"diffusion.schedule": schedule}))
         assert isinstance(other, PerInstanceValues), method
         with few_threads():
-            found = other.per_instance(run.plan.facts, dataset.train, num_draws, seed)
+            found = other.per_instance(*seen, num_draws, seed)
         rows.append({"schedule": schedule, **told(found.total, epsilon, num_samples)})
     return rows
 

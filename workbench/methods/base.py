@@ -222,6 +222,10 @@ class Method(ABC):
     def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
         """Train from wherever `state.steps` stands, changing `state` in place; one Step is yielded after each step."""
 
+    def seen(self, state: State, data: Records) -> tuple[DatasetFacts, Records]:
+        """The facts and records as a fitted state's model has them: as they are, unless a release of the method made columns coarser."""
+        return state.facts, data
+
     @abstractmethod
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Generate records in the dataset's own schema (uint8 images or table rows) with their labels."""

@@ -22,7 +22,8 @@ CLASS = "class"  # the heading of the labels
 class Column(BaseModel):
     """One column: its name and its categories, all of them declared and public.
 
-    `edges`, of a column of numbers: the limits of the ranges that are its categories, in order, one more than there are ranges.
+    `edges`, of a column of numbers: the limits of the ranges that are its first categories, in order, one more than there are ranges.
+    What follows the ranges stands for cells that are no number.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -44,10 +45,15 @@ class Column(BaseModel):
         """In which range each number (N,) lies, int64 (N,); below or above all of them the first or the last. Needs edges, no NaN."""
         return np.searchsorted(self.edges[1:-1], values, side="right").astype(np.int64)
 
+    @property
+    def num_ranges(self) -> int:
+        """How many of the categories are ranges."""
+        return max(len(self.edges) - 1, 0)
+
     @model_validator(mode="after")
     def _edges_enclose_the_categories(self) -> Self:
-        if self.edges and (len(self.edges) != len(self.categories) + 1 or not all(low < high for low, high in pairwise(self.edges))):
-            raise ValueError(f"Expected {len(self.categories) + 1} rising edges of {self.name}, got {self.edges}.")
+        if self.edges and not (1 <= self.num_ranges <= len(self.categories) and all(low < high for low, high in pairwise(self.edges))):
+            raise ValueError(f"Expected 2 to {len(self.categories) + 1} rising edges of {self.name}, got {self.edges}.")
         return self
 
 

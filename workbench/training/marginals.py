@@ -1,13 +1,16 @@
 """Marginals of a table: how often each category, or pair of categories, occurs. The label is one column more, the last."""
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 
 from workbench.datasets.base import DatasetFacts
+from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
+from workbench.privacy.accounting.stages import Stage
 from workbench.records import Records, TableKind
-from workbench.training.one_shot import Grid
+from workbench.training.one_shot import Grid, sampler_distance
 
 Pair = tuple[int, int]  # of columns, the smaller number first
 
@@ -38,6 +41,19 @@ def two_way(rows: np.ndarray, sizes: Sequence[int], pair: Pair) -> np.ndarray:
     first, second = pair
     cells = rows[:, first] * sizes[second] + rows[:, second]
     return np.bincount(cells, minlength=sizes[first] * sizes[second]).reshape(sizes[first], sizes[second])
+
+
+def marginals_stage(name: str, noise_multiplier: float, cells: int) -> Stage:
+    """A release of marginals with at most so many cells, its noise over the distance of a record made null."""
+    return Stage(
+        name=name,
+        event=ReplaceOneGaussianDpEvent(noise_multiplier / math.sqrt(2), zero_out_ratio=math.sqrt(0.5)),
+        spent="once",
+        relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
+        sampling="all records, once",
+        sampler_distance=sampler_distance(cells),
+        reason="A record adds one to a cell of each marginal: making it null moves one count of each by 1, replacing it at most two.",
+    )
 
 
 def grid_of(marginals: int, noise_multiplier: float, facts: DatasetFacts) -> Grid:

@@ -69,12 +69,12 @@ class Randomness:
         """
         return grid.values(total + self.stream(purpose, step).floored_normal(total.shape))
 
-    def choose(self, purpose: str, step: int, scores: np.ndarray, rate: float) -> int:
+    def choose(self, purpose: str, step: int, scores: np.ndarray, rate: float, index: int = 0) -> int:
         """The exponential mechanism: a position drawn with weight exp(rate score), float64 (candidates,).
 
-        State `choice_distance(len(scores))` on the stage.
+        State `choice_distance(len(scores))` on the stage. `index` tells the choices of one step apart.
         """
-        return weighted_choice(self.stream(purpose, step).read, scores, rate)
+        return weighted_choice(self.stream(purpose, step, index).read, scores, rate)
 
     def torch_generator(self, purpose: str, step: int = 0, device: torch.device | str = "cpu") -> torch.Generator:
         """A torch generator for draws no guarantee rests on (network initialisation, diffusion times, sampling).

@@ -245,21 +245,22 @@ def within(stage: Stage, quantity: str, found: float, most: float, reach: float,
 
 
 def weighted_choice(bench: Bench, stage: Stage) -> Iterator[Finding]:
-    """One choice a step, and how far a record that is replaced or made null spreads the log-weights: the range of the privacy loss.
+    """Choices of a step, and how far a record that is replaced or made null spreads their log-weights: the range of the privacy loss.
 
-    What the step wrote follows from the choice alone: with the same one, no other record changes it.
+    Choices that do not wait for each other are one among all their combinations, whose range is the sum of theirs. What the step wrote
+    follows from them alone: with the same ones, no other record changes it.
     """
     event: Any = stage.event
     for at in ends(bench, stage.name):
         before = bench.again(at).of(Chosen)
-        yield Finding(stage.name, "choice", "one a step", f"{len(before)} of a step", len(before) == 1)
-        if len(before) == 1:
-            yield from spread_weights(bench, stage, at, before[0], event.epsilon, event.epsilon * event.zero_out_ratio)
+        yield Finding(stage.name, "choice", "at least one a step", f"{len(before)} of a step", bool(before))
+        if before:
+            yield from spread_weights(bench, stage, at, before, event.epsilon, event.epsilon * event.zero_out_ratio)
 
 
-def spread_weights(bench: Bench, stage: Stage, at: At, before: Chosen, replaced_range: float, null_range: float) -> Iterator[Finding]:
+def spread_weights(bench: Bench, stage: Stage, at: At, before: list[Chosen], replaced_range: float, null_range: float) -> Iterator[Finding]:
     """The largest range over some records, against that of the event; at least a tenth of it, or nothing was looked at."""
-    kept = Changes(choices={at: before.place})
+    kept = Changes(choices={at: tuple(choice.place for choice in before)})
     wrote = bench.again(at, changes=kept).release
     ranges: dict[str, float] = {"replaced record": 0.0, "null record": 0.0}
     beside = 0.0
@@ -268,8 +269,8 @@ def spread_weights(bench: Bench, stage: Stage, at: At, before: Chosen, replaced_
         others += [("replaced record", replaced(bench.data, position, *extreme)) for extreme in extremes(bench, position)]
         for quantity, data in others:
             window = bench.again(at, data, kept)
-            moved = window.of(Chosen)[0].log_weights - before.log_weights
-            ranges[quantity] = max(ranges[quantity], float(np.ptp(np.append(moved, 0.0))))
+            moved = [now.log_weights - then.log_weights for now, then in zip(window.of(Chosen), before, strict=True)]
+            ranges[quantity] = max(ranges[quantity], sum(float(np.ptp(np.append(one, 0.0))) for one in moved))
             beside = max(beside, float(np.linalg.norm(window.release - wrote)))
     yield within(stage, "replaced record", ranges["replaced record"], replaced_range, SINGLE)
     yield within(stage, "null record", ranges["null record"], null_range, SINGLE)

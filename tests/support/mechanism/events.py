@@ -96,7 +96,7 @@ class Changes:
     shifts: Mapping[tuple[str, int, int], np.ndarray] = field(default_factory=dict)
     scale: float = 1.0  # of all weights before the fit goes on, so that gradients are large
     key: int = 0  # seed of the run's noise key
-    choices: Mapping[At, int] = field(default_factory=dict)
+    choices: Mapping[At, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass
@@ -137,6 +137,11 @@ class Log:
     def add(self, event: Event) -> None:
         """One more."""
         self.events.append(event)
+
+    def chosen(self) -> int:
+        """How many choices were drawn since the step was paid for."""
+        since = max(place for place, event in enumerate(self.events) if isinstance(event, Spent))
+        return sum(isinstance(event, Chosen) for event in self.events[since:])
 
     def windows(self) -> list[Window]:
         """The events of every step."""

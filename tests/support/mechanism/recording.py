@@ -80,11 +80,11 @@ class RecordingRandomness(Randomness):
         self.bench.log.add(Opened(key))
         return RecordedStream(super().stream(purpose, step, index), key, self.bench.log)
 
-    def choose(self, purpose: str, step: int, scores: np.ndarray, rate: float) -> int:
+    def choose(self, purpose: str, step: int, scores: np.ndarray, rate: float, index: int = 0) -> int:
         """The choice, recorded, or the one asked for in its place."""
-        log, place = self.bench.log, super().choose(purpose, step, scores, rate)
-        if log.now is not None:
-            place = log.changes.choices.get(log.now, place)
+        log, place = self.bench.log, super().choose(purpose, step, scores, rate, index)
+        if log.now is not None and log.now in log.changes.choices:
+            place = log.changes.choices[log.now][log.chosen()]
         log.add(Chosen(rate * np.asarray(scores, dtype=np.float64), place))
         return place
 

@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from workbench.diffusion.discrete.config import DiscreteConfig
-from workbench.methods.base import MethodConfig
+from workbench.methods.grouped_columns import GroupedConfig
 from workbench.networks.config import TableNetworkConfig
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import OrdinaryTraining
@@ -29,7 +29,7 @@ class Unprotected(OrdinaryTraining):
     learning_rate: float = Field(default=2e-3, gt=0, description="Adam's learning rate without protection.")
 
 
-class DDMConfig(MethodConfig):
+class DDMConfig(GroupedConfig):
     """Hyper-parameters of discrete diffusion on tables; None stands for what calibration finds."""
 
     private: bool = Field(

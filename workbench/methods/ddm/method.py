@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Reading, Workload
+from workbench.methods.base import CalibratedField, MethodConfig, Preset, Reading, Workload
 from workbench.methods.ddm import claim, presets, stages
 from workbench.methods.ddm.config import DDMConfig
 from workbench.methods.ddm.stages import DP_SGD, TRAINING
+from workbench.methods.grouped_columns import GroupedColumns
+from workbench.models.grouping import COUNTS, EDGES, RELEASED
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue, Target
@@ -23,20 +25,20 @@ if TYPE_CHECKING:
     from workbench.privacy.not_dp.per_instance import DenoiserError, Leakage
 
 
-class DDM(Method):
+class DDM(GroupedColumns):
     """A denoiser of rows with uniform kernels per column, the class one more column; by DP-SGD, or as the paper trains."""
 
     name = "ddm"
     title = "Discrete diffusion on tables"
     source = "Wei et al. 2024"
-    kinds: ClassVar[frozenset[str]] = frozenset({"table"})
     Config = DDMConfig
     presets: ClassVar[dict[str, Preset]] = presets.PRESETS
     readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
-    released: ClassVar[tuple[str, ...]] = ("ema",)
+    released: ClassVar[tuple[str, ...]] = ("ema", *RELEASED)
     sampling_fields: ClassVar[tuple[str, ...]] = ("release_time",)
     workload: ClassVar[Workload] = Workload(
-        {DP_SGD: ("training.batch_size", "training.noise_multiplicity"), TRAINING: ("unprotected.batch_size",)},
+        {DP_SGD: ("training.batch_size", "training.noise_multiplicity"), TRAINING: ("unprotected.batch_size",)}
+        | dict.fromkeys((EDGES, COUNTS), ("num_records",)),
         ("network", "training.noise_multiplicity", "private"),
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("training.noise_multiplier"),)
@@ -67,7 +69,7 @@ class DDM(Method):
         """The class is a column of the model."""
         return True
 
-    def stages(self, facts: DatasetFacts) -> list[Stage]:
+    def model_stages(self, facts: DatasetFacts) -> list[Stage]:
         """Noisy steps, or steps that nothing bounds."""
         return stages.stages(self.config, facts)
 
@@ -75,19 +77,19 @@ class DDM(Method):
         """No epsilon: the paper's guarantee is per instance."""
         return claim.claimed(private=self.config.private, delta=delta)
 
-    def initial_state(self, facts: DatasetFacts, state: State) -> State:
+    def model_state(self, facts: DatasetFacts, state: State) -> State:
         """The denoiser, its moving average and Adam."""
         from workbench.methods.ddm import training
 
         return training.initial_state(self.config, facts, state)
 
-    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+    def fit_model(self, data: Records, state: State) -> Iterator[Step]:
         """Cross-entropy of the clean record."""
         from workbench.methods.ddm import training
 
         yield from training.fit(self.config, data, state)
 
-    def sample(self, state: State, request: SampleRequest) -> Records:
+    def sample_model(self, state: State, request: SampleRequest) -> Records:
         """Rows of the reverse chain as they stand at the release time."""
         from workbench.methods.ddm import sampling
 
@@ -96,8 +98,10 @@ class DDM(Method):
     def bound_terms(self, state: State, data: Records, seed: int = 0) -> dict[str, np.ndarray]:
         """The terms of the evidence lower bound of the moving average of the weights, in nats (N,) each."""
         from workbench.methods.ddm import sampling
+        from workbench.models.grouping.rows import nats_within
 
-        return sampling.bound_terms(self.config, state, data, seed)
+        found = sampling.bound_terms(self.config, self.of_model(state), self.grouped(state, data), seed)
+        return found | {"reconstruction": found["reconstruction"] + nats_within(self.grouping, data, state)}
 
     def per_instance(
         self, facts: DatasetFacts, data: Records, num_draws: int, seed: int = 0, progress: Callable[[float], None] | None = None
@@ -111,4 +115,4 @@ class DDM(Method):
         """gamma_t and gamma~_t of the moving average of the weights, by draws of `seed`."""
         from workbench.methods.ddm import denoiser_error
 
-        return denoiser_error.measured(self.config, state, data, seed)
+        return denoiser_error.measured(self.config, self.of_model(state), self.grouped(state, data), seed)

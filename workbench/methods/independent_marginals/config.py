@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from workbench.methods.base import MethodConfig
+from workbench.methods.grouped_columns import GroupedConfig
 
 
-class IndependentMarginalsConfig(MethodConfig):
+class IndependentMarginalsConfig(GroupedConfig):
     """Hyper-parameters of independent marginals."""
 
     noise_multiplier: float | None = Field(

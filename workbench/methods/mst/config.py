@@ -6,10 +6,10 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from workbench.errors import WorkbenchError
-from workbench.methods.base import MethodConfig
+from workbench.methods.grouped_columns import GroupedConfig
 
 
-class MSTConfig(MethodConfig):
+class MSTConfig(GroupedConfig):
     """Hyper-parameters of MST."""
 
     noise_multiplier: float | None = Field(

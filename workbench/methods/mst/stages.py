@@ -4,12 +4,11 @@ import math
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.methods.independent_marginals.stages import marginals_stage
 from workbench.methods.mst.config import MSTConfig
 from workbench.privacy.accounting.events import ExponentialMechanismDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.training.exponential import choice_distance
-from workbench.training.marginals import all_pairs, sizes_of
+from workbench.training.marginals import all_pairs, marginals_stage, sizes_of
 
 ONE_WAY, CHOICE, TWO_WAY = "one-way marginals", "choice of pairs", "two-way marginals"
 MOST_CELLS = 10_000_000  # of a marginal of two columns, which is kept whole

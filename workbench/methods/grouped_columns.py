@@ -1,0 +1,94 @@
+"""A method on tables whose model may have coarser columns than were declared: they are released first, and the model knows no others."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from workbench.datasets.base import DatasetFacts
+from workbench.methods.base import Method, MethodConfig
+from workbench.models.grouping import Grouping, grouped_facts
+from workbench.models.grouping import stages as grouping_stages
+from workbench.models.sample_request import SampleRequest
+from workbench.privacy.accounting.stages import Stage
+from workbench.records import Records
+from workbench.training.state import State, Step
+
+
+class GroupedConfig(MethodConfig):
+    """Hyper-parameters of a method whose model may have coarser columns than were declared."""
+
+    columns: Grouping = Field(
+        default=Grouping(), description="The declared ranges and categories, or fewer, found by releases that come before all others."
+    )
+
+
+class GroupedColumns(Method):
+    """The releases of its columns, and then a model's own: `model_` and `_model` are told the columns that these leave."""
+
+    kinds: ClassVar[frozenset[str]] = frozenset({"table"})
+
+    @property
+    def grouping(self) -> Grouping:
+        """What becomes of the declared columns."""
+        assert isinstance(self.config, GroupedConfig)
+        return self.config.columns
+
+    @abstractmethod
+    def model_stages(self, facts: DatasetFacts) -> list[Stage]:
+        """As `stages`, of the model's columns."""
+
+    @abstractmethod
+    def model_state(self, facts: DatasetFacts, state: State) -> State:
+        """As `initial_state`, of the model's columns."""
+
+    @abstractmethod
+    def fit_model(self, data: Records, state: State) -> Iterator[Step]:
+        """As `fit`, of the model's columns."""
+
+    @abstractmethod
+    def sample_model(self, state: State, request: SampleRequest) -> Records:
+        """As `sample`, of the model's columns."""
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """What is released of columns, then the model's releases."""
+        return [*grouping_stages(self.grouping, facts), *self.model_stages(grouped_facts(self.grouping, facts))]
+
+    def initial_state(self, facts: DatasetFacts, state: State) -> State:
+        """The model's state, and room for what is released of columns."""
+        from workbench.models.grouping.releases import initial_tensors
+
+        made = self.model_state(grouped_facts(self.grouping, facts), self.of_model(state))
+        return replace(made, facts=facts, tensors=made.tensors | initial_tensors(self.grouping, facts, state.device))
+
+    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+        """Release columns, then fit the model on what they make of the records."""
+        from workbench.models.grouping.releases import fit
+
+        yield from fit(self.grouping, data, state)
+        yield from self.fit_model(self.grouped(state, data), self.of_model(state))
+
+    def sample(self, state: State, request: SampleRequest) -> Records:
+        """The model's rows in the declared categories."""
+        from workbench.models.grouping.rows import ungrouped
+
+        return ungrouped(self.grouping, self.sample_model(self.of_model(state), request), state, request.purpose)
+
+    def seen(self, state: State, data: Records) -> tuple[DatasetFacts, Records]:
+        """The columns as released, and the records in them."""
+        return self.of_model(state).facts, self.grouped(state, data)
+
+    def grouped(self, state: State, data: Records) -> Records:
+        """Records as the model sees them."""
+        from workbench.models.grouping.rows import grouped
+
+        return grouped(self.grouping, data, state)
+
+    def of_model(self, state: State) -> State:
+        """The same state, which knows the model's columns alone: what is put into it by name is in both."""
+        facts = grouped_facts(self.grouping, state.facts)
+        return state if facts is state.facts else replace(state, facts=facts)
