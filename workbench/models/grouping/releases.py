@@ -18,14 +18,13 @@ from workbench.training.state import State, Step
 
 
 def initial_tensors(config: Grouping, facts: DatasetFacts, device: torch.device) -> dict[str, torch.Tensor]:
-    """What is known before a record is read: edges evenly spread, no counts. Nothing where nothing is grouped."""
-    columns, kind, found = columns_of(config, facts), TableKind.of(facts.kind), dict[str, torch.Tensor]()
-    if columns.cut:
-        even = [spread([0, kind.columns[number].num_ranges], config.quantile_ranges) for number in columns.cut]
-        found["edges"] = torch.from_numpy(np.stack(even)).to(device)
-    if columns.merged:
-        found["category_counts"] = torch.zeros(sum(sizes(facts, columns.merged)), dtype=torch.float64, device=device)
-    return found
+    """What is known before a record is read: edges evenly spread, and no counts; of no column where nothing is grouped."""
+    columns, declared = columns_of(config, facts), TableKind.of(facts.kind).columns
+    even = [spread([0, declared[number].num_ranges], config.quantile_ranges) for number in columns.cut]
+    return {
+        "edges": torch.from_numpy(np.array(even, dtype=np.int64).reshape(len(even), config.quantile_ranges + 1)).to(device),
+        "category_counts": torch.zeros(sum(sizes(facts, columns.merged)), dtype=torch.float64, device=device),
+    }
 
 
 def spread(known: list[int], ranges: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from workbench.training.exponential import choice_distance
 from workbench.training.marginals import marginals_stage
 
 EDGES, COUNTS = "quantile edges", "counts of categories"
-RELEASED = ("edges", "category_counts")  # names of the state's tensors, each where there is a column for it
+RELEASED = ("edges", "category_counts")  # names of the state's tensors
 
 
 @dataclass(frozen=True)
