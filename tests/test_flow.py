@@ -10,7 +10,7 @@ import workbench
 
 PACKAGE = Path(workbench.__file__).parent
 FLOW = (  # a room may import those above it, and its own line
-    "errors escaping files lazy locks marks measured published serialization sqlite workspace",
+    "errors escaping files lazy locks marks measured published seeds serialization sqlite workspace",
     "records",
     "datasets",
     "privacy diffusion",

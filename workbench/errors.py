@@ -40,7 +40,8 @@ def first_complaint(error: "ValidationError", field: str = "") -> str:
     """The first validation error as one sentence; the value is told where it is a field's (`field`, if given), not the whole model's."""
     detail = error.errors()[0]
     place = ".".join(str(part) for part in ([field] if field else []) + [*detail["loc"]])
-    return f"{place}: {detail['msg']}, got {detail['input']!r}." if place else f"{detail['msg']}."
+    words = detail["msg"].removeprefix("Value error, ").rstrip(".")
+    return f"{place}: {words}, got {detail['input']!r}." if place else f"{words}."
 
 
 def check_delta(delta: float) -> float:

@@ -67,7 +67,7 @@ class Request(BaseModel):
         try:
             return cls(method=method, dataset=place, **values, settings=read_settings(method_class.Config, settings or {}, method))
         except ValidationError as error:
-            raise WorkbenchError(f"{first_complaint(error)} in a request.") from None
+            raise WorkbenchError(f"The request cannot be planned. {first_complaint(error)}") from None
 
     @classmethod
     def parse(cls, text: str) -> Self:

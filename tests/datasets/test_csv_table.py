@@ -160,6 +160,21 @@ def test_proposed_edges_are_round_and_hold_all(low: float, high: float) -> None:
     assert float(f"{edges[1] - edges[0]:.2g}") == pytest.approx(edges[1] - edges[0])
 
 
+def test_edges_of_large_numbers_that_lie_close_differ_in_their_last_digits() -> None:
+    edges = round_edges(1e16, 1e16 + 58)
+    assert (np.diff(edges) > 0).all()
+    assert edges[0] <= 1e16 < 1e16 + 58 <= edges[-1]
+    for low, high in ((-1.7e308, 1.7e308), (1.0, np.nextafter(1.0, 2.0))):
+        with pytest.raises(WorkbenchError, match="too close or too far out"):
+            round_edges(low, high)
+
+
+def test_columns_that_cannot_be_declared_get_one_sentence(tmp_path: Path) -> None:
+    path = write(tmp_path, "name,ill", "a\u202eb,no", "c,yes")
+    with pytest.raises(WorkbenchError, match=r"can be declared\. Expected categories of name of 1 to 80 printable .*[^.]\.$"):
+        propose(path)
+
+
 def test_frames_of_pandas_and_arrow_read_as_the_file_does(tmp_path: Path) -> None:
     path = people(tmp_path)
     expected = datasets.load(path, name="people", declared=DECLARED)

@@ -16,7 +16,7 @@ from support.tables import toy_table
 from workbench import experiment
 from workbench.cli import main
 from workbench.datasets import DATASETS, DatasetEntry
-from workbench.errors import WorkbenchError
+from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.jobs import control, exposure, removal, runs, worker
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.launchers import LAUNCHERS
@@ -73,11 +73,41 @@ def test_values_are_made_once_kept_and_read_back(trained: Any, monkeypatch: pyte
 def test_a_method_without_values_and_senseless_requests_are_refused(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     join_registry(monkeypatch)
     other, run = trained("odd-marginals"), trained("ddm")
-    for request in ({"num_draws": 1}, {"draws": 20}):
-        with pytest.raises(WorkbenchError, match="draws"):
+    for request, complaint in (
+        ({"num_draws": 1}, "draws"),
+        ({"draws": 20}, "draws"),
+        ({"seed": 2**32}, "less than or equal to 4294967295"),
+    ):
+        with pytest.raises(WorkbenchError, match=rf"view of the records cannot be carried out\. .*{complaint}"):
             control.begin(here(), "records", run.id, request)
+    with pytest.raises(WorkbenchError, match="share of one record"):
+        control.begin(here(), "removal", run.id, {"share": 0.001})
+    assert not control.Jobs(here()).of(run.id)[1:], "nothing but its training was registered"
     with pytest.raises(WorkbenchError, match="such as ddm"):
         control.begin(here(), "records", other.id, {})
+
+
+def test_damaged_results_are_one_sentence_and_made_anew_once_moved_away(trained: Any) -> None:
+    run = trained("ddm")
+    exposure.expose_run(here(), run.id, 20)
+    (path,) = RunFolder(here(), run.id).path.glob("records-*")
+    content = path.read_bytes()
+    with np.load(path) as file:
+        fewer = {name: file[name] for name in file.files if name != "per_step"}
+    with path.open("wb") as file:
+        np.savez(file, **fewer)
+    for damage in (path.read_bytes(), content[:200], b""):
+        path.write_bytes(damage)
+        with pytest.raises(DamagedFileError, match="Move it away: it is made anew"):
+            exposure.kept_exposure(here(), run.id, 20)
+    path.unlink()
+    exposure.expose_run(here(), run.id, 20)
+    assert path.exists()
+    kept = RunFolder(here(), run.id).path / "removal-0.05-3-400.json"
+    kept.write_text('{"share": 0.05')
+    with pytest.raises(DamagedFileError, match=r"Expected a removal experiment in .*Move it away"):
+        removal.kept_removal(here(), run.id, 0.05, 3, 400)
+    assert removal.kept_removal(here(), run.id, 0.0500001, 3, 400) is None, "another share is another experiment"
 
 
 def test_the_command_lists_the_most_exposed_and_writes_all(trained: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

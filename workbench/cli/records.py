@@ -10,12 +10,14 @@ from workbench.cli.options import Json, RunId, check_target
 from workbench.cli.output import print_fields, print_json, print_table, short
 from workbench.cli.waiting import wait_for
 from workbench.escaping import terminal
+from workbench.seeds import LARGEST_SEED
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.jobs.exposure import Exposure
 
 app = typer.Typer()
+MOST_DRAWS, MOST_EPSILON = 100_000, 1e6
 
 
 @app.command()
@@ -23,7 +25,7 @@ def records(
     run_id: RunId,
     draws: Annotated[int, typer.Option(help="Chains of the ideal denoiser; 2 000 or more for a ranking.", min=2)] = 400,
     seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
-    epsilon: Annotated[float, typer.Option(help="The epsilon whose delta is told of each record.", min=1e-6)] = 1.0,
+    epsilon: Annotated[float, typer.Option(help="The epsilon whose delta is told of each record.", min=1e-6, max=MOST_EPSILON)] = 1.0,
     num_samples: Annotated[int, typer.Option("--num-samples", help="m, the samples that are released.", min=1)] = 1,
     top: Annotated[int, typer.Option(help="How many records are listed, the most exposed first.", min=1)] = 20,
     out: Annotated[Path | None, typer.Option("--out", help="Also write all records to this .csv. It is private.")] = None,
@@ -57,9 +59,9 @@ def records(
 def leakage(
     run_id: RunId,
     over: Annotated[str, typer.Option(help="What varies: decay (of the noise), samples (how many) or release (at which step).")],
-    draws: Annotated[int, typer.Option(help="Chains of the ideal denoiser.", min=2)] = 400,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
-    epsilon: Annotated[float, typer.Option(help="The epsilon whose delta is told.", min=1e-6)] = 1.0,
+    draws: Annotated[int, typer.Option(help="Chains of the ideal denoiser.", min=2, max=MOST_DRAWS)] = 400,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0, max=LARGEST_SEED)] = 0,
+    epsilon: Annotated[float, typer.Option(help="The epsilon whose delta is told.", min=1e-6, max=MOST_EPSILON)] = 1.0,
     num_samples: Annotated[int, typer.Option("--num-samples", help="m, the samples that are released.", min=1)] = 1,
     as_json: Json = False,
 ) -> None:

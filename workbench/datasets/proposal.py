@@ -4,9 +4,11 @@ import math
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from workbench.datasets.csv_table import read
 from workbench.datasets.declaration import MISSING, MOST_CATEGORIES, DeclaredColumn, TableDeclaration, number
-from workbench.errors import WorkbenchError, choose
+from workbench.errors import WorkbenchError, choose, first_complaint
 
 WARNING = (
     "This proposal is made from the private rows: categories, ranges and what is missing are theirs. Change what others may not know, "
@@ -15,6 +17,7 @@ WARNING = (
 FEWEST_NUMBERS = 20  # different ones, from which on a column of numbers is cut into ranges
 RANGES = 5
 STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 20)  # widths of a range, times a power of ten
+DIGITS = range(12, 18)
 MISSING_CATEGORY = "missing"
 
 
@@ -27,7 +30,10 @@ def propose(path: Path, target: str = "", leave_out: Collection[str] = ()) -> Ta
     kept = [name for name in header if name not in leave_out]
     if target:
         choose(target, dict.fromkeys(kept), "target column")
-    return TableDeclaration(columns=tuple(propose_column(name, cells[name]) for name in kept), target=target or kept[-1])
+    try:
+        return TableDeclaration(columns=tuple(propose_column(name, cells[name]) for name in kept), target=target or kept[-1])
+    except ValidationError as error:
+        raise WorkbenchError(f"Expected columns of {path} that can be declared. {first_complaint(error)}") from None
 
 
 def propose_column(name: str, cells: Sequence[str]) -> DeclaredColumn:
@@ -47,9 +53,17 @@ def propose_column(name: str, cells: Sequence[str]) -> DeclaredColumn:
 
 
 def round_edges(low: float, high: float) -> tuple[float, ...]:
-    """The edges of five ranges of equal width from at most `low` to at least `high`, whole multiples of one of STEPS."""
-    width = (high - low) / RANGES
+    """The edges of five ranges of equal width from at most `low` to at least `high`, whole multiples of one of STEPS.
+
+    Told by as few digits as tell them apart, DIGITS at least: of large numbers that lie close, the last ones differ. Refuses numbers
+    that no float lies between, and some near the largest float.
+    """
+    width = high / RANGES - low / RANGES  # the difference itself may be beyond all floats
     power = 10.0 ** math.floor(math.log10(width))
     step = next(factor * power for factor in STEPS if math.floor(low / (factor * power)) + RANGES >= high / (factor * power))
     first = math.floor(low / step)
-    return tuple(float(f"{(first + place) * step:.12g}") for place in range(RANGES + 1))
+    told = (tuple(float(f"{(first + place) * step:.{digits}g}") for place in range(RANGES + 1)) for digits in DIGITS)
+    for edges in told:
+        if len(set(edges)) > RANGES and -math.inf < edges[0] <= low and high <= edges[-1] < math.inf:
+            return edges
+    raise WorkbenchError("Expected numbers that round edges tell apart, got some that lie too close or too far out. Leave the column out.")

@@ -100,8 +100,7 @@ def _arrays(found: Leakage | DenoiserError) -> dict[str, Any]:
 
 def _read(path: Path) -> Exposure:
     with opened(path) as file:
-        arrays = {name: file[name] for name in file.files}
-    plain: dict[str, Any] = {name: value.item() if value.ndim == 0 else value for name, value in arrays.items()}
-    told = {name.removeprefix(ERROR): value for name, value in plain.items() if name.startswith(ERROR)}
-    leakage = Leakage(**{name: value for name, value in plain.items() if not name.startswith(ERROR)})
-    return Exposure(leakage, DenoiserError(**told) if told else None)
+        plain: dict[str, Any] = {name: value.item() if value.ndim == 0 else value for name, value in file.items()}
+        told = {name.removeprefix(ERROR): value for name, value in plain.items() if name.startswith(ERROR)}
+        leakage = Leakage(**{name: value for name, value in plain.items() if not name.startswith(ERROR)})
+        return Exposure(leakage, DenoiserError(**told) if told else None)

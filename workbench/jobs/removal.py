@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench import experiment
 from workbench.datasets.base import Dataset
-from workbench.errors import WorkbenchError
+from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import write_text_atomically
 from workbench.jobs.exposure import DEFAULT_DRAWS, expose_run
 from workbench.jobs.folder import RunFolder
@@ -50,7 +50,7 @@ def remove_run(
     """
     run, path = trained_run(workspace, run_id), _file(workspace, run_id, share, seeds, num_draws)
     if path.exists():
-        return json.loads(path.read_text())
+        return _read(path)
     check_share(run, share)
     found = expose_run(workspace, run_id, num_draws, progress=_part(progress, 0.0, 0.2))
     dataset, order = dataset_of(workspace, run), found.ranking()
@@ -63,13 +63,13 @@ def remove_run(
             trained(len(results) / (len(KEPT) * seeds))
     values = {"share": share, "seeds": seeds, "num_draws": num_draws, "removed": count, "releasable": False, "results": results}
     write_text_atomically(path, dumps(values, indent=2))
-    return json.loads(path.read_text())
+    return _read(path)
 
 
 def kept_removal(workspace: Workspace, run_id: str, share: float, seeds: int, num_draws: int) -> dict[str, Any] | None:
     """What is kept of `remove_run`, or None."""
     path = _file(workspace, run_id, share, seeds, num_draws)
-    return json.loads(path.read_text()) if path.exists() else None
+    return _read(path) if path.exists() else None
 
 
 def parts(dataset: Dataset, order: np.ndarray, count: int, seeds: int) -> Iterator[tuple[str, int, Dataset]]:
@@ -111,7 +111,14 @@ def check_share(run: Run, share: float) -> None:
 
 
 def _file(workspace: Workspace, run_id: str, share: float, seeds: int, num_draws: int) -> Path:
-    return RunFolder(workspace, run_id).path / f"removal-{share:g}-{seeds}-{num_draws}.json"
+    return RunFolder(workspace, run_id).path / f"removal-{share!r}-{seeds}-{num_draws}.json"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text())
+    except ValueError:
+        raise DamagedFileError(f"Expected a removal experiment in {path}, got a damaged file. Move it away: it is made anew.") from None
 
 
 def _part(progress: ProgressFunction | None, low: float, high: float) -> ProgressFunction | None:

@@ -58,7 +58,7 @@ class SamplesRequest(BaseModel):
         try:
             request = cls(settings=changed, labels=() if chosen == tuple(positions.values()) else chosen, seed=seed)
         except ValidationError as error:
-            raise WorkbenchError(f"{first_complaint(error)} in a request for samples.") from None
+            raise WorkbenchError(f"The request for samples cannot be carried out. {first_complaint(error)}") from None
         request.method(plan)
         return request
 

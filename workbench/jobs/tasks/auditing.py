@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from workbench.errors import WorkbenchError
 from workbench.jobs.tasks.base import Report, Requested
+from workbench.seeds import Seed
 from workbench.workspace import Workspace
 
 
@@ -16,7 +17,7 @@ class Attack(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     score: str = "loss"
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
 
 
 class Nothing(BaseModel):

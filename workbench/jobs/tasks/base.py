@@ -89,7 +89,7 @@ class Requested(Task, Generic[Q]):
         try:
             return self.Request.model_validate(dict(request))
         except ValidationError as error:
-            raise WorkbenchError(f"{first_complaint(error)} in a request for a job.") from None
+            raise WorkbenchError(f"The request for the {self.title} cannot be carried out. {first_complaint(error)}") from None
 
     def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
         """Begin, and go on until it is done or a report of progress finds that it is to stop."""

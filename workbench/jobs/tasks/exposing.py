@@ -5,7 +5,9 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.jobs.run import Run
 from workbench.jobs.tasks.base import Report, Requested
+from workbench.seeds import Seed
 from workbench.workspace import Workspace
 
 
@@ -15,7 +17,7 @@ class Draws(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     num_draws: int = Field(default=400, ge=2, le=100_000)
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
 
 
 class Removal(BaseModel):
@@ -39,8 +41,12 @@ class OnRecords(Requested[R]):
         from workbench.jobs.exposure import checked
 
         asked = self.asked(request)
-        checked(workspace, owner)
+        run, _ = checked(workspace, owner)
+        self.check_run(run, asked)
         return asked.model_dump(mode="json")
+
+    def check_run(self, run: Run, asked: R) -> None:
+        """Refuse what cannot be done with this run."""
 
 
 class Expose(OnRecords[Draws]):
@@ -61,6 +67,12 @@ class Remove(OnRecords[Removal]):
 
     title: ClassVar[str] = "removal experiment"
     Request = Removal
+
+    def check_run(self, run: Run, asked: Removal) -> None:
+        """A share of no record."""
+        from workbench.jobs.removal import check_share
+
+        check_share(run, asked.share)
 
     def carry_out(self, workspace: Workspace, owner: str, asked: Removal, report: Report) -> None:
         """Kept in the run's folder."""

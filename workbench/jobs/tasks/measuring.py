@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.errors import choose
 from workbench.jobs.tasks.base import Report, Requested
+from workbench.seeds import Seed
 from workbench.workspace import Workspace
 
 DEFAULT_NEIGHBOURS = 5
@@ -24,7 +25,7 @@ class Asked(BaseModel):
 class Measures(Asked):
     """Which measures, by name (None: all that such data allows), their seed, and the attribute that these judge by."""
 
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
     metrics: tuple[str, ...] | None = None
     attribute: str | None = None
 

@@ -14,6 +14,7 @@ from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.privacy.attacks.audit import AuditResult, f_dp_one_run, one_run
 from workbench.records import ImageKind, Records
+from workbench.seeds import Seed
 
 CanaryKind = Literal["labels", "blank", "patterns"]
 KINDS: tuple[CanaryKind, ...] = get_args(CanaryKind)
@@ -35,7 +36,7 @@ class AuditDesign(BaseModel):
     kind: CanaryKind = "patterns"
     num_guesses: int = Field(default=0, ge=0, description="0 is a half of the canaries, even.")
     confidence: float = Field(default=0.95, gt=0.0, lt=1.0)
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _guesses_can_be_made(self) -> Self:
