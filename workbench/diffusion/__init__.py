@@ -1,4 +1,7 @@
-"""Diffusion without privacy: schedules, the Gaussian process, samplers, guidance."""
+"""Diffusion without privacy: schedules, the Gaussian process, samplers, guidance.
+
+Other processes have folders of their own: `edm`, `discrete` (over categories), `langevin` (annealed, by a score).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks: the U-Net, its moving average, a generator, small classifiers.
+"""Networks: the U-Net, its moving average, a generator, a denoiser of tables, small classifiers.
 
 Networks are loaded on first use, so that their configurations need no torch.
 """

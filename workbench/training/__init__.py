@@ -1,1 +1,1 @@
-"""The private step: batches, per-record gradients, clipping, noise, checkpoints; and the randomness and state of a fit."""
+"""The private step: batches, per-record gradients, clipping, noise, checkpoints; releases in one go; the randomness and state of a fit."""

@@ -1,1 +1,1 @@
-"""The Records page: how much samples show of each training record, of runs whose method tells it."""
+"""Records: how much samples show of each training record, of runs whose method tells it."""
