@@ -10,7 +10,7 @@ import pytest
 from workbench.cli import main
 from workbench.cli.results import result_rows
 from workbench.evaluation import METRICS
-from workbench.evaluation.metrics import Measurement
+from workbench.evaluation.context import Measurement
 from workbench.marks import MARKS, may_leave, withheld
 from workbench.pages.runs.tables import result_table
 from workbench.recipes.report import markdown_table, measured_lines, summary_rows
@@ -34,7 +34,7 @@ def test_only_a_measure_that_touches_no_private_record_can_release_its_value() -
     assert [name for name, metric in METRICS.items() if not metric.touches] == ["inception_score"]
     assert {name: metric.split for name, metric in METRICS.items() if metric.split != "held_out"} == {
         "inception_score": "none", "privacy_score": "train", "nearer_to_training": "train+held_out",
-        "closest_record": "train+held_out",
+        "closest_record": "train+held_out", "frechet_distance_published": "train", "kernel_distance_published": "train",
     }  # fmt: skip
     for metric in METRICS.values():
         assert not metric.releases(Measurement(0.0, None, "classifier of private records"))

@@ -10,7 +10,7 @@ from support.homes import here
 
 from workbench.datasets import Dataset, DatasetFacts, load, patients
 from workbench.evaluation import METRICS, evaluate, tables
-from workbench.evaluation.metrics import Context
+from workbench.evaluation.context import Context
 from workbench.records import Records, TableKind
 
 NAMES = ("one_way_marginals", "two_way_marginals", "pairwise_associations", "closest_record", "detection")

@@ -9,6 +9,7 @@ import typer
 from workbench.cli.options import Json, Num, Releasable, RunId, Samples, check_target
 from workbench.cli.output import print_fields, print_json, print_table, progress_bar, short
 from workbench.cli.waiting import wait_for
+from workbench.errors import WorkbenchError, choose
 from workbench.escaping import terminal
 from workbench.serialization import jsonable
 from workbench.workspace import Workspace
@@ -22,6 +23,12 @@ def evaluate(
     samples: Samples = "default",
     num: Num = None,
     metric: Annotated[list[str] | None, typer.Option(help="Only this measure; may be repeated.")] = None,
+    protocol: Annotated[
+        str,
+        typer.Option(
+            "--protocol", help="published: as the papers' tables, 60 000 samples unless --num says less; needs hours at full size."
+        ),
+    ] = "workbench",
     seed: Annotated[int, typer.Option(help="Seed of the measures.", min=0)] = 0,
     attribute: Annotated[
         str | None,
@@ -37,6 +44,7 @@ def evaluate(
 
     if attribute is not None:
         sample_set(Workspace.default(), run_id, samples).facts.labelled_by(attribute)  # refuses an unknown one
+    metric, num = _by_protocol(protocol, metric, num, sample_set(Workspace.default(), run_id, samples).facts.kind.name)
     asked = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute}
     wait_for("evaluate", run_id, asked)
     found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute)
@@ -226,6 +234,22 @@ def comparisons(
     print(comparison_page.page(folder), end="")
 
 
+def _by_protocol(protocol: str, metrics: list[str] | None, num: int | None, kind: str) -> tuple[list[str] | None, int | None]:
+    """The measures and the number of samples that are meant; another protocol than our own names its measures and its number."""
+    from workbench.evaluation import METRICS, PROTOCOLS
+    from workbench.evaluation.protocols import OWN, measures_of
+
+    chosen = choose(protocol, PROTOCOLS, "protocol")
+    if protocol == OWN:
+        return metrics, num
+    names = measures_of(protocol, METRICS, kind)
+    if not names:
+        raise WorkbenchError(f"Expected images, which the {chosen.title} is of, got {kind} data. Leave --protocol out.")
+    for name in metrics or ():
+        choose(name, dict.fromkeys(names), f"measure of the {chosen.title}")
+    return metrics or names, num or chosen.num_samples
+
+
 def _releasable_part(row: dict[str, Any]) -> dict[str, Any]:
     """A row of a recipe's results as it may leave the room."""
     return {**row, "evaluation": _releasable_results(row["evaluation"])}
@@ -243,8 +267,8 @@ def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
     from workbench.marks import MARKS, mark, may_leave
 
     def cell(result: dict[str, Any], column: str) -> Any:
-        shown = result[column]
+        shown = result.get(column)
         return shown if shown is None or column not in MARKS else f"{short(shown)} {mark(may_leave(result, column))}"
 
-    columns = ("name", "value", "interval", "epsilon_zero", "ceiling", "features", "split", "seconds")
+    columns = ("name", "value", "interval", "epsilon_zero", "ceiling", "features", "split", "protocol", "seconds")
     return [{column: cell(result, column) for column in columns} for result in found["results"]]

@@ -6,16 +6,18 @@ neighbours = find_neighbours(samples, dataset, space, k=5)
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError, choose
-from workbench.evaluation import downstream, metrics, semi_supervised, tables
+from workbench.evaluation import downstream, metrics, published, semi_supervised, tables
 from workbench.evaluation.bound_terms import bound_term
 from workbench.evaluation.cache import Cache
+from workbench.evaluation.context import Bits, Context, Metric, Report, Split, Terms, ignored
 from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, can_train_classifier, classifier, pixels
 from workbench.evaluation.gallery_file import neighbours_html
-from workbench.evaluation.metrics import Bits, Context, Metric, Split, Terms
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, PRIVACY_SCORE_CAVEAT, Neighbours, find_neighbours
+from workbench.evaluation.protocols import PROTOCOLS
 from workbench.evaluation.quality import quality
 from workbench.evaluation.results import MetricResult, measure
 from workbench.records import KINDS, Records
@@ -26,6 +28,7 @@ __all__ = [
     "METRICS",
     "OUTSIDE_GUARANTEE",
     "PRIVACY_SCORE_CAVEAT",
+    "PROTOCOLS",
     "Feature",
     "FeatureSpace",
     "Metric",
@@ -192,6 +195,11 @@ METRICS: dict[str, Metric] = {
         is_fraction=True,
         in_features=False,
     ),
+    "accuracy_mlp_published": published.best_epoch_accuracy("accuracy_mlp", "Accuracy, MLP", published.mlp),
+    "accuracy_cnn_published": published.best_epoch_accuracy("accuracy_cnn", "Accuracy, CNN", published.cnn),
+    "accuracy_sklearn_mean": published.SKLEARN_MEAN,
+    "frechet_distance_published": published.to_training("frechet_distance", "Frechet distance", "squared feature distance"),
+    "kernel_distance_published": published.to_training("kernel_distance", "Kernel distance", "squared kernel distance"),
 }
 
 
@@ -237,31 +245,28 @@ def evaluate(
     takes all that such data allows, less those that are `by_name`. `features` is a name of FEATURES; None takes `default_features`.
     `attribute` takes the classes' place in privacy score and accuracies; an unknown one lists the choices. `bits(records, seed)` is what
     the samples' model needs for each record, where it tells, `terms(records, seed)` the terms of its bound. `progress(name, fraction)` is
-    called before each measure and at the end. `workspace` keeps what costs as much as a measure. Equal arguments give equal results on the
-    CPU. Nearly nothing here is releasable: each value has its own mark, see `MetricResult`.
+    called before each measure, within those that take long, and at the end. `workspace` keeps what costs as much as a measure. Equal
+    arguments give equal results on the CPU. Nearly nothing here is releasable: each value has its own mark, see `MetricResult`.
     """
     _check(samples, dataset, public_samples, public)
     space = features or default_features(dataset, public)
-    context = Context(
-        dataset,
-        lambda: feature_space(space, dataset, public, seed, workspace=workspace),
-        seed,
-        Cache(workspace),
-        attribute,
-        public,
-        bits,
-        terms,
-    )
+    made = partial(feature_space, space, dataset, public, seed, workspace=workspace)
+    context = Context(dataset, made, seed, Cache(workspace), attribute, public, bits, terms)
     chosen = _chosen(metrics, samples, context)
     check_feature_space(space, dataset, public)
     results = []
     for position, metric in enumerate(chosen):
-        if progress:
-            progress(metric.name, position / len(chosen))
+        context.report = _share_of(progress, metric.name, position, len(chosen))
+        context.report(0.0)
         results.append(measure(metric, samples, context, public_samples, public))
     if progress:
         progress("done", 1.0)
     return results
+
+
+def _share_of(progress: Callable[[str, float], None] | None, name: str, position: int, count: int) -> Report:
+    """What tells `progress` the share of all when it is told that of the measure at `position`."""
+    return ignored if progress is None else lambda share: progress(name, (position + share) / count)
 
 
 def _chosen(names: Sequence[str] | None, samples: Records, context: Context) -> list[Metric]:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from workbench.evaluation.context import Context, Measurement, Metric
 from workbench.evaluation.intervals import normal
-from workbench.evaluation.metrics import Context, Measurement, Metric
 from workbench.records import Records
 
 MOST_BOUNDED = 1_000  # records whose terms are taken: each takes as many passes as there are time steps

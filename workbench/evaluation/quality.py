@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.evaluation.context import Context, Measurement, Metric, Split
 from workbench.evaluation.intervals import normal, wilson
 from workbench.evaluation.manifolds import DEFAULT_K, Manifolds, by_class, manifolds
-from workbench.evaluation.metrics import Context, Measurement, Metric, Split
 from workbench.records import KINDS, Records
 
 

@@ -1,12 +1,14 @@
 """One measure's result with its ceiling and its epsilon-0 row, as pages, notebooks and the command line show it."""
 
 import time
+from collections.abc import Callable
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from workbench.datasets.base import Dataset
-from workbench.evaluation.metrics import Context, Measurement, Metric
+from workbench.evaluation.context import Context, Measurement, Metric
+from workbench.evaluation.protocols import OWN, PROTOCOLS
 from workbench.records import Records
 
 
@@ -14,9 +16,9 @@ class MetricResult(BaseModel):
     """A value and what it may be compared with.
 
     `interval` is 95 % (what it covers: the measure's docstring). `split` names the private records it looked at. `seconds`
-    is the value's alone. `ceiling` is the same measure of real training records in the place of samples (for
-    nearer_to_training and privacy_score: what copying gives; None for a measure of the model), `epsilon_zero` of samples that
-    saw public data only.
+    is the value's alone. `protocol` says how it was taken, and where that was cut down. `ceiling` is the same measure of real
+    training records in the place of samples (for nearer_to_training and privacy_score: what copying gives; None for a measure
+    of the model), `epsilon_zero` of samples that saw public data only.
 
     Every value has a mark of its own, False for whatever saw a private record, which is nearly everything: `releasable`
     speaks of `value`, `interval` and `note`, `epsilon_zero_releasable` of `epsilon_zero`; a ceiling is computed from private
@@ -33,6 +35,7 @@ class MetricResult(BaseModel):
     split: str
     seconds: float
     releasable: bool
+    protocol: str = PROTOCOLS[OWN].title
     ceiling: float | None
     ceiling_num_samples: int
     epsilon_zero: float | None
@@ -55,12 +58,13 @@ def measure(
 ) -> MetricResult:
     """Take `metric` of `samples`, of real records and of `public_samples`."""
     facts = context.judged.facts if metric.by_attribute else context.dataset.facts
+    taken = _in_thirds(metric, context)
     start = time.perf_counter()
-    found = metric.function(samples, context)
+    found = taken(samples)
     seconds = time.perf_counter() - start
     reason = _undefined(metric, context, public_samples, public)
     zero = None if reason or public_samples is None else public_samples.take(slice(len(samples)))
-    public_found = None if zero is None else metric.function(zero, context)
+    public_found = None if zero is None else taken(zero)
     return MetricResult(
         name=metric.name,
         value=found.value,
@@ -70,7 +74,8 @@ def measure(
         split=metric.split,
         seconds=round(seconds, 3),
         releasable=metric.releases(found),
-        ceiling=_ceiling(metric, found, context, len(samples)),
+        protocol=PROTOCOLS[metric.protocol].label(len(samples)),
+        ceiling=_ceiling(metric, taken, found, context, len(samples)),
         ceiling_num_samples=min(len(samples), len(context.dataset.train)),
         epsilon_zero=None if public_found is None else public_found.value,
         epsilon_zero_num_samples=None if zero is None else len(zero),
@@ -83,7 +88,19 @@ def measure(
     )
 
 
-def _ceiling(metric: Metric, found: Measurement, context: Context, count: int) -> float | None:
+def _in_thirds(metric: Metric, context: Context) -> Callable[[Records], Measurement]:
+    """The measure, which reports a third of its share each time that it is taken: of samples, of public ones, of real records."""
+    told, times = context.report, iter(range(3))
+
+    def taken(records: Records) -> Measurement:
+        before = next(times)
+        context.report = lambda share: told((before + share) / 3)
+        return metric.function(records, context)
+
+    return taken
+
+
+def _ceiling(metric: Metric, taken: Callable[[Records], Measurement], found: Measurement, context: Context, count: int) -> float | None:
     if metric.is_of_model:
         return None
     key = (context.cache.dataset_key(context.dataset), metric.name, count, context.seed, context.key_of(found.features))
@@ -91,7 +108,7 @@ def _ceiling(metric: Metric, found: Measurement, context: Context, count: int) -
         key = (*key, context.attribute)
     if metric.needs == "public labels" and context.public:
         key = (*key, context.cache.fingerprint(context.public))
-    return context.cache.value(key, lambda: metric.function(context.real_records(count), context).value)
+    return context.cache.value(key, lambda: taken(context.real_records(count)).value)
 
 
 def _undefined(metric: Metric, context: Context, public_samples: Records | None, public: Dataset | None) -> str:

@@ -11,9 +11,9 @@ import numpy as np
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
+from workbench.evaluation.context import Context, Measurement
 from workbench.evaluation.intervals import wilson
 from workbench.evaluation.learners import Classifier, build_cnn, labels_of, train_classifier
-from workbench.evaluation.metrics import Context, Measurement
 from workbench.records import Records
 
 PER_CLASS, ROUNDS, SURE = 10, 5, 0.95

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 
 from workbench.datasets.base import Dataset
+from workbench.evaluation.context import Context, Measure, Measurement, Metric
 from workbench.evaluation.distances import bootstrap_error
 from workbench.evaluation.intervals import normal
-from workbench.evaluation.metrics import Context, Measure, Measurement, Metric
 from workbench.records import Records, TableKind
 
 Shares = list[np.ndarray]

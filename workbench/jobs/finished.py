@@ -90,6 +90,19 @@ def kept_evaluation(workspace: Workspace, run_id: str, samples: str = DEFAULT) -
     return _read_evaluation(sample_set(workspace, run_id, samples).evaluation)
 
 
+def kept_results(workspace: Workspace, run_id: str, samples: str = DEFAULT) -> list[dict[str, Any]]:
+    """The results of the evaluation made last, and those of other measures that are kept beside it, the newest of each."""
+    found = sample_set(workspace, run_id, samples)
+    last = _read_evaluation(found.evaluation)
+    results = {} if last is None else {result["name"]: result for result in last["results"]}
+    pattern = found.evaluation_beside("*")
+    for path in sorted(pattern.parent.glob(pattern.name), key=lambda path: -path.stat().st_mtime):
+        beside = _read_results(path)
+        if not beside.get("attribute"):
+            results |= {result["name"]: result for result in beside["results"] if result["name"] not in results}
+    return list(results.values())
+
+
 def neighbours_run(
     workspace: Workspace,
     run_id: str,

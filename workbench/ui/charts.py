@@ -75,7 +75,7 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
     colours, hollow, symbols = cycle(SERIES), cycle(SERIES), cycle(SYMBOLS)
     for method, rows in published.groupby("method", sort=True):
         _published_points(figure, str(method), rows, edge, next(symbols), next(hollow))
-    for method, rows in own.groupby("method", sort=True):
+    for method, rows in own.groupby("method", sort=True):  # points of their own, never joined: each has its protocol on hover
         _own_points(figure, str(method), rows, edge, next(colours))
     for line in lines:
         text = f"{html_text(line.label)}: {number(line.value)}"

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from workbench.escaping import markdown
-from workbench.jobs.finished import kept_evaluation
+from workbench.jobs.finished import kept_results
 from workbench.jobs.run import Run
 from workbench.jobs.samples import DEFAULT, SampleSet, sample_set, sample_sets
 from workbench.jobs.store import RunStore
@@ -74,9 +74,8 @@ def set_choice(key: str, owner: str) -> SampleSet:
 
 
 def results_of(run_id: str, samples: str = DEFAULT) -> list[dict[str, Any]]:
-    """The measures of a set of samples that has been evaluated; none otherwise."""
-    kept = kept_evaluation(Workspace.default(), run_id, samples)
-    return [] if kept is None else kept["results"]
+    """The measures of a set of samples that has been evaluated, those taken by name at its end; none otherwise."""
+    return kept_results(Workspace.default(), run_id, samples)
 
 
 def marked(row: Mapping[str, Any], name: str) -> str:

@@ -16,7 +16,7 @@ from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
-    from workbench.evaluation.metrics import Bits, Terms
+    from workbench.evaluation.context import Bits, Terms
 
 ProgressFunction = Callable[[float], None]
 

@@ -6,19 +6,22 @@ from collections.abc import Hashable
 from itertools import cycle
 from statistics import fmean
 from textwrap import wrap
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.escaping import html_text
+from workbench.evaluation import PROTOCOLS
+from workbench.evaluation.protocols import OWN
 from workbench.marks import MARKS, mark
 from workbench.measured import FLOOR
+from workbench.pages.budget.points import protocol_of
 from workbench.ui.charts import DASHES, SYMBOLS
 from workbench.ui.formats import duration, number
 from workbench.ui.theme import GREY, SERIES
 
-COLUMNS = ("method", "epsilon", "value", "low", "high", "line", "recipe", "about")
+COLUMNS = ("method", "epsilon", "value", "low", "high", "line", "recipe", "protocol", "about")
 NOTE = (
     "Measured points are the workbench's own: mean and range of the runs of a recipe's line, at the proved bound, whatever your runs stand "
     "at. workbench reproduce {recipes} --reuse makes them anew; hover to read seeds, samples, time and code."
@@ -32,18 +35,19 @@ def measured_points(rows: pd.DataFrame) -> pd.DataFrame:
 
     Columns are `COLUMNS`: value is the mean of the line's runs, low and high are their range, about is a list of sentences.
     """
-    lines: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+    lines: defaultdict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for row in rows.to_dict("records"):  # tables of a few rows each are slow to group
-        lines[row["recipe"], row["line"]].append(row)
+        lines[row["recipe"], row["line"], protocol_of(row)].append(row)
     points = [_point(runs) for runs in lines.values() if math.isfinite(runs[0]["bound"])]
     return pd.DataFrame(sorted(points, key=lambda point: point[1]), columns=list(COLUMNS))
 
 
 def draw_measured(figure: go.Figure, points: pd.DataFrame) -> None:
-    """Add the points of `measured_points` to the chart of utility, joined by method; the floor is a grey line."""
+    """Add the points of `measured_points` to the chart of utility, joined by method and protocol; the floor is a grey line."""
     styles = cycle(zip(SERIES, SYMBOLS, strict=False))
     dashes = cycle(DASHES)
-    for method, rows in points.groupby("method", sort=False):
+    for key, rows in points.groupby(["method", "protocol"], sort=False):
+        method, protocol = (str(part) for part in cast("tuple[Hashable, Hashable]", key))
         colour, symbol = (GREY, "line-ew") if method == FLOOR else next(styles)
         figure.add_scatter(
             x=rows["epsilon"].tolist(),
@@ -60,8 +64,13 @@ def draw_measured(figure: go.Figure, points: pd.DataFrame) -> None:
             marker={"symbol": symbol, "size": 8, "color": colour},
             customdata=[[_hover(point)] for point in rows.to_dict("records")],
             hovertemplate="%{customdata[0]}<br>%{y:.4g}<extra></extra>",
-            name=f"{'floor: ' * (method == FLOOR)}{html_text(str(method))} (measured)",
+            name=f"{'floor: ' * (method == FLOOR)}{html_text(method)} ({measured_by(protocol)})",
         )
+
+
+def measured_by(protocol: str) -> str:
+    """What the legend says of a line's points: nothing of the workbench's own protocol."""
+    return "measured" if protocol == PROTOCOLS[OWN].title else f"measured, {protocol}"
 
 
 def measured_references(rows: pd.DataFrame) -> dict[str, Any]:
@@ -85,7 +94,7 @@ def measured_rows(points: pd.DataFrame) -> list[dict[str, str]]:
             "Method": point["line"],
             "Epsilon": number(point["epsilon"]),
             "Value": number(point["value"]),
-            "Protocol": "; ".join(point["about"]),
+            "Protocol": "; ".join([point["protocol"], *point["about"]]),
         }
         for point in points.to_dict("records")
     ]
@@ -99,7 +108,17 @@ def measured_note(points: pd.DataFrame) -> list[str]:
 def _point(runs: list[Row]) -> tuple[Any, ...]:
     first, values = runs[0], [run["value"] for run in runs]
     bound = max(run["bound"] for run in runs)
-    return first["method"], bound, fmean(values), min(values), max(values), first["line"], first["recipe"], _about(runs, bound)
+    return (
+        first["method"],
+        bound,
+        fmean(values),
+        min(values),
+        max(values),
+        first["line"],
+        first["recipe"],
+        protocol_of(first),
+        _about(runs, bound),
+    )
 
 
 def _about(runs: list[Row], bound: float) -> list[str]:
@@ -118,5 +137,5 @@ def _about(runs: list[Row], bound: float) -> list[str]:
 
 
 def _hover(point: Row) -> str:
-    lines = [f"{point['line']}, recipe {point['recipe']}", *point["about"]]
+    lines = [f"{point['line']}, recipe {point['recipe']}", str(point["protocol"]), *point["about"]]
     return "<br>".join("<br>".join(html_text(part) for part in wrap(line, 60)) for line in lines)

@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from workbench.evaluation import METRICS, PROTOCOLS
+from workbench.evaluation.protocols import OWN
 from workbench.jobs.audits import audit_of
 from workbench.jobs.paid import accountants_of
 from workbench.jobs.run import Run
@@ -14,7 +16,7 @@ from workbench.ui.formats import number
 from workbench.ui.runs import as_float, results_of, warning_marks
 from workbench.workspace import Workspace
 
-OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label", "features")
+OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label", "features", "protocol")
 
 
 def own_points(runs: Sequence[Run], measure: str, axis: str) -> tuple[pd.DataFrame, list[str]]:
@@ -25,7 +27,7 @@ def own_points(runs: Sequence[Run], measure: str, axis: str) -> tuple[pd.DataFra
     points, missing = [], []
     for run in runs:
         for row in results_of(run.id):
-            if row["name"] != measure or row["value"] is None:
+            if row["name"] not in on_axis(measure) or row["value"] is None:
                 continue
             epsilon = axis_epsilon(run, axis)
             if isinstance(epsilon, str):
@@ -33,8 +35,20 @@ def own_points(runs: Sequence[Run], measure: str, axis: str) -> tuple[pd.DataFra
                 continue
             low, high = row["interval"] or (row["value"], row["value"])
             label, features = _label(run, epsilon, row), row["features"]
-            points.append((run.method, epsilon, as_float(row["value"]), as_float(low), as_float(high), label, features))
+            values = (as_float(row["value"]), as_float(low), as_float(high))
+            points.append((run.method, epsilon, *values, label, features, protocol_of(row)))
     return pd.DataFrame(points, columns=list(OWN_COLUMNS)), missing
+
+
+def on_axis(measure: str) -> list[str]:
+    """The measures whose values stand on the axis of one: itself, and the same by another protocol."""
+    return [measure, *(name for name, metric in METRICS.items() if metric.beside == measure)]
+
+
+def protocol_of(row: Mapping[Any, Any]) -> str:
+    """By which protocol a value was taken, and where that was cut down; of what an earlier version wrote, by its measure."""
+    metric = METRICS.get(row.get("name") or row["measure"])
+    return PROTOCOLS[OWN if metric is None else metric.protocol].label(int(row["num_samples"]))
 
 
 def axis_epsilon(run: Run, axis: str) -> float | str:
@@ -63,5 +77,13 @@ def reference_values(runs: Sequence[Run], measure: str) -> dict[str, Any]:
 
 
 def _label(run: Run, epsilon: float, row: Mapping[str, Any]) -> str:
-    parts = [run.id, run.method, f"epsilon {number(epsilon)}", row["features"], mark(may_leave(row, "value")), *warning_marks(run)]
+    parts = [
+        run.id,
+        run.method,
+        f"epsilon {number(epsilon)}",
+        row["features"],
+        protocol_of(row),
+        mark(may_leave(row, "value")),
+        *warning_marks(run),
+    ]
     return " · ".join(part for part in parts if part)

@@ -15,7 +15,7 @@ from workbench.jobs.run import Run
 from workbench.marks import mark, may_leave
 from workbench.measured import load_measured
 from workbench.pages.budget.frontier import draw_measured, measured_note, measured_points, measured_references, measured_rows
-from workbench.pages.budget.points import own_points, reference_values
+from workbench.pages.budget.points import on_axis, own_points, reference_values
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.published import load_published
 from workbench.ui import charts
@@ -24,12 +24,11 @@ from workbench.ui.formats import number
 from workbench.ui.runs import results_of
 
 PUBLISHED_TITLES = {
-    "accuracy_sklearn_mean": "Accuracy, mean of eleven scikit-learn classifiers (published)",
     "accuracy_unspecified": "Accuracy, classifier not named (published)",
     "fid": "FID, Inception features (published)",
     "pac_noise_norm": "PAC noise norm (published)",
 }
-PUBLISHED_FRACTIONS = ("accuracy_sklearn_mean", "accuracy_unspecified")
+PUBLISHED_FRACTIONS = ("accuracy_unspecified",)
 AXES = {name: accountant.label for name, accountant in ACCOUNTANTS.items()} | {"claim": "Paper's claim", "audit": "Audit (lower bound)"}
 PUBLIC_DATASET = "glyphs"  # what methods pre-train on unless told otherwise
 PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy_cnn"
@@ -50,7 +49,7 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
         )  # fmt: skip
     own, missing = own_points(mine, measure, axis or "pld")
     printed, rows = load_published(dataset, measure), load_measured(dataset, measure)
-    measured = measured_points(rows)
+    measured = measured_points(pd.concat([load_measured(dataset, name) for name in on_axis(measure)]))
     lines, notes = reference_lines(facts, measure, measured_references(rows) | reference_values(mine, measure))
     title = measure_title(measure, own["features"].unique().tolist())
     figure = charts.utility_chart(own, printed, lines, title, is_fraction(measure))
@@ -63,7 +62,7 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
 
 def measure_names(facts: DatasetFacts, dataset: str) -> list[str]:
     """Measures that suit the dataset's kind, and those that only papers have printed for it."""
-    own = [name for name, metric in METRICS.items() if facts.kind.name in metric.kinds]
+    own = [name for name, metric in METRICS.items() if facts.kind.name in metric.kinds and not metric.beside]
     return [*own, *[name for name in sorted(set(load_published(dataset)["metric"])) if name not in own]]
 
 
@@ -149,7 +148,7 @@ def utility_table(own: pd.DataFrame, printed: pd.DataFrame, measured: pd.DataFra
             "Method": point["label"],
             "Epsilon": number(point["epsilon"]),
             "Value": number(point["value"]),
-            "Protocol": "",
+            "Protocol": point["protocol"],
         }
         for point in own.to_dict("records")
     ]
