@@ -10,7 +10,7 @@ from support.homes import here
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.evaluation import MetricResult, evaluate
-from workbench.evaluation import metrics as measures
+from workbench.evaluation import context as measures
 from workbench.records import Records
 
 
