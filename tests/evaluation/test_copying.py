@@ -7,7 +7,17 @@ import pytest
 
 from workbench.datasets import load
 from workbench.evaluation import copying
-from workbench.evaluation.copying import distance_ratio, duplicate_groups, duplicates_among, extracted, leak, natural_distance
+from workbench.evaluation.copying import (
+    Leak,
+    distance_ratio,
+    duplicate_groups,
+    duplicates_among,
+    extracted,
+    extraction_leak,
+    leak,
+    natural_distance,
+    order_leak,
+)
 
 REPETITIONS = 50
 
@@ -49,6 +59,23 @@ def test_only_what_is_repeated_and_near_a_record_is_extracted() -> None:
     assert (found.record, found.samples) == (2, (0, 1, 2, 3, 4))
     assert found.distance == pytest.approx(0.01 * 6**0.5)
     assert [one.record for one in extracted(samples, records, 0.1, least=4)] == [2, 3]
+
+
+def test_the_gallery_s_first_are_judged_by_the_side_they_point_to() -> None:
+    suspicion = np.array([0.99, 0.5, 0.98, 0.6, 0.1, 0.97, 0.96, 0.95, 0.4])
+    found = order_leak(suspicion, first=6)
+    assert (found.near_training, found.near_held_out) == (5, 1)
+    assert found.p == pytest.approx(7 / 64)
+    assert order_leak(np.full(10, 0.5)).p == 1.0
+
+
+def test_groups_near_held_out_records_speak_against_extraction() -> None:
+    training, held_out = np.eye(12)[:6] * 10, np.eye(12)[6:] * 10
+    samples = np.concatenate([np.tile(record + 0.01, (5, 1)) for record in (*training[:3], held_out[0])])
+    found = extraction_leak(samples, training, held_out, 0.1)
+    assert (found.near_training, found.near_held_out, found.num_samples) == (3, 1, 20)
+    assert found.p == pytest.approx(5 / 16)
+    assert extraction_leak(samples[::5], training, held_out, 0.1) == Leak(0, 0, 4, 1.0)
 
 
 @pytest.fixture(scope="module")

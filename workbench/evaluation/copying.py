@@ -5,8 +5,9 @@ Everything here looks at private records: it stays in the room.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from workbench.evaluation.neighbours import nearest
 RATIO_NEIGHBOURS = 50
 LEAST_COPIES = 5
 NATURAL_SHARE = 0.01  # of held-out records that lie as near to a training record as a copy is said to
+FIRST_IN_ORDER = 100
 _BLOCK = 2048
 
 
@@ -31,9 +33,10 @@ class Extracted:
 
 @dataclass(frozen=True)
 class Leak:
-    """How many samples are near a training record, and how many near one of as many held-out records; `p` is that of chance alone.
+    """How many samples (or groups of them) point to a training record, and how many to one of as many held-out records.
 
-    Without copying both sets are exchangeable, so that each such sample falls to either side with probability one half.
+    Without copying both sets are exchangeable, so that each falls to either side with probability one half; `p` is the chance of as
+    many on the side of training.
     """
 
     near_training: int
@@ -46,15 +49,31 @@ class Leak:
         """Share of samples that are near a training record beyond what held-out records explain."""
         return (self.near_training - self.near_held_out) / self.num_samples
 
+    @classmethod
+    def of(cls, near_training: int, near_held_out: int, num_samples: int) -> Self:
+        """With the p of a sign test."""
+        from scipy.stats import binom
+
+        return cls(near_training, near_held_out, num_samples, float(binom.sf(near_training - 1, near_training + near_held_out, 0.5)))
+
+    @classmethod
+    def below(cls, to_training: np.ndarray, to_held_out: np.ndarray, threshold: float) -> Self:
+        """Samples whose distance or ratio (N,) to either set is at most `threshold`, which must not come from the samples."""
+        return cls.of(int((to_training <= threshold).sum()), int((to_held_out <= threshold).sum()), len(to_training))
+
 
 def distance_ratio(samples: np.ndarray, records: np.ndarray, k: int = RATIO_NEIGHBOURS) -> np.ndarray:
     """Each sample's distance to its nearest record over the mean to its k nearest, float64 (N,): near 0 for a copy, 1 where all are alike.
 
     Carlini et al. 2023, section 4: distances of different images compare only in relation to what is near them.
     """
-    distances = nearest(samples, records, min(k, len(records)))[1]
+    return ratios(nearest(samples, records, min(k, len(records)))[1])
+
+
+def ratios(distances: np.ndarray) -> np.ndarray:
+    """The first of every row's distances (N, k), nearest first, over their mean."""
     mean = distances.mean(axis=1)
-    return np.divide(distances[:, 0], mean, out=np.ones(len(samples)), where=mean > 0)
+    return np.divide(distances[:, 0], mean, out=np.ones(len(distances)), where=mean > 0)
 
 
 def natural_distance(records: np.ndarray, held_out: np.ndarray, share: float = NATURAL_SHARE) -> float:
@@ -64,11 +83,15 @@ def natural_distance(records: np.ndarray, held_out: np.ndarray, share: float = N
 
 def duplicate_groups(points: np.ndarray, distance: float) -> list[np.ndarray]:
     """Groups of at least two points (N, D) that are linked by steps of at most `distance`, the largest first; positions in order."""
+    return linked(np.concatenate([np.zeros((0, 2), np.int64), *_pairs(points, distance)]), len(points))
+
+
+def linked(pairs: np.ndarray, num_points: int) -> list[np.ndarray]:
+    """The groups of at least two of `num_points` that pairs (n, 2) of positions link, the largest first; positions in order."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    pairs = np.concatenate([np.zeros((0, 2), np.int64), *_pairs(points, distance)])
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points), len(points)))
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(num_points, num_points))
     _, labels = connected_components(graph, directed=False)
     groups = [np.flatnonzero(labels == label) for label in np.flatnonzero(np.bincount(labels) > 1)]
     return sorted(groups, key=lambda group: (-len(group), int(group[0])))
@@ -103,14 +126,49 @@ def extracted(samples: np.ndarray, records: np.ndarray, distance: float, least: 
 
 def leak(samples: np.ndarray, records: np.ndarray, held_out: np.ndarray, distance: float, seed: int = 0) -> Leak:
     """Samples within `distance` of training and of held-out records, equally many of both: of the larger set a part drawn by `seed`."""
-    from scipy.stats import binom
-
     if not len(samples):
         raise WorkbenchError("Expected at least one sample, got none.")
+    to_training, to_held_out = (nearest(samples, side)[1][:, 0] for side in _equally_many(records, held_out, seed))
+    return Leak.below(to_training, to_held_out, distance)
+
+
+def order_leak(suspicion: np.ndarray, first: int = FIRST_IN_ORDER) -> Leak:
+    """Of the `first` samples whose suspicion (N,) is farthest from one half: those that point to training, and those to held-out records.
+
+    Of as many training as held-out records; with more of one, the suspicion leans to it without any copying.
+    """
+    farthest = np.argsort(-np.abs(suspicion - 0.5), kind="stable")[:first]
+    return Leak.of(int((suspicion[farthest] > 0.5).sum()), int((suspicion[farthest] < 0.5).sum()), len(suspicion))
+
+
+def extraction_leak(
+    samples: np.ndarray, records: np.ndarray, held_out: np.ndarray, distance: float, least: int = LEAST_COPIES, seed: int = 0
+) -> Leak:
+    """Groups of at least `least` near-duplicates whose mean is within `distance` of a record, by the side of the nearest one.
+
+    One group near a training record proves little where records are dense: of MNIST's ones some lie so near to held-out records too.
+    """
+    means = group_means(samples, duplicate_groups(samples, distance), least)
+    if not len(means):
+        return Leak.of(0, 0, len(samples))
+    to_training, to_held_out = (nearest(means, side)[1][:, 0] for side in _equally_many(records, held_out, seed))
+    return sided(to_training, to_held_out, distance, len(samples))
+
+
+def group_means(samples: np.ndarray, groups: Sequence[np.ndarray], least: int = LEAST_COPIES) -> np.ndarray:
+    """The means (G, D) of the groups that have at least `least` members."""
+    return np.array([samples[group].mean(axis=0) for group in groups if len(group) >= least]).reshape(-1, samples.shape[1])
+
+
+def sided(to_training: np.ndarray, to_held_out: np.ndarray, distance: float, num_samples: int) -> Leak:
+    """Each group within `distance` of a record on the side that it is nearer to, from distances (G,)."""
+    near = np.minimum(to_training, to_held_out) <= distance
+    return Leak.of(int((near & (to_training < to_held_out)).sum()), int((near & (to_held_out < to_training)).sum()), num_samples)
+
+
+def _equally_many(records: np.ndarray, held_out: np.ndarray, seed: int) -> list[np.ndarray]:
     draw, size = np.random.default_rng(seed), min(len(records), len(held_out))
-    sides = [points[draw.permutation(len(points))[:size]] for points in (records, held_out)]
-    trained, other = (int((nearest(samples, side)[1][:, 0] <= distance).sum()) for side in sides)
-    return Leak(trained, other, len(samples), float(binom.sf(trained - 1, trained + other, 0.5)))
+    return [points[draw.permutation(len(points))[:size]] for points in (records, held_out)]
 
 
 def _pairs(points: np.ndarray, distance: float) -> Iterator[np.ndarray]:
