@@ -16,10 +16,15 @@ def claims_markdown() -> str:
         "guarantee: *approximation* is a central limit, *not_proved* means that we know no proof, *refuted* that the analysed release",
         "provably has no finite epsilon, *not_evaluated* that our notes hold no formula.",
         "",
-        "| method | claimed epsilon | status of the claim | proved bound | status of the bound |",
-        "|---|---|---|---|---|",
+        "The last column is what an attack measured (`workbench caught`), beside the claim at the attack's own small setting.",
+        "",
+        "| method | claimed epsilon | status of the claim | proved bound | status of the bound | measured at least |",
+        "|---|---|---|---|---|---|",
     ]
-    lines += [f"| {row.method} | {_number(row.claim)} | {row.claim.status} | {_number(row.bound)} | {row.bound.status} |" for row in rows]
+    lines += [
+        f"| {row.method} | {_number(row.claim)} | {row.claim.status} | {_number(row.bound)} | {row.bound.status} | {_attacked(row)} |"
+        for row in rows
+    ]
     for row in rows:
         lines += ["", f"## {row.method}", "", *_section(row)]
     return "\n".join(lines) + "\n"
@@ -31,7 +36,12 @@ def _section(row: ClaimRow) -> list[str]:
         lines += ["", f"- Formula: {row.formula}", f"- Setting: {row.setting}", f"- Claim: {_number(row.claim)}{_conditions(row.claim)}"]
     if row.bound.status != "not_evaluated":
         lines += [f"- Proved: {_number(row.bound)}{_conditions(row.bound)}"] if row.formula else ["", f"- Proved: {_number(row.bound)}"]
-    return [*lines, "", row.bound.reason, "", f"Source: {row.source}."]
+    caught = ["", row.caught.words] if row.caught is not None else []
+    return [*lines, "", row.bound.reason, *caught, "", f"Source: {row.source}."]
+
+
+def _attacked(row: ClaimRow) -> str:
+    return "" if row.caught is None else f"{row.caught.epsilon:.3g} at a claim of {row.caught.claim:.3g}"
 
 
 def _conditions(value: PrivacyValue) -> str:

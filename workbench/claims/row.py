@@ -5,11 +5,15 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from workbench.claims.caught import Caught
 from workbench.privacy.accounting.values import PrivacyValue
 
 
 class ClaimRow(BaseModel):
-    """A line of the claims table: what the paper claims and what is proved at the same setting."""
+    """A line of the claims table: what the paper claims and what is proved at the same setting.
+
+    `caught`: an attack on what the claim covers, measured at a setting of its own, where there is one.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -20,6 +24,7 @@ class ClaimRow(BaseModel):
     claim: PrivacyValue
     bound: PrivacyValue
     source: str
+    caught: Caught | None = None
 
 
 class ClaimEntry(Protocol):

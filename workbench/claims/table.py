@@ -1,5 +1,6 @@
 """The claims table: every method and every paper at one stated setting, beside what is proved there."""
 
+from workbench.claims.caught import attack_of
 from workbench.claims.planned import PlannedClaim
 from workbench.claims.row import ClaimEntry, ClaimRow
 from workbench.claims.unbuilt import UNBUILT
@@ -17,5 +18,5 @@ def claim_entries() -> dict[str, ClaimEntry]:
 
 
 def claims_table() -> list[ClaimRow]:
-    """One row for every entry, evaluated at its stated setting."""
-    return [entry.row(name) for name, entry in claim_entries().items()]
+    """One row for every entry, evaluated at its stated setting, with what an attack was measured to contradict."""
+    return [entry.row(name).model_copy(update={"caught": attack_of(name)}) for name, entry in claim_entries().items()]

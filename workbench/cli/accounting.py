@@ -8,7 +8,9 @@ import typer
 from workbench.cli.options import Json
 from workbench.cli.output import print_fields, print_json, print_table, short
 from workbench.errors import WorkbenchError, choose
+from workbench.files import write_text_atomically
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -52,7 +54,33 @@ def _claim_line(row: "ClaimRow") -> dict[str, Any]:
 def _print_claim(row: "ClaimRow") -> None:
     """Everything about one method's claim."""
     what = {"method": f"{row.title} ({row.method})", "formula": row.formula, "setting": row.setting, "claim": _in_words(row.claim)}
-    print_fields({**what, "bound": _in_words(row.bound), "why": row.bound.reason, "source": row.source})
+    measured = {} if row.caught is None else {"measured": row.caught.words}
+    print_fields({**what, "bound": _in_words(row.bound), **measured, "why": row.bound.reason, "source": row.source})
+
+
+@app.command()
+def caught(
+    name: Annotated[
+        str | None, typer.Argument(metavar="CLAIM", help="One row of the claims table; all that are attacked by default.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Runs with the record, and as many without it.", min=2)] = 2000,
+    confidence: Annotated[float, typer.Option(help="Of the lower bound.", min=0.5, max=0.9999)] = 0.99,
+    seed: Annotated[int, typer.Option(help="Of all runs.", min=0)] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write what was measured as JSON to this file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Attack what unproved claims cover by many small runs, and show the lower bound beside the claim; takes a minute or two each."""
+    from workbench.evaluation.refuting import ATTACKS, caught
+
+    names = [name] if name is not None else list(ATTACKS)
+    found = [caught(each, choose(each, ATTACKS, "attacked claim"), trials, confidence, seed) for each in names]
+    if out is not None:
+        write_text_atomically(out, dumps(found, indent=2) + "\n")
+    if as_json:
+        print_json(found)
+    else:
+        for each in found:
+            print(f"{each.name}: {each.words}\n")
 
 
 @app.command()

@@ -12,6 +12,7 @@ from workbench.jobs.job import RESUMABLE
 from workbench.jobs.run import Run
 from workbench.jobs.samples.request import SamplesRequest
 from workbench.plan import Plan
+from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.recipes.directions import Comparison
 from workbench.request import Request
 from workbench.serialization import jsonable
@@ -51,6 +52,7 @@ class RecipeRun(BaseModel):
     sampling_seed: int | None = Field(default=None, ge=0)
     metrics: tuple[str, ...] | None = None
     attribute: str | None = Field(default=None, description="What privacy score and accuracies judge by, as --attribute.")
+    audit: AuditDesign | None = Field(default=None, description="Canaries to measure a lower bound by, as --audit-canaries.")
 
     @property
     def all_seeds(self) -> Sequence[int | None]:
@@ -133,7 +135,7 @@ def reproduce(
     """Plan, train, sample and evaluate every run of a recipe in order (of a comparison seed by seed); one plain dict a run, once measured.
 
     Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `drawing_seconds` (of
-    the samples, None if not noted), `environments` (of its attempts), `evaluation`. `reuse` takes runs with the same plan,
+    the samples, None if not noted), `environments` (of its attempts), `evaluation`, and `audit` of a line with canaries. `reuse` takes runs with the same plan,
     dataset, seed and performance settings, each once, in the place of new ones: finished ones, else those at work, else ones
     to go on with. Lines that ask for the same run and other samples of it, or to be judged by another attribute, share one. A run
     that fails ends the recipe with its error.
@@ -180,7 +182,7 @@ def _make(
     progress: Callable[[float], None],
 ) -> dict[str, Any]:
     """One result. `used` are the runs that lines before were measured on, with the sets and attributes of each."""
-    from workbench.jobs import finished
+    from workbench.jobs import audits, finished
     from workbench.jobs.samples.drawn import RunSamples
 
     run, samples = _trained(workspace, line, seed, used, reuse, lambda share: progress(0.8 * share))
@@ -194,7 +196,8 @@ def _make(
         samples=samples.id,
         attribute=line.attribute,
     )
-    return {"name": line.name, "method": line.method, **_told(workspace, run.id), "evaluation": evaluation}
+    audit = {} if line.audit is None else {"audit": jsonable(audits.audit_run(workspace, run.id))}
+    return {"name": line.name, "method": line.method, **_told(workspace, run.id), "evaluation": evaluation, **audit}
 
 
 def _trained(
@@ -216,10 +219,10 @@ def _trained(
     performance = PerformanceSettings.parse(line.performance)
     samples = line.samples(plan)
     free = {run for run, measured in used.items() if (samples.id, line.attribute) not in measured}
-    alike = _alike(workspace, plan, dataset.fingerprint(workspace.key), seed, performance)
+    alike = _alike(workspace, plan, (dataset.fingerprint(workspace.key), seed, line.audit), performance)
     run = _usable([run for run in alike if run.id in free or (reuse and run.id not in used)])
     if run is None:
-        run = runs.launch(workspace, plan, performance=performance, seed=seed, loaded=dataset)
+        run = runs.launch(workspace, plan, performance=performance, seed=seed, loaded=dataset, audit=line.audit)
     elif run.state in RESUMABLE:
         control.resume(workspace, run.id)
     run = runs.wait(workspace, run.id, progress=lambda now: progress(now.share))
@@ -247,13 +250,13 @@ def _told(workspace: Workspace, run_id: str) -> dict[str, Any]:
     return jsonable(values)
 
 
-def _alike(workspace: Workspace, plan: Plan, fingerprint: str, seed: int | None, performance: "PerformanceSettings") -> "list[Run]":
-    """The runs of the same plan, records, seed and performance, newest first."""
+def _alike(
+    workspace: Workspace, plan: Plan, data: tuple[str, int | None, AuditDesign | None], performance: "PerformanceSettings"
+) -> "list[Run]":
+    """The runs of the same plan, `data` (fingerprint of the records, seed, canaries) and performance, newest first."""
     from workbench.jobs.store import RunStore
 
-    found = [
-        run for run in RunStore(workspace).list(method=plan.method) if (run.fingerprint, run.seed, run.audit) == (fingerprint, seed, None)
-    ]
+    found = [run for run in RunStore(workspace).list(method=plan.method) if (run.fingerprint, run.seed, run.audit) == data]
     return [run for run in found if run.plan.does_the_same_as(plan) and type(performance).model_validate(run.performance) == performance]
 
 

@@ -15,6 +15,7 @@ from workbench.escaping import markdown
 from workbench.files import write_text_atomically
 from workbench.marks import MARKS_MEAN, mark, may_leave
 from workbench.measured import FLOOR
+from workbench.recipes.audited import audit_table
 
 if TYPE_CHECKING:
     from workbench.recipes.lines import Recipe
@@ -144,10 +145,11 @@ def read(path: Path) -> tuple["Recipe", list[dict[str, Any]]]:
 
 
 def write(rows: Sequence[Mapping[str, Any]], recipe: "Recipe", beside: Path) -> tuple[Path, Path]:
-    """Write the table (.md) and the picture (.png) of a recipe's results beside its file; returns both paths."""
+    """Write the table (.md; that of its audits first) and the picture (.png) of results beside their file; returns both paths."""
     lines = measured_lines(rows, recipe.measure)
     table, picture = beside.with_suffix(".md"), beside.with_suffix(".png")
-    write_text_atomically(table, markdown_table(lines, recipe.measure))
+    audits = audit_table(rows)
+    write_text_atomically(table, "\n".join(filter(None, [audits, markdown_table(lines, recipe.measure)])))
     draw(lines, picture, recipe.title, recipe.measure)
     return table, picture
 

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from workbench.escaping import markdown
 from workbench.pages.claims.ledger import ledger_section
-from workbench.pages.claims.table import audited_methods, claim_rows, claims_frame
+from workbench.pages.claims.table import audited_methods, caught_at, claim_rows, claims_frame
 from workbench.ui.cards import three_numbers
 
 PREFIX = "claims_"
@@ -21,7 +22,9 @@ def draw() -> None:
         "Look at one method", list(rows), key=f"{PREFIX}method", bind="query-params", format_func=lambda name: rows[name].title
     )
     row = rows[chosen]
-    three_numbers(row.claim, row.bound)
+    three_numbers(row.claim, row.bound, None if row.caught is None else row.caught.value, ceiling=caught_at(row))
+    if row.caught is not None:
+        st.warning(markdown(row.caught.words))
     grounds = (f"Formula: {row.formula}" if row.formula else "", f"Setting: {row.setting}" if row.setting else "")
     st.caption("  \n".join(text for text in grounds if text))
     st.header("Spent on each dataset", anchor=False)

@@ -29,6 +29,13 @@ def audited_methods() -> dict[str, str]:
     return found
 
 
+def caught_at(row: ClaimRow) -> str:
+    """What an attack measured, and at which claim, which is not that of the row's own setting; empty where nothing was attacked."""
+    if row.caught is None:
+        return ""
+    return f"at least {number(row.caught.epsilon)} where the paper's formula gives {number(row.caught.claim)}"
+
+
 def claims_frame(rows: Mapping[str, ClaimRow], audited: Mapping[str, str]) -> pd.DataFrame:
     """A line a method: claim, bound and audit, each number with the words for what it is."""
     return pd.DataFrame(
@@ -39,7 +46,7 @@ def claims_frame(rows: Mapping[str, ClaimRow], audited: Mapping[str, str]) -> pd
                 "The claim is": CLAIM_WORDS[row.claim.status],
                 "Upper bound": epsilon_text(row.bound),
                 "The bound is": STATUS_WORDS[row.bound.status],
-                "Audit (lower bound)": audited.get(row.method, "not audited"),
+                "Audit (lower bound)": "; ".join(filter(None, [caught_at(row), audited.get(row.method, "")])) or "not audited",
                 "Why": row.bound.reason,
                 "Source": row.source,
             }

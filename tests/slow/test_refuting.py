@@ -1,0 +1,36 @@
+"""Unproved claims caught above what they say, at 99 % confidence, by the trials that the Claims page shows."""
+
+from typing import Any
+
+import pytest
+from support.slow_tier import DDPM
+
+from workbench.claims.caught import attack_of
+from workbench.evaluation.refuting import ATTACKS, caught
+
+TRIALS, CONFIDENCE = 2000, 0.99
+DEPENDS = [
+    *DDPM,
+    "workbench/claims/caught.py",
+    "workbench/evaluation/refuting/**",
+    "workbench/methods/dp_promise/**",
+    "workbench/methods/dp_sad/**",
+    "workbench/methods/dpgen/**",
+    "workbench/methods/p3dm/**",
+    "workbench/models/recovery/**",
+    "workbench/privacy/attacks/**",
+]
+
+
+@pytest.mark.slow(depends=DEPENDS)
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_claim_is_caught(name: str, figures: dict[str, Any]) -> None:
+    """As `workbench caught` does it, with another seed than that of what is shown."""
+    found = caught(name, ATTACKS[name], TRIALS, CONFIDENCE, seed=1)
+    shown = attack_of(name)
+    figures |= {"claim": found.claim, "measured, at least": found.epsilon, "confidence": CONFIDENCE, "trials": TRIALS}
+    figures |= {"missed": found.missed, "accused": found.accused}
+    assert found.is_caught
+    assert shown is not None
+    assert shown.claim == pytest.approx(found.claim)
+    assert shown.epsilon > shown.claim

@@ -1,0 +1,15 @@
+"""Attacks on what unproved claims cover: a record told from its absence by many small runs, at settings that claim little."""
+
+from workbench.evaluation.refuting.attack import Attack, caught
+from workbench.evaluation.refuting.dp_promise import PaperTargets
+from workbench.evaluation.refuting.dp_sad import OutputClipping
+from workbench.evaluation.refuting.recovery import Responses
+
+ATTACKS: dict[str, Attack] = {
+    "dp-promise": PaperTargets(),
+    "dp-sad": OutputClipping(),
+    "dpgen": Responses("dpgen"),
+    "p3dm": Responses("p3dm"),
+}
+
+__all__ = ["ATTACKS", "Attack", "caught"]
