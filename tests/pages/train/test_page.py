@@ -10,6 +10,7 @@ from support.launchers import Nowhere
 
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.store import RunStore
+from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.privacy.spending.ledger import Ledger
 from workbench.ui.links import clone_link
 
@@ -59,6 +60,21 @@ def test_what_comes_and_goes_with_a_run_s_state_moves_nothing_below_it(home_with
 
 def test_a_seed_is_said_to_forbid_release(open_page: OpenPage) -> None:
     assert "repeatable and not releasable" in text_of(open_page("train", train_method="dp-merf", train_seed="3"))
+
+
+def test_an_audit_is_asked_for_as_on_the_command_line(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+    asked = {"train_audit_canaries": "300", "train_audit_kind": "blank", "train_audit_seed": "7"}
+    app = open_page("train", train_method="dp-merf", **asked)
+    assert "not the one to release" in text_of(app)
+    app.button(key="train_launch").click().run()
+    assert not app.exception
+    run = RunStore(here()).list()[0]
+    assert run.audit == AuditDesign(num_canaries=300, kind="blank", seed=7)
+    assert not run.releasable
+    app.number_input(key="train_audit_canaries").set_value(2_000_000).run()
+    app.button(key="train_launch").click().run()
+    assert "at most 1500 canaries" in text_of(app)
 
 
 def test_train_takes_no_epsilon_for_a_method_without_a_guarantee(open_page: OpenPage) -> None:

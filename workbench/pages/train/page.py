@@ -9,6 +9,7 @@ from workbench.escaping import markdown
 from workbench.jobs import runs
 from workbench.pages.train.watch import watch
 from workbench.plan import Plan
+from workbench.privacy.attacks.canaries import KINDS, AuditDesign
 from workbench.training.state import PerformanceSettings
 from workbench.ui.actions import told
 from workbench.ui.cards import plan_details, plan_numbers
@@ -31,10 +32,12 @@ def draw() -> None:
         settings = settings_form(choices, PREFIX)
     with st.expander("Device and speed", expanded=False):
         performance, seed = speed_choices()
+    with st.expander("Audit", expanded=False):
+        audit = audit_choices()
     plan = show_plan(choices, settings)
     pressed = st.button("Launch", type="primary", key=f"{PREFIX}launch", icon=":material/play_arrow:", disabled=plan is None)
     if pressed and plan is not None:
-        launch(plan, performance, seed)
+        launch(plan, performance, seed, audit)
     launched = st.session_state.pop(f"{PREFIX}launched", None)
     with above if is_asked_for(f"{PREFIX}run", launched) else st.container():  # who asked for a run need not scroll to it
         st.header("Watch a run", anchor=False)
@@ -60,6 +63,27 @@ def speed_choices() -> tuple[dict[str, Any], int | None]:
     return {"device": device, **speed}, seed
 
 
+def audit_choices() -> AuditDesign | None:
+    """Canaries to put among the records, as `--audit-canaries` does; None where no number of them is given."""
+    st.caption("What an attack on this very training proves at least. All of it is fixed before training.")
+    number, kind, seed = st.columns(3)
+    canaries = number.number_input(
+        "Canaries", min_value=2, value=None, step=1, key=f"{PREFIX}audit_canaries", bind="query-params", placeholder="none: no audit",
+        help="They take places of training records, and each joins or stays out by a coin. More of them can prove more.",
+    )  # fmt: skip
+    chosen = kind.selectbox(
+        "Kind", KINDS, KINDS.index("patterns"), key=f"{PREFIX}audit_kind", bind="query-params", disabled=canaries is None,
+        help="labels: real records under other labels; blank: images of one grey; patterns: records drawn evenly from all there can be.",
+    )  # fmt: skip
+    drawn = seed.number_input(
+        "Seed of the canaries", min_value=0, value=0, step=1, key=f"{PREFIX}audit_seed", bind="query-params", disabled=canaries is None
+    )
+    if canaries is None:
+        return None
+    st.warning("An audited run is not the one to release: canaries are among its records. Its lower bound shows with every equal plan.")
+    return AuditDesign(num_canaries=int(canaries), kind=chosen, seed=int(drawn))
+
+
 def show_plan(choices: Choices, settings: dict[str, Any]) -> Plan | None:
     """The plan with its numbers and warnings, or why there is none."""
     plan = None
@@ -77,11 +101,12 @@ def show_plan(choices: Choices, settings: dict[str, Any]) -> Plan | None:
     return plan
 
 
-def launch(plan: Plan, performance: dict[str, Any], seed: int | None) -> None:
+def launch(plan: Plan, performance: dict[str, Any], seed: int | None, audit: AuditDesign | None) -> None:
     """Start the run as a process and draw the page anew; an expected error is shown instead."""
     with told():
         with st.spinner("Starting a process for the run …"):
             settings = PerformanceSettings.model_validate(performance)
-            run = runs.launch(Workspace.default(), plan, performance=settings, seed=seed, loaded=loaded(plan.request.place, plan.facts))
+            records = loaded(plan.request.place, plan.facts)
+            run = runs.launch(Workspace.default(), plan, performance=settings, seed=seed, loaded=records, audit=audit)
         st.session_state[f"{PREFIX}launched"] = run.id
         st.rerun()
