@@ -137,8 +137,8 @@ def reproduce(
     Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `drawing_seconds` (of
     the samples, None if not noted), `environments` (of its attempts), `evaluation`, and `audit` of a line with canaries. `reuse` takes runs
     with the same plan, dataset, seed, canaries and performance settings, each once, in the place of new ones: finished ones, else
-    those at work, else ones to go on with. Lines that ask for the same run and other samples of it, or to be judged by another attribute, share one. A run
-    that fails ends the recipe with its error.
+    those at work, else ones to go on with. Lines that ask for the same run and other samples of it, or to be judged by another
+    attribute, share one. A run that fails ends the recipe with its error.
     `known` are names of lines with the seeds whose results are there already: these are left out.
     """
     check(recipe, workspace)
