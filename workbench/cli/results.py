@@ -151,6 +151,53 @@ def membership(
 
 
 @app.command()
+def game(
+    run_id: RunId,
+    score: Annotated[str, typer.Option(help="loss, secmi or pia.")] = "loss",
+    games: Annotated[int, typer.Option(help="How often a coin is flipped and a record shown.", min=1)] = 200,
+    seed: Annotated[int, typer.Option(help="Of coins, records and noise.", min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    """Play the white-box membership game of dp-promise's Definition 4 on a run's model: the adversary's advantage, private."""
+    from workbench.jobs.games import GameRequest, game_run
+
+    found = game_run(Workspace.default(), run_id, GameRequest(score=score, games=games, seed=seed))
+    if as_json:
+        print_json(found)
+        return
+    low, high = found.interval
+    most = "" if found.most is None else f" The bound leaves {found.most:.3f} at most."
+    print(f"Right in {found.right} of {found.games} games.{most} Private.")
+    print(f"Advantage {found.advantage:.3f} ({low:.3f} to {high:.3f}; 0 is guessing).")
+
+
+@app.command()
+def pac(
+    run_id: RunId,
+    draws: Annotated[int, typer.Option(help="Trainings, each on a random half of the records.", min=2)] = 16,
+    images: Annotated[int, typer.Option(help="Images of each training.", min=2)] = 64,
+    seed: Annotated[int, typer.Option(help="Of halves, trainings and samples.", min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    """Train a run's plan on random halves of its records: the noise its samples would need for PAC privacy, beside the papers' variant."""
+    from workbench.jobs.pac_audits import pac_run
+    from workbench.jobs.tasks.auditing import PacRequest
+
+    asked = PacRequest(draws=draws, images=images, seed=seed)
+    wait_for("pac", run_id, asked.model_dump())
+    found = pac_run(Workspace.default(), run_id, asked)
+    if as_json:
+        print_json(found)
+        return
+    columns = ("name", "mean_norm", "low", "high", "holds")
+    print_table([{name: getattr(row, name) for name in columns} for row in found.rows], "No noise.")
+    for row in found.rows:
+        print(f"{row.name}: {' '.join(row.labels) or 'no condition.'}")
+    best = ", ".join(f"{chance:.3g} (before: {prior})" for prior, chance in found.guesses.items())
+    print(f"Mean norm of an image: {found.signal:.3g}. Best chance to guess at 1 nat: {best}. {found.covers}")
+
+
+@app.command()
 def reproduce(
     recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A file, or the name of one that the workbench brings along, as digits.")],
     out: Annotated[

@@ -17,6 +17,7 @@ from workbench.evaluation.context import Bits, Context, Metric, Report, Split, T
 from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, can_train_classifier, classifier, pixels
 from workbench.evaluation.gallery_file import neighbours_html
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, PRIVACY_SCORE_CAVEAT, Neighbours, find_neighbours
+from workbench.evaluation.pac_noise import PAC_NOISE_NORM
 from workbench.evaluation.protocols import PROTOCOLS
 from workbench.evaluation.quality import quality
 from workbench.evaluation.results import MetricResult, measure
@@ -124,6 +125,7 @@ METRICS: dict[str, Metric] = {
         touches=NOTHING,
         needs="classes",
     ),
+    "pac_noise_norm": PAC_NOISE_NORM,
     "privacy_score": Metric(
         name="privacy_score",
         title="Privacy score",

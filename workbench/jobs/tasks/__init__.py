@@ -1,6 +1,6 @@
 """What jobs do: a task is a class on `Task` and a line below. Everything else about a job is the same for all of them."""
 
-from workbench.jobs.tasks.auditing import Audit, Membership
+from workbench.jobs.tasks.auditing import Audit, Membership, Pac
 from workbench.jobs.tasks.background import Example, Rehearse
 from workbench.jobs.tasks.base import Task
 from workbench.jobs.tasks.exposing import Expose, Remove
@@ -17,6 +17,7 @@ TASKS: dict[str, Task] = {
     "records": Expose(),
     "audit": Audit(),
     "membership": Membership(),
+    "pac": Pac(),
     "removal": Remove(),
     "example": Example(),
     "rehearse": Rehearse(),

@@ -1,4 +1,4 @@
-"""The measurement of an audited run, and attacks on membership."""
+"""The measurement of an audited run, attacks on membership, and PAC audits."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -18,6 +18,16 @@ class Attack(BaseModel):
 
     score: str = "loss"
     seed: Seed = 0
+
+
+class PacRequest(BaseModel):
+    """How many trainings, each on a random half, how many images of each, and the seed of halves, trainings and samples."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    draws: int = Field(default=16, ge=2, le=10_000)
+    images: int = Field(default=64, ge=2, le=10_000)
+    seed: int = Field(default=0, ge=0)
 
 
 class Nothing(BaseModel):
@@ -47,6 +57,26 @@ class Audit(Requested[Nothing]):
         from workbench.jobs.audits import audit_run
 
         audit_run(workspace, owner, report)
+
+
+class Pac(Requested[PacRequest]):
+    """Trains a finished run's plan on random halves of its records, and determines the noise that its samples would need."""
+
+    title: ClassVar[str] = "PAC audit"
+    Request = PacRequest
+
+    def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Refuses a run that is not finished or whose records are no images."""
+        from workbench.jobs.pac_audits import check_pac
+
+        check_pac(workspace, owner)
+        return self.asked(request).model_dump(mode="json")
+
+    def carry_out(self, workspace: Workspace, owner: str, asked: PacRequest, report: Report) -> None:
+        """Kept in the run's folder."""
+        from workbench.jobs.pac_audits import pac_run
+
+        pac_run(workspace, owner, asked, report)
 
 
 class Membership(Requested[Attack]):

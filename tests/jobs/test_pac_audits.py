@@ -1,0 +1,90 @@
+"""PAC audits: real re-draws of half of the records, one function of each, and the papers' variant beside."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.homes import here
+from support.launchers import Here
+
+from workbench import experiment
+from workbench.cli import main
+from workbench.errors import WorkbenchError
+from workbench.jobs import control, pac_audits
+from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.pac_audits import half_of, images_of, kept_pac, pac_rows, pac_run
+from workbench.jobs.run import Run
+from workbench.jobs.tasks.auditing import PacRequest
+from workbench.plan import Plan
+from workbench.privacy.not_dp.pac import NOT_REDRAWN, success_probability
+from workbench.privacy.spending.ledger import Ledger
+
+Make = Callable[..., Run]
+PlanMaker = Callable[..., Plan]
+ASKED = PacRequest(draws=3, images=4, seed=5)
+
+
+def test_every_training_sees_a_random_half_with_the_same_noise(
+    quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = train_here(quick_plan())
+    seen: list[Any] = []
+    fit = experiment.fit
+    monkeypatch.setattr(experiment, "fit", lambda plan, data, *rest: (seen.append((plan, data)), fit(plan, data, *rest))[1])
+    before, shares = len(Ledger(here().ledger).entries()), list[float]()
+    found = pac_run(here(), run.id, ASKED, shares.append)
+    assert shares == pytest.approx([1 / 3, 2 / 3, 1.0])
+    assert [len(data.train) for _, data in seen] == [750] * 3 == [found.half] * 3
+    assert len({plan.config["noise_multiplier"] for plan, _ in seen} | {run.plan.config["noise_multiplier"]}) == 1
+    halves = [set(half_of(1500, 5, draw)) for draw in range(3)]
+    assert all(250 < len(one & other) < 500 for one, other in ((halves[0], halves[1]), (halves[1], halves[2])))
+    again = images_of(here().home, here().data, run.id, ASKED, 1)
+    assert np.array_equal(again[1], images_of(here().home, here().data, run.id, ASKED, 1)[1]), "a function of the half alone"
+    assert len(Ledger(here().ledger).entries()) == before
+    assert kept_pac(here(), run.id, ASKED) == found == pac_run(here(), run.id, ASKED)
+    assert len(seen) == 5, "nothing is trained twice"
+    assert "neither this run" in found.covers
+    assert found.guesses["0.1"] == pytest.approx(success_probability(1.0, 0.1))
+
+
+def test_rows_are_those_of_the_formula_and_only_re_draws_hold() -> None:
+    outputs = np.random.default_rng(0).uniform(-1, 1, (30, 5, 6))
+    limit, certain, one = pac_rows(outputs)
+    roots = [np.sqrt(np.linalg.eigvalsh(np.cov(outputs[:, image].T, bias=True))).sum() for image in range(5)]
+    assert limit.high >= limit.mean_norm >= limit.low > 0
+    assert limit.mean_norm == pytest.approx(np.mean(roots), rel=0.1), "E||B||^2 = (sum of roots)^2 / (2 v), v = .5"
+    assert limit.mean_norm <= np.mean(roots)
+    assert certain.low > limit.high, "confidence costs"
+    assert (limit.holds, certain.holds, one.holds) == (True, True, False)
+    assert NOT_REDRAWN in one.labels
+    root = np.sqrt(np.linalg.eigvalsh(np.cov(outputs[0].T, bias=True)).clip(0)).sum()
+    assert one.mean_norm == pytest.approx(root, rel=0.1)
+
+
+def test_trainings_side_by_side_give_what_one_after_the_other_gives(
+    quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, asked = train_here(quick_plan()), PacRequest(draws=2, images=2)
+    alone = dict(pac_audits._side_by_side(here(), run.id, asked))
+    monkeypatch.setenv("WORKBENCH_THREADS", "2")
+    together = dict(pac_audits._side_by_side(here(), run.id, asked))
+    assert sorted(together) == [0, 1]
+    assert all(np.array_equal(together[draw], alone[draw]) for draw in alone)
+
+
+def test_a_command_tells_what_is_measured(
+    quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
+    run = train_here(quick_plan())
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(["pac", run.id, "--draws", "2", "--images", "3", "--json"])
+    assert not ended.value.code
+    shown = json.loads(capsys.readouterr().out)
+    assert [row["holds"] for row in shown["rows"]] == [True, True, False]
+    assert shown["releasable"] is False
+    with pytest.raises(WorkbenchError, match="draws"):
+        control.begin(here(), "pac", run.id, {"draws": 1})

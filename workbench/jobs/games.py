@@ -1,0 +1,44 @@
+"""The white-box membership game of dp-promise's Definition 4 on a finished run."""
+
+import math
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.evaluation.membership import SCORES, Report, ignored
+from workbench.evaluation.membership_game import GameResult, play
+from workbench.jobs.memberships import check_attack
+from workbench.jobs.run import Run
+from workbench.jobs.threads import few_threads
+from workbench.jobs.trained import dataset_of, load_state, trained_run
+from workbench.workspace import Workspace
+
+
+class GameRequest(BaseModel):
+    """By which score, how many games, and the seed of coins, records and noise."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    score: str = "loss"
+    games: int = Field(default=200, ge=1)
+    seed: int = Field(default=0, ge=0)
+
+
+def game_run(workspace: Workspace, run_id: str, asked: GameRequest, report: Report = ignored) -> GameResult:
+    """Play on a run's model: training records against held-out ones, which stand for the distribution; private."""
+    method, run = check_attack(workspace, run_id, asked.score), trained_run(workspace, run_id)
+    dataset, draw = dataset_of(workspace, run), np.random.default_rng([asked.seed, 1])
+    members = dataset.train.take(draw.permutation(len(dataset.train))[: asked.games])
+    with few_threads():
+        denoiser = method.denoiser(load_state(workspace, run, seed=0))
+        scores = [
+            SCORES[asked.score](denoiser, side, asked.seed, lambda share, start=start: report((start + share) / 2))
+            for start, side in enumerate((members, dataset.held_out))
+        ]
+    return play(asked.score, *scores, asked.games, asked.seed, replace_one(run))
+
+
+def replace_one(run: Run) -> tuple[float, float] | None:
+    """Epsilon and delta of the run's bound where one record is replaced by another; None where it has none."""
+    value = run.bound if run.bound.neighboring_relation == "REPLACE_ONE" else run.replace_one
+    return (value.epsilon, value.delta) if value is not None and math.isfinite(value.epsilon) else None
