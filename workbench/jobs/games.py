@@ -31,11 +31,9 @@ def game_run(workspace: Workspace, run_id: str, asked: GameRequest, report: Repo
     members = dataset.train.take(draw.permutation(len(dataset.train))[: asked.games])
     with few_threads():
         denoiser = method.denoiser(load_state(workspace, run, seed=0))
-        scores = [
-            SCORES[asked.score](denoiser, side, asked.seed, lambda share, start=start: report((start + share) / 2))
-            for start, side in enumerate((members, dataset.held_out))
-        ]
-    return play(asked.score, *scores, asked.games, asked.seed, replace_one(run))
+        first = SCORES[asked.score](denoiser, members, asked.seed, lambda share: report(share / 2))
+        second = SCORES[asked.score](denoiser, dataset.held_out, asked.seed, lambda share: report((1 + share) / 2))
+    return play(asked.score, first, second, asked.games, asked.seed, replace_one(run))
 
 
 def replace_one(run: Run) -> tuple[float, float] | None:
