@@ -32,6 +32,17 @@ def by_brute_force(samples: np.ndarray, records: np.ndarray, k: int) -> dict[str
     }
 
 
+@pytest.mark.parametrize("k", [1, 5])
+def test_the_four_are_those_of_the_package_prdc(k: int) -> None:
+    """It takes distances by products, so that points here lie where these round to nothing."""
+    prdc = pytest.importorskip("prdc")
+    generator = np.random.default_rng(10 + k)
+    records, samples = generator.normal(size=(400, 6)), 0.8 * generator.normal(size=(300, 6)) + 0.2
+    values = measured(samples, records, k).values
+    assert values == pytest.approx(prdc.compute_prdc(records, samples, nearest_k=k), rel=1e-12)
+    assert 0.05 < min(values.values()) < max(values.values()) < 2
+
+
 @pytest.mark.parametrize("k", [1, 3, 5])
 def test_the_four_are_their_formulas_with_copies_and_ties(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manifolds, "_BLOCK", 16)  # several blocks

@@ -5,26 +5,15 @@ import pytest
 from support.homes import here
 
 from workbench.datasets.base import Dataset
-from workbench.errors import WorkbenchError
 from workbench.evaluation import feature_space, find_neighbours
-from workbench.evaluation.neighbours import Neighbours, nearer_to_training, nearest, privacy_score
+from workbench.evaluation.nearest import nearest
+from workbench.evaluation.neighbours import Neighbours, nearer_to_training, privacy_score
 from workbench.records import Records
 
 
 def brute_force(queries: np.ndarray, base: np.ndarray) -> np.ndarray:
     difference = queries[:, None].astype(np.float64) - base[None].astype(np.float64)
     return np.sqrt((difference**2).sum(axis=2))
-
-
-def test_nearest_is_brute_force_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.evaluation.neighbours._QUERIES", 7)
-    monkeypatch.setattr("workbench.evaluation.neighbours._BASE", 11)
-    generator = np.random.default_rng(0)
-    queries, base = generator.random((20, 5), dtype=np.float32), generator.random((50, 5), dtype=np.float32)
-    index, distance = nearest(queries, base, k=4)
-    expected = brute_force(queries, base)
-    np.testing.assert_array_equal(index, expected.argsort(axis=1)[:, :4])
-    np.testing.assert_allclose(distance, np.sort(expected, axis=1)[:, :4], rtol=1e-14)
 
 
 def test_near_duplicates_far_from_the_origin_keep_their_order() -> None:
@@ -43,11 +32,6 @@ def test_exact_copies_are_at_distance_zero_and_ties_go_to_the_smaller_index() ->
     index, distance = nearest(base[:4], base, k=2)
     np.testing.assert_array_equal(index, [[0, 4], [1, 5], [2, 6], [3, 7]])
     assert (distance == 0.0).all()
-
-
-def test_k_outside_the_records_is_refused() -> None:
-    with pytest.raises(WorkbenchError, match="between 1 and"):
-        nearest(np.zeros((2, 3)), np.zeros((4, 3)), k=5)
 
 
 def test_neighbours_put_copies_first(small_digits: Dataset, fresh: Records) -> None:

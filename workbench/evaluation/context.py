@@ -13,17 +13,13 @@ from workbench.evaluation.cache import Cache
 from workbench.evaluation.distances import FrechetReference
 from workbench.evaluation.features import FeatureSpace, pixels, remembered_classifier
 from workbench.evaluation.learners import Classifier
+from workbench.evaluation.nearest import Report, ignored
 from workbench.evaluation.protocols import OWN
 from workbench.records import Records
 
 Split = Literal["train", "held_out"]
-Report = Callable[[float], None]  # takes the share that is done, and raises where the work is to stop
 Bits = Callable[[Records, int], np.ndarray]  # (records, seed) -> bits per dimension (N,) that the samples' model needs at most
 Terms = Callable[[Records, int], Mapping[str, np.ndarray]]  # (records, seed) -> the nats of each term of the model's bound, (N,) each
-
-
-def ignored(_share: float) -> None:
-    """For who wants no report of progress."""
 
 
 @dataclass

@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
-from workbench.evaluation.neighbours import nearest
+from workbench.evaluation.nearest import nearest
 
 RATIO_NEIGHBOURS = 50
 LEAST_COPIES = 5

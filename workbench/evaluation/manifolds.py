@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.errors import WorkbenchError
-from workbench.evaluation.neighbours import nearest
+from workbench.evaluation.nearest import nearest
 
 DEFAULT_K = 5
 ROUNDING = 1e-11  # of |p|^2 + |c|^2: more than a product of float64 rounds by up to some thousand dimensions

@@ -92,7 +92,7 @@ def label_advantage(score: Score, denoiser: Denoiser, data: Records, num_classes
 
 def sample_distance(facts: DatasetFacts, samples: Records, data: Records) -> np.ndarray:
     """The distance of each record to the nearest sample, of its own label where both have labels; float64 (N,)."""
-    from workbench.evaluation.neighbours import nearest
+    from workbench.evaluation.nearest import nearest
 
     scores = np.zeros(len(data))
     found, wanted = facts.kind.features(samples.records), facts.kind.features(data.records)

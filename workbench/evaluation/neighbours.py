@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.datasets.base import Dataset
-from workbench.errors import WorkbenchError
 from workbench.evaluation.features import FeatureSpace
 from workbench.evaluation.intervals import normal
-from workbench.lazy import torch
+from workbench.evaluation.nearest import ignored, nearest
 from workbench.records import Records
 
 OUTSIDE_GUARANTEE = (
@@ -25,40 +24,6 @@ PRIVACY_SCORE_CAVEAT = (
     "The privacy score is not a privacy guarantee: a sampler that collapses an attribute to one value scores the share of the other "
     "value, and noise scores high as well. Copies score 0."
 )
-_QUERIES, _BASE, _SPARE = 512, 8192, 8
-
-
-def nearest(queries: np.ndarray, base: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Indices (N, k) int64 and Euclidean distances (N, k) float64 of the k nearest rows of `base` (M, D) to `queries` (N, D).
-
-    Candidates come from |b|^2 - 2 q.b in float64; k + 8 of them are ranked again by direct difference, because the first
-    form cancels where it matters most, at near-duplicates. Ties go to the smaller index among the candidates.
-    """
-    if not 1 <= k <= len(base):
-        raise WorkbenchError(f"Expected k between 1 and the number of records, {len(base)}, got {k}.")
-    parts = [_nearest_chunk(queries[i : i + _QUERIES], base, k) for i in range(0, len(queries), _QUERIES)]
-    return np.concatenate([index for index, _ in parts]), np.concatenate([distance for _, distance in parts])
-
-
-def _nearest_chunk(queries: np.ndarray, base: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    candidates = _candidates(torch.from_numpy(queries).double(), torch.from_numpy(base), min(k + _SPARE, len(base)))
-    difference = base[candidates].astype(np.float64) - queries[:, None].astype(np.float64)  # (n, k + spare, D)
-    distances = np.sqrt(np.einsum("nkd,nkd->nk", difference, difference))
-    order = np.lexsort((candidates, distances), axis=1)[:, :k]
-    return np.take_along_axis(candidates, order, 1), np.take_along_axis(distances, order, 1)
-
-
-def _candidates(queries: torch.Tensor, base: torch.Tensor, count: int) -> np.ndarray:
-    best = torch.empty(len(queries), 0, dtype=torch.float64)
-    index = torch.empty(len(queries), 0, dtype=torch.int64)
-    for start in range(0, len(base), _BASE):
-        chunk = base[start : start + _BASE].double()
-        squared = (chunk * chunk).sum(1) - 2.0 * queries @ chunk.T  # (n, chunk), short of |q|^2
-        values, positions = squared.topk(min(count, len(chunk)), dim=1, largest=False)
-        best, index = torch.cat([best, values], 1), torch.cat([index, positions + start], 1)
-        best, kept = best.topk(min(count, best.shape[1]), dim=1, largest=False)
-        index = index.gather(1, kept)
-    return index.numpy()
 
 
 @dataclass(frozen=True)
@@ -97,15 +62,11 @@ def find_neighbours(
     samples: Records, dataset: Dataset, space: FeatureSpace, k: int = 5, progress: Callable[[float], None] | None = None
 ) -> Neighbours:
     """The k nearest training records and the nearest held-out record of every sample; `progress` gets 0..1."""
-    train, held_out = space(dataset.train), space(dataset.held_out)
-    parts = []
-    for start in range(0, len(samples), _QUERIES):
-        queries = space(samples.take(slice(start, start + _QUERIES)))
-        parts.append((*nearest(queries, train, min(k, len(train))), *nearest(queries, held_out, 1)))
-        if progress:
-            progress(min(1.0, (start + _QUERIES) / len(samples)))
-    indices, distances, held_out_indices, held_out_distances = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Neighbours(space.label, indices, distances, held_out_indices[:, 0], held_out_distances[:, 0])
+    told = progress or ignored
+    train, held_out, queries = space(dataset.train), space(dataset.held_out), space(samples)
+    training = nearest(queries, train, min(k, len(train)), lambda share: told(0.8 * share))
+    others = nearest(queries, held_out, 1, lambda share: told(0.8 + 0.2 * share))
+    return Neighbours(space.label, *training, others[0][:, 0], others[1][:, 0])
 
 
 @dataclass(frozen=True)
