@@ -94,3 +94,19 @@ def test_what_cannot_be_is_refused_before_anything_is_spent() -> None:
     with pytest.raises(WorkbenchError, match=r"selected\.selection\.noise_multiplier="):
         plan_of("dp-sgd-dm", overrides={"selected.selection.noise_multiplier": 0.3})
     assert QUICK["dp-promise"]["pretraining.records"] == SMALL["selected.selection.records"]
+
+
+def test_a_sound_teacher_goes_on_with_selected_images() -> None:
+    plan = plan_of("dp-sad", overrides={"adversarial_weight": 0.0})
+    assert [stage.name for stage in plan.stages] == [PRETRAINING, CANDIDATES, VOTES, SELECTIVE, "student"]
+    assert 0.995 * 10 <= plan.bound.epsilon <= 10
+    assert plan.claim.status == "not_evaluated"
+    state, teachers = new_state(plan, seed=0), dict[str, torch.Tensor]()
+    for step in fit(plan, quick_dataset("dp-sad"), state):
+        if step.step == step.steps and step.stage in (PRETRAINING, SELECTIVE):
+            teachers[step.stage] = torch.cat([weight.flatten() for weight in state.modules["teacher_ema"].parameters()]).clone()
+    public = torch.cat([weight.flatten() for weight in state.modules["public_ema"].parameters()])
+    assert torch.equal(teachers[PRETRAINING], public), "epsilon 0 is the teacher before any vote"
+    assert not torch.equal(teachers[SELECTIVE], public)
+    with pytest.raises(WorkbenchError, match="given where images are selected"):
+        plan_of("dp-sad", overrides={"labels.source": "public"})

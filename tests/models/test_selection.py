@@ -96,7 +96,7 @@ def test_one_record_moves_the_votes_as_far_as_stated(choices: int, seed: int) ->
     data, draw, selecting = records(), np.random.default_rng(seed), selector(choices=choices)
     selecting.state.modules["candidates"].load_state_dict({"images": CHOICES})
     assert data.labels is not None
-    stage = selecting.settings.vote_stage(FACTS)
+    stage = selecting.settings.round_stage(FACTS)
     assert stage.distances is not None
 
     def votes(records: Records) -> np.ndarray:

@@ -77,7 +77,8 @@ def pretrain(
         def loss_of(chosen: Records) -> image_diffusion.StepLoss:
             return public_loss(settings, chosen, state, SELECTIVE, selected.batch_size, settings.label_dropout)
 
-        yield from selected_pretraining.train(selected, selected.selection, selected.draws, state, loss_of)
+        trainer_of = selected_pretraining.of_network(selected, state, loss_of)
+        yield from selected_pretraining.train(selected, selected.selection, selected.draws, state, trainer_of)
 
 
 def public_steps(training: OrdinaryTraining, state: State, loss: image_diffusion.StepLoss) -> Iterator[Step]:

@@ -31,7 +31,7 @@ def clipped_length(config: DPSADConfig, facts: DatasetFacts) -> int:
     """s, the length of what is clipped: the pixels of an image by eq. 17, else the weights of the student."""
     if config.mode == "eq17":
         return facts.dimensions
-    return num_parameters(config.network, facts.shape, max(facts.num_classes, 1))
+    return num_parameters(config.network, facts.shape, max(config.labels.told(facts).num_classes, 1))
 
 
 def claim(config: DPSADConfig, facts: DatasetFacts, delta: float) -> PrivacyValue:

@@ -7,6 +7,8 @@ from pydantic import Field, model_validator
 
 from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.methods.base import MethodConfig
+from workbench.methods.dp_sad.labels import Labels
+from workbench.models.selection.config import SelectedPretraining
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import OrdinaryTraining, PublicTraining, Schedule
@@ -68,7 +70,9 @@ class DPSADConfig(MethodConfig):
     teacher: Literal["public", "dp-sgd"] = Field(
         default="public", description="What the sound teacher learns from: public images alone, or private ones by DP-SGD too."
     )
+    labels: Labels = Labels()
     pretraining: PublicTraining = PublicTraining()
+    selected: SelectedPretraining = SelectedPretraining()
     private_teacher: PrivateTeacher = PrivateTeacher()
     unprotected_teacher: UnprotectedTeacher = UnprotectedTeacher()
     teacher_guidance: float = Field(default=0.0, ge=0, le=20, description="Guidance w of the teacher's outputs (eq. 5).")
@@ -99,6 +103,16 @@ class DPSADConfig(MethodConfig):
             raise ValueError("Expected samples of the student: the teacher of eq15 and eq17 is not released. Train nonprivate to see one.")
         if self.is_sound and self.teacher == "public" and not self.pretraining.takes_place:
             raise ValueError("Expected public images for a public teacher, got none. Name some, or choose teacher=dp-sgd.")
+        known = ("given", "public", "dp-k-means") if self.is_sound else ("given", "self-supervised")
+        if self.labels.source not in known:
+            raise ValueError(f"Expected labels of {self.mode} that are {' or '.join(known)}, got {self.labels.source}")
+        if self.labels.source == "public" and not self.learns_in_public:
+            raise ValueError("Expected public images for public labels, got none. Name some, or choose labels.source=dp-k-means")
+        return self._selects_soundly()
+
+    def _selects_soundly(self) -> Self:
+        if self.selected.takes_place and not (self.is_sound and self.labels.are_given):
+            raise ValueError("Expected mode=sound and labels.source=given where images are selected: records vote by their own labels")
         return self
 
     @property
@@ -115,6 +129,11 @@ class DPSADConfig(MethodConfig):
     def learns_in_public(self) -> bool:
         """Whether the teacher begins with public images; the paper's does not."""
         return self.is_sound and self.pretraining.takes_place
+
+    @property
+    def has_public_model(self) -> bool:
+        """Whether the teacher is kept as public images alone left it: labels that private records were asked for are in it otherwise."""
+        return self.learns_in_public and not self.labels.are_paid_for
 
     @property
     def has_critic(self) -> bool:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
+from workbench.methods import votes
 from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Reading, Target, Workload
 from workbench.methods.dp_sad import claim, presets, stages
 from workbench.methods.dp_sad.config import DPSADConfig
 from workbench.methods.dp_sad.stages import DISCRIMINATOR, STUDENT
+from workbench.methods.pretrained import ROWS, SHAPES, UNCLAIMED
 from workbench.models.sample_request import SampleRequest
-from workbench.models.settings import PRETRAINING
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
@@ -32,11 +34,21 @@ class DPSAD(Method):
     sampling_fields: ClassVar[tuple[str, ...]] = ("sampler", "drawn_from")
     workload: ClassVar[Workload] = Workload(
         {
-            PRETRAINING: ("pretraining.batch_size",),
+            **ROWS,
             STUDENT: ("student.batch_size", "student.noise_multiplicity"),
             DISCRIMINATOR: ("discriminator.batch_size",),
         },
-        ("network", "student.noise_multiplicity", "private_teacher", "unprotected_teacher", "mode", "teacher", "adversarial_weight"),
+        (
+            "network",
+            "student.noise_multiplicity",
+            "private_teacher",
+            "unprotected_teacher",
+            "mode",
+            "teacher",
+            "adversarial_weight",
+            "labels",
+            *SHAPES,
+        ),
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("student.noise_multiplier", high=1e6),)
     config: DPSADConfig
@@ -48,11 +60,18 @@ class DPSAD(Method):
 
     @classmethod
     def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
-        """The student's noise, and with it a private teacher's, that meets `epsilon`; the paper's modes meet a claim alone."""
+        """The student's noise, and with it a private teacher's, that meets `epsilon`; the paper's modes meet a claim alone.
+
+        DP k-means and votes take their shares before it.
+        """
         assert isinstance(config, DPSADConfig)
         if target == "bound" and not config.is_sound:
             reason = stages.EQ15 if config.mode == "eq15" else stages.EQ17
             raise WorkbenchError(f"The mode {config.mode} takes no bound to meet. {reason} Use mode=sound, or the target 'claim'.")
+        if config.labels.are_paid_for:
+            config = votes.fitted(config, "labels", config.labels.share, facts, epsilon, delta)
+        if config.selected.takes_place:
+            config = votes.fitted(config, "selected.selection", config.selected.share, facts, epsilon, delta)
         return super().calibrated(config, facts, epsilon, delta, target)
 
     @property
@@ -68,14 +87,21 @@ class DPSAD(Method):
     @property
     def has_public_model(self) -> bool:
         """The teacher as its public steps left it."""
-        return self.config.learns_in_public
+        return self.config.has_public_model
+
+    @property
+    def draws_labels(self) -> bool:
+        """Where they are the dataset's own."""
+        return self.config.labels.are_given
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Teacher, student, discriminator, by the mode."""
         return stages.stages(self.config, facts)
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
-        """Theorem 4 of the paper."""
+        """Theorem 4 of the paper, where it begins as the paper does."""
+        if self.config.selected.takes_place:
+            return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=UNCLAIMED, source=self.source)
         return claim.claim(self.config, facts, delta)
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:

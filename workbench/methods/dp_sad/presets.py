@@ -6,6 +6,7 @@ from typing import Any
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Method, Preset
 from workbench.methods.dp_sad.config import Mode
+from workbench.methods.pretrained import SELECTED
 from workbench.models.settings import default_network
 
 # Images of 28x28 and more.
@@ -35,10 +36,16 @@ def defaults(facts: DatasetFacts) -> dict[str, Any]:
     }
 
 
+def own_labels(facts: DatasetFacts) -> dict[str, Any]:
+    """The paper's labels of images that have none: k-means on features that a network learned without labels."""
+    return {} if facts.classes else {"labels.source": "self-supervised"}
+
+
 def paper(facts: DatasetFacts, mode: Mode) -> dict[str, Any]:
     """A mode of the paper in minutes: one time step a batch, as printed; few steps on large batches, which the claim favours."""
     return {
         "mode": mode,
+        **own_labels(facts),
         "diffusion.timesteps": 1000,
         "diffusion.prediction": "epsilon",
         "timestep_per": "batch",
@@ -55,6 +62,7 @@ def published(facts: DatasetFacts, mode: Mode, noise_multiplier: float) -> dict[
     sound = mode == "sound"
     return {
         "mode": mode,
+        **({} if sound else own_labels(facts)),
         "diffusion.timesteps": 500,
         "diffusion.prediction": "epsilon",
         "adversarial_weight": 1.0,
@@ -73,6 +81,7 @@ def delta(_facts: DatasetFacts) -> float:
 
 
 PRESETS = Method.presets | {
+    "selected": SELECTED,
     "eq15": Preset("The paper's mode with the whole gradient clipped, in minutes; it rests on its claim.", partial(paper, mode="eq15")),
     "eq17": Preset("The paper's mode with the output clipped, in minutes; it rests on its claim.", partial(paper, mode="eq17")),
     "published": Preset(

@@ -1,5 +1,8 @@
 """Sampling: post-processing of the student, or of a teacher that was released too."""
 
+from dataclasses import replace
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -16,14 +19,24 @@ from workbench.training.state import State
 def sample(config: DPSADConfig, state: State, request: SampleRequest) -> Records:
     """Images from a moving average; source 'public' takes the teacher as public images left it."""
     if request.source == "public":
-        if not config.learns_in_public:
-            raise WorkbenchError("This run had no public pre-training, so it has no model of public data alone.")
-        return image_diffusion.draw_samples(config, image_diffusion.averaged(state, "public_ema"), state, request)
+        if not config.has_public_model:
+            raise WorkbenchError(
+                "This run had no public pre-training, or private labels before it, so it has no model of public data alone."
+            )
+        return conditioned(config, image_diffusion.averaged(state, "public_ema"), state, request)
     if config.drawn_from == "teacher":
-        return image_diffusion.draw_samples(config, image_diffusion.averaged(state, SOUND_AVERAGE), state, request)
+        return conditioned(config, image_diffusion.averaged(state, SOUND_AVERAGE), state, request)
     student = image_diffusion.averaged(state)
-    draw = image_diffusion.draw_samples if config.student_conditioned else unlabelled
+    draw = conditioned if config.student_conditioned else unlabelled
     return draw(config, student, state, request)
+
+
+def conditioned(config: DPSADConfig, network: nn.Module, state: State, request: SampleRequest) -> Records:
+    """Images with their labels; of clusters, in turn, and without."""
+    if config.labels.are_given:
+        return image_diffusion.draw_samples(config, network, state, request)
+    clusters = np.arange(request.num_samples, dtype=np.int64) % config.labels.clusters
+    return Records(image_diffusion.draw_samples(config, network, state, replace(request, labels=clusters, labelled=True)).records)
 
 
 def unlabelled(config: DPSADConfig, student: nn.Module, state: State, request: SampleRequest) -> Records:

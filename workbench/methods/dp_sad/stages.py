@@ -5,7 +5,7 @@ from dp_accounting import dp_event
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.dp_sad.config import DPSADConfig
 from workbench.methods.fields import with_values
-from workbench.models.settings import PRETRAINING, check_model
+from workbench.models.settings import PRETRAINING, check_model, check_public_images
 from workbench.privacy.accounting.events import UnprovedDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.training.dp_sgd import DPSGD
@@ -14,14 +14,15 @@ from workbench.training.ordinary import check_batch_size
 TEACHER, STUDENT, DISCRIMINATOR = "teacher", "student", "discriminator"
 SOUND = (
     "The discriminator sees generated images alone, so records enter through the student's gradients, clipped whole and per record, "
-    "and through the teacher's, if it has any."
+    "and through the teacher's, if it has any; labels are each record's own, or its nearest centroid's, which is public or released."
 )
 EQ15 = (
-    "One record may change all B clipped terms through the teacher, so the mean moves by 2 C against noise sigma C/(B T). "
+    "One record may change all B clipped terms through teacher and labels, so the mean moves by 2 C against noise sigma C/(B T). "
     "True and useless: with noise that hides that nothing is learnt."
 )
 EQ17 = (
-    "The teacher and the discriminator are trained on all private records and enter every gradient, so clipping one term bounds little. "
+    "The teacher, the discriminator and labels by k-means come from all private records and enter every gradient, so clipping one term "
+    "bounds little. "
     "The chain rule multiplies the clipped part by a factor that depends on the private record and has no bound."
 )
 
@@ -41,8 +42,13 @@ def stages(config: DPSADConfig, facts: DatasetFacts) -> list[Stage]:
 
 
 def sound_stages(config: DPSADConfig, facts: DatasetFacts) -> list[Stage]:
-    """The teacher's public steps (free), its DP-SGD if it has any, the student's, and the discriminator's steps (free)."""
-    found = [config.pretraining.free_stage(PRETRAINING)] if config.learns_in_public else []
+    """Labels, the teacher's public steps, a selection and its DP-SGD, if there are any, the student's and the discriminator's."""
+    found = config.labels.stages(facts)
+    if config.learns_in_public:
+        found.append(config.pretraining.free_stage(PRETRAINING))
+    if config.selected.takes_place:
+        check_public_images(config.pretraining, config.selected.selection)
+        found += config.selected.stages(facts)
     if config.has_private_teacher:
         found.append(teacher_training(config).stage(TEACHER, facts.num_records))
     found.append(config.student.stage(STUDENT, facts.num_records, SOUND))
@@ -50,9 +56,9 @@ def sound_stages(config: DPSADConfig, facts: DatasetFacts) -> list[Stage]:
 
 
 def paper_stages(config: DPSADConfig, facts: DatasetFacts) -> list[Stage]:
-    """The teacher's and the discriminator's steps on private records, which stay in the room, and the student's.
+    """Labels, the teacher's and the discriminator's steps on private records, which stay in the room, and the student's.
 
-    Whatever the first two do with a record, the student's step of eq. 15 shows at most 2 C B of it against noise of sigma C/T: that is
+    Whatever the others do with a record, the student's step of eq. 15 shows at most 2 C B of it against noise of sigma C/T: that is
     charged, and nothing more leaves. Of eq. 17 nothing is known.
     """
     check_batch_size(STUDENT, config.student.batch_size, facts.num_records)
@@ -60,7 +66,7 @@ def paper_stages(config: DPSADConfig, facts: DatasetFacts) -> list[Stage]:
     sigma = config.student.known_noise_multiplier(STUDENT)
     gaussian = dp_event.GaussianDpEvent(sigma / (2 * fixed_batch(config) * config.diffusion.timesteps))
     event, reason = (gaussian, EQ15) if config.mode == "eq15" else (UnprovedDpEvent(EQ17), EQ17)
-    found = [kept_stage(TEACHER, config.unprotected_teacher.steps)]
+    found = [*config.labels.stages(facts), kept_stage(TEACHER, config.unprotected_teacher.steps)]
     found.append(Stage(STUDENT, event, "per_step", config.student.steps, sampling="batches of fixed size, no amplification", reason=reason))
     return [*found, kept_stage(DISCRIMINATOR, config.discriminator.steps)] if config.has_critic else found
 

@@ -15,6 +15,9 @@ from workbench.methods.dp_sad.config import DPSADConfig
 from workbench.methods.dp_sad.stages import DISCRIMINATOR, TEACHER, teacher_training
 from workbench.models import image_diffusion
 from workbench.models.sample_request import SampleRequest
+from workbench.models.selection import pretraining as selected_pretraining
+from workbench.models.selection.config import SELECTIVE
+from workbench.models.selection.selector import Selector
 from workbench.models.settings import PRETRAINING
 from workbench.records import Records
 from workbench.training.ordinary import OrdinaryTraining
@@ -43,6 +46,8 @@ def fit(config: DPSADConfig, data: Records, public: Records | None, state: State
         return
     if config.learns_in_public:
         yield from learn_in_public(config, public, state)
+    if config.selected.takes_place:
+        yield from learn_selected(config, data, public, state)
     if config.has_private_teacher:
         yield from learn_privately(config, data, state)
 
@@ -71,6 +76,17 @@ def learn_in_public(config: DPSADConfig, public: Records | None, state: State) -
         yield step
 
 
+def learn_selected(config: DPSADConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+    """Private records vote for public images, and the teacher goes on with those chosen."""
+    selected = config.selected
+    yield from Selector(selected.selection, state).run(data, public)
+
+    def trainer_of(chosen: Records) -> OrdinaryTrainer:
+        return ordinary_trainer(config, selected, SELECTIVE, chosen, state, private=False)
+
+    yield from selected_pretraining.train(selected, selected.selection, selected.draws, state, trainer_of)
+
+
 def learn_privately(config: DPSADConfig, data: Records, state: State) -> Iterator[Step]:
     """DP-SGD on the whole teacher, from its moving average so far."""
     network, diffusion, settings = state.modules[TEACHER], build_diffusion(config.diffusion), teacher_training(config)
@@ -86,7 +102,7 @@ def learn_privately(config: DPSADConfig, data: Records, state: State) -> Iterato
 
 def generated_images(config: DPSADConfig, state: State) -> Records:
     """What a sound teacher draws for the discriminator, evenly over the labels: the same ones whenever they are asked for."""
-    count, classes = config.discriminator.generated, state.facts.num_classes
+    count, classes = config.discriminator.generated, config.labels.told(state.facts).num_classes
     labels = np.arange(count, dtype=np.int64) % classes if classes else None
     request = SampleRequest(count, labels, f"{DISCRIMINATOR} images")
     return image_diffusion.draw_samples(config, averaged(config, state), state, request)

@@ -9,12 +9,14 @@ from torch import Tensor
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.dp_sad import discriminating, teacher
+from workbench.methods.dp_sad import discriminating, labelling, teacher
 from workbench.methods.dp_sad.config import DPSADConfig
 from workbench.methods.dp_sad.distillation import Distillation
 from workbench.methods.dp_sad.paper import GradientClipped, OutputClipped, diluted
 from workbench.methods.dp_sad.stages import DISCRIMINATOR, STUDENT, TEACHER
 from workbench.models import image_diffusion
+from workbench.models.selection.config import SELECTIVE
+from workbench.models.selection.selector import Selector
 from workbench.models.settings import PRETRAINING
 from workbench.records import Records
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -24,12 +26,13 @@ from workbench.training.state import State, Step
 
 
 def initial_state(config: DPSADConfig, facts: DatasetFacts, state: State) -> State:
-    """Teacher, student and discriminator, the moving averages of the first two, and an Adam a stage."""
+    """Teacher, student and discriminator, the moving averages of the first two, an Adam a stage, and room for labels and a selection."""
     channels, height, width = facts.shape
-    own = image_diffusion.new_network(config, facts, state)
-    student = image_diffusion.new_network(config, facts, state, "initialisation of the student")
+    told = config.labels.told(facts)
+    own = image_diffusion.new_network(config, told, state)
+    student = image_diffusion.new_network(config, told, state, "initialisation of the student")
     critic = networks.initialized(
-        lambda: networks.NoisyClassifier((channels, height, width), 2, facts.num_classes),
+        lambda: networks.NoisyClassifier((channels, height, width), 2, told.num_classes),
         state.randomness.torch_generator("initialisation of the discriminator"),
     ).to(state.device)
     state.modules = {TEACHER: own, STUDENT: student, DISCRIMINATOR: critic, "ema": image_diffusion.new_ema(config, student, state)}
@@ -42,12 +45,19 @@ def initial_state(config: DPSADConfig, facts: DatasetFacts, state: State) -> Sta
         STUDENT: (student, config.student.learning_rate),
         DISCRIMINATOR: (critic, config.discriminator.learning_rate),
     }
-    state.optimizers = {name: torch.optim.Adam(module.parameters(), lr=rate) for name, (module, rate) in rates.items()}
+    if config.selected.takes_place:
+        rates[SELECTIVE] = own, config.selected.learning_rate
+        Selector.add_to(config.selected.selection, facts, state)
+    labelling.add_to(config.labels, facts, state)
+    state.optimizers |= {name: torch.optim.Adam(module.parameters(), lr=rate) for name, (module, rate) in rates.items()}
     return state
 
 
 def fit(config: DPSADConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
-    """The teacher, then the student's and the discriminator's steps in turn."""
+    """Labels, the teacher, then the student's and the discriminator's steps in turn."""
+    yield from labelling.find(config.labels, data, public, state)
+    data = labelling.labelled(config.labels, data, state)
+    public = None if public is None else labelling.labelled(config.labels, public, state)
     yield from teacher.fit(config, data, public, state)
     distillation = Distillation(config, teacher.averaged(config, state), state.modules[DISCRIMINATOR])
     trainers: list[PrivateTraining | OutputClipped | OrdinaryTrainer] = [student_trainer(config, distillation, data, state)]

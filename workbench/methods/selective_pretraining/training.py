@@ -56,7 +56,8 @@ def train_on_selected(config: SelectivePretrainingConfig, state: State) -> Itera
     def loss_of(chosen: Records) -> image_diffusion.StepLoss:
         return image_diffusion.ordinary_loss(config, chosen, state, SELECTIVE, batch_size, config.label_dropout, config.start)
 
-    yield from selected_pretraining.train(config.selective, config.selection, config.draws, state, loss_of)
+    trainer_of = selected_pretraining.of_network(config.selective, state, loss_of)
+    yield from selected_pretraining.train(config.selective, config.selection, config.draws, state, trainer_of)
 
 
 def refine(config: SelectivePretrainingConfig, data: Records, state: State) -> Iterator[Step]:

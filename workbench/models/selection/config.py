@@ -102,9 +102,9 @@ class Selection(BaseModel):
         if not self.takes_place:
             return []
         trained = [self.classifier.free_stage(CLASSIFIER)] if self.space == "classifier" else []
-        return [*trained, Stage(CANDIDATES, None, "free", self.rounds), self.vote_stage(facts)]
+        return [*trained, Stage(CANDIDATES, None, "free", self.rounds), self.round_stage(facts)]
 
-    def vote_stage(self, facts: DatasetFacts) -> Stage:
+    def round_stage(self, facts: DatasetFacts) -> Stage:
         """All classes' histograms of a round are one release: a record votes in one class."""
         from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
         from workbench.privacy.accounting.stages import Stage

@@ -12,14 +12,22 @@ from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.state import State, Step
 
 LossOf = Callable[[Records], Callable[[int], Tensor]]  # from the images to the mean loss of step 1, 2, ..
+TrainerOf = Callable[[Records], OrdinaryTrainer]  # from the images to the steps of SELECTIVE on them
 
 
-def train(settings: SelectiveTraining, selection: Selection, draws: Draws, state: State, loss_of: LossOf) -> Iterator[Step]:
-    """Ordinary steps on images drawn by the noisy votes; the moving average goes on."""
-    if state.steps.get(SELECTIVE, 0) == settings.steps:
-        return
-    loss = loss_of(selected_images(selection, draws, settings.records, state))
-    yield from OrdinaryTrainer(settings, SELECTIVE, state, loss, private=False, averages={"ema": "network"}).run()
+def train(settings: SelectiveTraining, selection: Selection, draws: Draws, state: State, trainer_of: TrainerOf) -> Iterator[Step]:
+    """Ordinary steps on images drawn by the noisy votes."""
+    if state.steps.get(SELECTIVE, 0) < settings.steps:
+        yield from trainer_of(selected_images(selection, draws, settings.records, state)).run()
+
+
+def of_network(settings: SelectiveTraining, state: State, loss_of: LossOf) -> TrainerOf:
+    """Steps of the state's network by a loss of the images; its moving average goes on."""
+
+    def trainer(images: Records) -> OrdinaryTrainer:
+        return OrdinaryTrainer(settings, SELECTIVE, state, loss_of(images), private=False, averages={"ema": "network"})
+
+    return trainer
 
 
 def selected_images(selection: Selection, draws: Draws, count: int, state: State) -> Records:
