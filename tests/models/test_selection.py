@@ -11,8 +11,8 @@ from scipy import ndimage
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.models.selection import spaces
-from workbench.models.selection.config import CANDIDATES, CLASSIFIER, VOTES, Draws, Selection, defaults
+from workbench.models.selection import denoising, spaces
+from workbench.models.selection.config import CANDIDATES, CLASSIFIER, DENOISER, VOTES, Draws, Selection, defaults
 from workbench.models.selection.selector import Selector, repeated, weights_of
 from workbench.models.selection.variations import VARIATIONS, sharpened, smooth_field, varied
 from workbench.privacy import proved_bound
@@ -232,3 +232,47 @@ def test_public_images_of_other_classes_serve_every_class_and_a_missing_class_is
     next(unlabelled.run(records(), Records(images(7))))
     with pytest.raises(WorkbenchError, match="got none of b"):
         next(selector().run(records(), Records(images(6), np.array([0, 2] * 3))))
+
+
+# Variation by a diffusion model
+
+
+def public(count: int = 30, labels: bool = True) -> Records:
+    return Records(images(count), np.arange(count) % CLASSES if labels else None)
+
+
+def test_a_denoiser_learns_from_public_images_alone_and_votes_cost_the_same() -> None:
+    asked = {"variations": ("warp", "denoise"), "denoiser": {"steps": 3, "batch_size": 4, "num_inference_steps": 2}}
+    shown, states = public(), []
+    for voters in (records(), records()):
+        chosen = selector(**asked)
+        steps = list(chosen.run(voters, shown))
+        assert [step.stage for step in steps[:4]] == [DENOISER] * 3 + [CANDIDATES]
+        assert not any(step.private for step in steps if step.stage == DENOISER)
+        states.append(chosen.state.modules["selection_denoiser"].state_dict())
+    first, plain = selector(**asked).settings, selector().settings
+    assert all(torch.equal(value, states[1][name]) for name, value in states[0].items()), "whoever votes"
+    assert first.round_stage(FACTS) == plain.round_stage(FACTS)
+    assert next((stage.name, stage.spent) for stage in first.stages(FACTS)) == (DENOISER, "free")
+
+
+def test_a_denoised_image_is_the_further_off_the_larger_the_variation() -> None:
+    chosen = selector(variations=("denoise",), denoiser={"steps": 40, "batch_size": 16, "num_inference_steps": 4})
+    flat = Records(np.full((30, 1, SIDE, SIDE), 200, np.uint8), np.arange(30) % CLASSES)
+    list(denoising.train(chosen.settings.denoiser, flat, chosen.state))
+    shown, apart = torch.from_numpy(images(8)), []
+    for size in (0.0, 0.2, 2.0):
+        made = denoising.denoised(chosen.settings.denoiser, shown, 1, size, torch.Generator().manual_seed(0), chosen.state)
+        assert (made.dtype, made.shape) == (torch.uint8, shown.shape)
+        apart.append(float((made.float() - shown.float()).abs().mean()))
+    assert apart[0] == 0 < apart[1] < apart[2]
+
+
+def test_classes_are_told_to_no_denoiser_that_knows_none() -> None:
+    chosen = selector(variations=("denoise",), denoiser={"steps": 2, "batch_size": 4})
+    list(denoising.train(chosen.settings.denoiser, public(labels=False), chosen.state))
+    made = [
+        denoising.denoised(chosen.settings.denoiser, CHOICES[0], label, 1.0, torch.Generator().manual_seed(0), chosen.state)
+        for label in range(CLASSES)
+    ]
+    assert all(torch.equal(made[0], other) for other in made)

@@ -8,13 +8,14 @@ from workbench.datasets.base import DatasetFacts
 from workbench.methods import votes
 from workbench.methods.base import Method, MethodConfig, Preset, Target
 from workbench.methods.fields import value_at
-from workbench.models.selection.config import CLASSIFIER, SELECTIVE, VOTES, SelectedPretraining, selected_values
+from workbench.models.selection.config import CLASSIFIER, DENOISER, SELECTIVE, VOTES, SelectedPretraining, selected_values
 from workbench.models.settings import PRETRAINING, PretrainedSettings
 from workbench.privacy.accounting.values import PrivacyValue
 
 ROWS = {  # of a Workload: what a step of each stage before the method's own passes through its network
     PRETRAINING: ("pretraining.batch_size",),
     CLASSIFIER: ("selected.selection.classifier.batch_size",),
+    DENOISER: ("selected.selection.denoiser.batch_size",),
     VOTES: ("num_records",),
     SELECTIVE: ("selected.batch_size",),
 }

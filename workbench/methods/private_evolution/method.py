@@ -11,7 +11,7 @@ from workbench.methods.private_evolution import claim
 from workbench.methods.private_evolution.config import PrivateEvolutionConfig
 from workbench.methods.private_evolution.presets import PRESETS
 from workbench.models.sample_request import SampleRequest
-from workbench.models.selection.config import CLASSIFIER, RELEASED, VOTES, defaults
+from workbench.models.selection.config import CLASSIFIER, DENOISER, RELEASED, VOTES, defaults
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
@@ -30,7 +30,7 @@ class PrivateEvolution(Method):
     released: ClassVar[tuple[str, ...]] = RELEASED
     sampling_fields: ClassVar[tuple[str, ...]] = ("draws",)
     workload: ClassVar[Workload] = Workload(
-        {CLASSIFIER: ("selection.classifier.batch_size",), VOTES: ("num_records",)},
+        {CLASSIFIER: ("selection.classifier.batch_size",), DENOISER: ("selection.denoiser.batch_size",), VOTES: ("num_records",)},
         ("selection.candidates", "selection.space", "selection.blur", "selection.variations"),
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("selection.noise_multiplier"),)

@@ -13,7 +13,7 @@ from workbench.methods.selective_pretraining import presets, stages
 from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
 from workbench.methods.selective_pretraining.stages import REFINEMENT
 from workbench.models.sample_request import SampleRequest
-from workbench.models.selection.config import CLASSIFIER, RELEASED, SELECTIVE, VOTES
+from workbench.models.selection.config import CLASSIFIER, DENOISER, RELEASED, SELECTIVE, VOTES
 from workbench.models.settings import PRETRAINING
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -34,6 +34,7 @@ class SelectivePretraining(Method):
         {
             PRETRAINING: ("pretraining.batch_size",),
             CLASSIFIER: ("selection.classifier.batch_size",),
+            DENOISER: ("selection.denoiser.batch_size",),
             VOTES: ("num_records",),
             SELECTIVE: ("selective.batch_size",),
             REFINEMENT: ("refinement.batch_size", "refinement.noise_multiplicity"),

@@ -14,11 +14,11 @@ from workbench.training.ordinary import OrdinaryTraining
 if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
 
-CLASSIFIER, CANDIDATES, VOTES = "public classifier", "candidates", "votes"  # the stages
+CLASSIFIER, DENOISER, CANDIDATES, VOTES = "public classifier", "public denoiser", "candidates", "votes"  # the stages
 SELECTIVE = "selective pre-training"  # the one on what was selected
-RELEASED = ("public_candidates", "candidates", "votes")  # the parts of the state that images are drawn from
+RELEASED = ("public_candidates", "candidates", "votes", "selection_denoiser")  # the parts of the state that images are drawn from
 
-Variation = Literal["warp", "stroke", "crop", "colour", "mixing"]
+Variation = Literal["warp", "stroke", "crop", "colour", "mixing", "denoise"]
 DRAWN: tuple[Variation, ...] = ("warp", "stroke")  # for images of one channel
 COLOURED: tuple[Variation, ...] = ("crop", "colour", "mixing")
 MOST_CANDIDATES, FEWEST_CANDIDATES = 600, 40
@@ -31,6 +31,16 @@ class ClassifierTraining(OrdinaryTraining):
     steps: int = Field(default=1_000, ge=1, description="Steps on public images, which cost no privacy.")
     batch_size: int = Field(default=64, ge=1, description="Public images in a step.")
     learning_rate: float = Field(default=2e-3, gt=0, description="Adam's first learning rate.")
+
+
+class DenoiserTraining(OrdinaryTraining):
+    """The diffusion model of public images that the variation `denoise` asks."""
+
+    steps: int = Field(default=800, ge=1, description="Steps on public images, which cost no privacy.")
+    batch_size: int = Field(default=64, ge=1, description="Public images in a step.")
+    learning_rate: float = Field(default=2e-3, gt=0, description="Adam's first learning rate.")
+    strength: float = Field(default=0.4, gt=0, le=1, description="Share of the time steps that a variation of size 1 noises an image to.")
+    num_inference_steps: int = Field(default=8, ge=1, le=1_000, description="Network evaluations that take the noise away again.")
 
 
 class Selection(BaseModel):
@@ -60,8 +70,9 @@ class Selection(BaseModel):
     )
     blur: float = Field(default=1.0, ge=0, le=64, description="Deviation, in pixels, of the blur of pixels; 0 for none.")
     classifier: ClassifierTraining = ClassifierTraining()
+    denoiser: DenoiserTraining = DenoiserTraining()
     variations: tuple[Variation, ...] = Field(
-        default=(), description="How candidates are varied, in this order; none takes what suits the number of channels."
+        default=(), description="How candidates are varied, in this order, denoise last; none takes what suits the number of channels."
     )
     variation_size: float = Field(default=1.0, ge=0, description="Size of the variations after the first round.")
     decay: float = Field(default=0.75, gt=0, le=1, description="What that size is multiplied by from round to round.")
@@ -87,6 +98,11 @@ class Selection(BaseModel):
         """The variations, in order."""
         return self.variations or (DRAWN if facts.shape[0] == 1 else COLOURED)
 
+    @property
+    def denoises(self) -> bool:
+        """Whether a diffusion model of public images varies candidates (Lin et al. 2024: partial noising and denoising)."""
+        return "denoise" in self.variations
+
     def size_after(self, round_: int) -> float:
         """Size of the variations between round `round_`, from 1, and the next."""
         return self.variation_size * self.decay ** (round_ - 1)
@@ -96,12 +112,14 @@ class Selection(BaseModel):
         return max(facts.num_classes, 1), self.candidates
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
-        """The classifier (free, where votes are cast in its features), the candidates (free) and the votes, which take turns."""
+        """The classifier and the denoiser of public images (free, where they are used), the candidates (free) and the votes, in turn."""
         from workbench.privacy.accounting.stages import Stage
 
         if not self.takes_place:
             return []
         trained = [self.classifier.free_stage(CLASSIFIER)] if self.space == "classifier" else []
+        if self.denoises:
+            trained.append(self.denoiser.free_stage(DENOISER))
         return [*trained, Stage(CANDIDATES, None, "free", self.rounds), self.round_stage(facts)]
 
     def round_stage(self, facts: DatasetFacts) -> Stage:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from workbench import networks
 from workbench.datasets.base import DatasetFacts, to_unit_range
 from workbench.errors import WorkbenchError
-from workbench.models.selection import spaces
+from workbench.models.selection import denoising, spaces
 from workbench.models.selection.config import CANDIDATES, CLASSIFIER, VOTES, Draws, Selection
 from workbench.models.selection.variations import sharpened, varied
 from workbench.records import Records
@@ -54,6 +54,8 @@ class Selector:
             network = new_classifier(facts, state)
             state.modules["selection_classifier"] = network
             state.optimizers[CLASSIFIER] = torch.optim.Adam(network.parameters(), lr=settings.classifier.learning_rate)
+        if settings.denoises:
+            denoising.add_to(settings.denoiser, facts, state)
 
     def run(self, data: Records, public: Records | None) -> Iterator[Step]:
         """All rounds; one Step is yielded after each step."""
@@ -63,6 +65,8 @@ class Selector:
             raise WorkbenchError(f"Expected public images of {self.settings.dataset!r} to select from, got none.")
         if self.settings.space == "classifier":
             yield from self._train_classifier(public)
+        if self.settings.denoises:
+            yield from denoising.train(self.settings.denoiser, public, self.state)
         done = self.state.steps
         for round_ in range(1, self.settings.rounds + 1):
             if done.get(CANDIDATES, 0) < round_:
@@ -121,22 +125,22 @@ class Selector:
         for label in np.unique(wanted):
             places = np.flatnonzero(wanted == label)
             index = torch.multinomial(weights[label], len(places), replacement=True, generator=generator)
-            drawn = self._varied(images[label][index], draws.variation_size, generator)
+            drawn = self._varied(images[label][index], int(label), draws.variation_size, generator)
             made[places] = sharpened(drawn, draws.sharpening).cpu().numpy()
         return Records(made, labels)
 
     def _draw_again(self, size: float, generator: torch.Generator) -> float:
         """Replace the candidates by as many drawn in proportion to their votes; a repeat is varied. How many were not, in a class."""
         weights, distinct = weights_of(self.kept_votes()), 0
-        for images, shares in zip(self._images("candidates"), weights, strict=True):
+        for label, (images, shares) in enumerate(zip(self._images("candidates"), weights, strict=True)):
             index = torch.multinomial(shares, len(images), replacement=True, generator=generator)
-            distinct += int(self._with_varied_repeats(images, index, size, generator))
+            distinct += int(self._with_varied_repeats(images, label, index, size, generator))
         return distinct / len(weights)
 
-    def _with_varied_repeats(self, images: Tensor, index: Tensor, size: float, generator: torch.Generator) -> int:
-        """Put images[index] in the place of `images`: each as it is where it first occurs, else varied. How many are as they are."""
+    def _with_varied_repeats(self, images: Tensor, label: int, index: Tensor, size: float, generator: torch.Generator) -> int:
+        """Put images[index] in the place of a class's `images`: as it is where it first occurs, else varied. How many are as they are."""
         chosen, repeats = images[index], repeated(index)
-        chosen[repeats] = self._varied(chosen[repeats], size, generator)
+        chosen[repeats] = self._varied(chosen[repeats], label, size, generator)
         images.copy_(chosen)
         return int((~repeats).sum())
 
@@ -155,12 +159,14 @@ class Selector:
             index = torch.arange(number, device=self.state.device) % len(places)
             images = torch.from_numpy(public.records[places[index.cpu().numpy()]]).to(self.state.device)
             repeats = repeated(index)
-            images[repeats] = self._varied(images[repeats], self.settings.variation_size, generator)
+            images[repeats] = self._varied(images[repeats], label, self.settings.variation_size, generator)
             found[label] = images
         return found
 
-    def _varied(self, images: Tensor, size: float, generator: torch.Generator) -> Tensor:
-        return varied(images, self.settings.chosen_variations(self.facts), size, generator)
+    def _varied(self, images: Tensor, label: int, size: float, generator: torch.Generator) -> Tensor:
+        names = [name for name in self.settings.chosen_variations(self.facts) if name != "denoise"]
+        made = varied(images, names, size, generator)
+        return denoising.denoised(self.settings.denoiser, made, label, size, generator, self.state) if self.settings.denoises else made
 
     def _images(self, name: str) -> Tensor:
         module = self.state.modules[name]

@@ -76,7 +76,7 @@ def mixing(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
     return images + part * (others - images)
 
 
-VARIATIONS: dict[Variation, Vary] = {
+VARIATIONS: dict[Variation, Vary] = {  # beside `denoise`, which takes a model: see `denoising`
     "warp": warp,
     "stroke": stroke,
     "crop": crop,
