@@ -155,6 +155,9 @@ def test_a_run_from_training_to_its_deletion(workbench: Command, tmp_path: Path)
         assert file["images"].shape == (30, 8, 8, 1)
         assert file["images"].dtype == np.uint8
         assert file["labels"].tolist() == [*range(10)] * 3
+    sheet = tmp_path / "sheet.png"
+    assert read(workbench("sample", run, "--num", "30", "--sheet", str(sheet), "--with-records", "--json"))["sheet"] == str(sheet)
+    assert sheet.read_bytes().startswith(b"\x89PNG")
     found = read(workbench("evaluate", run, "--num", "30", "--metric", "accuracy_logistic_regression", "--json"))
     keys = {"name", "value", "interval", "num_samples", "features", "split", "seconds", "releasable", "ceiling_releasable"}
     assert keys <= set(found["results"][0])

@@ -9,6 +9,7 @@ import typer
 from workbench.cli.options import Classes, Json, Num, Out, Resize, RunId, Settings, check_target, parse_settings
 from workbench.cli.output import describe_value, print_fields, print_json, print_table
 from workbench.cli.waiting import wait_for
+from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.serialization import jsonable
 from workbench.workspace import Workspace
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from workbench.jobs.samples import SampleSet
     from workbench.jobs.samples.drawn import RunSamples
     from workbench.plan import SamplingPlan
+    from workbench.records import Records
 
 app = typer.Typer()
 Name = Annotated[str, typer.Option("--name", help="What the samples are called; as the file by default.")]
@@ -30,11 +32,15 @@ def sample(
     settings: Settings = None,
     label: Annotated[list[str] | None, typer.Option("--label", help="Only this class; may be repeated: then in turn.")] = None,
     seed: Annotated[int | None, typer.Option(help="Draws the same samples from the same weights again.", min=0)] = None,
+    sheet: Annotated[Path | None, typer.Option("--sheet", metavar="PNG", help="Write them as one picture, a class a row.")] = None,
+    with_records: Annotated[
+        bool, typer.Option("--with-records", help="Put real training records above them, framed in red: then the sheet is private.")
+    ] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what it would cost.")] = False,
     as_json: Json = False,
 ) -> None:
     """Make samples of a finished run, otherwise than planned if asked (--set sampler.eta=0); write them with --out
-    to an .npz, or rows of a table to a .csv.
+    to an .npz, or rows of a table to a .csv, and as a picture with --sheet.
 
     They are kept as a set of the run: the same request gives the same samples, and more are added to them.
     """
@@ -42,6 +48,9 @@ def sample(
     from workbench.jobs.samples.drawn import request_samples
 
     check_target(out, ".npz", ".csv")
+    check_target(sheet, ".png")
+    if with_records and sheet is None:
+        raise WorkbenchError("Expected --with-records beside --sheet, which it is for, got it alone. Name a .png with --sheet.")
     found = request_samples(Workspace.default(), run_id, parse_settings(settings), label or (), seed)
     price = found.plan(num)
     if plan:
@@ -56,11 +65,15 @@ def sample(
     records = found.records(num)
     if out is not None:
         (write_csv if out.suffix == ".csv" else write_records)(records, out, found.notes(), found.facts)
+    if sheet is not None:
+        _write_sheet(sheet, found, records, with_records)
     if not found.releasable:
         print(f"Warning: samples of run {run_id} are not releasable. {found.release_reason}", file=sys.stderr)
     values = {"run": run_id, "samples": found.id, "num_samples": len(records), "releasable": found.releasable}
     if out is not None:
         values["file"] = str(out)
+    if sheet is not None:
+        values["sheet"] = str(sheet)
     where = f" to {terminal(out)}" if out is not None else ""
     shown = f"{'Wrote' if out else 'Made'} {len(records)} samples{where}, set {found.id} ({terminal(found.summary)})."
     print_json(values) if as_json else print(shown)
@@ -125,6 +138,18 @@ def _row(found: "SampleSet") -> dict[str, Any]:
         "releasable": found.releasable,
         "evaluated": found.evaluation.exists(),
     }
+
+
+def _write_sheet(path: Path, found: "RunSamples", records: "Records", with_records: bool) -> None:
+    from workbench.files import written_atomically
+    from workbench.jobs import contact_sheet
+
+    originals = found.dataset().train if with_records else None
+    content = contact_sheet.contact_sheet(records, found.facts, found.releasable, originals)
+    with written_atomically(path, "wb") as file:
+        file.write(content)
+    if with_records:
+        print(f"Warning: {terminal(path)} is private. {contact_sheet.PRIVATE}", file=sys.stderr)
 
 
 def _print_price(found: "RunSamples", price: "SamplingPlan") -> None:

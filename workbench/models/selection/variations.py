@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from workbench.models.selection.config import Variation
-
 TURN, STRETCH, SLANT = 0.15, 0.10, 0.12  # deviations at size 1: radians, logarithm of a scale, shear
 SHIFT, BEND, BEND_REACH = 0.6 / 28, 1 / 28, 5 / 28  # shares of the side: shift, bend, and how far a bend reaches
 WEIGHT = 0.5  # deviation of the change of the stroke's weight, of one pixel of 28
@@ -76,7 +74,7 @@ def mixing(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
     return images + part * (others - images)
 
 
-VARIATIONS: dict[Variation, Vary] = {  # beside `denoise`, which takes a model: see `denoising`
+VARIATIONS: dict[str, Vary] = {  # beside `denoise`, which takes a model: see `denoising`
     "warp": warp,
     "stroke": stroke,
     "crop": crop,
@@ -85,7 +83,7 @@ VARIATIONS: dict[Variation, Vary] = {  # beside `denoise`, which takes a model: 
 }
 
 
-def varied(images: Tensor, names: Sequence[Variation], size: float, generator: torch.Generator) -> Tensor:
+def varied(images: Tensor, names: Sequence[str], size: float, generator: torch.Generator) -> Tensor:
     """uint8 images (N, C, H, W) of one class, varied by `names` in order; as they are at size 0."""
     if size == 0 or len(images) == 0:
         return images

@@ -1,0 +1,66 @@
+"""A contact sheet: samples as one picture, a class a row, with real records before them where these are asked for by name."""
+
+import io
+
+import numpy as np
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
+from workbench.datasets.base import DatasetFacts
+from workbench.marks import mark
+from workbench.records import ImageKind, Records
+from workbench.records.images import grid
+
+COLUMNS, MOST_ROWS = 10, 20
+FRAME, RED, WHITE = 6, (200, 0, 0), (255, 255, 255)
+PRIVATE = "The rows framed in red are real training records: nothing bounds what this picture shows. It stays in the room."
+
+
+def contact_sheet(samples: Records, facts: DatasetFacts, releasable: bool, originals: Records | None = None) -> bytes:
+    """A PNG of ten samples of each class that there is, a class a row, of at most 20 classes; without labels, the first hundred samples.
+
+    `originals` are training records: as many of them stand above, in a red frame. The file says its mark, "private" with any.
+    """
+    ImageKind.of(facts.kind)
+    labels = np.zeros(0, np.int64) if samples.labels is None or not facts.classes else samples.labels
+    classes = np.unique(labels)[:MOST_ROWS]
+    parts = [grid(rows(samples, classes), COLUMNS).convert("RGB")]
+    if originals is not None:
+        parts.insert(0, framed(grid(rows(originals, classes), COLUMNS).convert("RGB")))
+    notes = PngInfo()
+    notes.add_text("mark", mark(releasable and originals is None))
+    notes.add_text("classes, a row each", ", ".join(facts.classes[label] for label in classes) or "none")
+    if originals is not None:
+        notes.add_text("warning", PRIVATE)
+    buffer = io.BytesIO()
+    stacked(parts).save(buffer, format="PNG", pnginfo=notes)
+    return buffer.getvalue()
+
+
+def rows(records: Records, classes: np.ndarray) -> np.ndarray:
+    """Images uint8 (N, C, H, W), ten of each of these classes in turn, white where it has fewer; the first hundred where there are none."""
+    if not len(classes):
+        return records.records[: COLUMNS**2]
+    shape = records.records.shape[1:]
+    shown = np.full((len(classes), COLUMNS, *shape), 255, np.uint8)
+    for label, row in zip(classes, shown, strict=True):
+        found = records.records[records.labels == label][:COLUMNS]
+        row[: len(found)] = found
+    return shown.reshape(-1, *shape)
+
+
+def framed(picture: Image.Image) -> Image.Image:
+    """The picture in a red frame."""
+    made = Image.new("RGB", (picture.width + 2 * FRAME, picture.height + 2 * FRAME), RED)
+    made.paste(picture, (FRAME, FRAME))
+    return made
+
+
+def stacked(pictures: list[Image.Image]) -> Image.Image:
+    """Pictures one below the other, on white."""
+    made = Image.new("RGB", (max(one.width for one in pictures), sum(one.height for one in pictures)), WHITE)
+    top = 0
+    for one in pictures:
+        made.paste(one, ((made.width - one.width) // 2, top))
+        top += one.height
+    return made
