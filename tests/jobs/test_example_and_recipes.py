@@ -30,7 +30,11 @@ from workbench.training.state import PerformanceSettings
 def in_this_process(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any], train_here: Callable[..., Run]) -> None:
     """Launches train a plan of seconds here, so that no process is started."""
     monkeypatch.setattr(
-        runs, "launch", lambda _workspace, _plan, *_, seed=None, example=False, **__: train_here(_plan, seed=seed, example=example)
+        runs,
+        "launch",
+        lambda _workspace, _plan, *_, seed=None, example=False, audit=None, **__: train_here(
+            _plan, seed=seed, example=example, audit=audit
+        ),
     )
     monkeypatch.setattr(runs, "wait", lambda workspace, run_id, **_: RunStore(workspace).get(run_id))
 
@@ -118,6 +122,24 @@ def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
     assert {result["run"] for result in reused} == {result["run"] for result in made}
     in_bfloat16 = recipes.load_recipe(write(tmp_path / "other.json", performance={"precision": "bfloat16"}))
     assert next(recipes.reproduce(in_bfloat16, here(), reuse=True))["run"] not in {result["run"] for result in made}
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_line_with_canaries_is_audited_and_takes_no_run_without_them(tmp_path: Path) -> None:
+    (plain,) = recipes.reproduce(recipes.load_recipe(write(tmp_path / "plain.json", seeds=[0])), here())
+    recipe = recipes.load_recipe(write(tmp_path / "recipe.json", seeds=[0], audit={"num_canaries": 40}))
+    (made,) = recipes.reproduce(recipe, here(), reuse=True)
+    assert made["run"] != plain["run"]
+    assert "audit" not in plain
+    assert (made["audit"]["run"], made["audit"]["design"]["num_canaries"]) == (made["run"], 40)
+    assert next(recipes.reproduce(recipe, here(), reuse=True))["run"] == made["run"]
+    recipe_report.write([made], recipe, tmp_path / "found.json")
+    table = (tmp_path / "found.md").read_text()
+    assert f"{made['audit']['num_correct']} of 20 | 40 (patterns)" in table
+    assert table.index("measured at least") < table.index("accuracy_logistic_regression")
+    with pytest.raises(SystemExit):
+        main(["reproduce", str(tmp_path / "recipe.json"), "--reuse", "--releasable", "--out", str(tmp_path / "left.json")])
+    assert "audit" not in json.loads((tmp_path / "left.json").read_text())["results"][0], "of a seeded run"
 
 
 def test_a_line_reads_a_file_of_ones_own_as_the_command_line_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

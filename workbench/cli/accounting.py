@@ -10,6 +10,7 @@ from workbench.cli.output import print_fields, print_json, print_table, short
 from workbench.errors import WorkbenchError, choose
 from workbench.files import write_text_atomically
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.seeds import LARGEST_SEED
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
@@ -65,7 +66,7 @@ def caught(
     ] = None,
     trials: Annotated[int, typer.Option(help="Runs with the record, and as many without it.", min=2)] = 2000,
     confidence: Annotated[float, typer.Option(help="Of the lower bound.", min=0.5, max=0.9999)] = 0.99,
-    seed: Annotated[int, typer.Option(help="Of all runs.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Of all runs.", min=0, max=LARGEST_SEED)] = 0,
     out: Annotated[Path | None, typer.Option(help="Write what was measured as JSON to this file.")] = None,
     as_json: Json = False,
 ) -> None:

@@ -11,6 +11,7 @@ from workbench.cli.output import print_fields, print_json, print_table, progress
 from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError, choose
 from workbench.escaping import terminal
+from workbench.seeds import LARGEST_SEED
 from workbench.serialization import jsonable
 from workbench.workspace import Workspace
 
@@ -155,7 +156,7 @@ def game(
     run_id: RunId,
     score: Annotated[str, typer.Option(help="loss, secmi or pia.")] = "loss",
     games: Annotated[int, typer.Option(help="How often a coin is flipped and a record shown.", min=1)] = 200,
-    seed: Annotated[int, typer.Option(help="Of coins, records and noise.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Of coins, records and noise.", min=0, max=LARGEST_SEED)] = 0,
     as_json: Json = False,
 ) -> None:
     """Play the white-box membership game of dp-promise's Definition 4 on a run's model: the adversary's advantage, private."""
@@ -174,9 +175,9 @@ def game(
 @app.command()
 def pac(
     run_id: RunId,
-    draws: Annotated[int, typer.Option(help="Trainings, each on a random half of the records.", min=2)] = 16,
-    images: Annotated[int, typer.Option(help="Images of each training.", min=2)] = 64,
-    seed: Annotated[int, typer.Option(help="Of halves, trainings and samples.", min=0)] = 0,
+    draws: Annotated[int, typer.Option(help="Trainings, each on a random half of the records.", min=2, max=10_000)] = 16,
+    images: Annotated[int, typer.Option(help="Images of each training.", min=2, max=10_000)] = 64,
+    seed: Annotated[int, typer.Option(help="Of halves, trainings and samples.", min=0, max=LARGEST_SEED)] = 0,
     as_json: Json = False,
 ) -> None:
     """Train a run's plan on random halves of its records: the noise its samples would need for PAC privacy, beside the papers' variant."""
@@ -298,8 +299,13 @@ def _by_protocol(protocol: str, metrics: list[str] | None, num: int | None, kind
 
 
 def _releasable_part(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of a recipe's results as it may leave the room."""
-    return {**row, "evaluation": _releasable_results(row["evaluation"])}
+    """A row of a recipe's results as it may leave the room: without an audit that may not."""
+    from workbench.jobs.audits import AuditRecord
+
+    kept = {**row, "evaluation": _releasable_results(row["evaluation"])}
+    if "audit" in row and not AuditRecord.model_validate(row["audit"]).may_leave:
+        del kept["audit"]
+    return kept
 
 
 def _releasable_results(found: dict[str, Any]) -> dict[str, Any]:

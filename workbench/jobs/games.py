@@ -11,6 +11,7 @@ from workbench.jobs.memberships import check_attack
 from workbench.jobs.run import Run
 from workbench.jobs.threads import few_threads
 from workbench.jobs.trained import dataset_of, load_state, trained_run
+from workbench.seeds import Seed
 from workbench.workspace import Workspace
 
 
@@ -21,7 +22,7 @@ class GameRequest(BaseModel):
 
     score: str = "loss"
     games: int = Field(default=200, ge=1)
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
 
 
 def game_run(workspace: Workspace, run_id: str, asked: GameRequest, report: Report = ignored) -> GameResult:

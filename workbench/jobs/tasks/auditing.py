@@ -27,7 +27,7 @@ class PacRequest(BaseModel):
 
     draws: int = Field(default=16, ge=2, le=10_000)
     images: int = Field(default=64, ge=2, le=10_000)
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
 
 
 class Nothing(BaseModel):
