@@ -1,5 +1,6 @@
 """Writing and erasing files so that a crash leaves whole ones and a secret leaves none."""
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -8,6 +9,14 @@ from pathlib import Path
 from typing import IO, Any
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def full_disk(error: BaseException) -> str:
+    """What a person is told of an error that only a lack of room explains; empty for any other."""
+    if not isinstance(error, OSError) or error.errno not in FULL:
+        return ""
+    return f"A file could not be written: {os.strerror(error.errno)}."
 
 
 def open_private(path: Path, mode: str = "w") -> IO[Any]:

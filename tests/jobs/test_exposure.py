@@ -104,9 +104,10 @@ def test_damaged_results_are_one_sentence_and_made_anew_once_moved_away(trained:
     exposure.expose_run(here(), run.id, 20)
     assert path.exists()
     kept = RunFolder(here(), run.id).path / "removal-0.05-3-400.json"
-    kept.write_text('{"share": 0.05')
-    with pytest.raises(DamagedFileError, match=r"Expected a removal experiment in .*Move it away"):
-        removal.kept_removal(here(), run.id, 0.05, 3, 400)
+    for damaged in ('{"share": 0.05', '{"share": 0.05}', "[]"):
+        kept.write_text(damaged)
+        with pytest.raises(DamagedFileError, match=r"Expected a removal experiment in .*Move it away"):
+            removal.kept_removal(here(), run.id, 0.05, 3, 400)
     assert removal.kept_removal(here(), run.id, 0.0500001, 3, 400) is None, "another share is another experiment"
 
 
@@ -153,6 +154,28 @@ def test_leaving_the_most_exposed_out_trains_anew_beside_random_ones(trained: An
     places = np.sort(exposed.ranking()[24:])
     assert np.array_equal(seen[1][1].train.records, toy_table().train.records[places])
     assert not np.array_equal(seen[1][1].train.records, seen[2][1].train.records)
+
+
+def test_a_removal_experiment_that_died_is_gone_on_with(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(removal, "NUM_SAMPLES", 60)
+    run, accuracies = trained("ddm"), removal.accuracies
+    measured: list[int] = []
+
+    def dying(workspace: Any, plan: Any, part: Any, seed: int) -> dict[str, float]:
+        if len(measured) == 1:
+            measured.append(0)
+            raise OSError("gone")
+        measured.append(len(part.train))
+        return accuracies(workspace, plan, part, seed)
+
+    monkeypatch.setattr(removal, "accuracies", dying)
+    job = control.begin(here(), "removal", run.id, {"share": 0.1, "seeds": 1, "num_draws": 20})
+    assert (job.state, removal.kept_removal(here(), run.id, 0.1, 1, 20)) == ("failed", None)
+    control.resume(here(), job.id)
+    assert measured == [240, 0, 216, 216]
+    found = removal.kept_removal(here(), run.id, 0.1, 1, 20)
+    assert found is not None
+    assert [row["kept"] for row in found["results"]] == list(removal.KEPT)
 
 
 def test_leakage_falls_with_the_decay_and_a_late_release_and_grows_with_samples(trained: Any, capsys: pytest.CaptureFixture[str]) -> None:

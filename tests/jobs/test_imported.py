@@ -1,5 +1,7 @@
 """Samples made elsewhere: checked by the dataset they belong to, measured and judged like a run's, and never releasable."""
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 from support.homes import here
 from support.tables import toy_table
 
+from workbench.cli import main
 from workbench.datasets import load
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
@@ -45,6 +48,32 @@ def test_an_import_is_kept_and_carries_no_epsilon(tmp_path: Path) -> None:
         again.records(21)
     with pytest.raises(WorkbenchError, match="which is one itself"):
         sample_set(here(), found.owner, "0123abcd")
+
+
+@pytest.mark.parametrize("written", [0, 1])
+def test_an_import_onto_a_full_disk_is_one_sentence_and_not_listed_until_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], written: int
+) -> None:
+    file, replace = save(tmp_path / "other.npz"), os.replace
+    bytes(here().key)
+
+    def fill(*paths: Any) -> None:
+        nonlocal written
+        if not written:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written -= 1
+        replace(*paths)
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "replace", fill)
+        with pytest.raises(SystemExit) as ended:
+            main(["import", str(file), "--dataset", "digits"])
+    assert ended.value.code == 1
+    assert capsys.readouterr().err.endswith("A file could not be written: No space left on device. Free space and try again.\n")
+    assert imports(here()) == []
+    found = import_samples(here(), file, DIGITS)
+    assert [one.owner for one in imports(here())] == [found.owner]
+    assert len(found.records()) == 20
 
 
 def test_an_import_is_measured_and_searched_like_a_run_s_samples(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from workbench.cli import accounting, control, planning, records, release, resul
 from workbench.cli.waiting import InterruptedWorkError
 from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.escaping import terminal
+from workbench.files import full_disk
 from workbench.jobs.registry import unusable
 from workbench.workspace import Workspace
 
@@ -48,7 +49,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         print(terminal(message), file=sys.stderr)
         return 2
     except OSError as error:
-        print(terminal(error), file=sys.stderr)
+        words = full_disk(error)
+        print(f"{words} Free space and try again." if words else terminal(error), file=sys.stderr)
         return 1
     except sqlite3.OperationalError as error:
         print(unusable(Workspace.default(), error), file=sys.stderr)

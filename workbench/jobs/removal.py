@@ -5,6 +5,7 @@ Whom to leave out is read off private values, so nothing of it has a bound, what
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -46,30 +47,32 @@ def remove_run(
     """Train the run's plan anew with and without the `share` of records that are most exposed, `seeds` times each, and measure.
 
     Keys: `share`, `seeds`, `num_draws`, `removed`, `releasable` (never), and `results`, a row a training: `kept` (of KEPT), `seed`
-    and the accuracy of each classifier on held-out records. Private, kept in the run's folder.
+    and the accuracy of each classifier on held-out records. Private, kept in the run's folder, row by row: what a death leaves is
+    gone on with.
     """
     run, path = trained_run(workspace, run_id), _file(workspace, run_id, share, seeds, num_draws)
-    if path.exists():
+    results: list[dict[str, Any]] = _read(path)["results"] if path.exists() else []
+    if len(results) == len(KEPT) * seeds:
         return _read(path)
     check_share(run, share)
     found = expose_run(workspace, run_id, num_draws, progress=_part(progress, 0.0, 0.2))
     dataset, order = dataset_of(workspace, run), found.ranking()
     count = round(share * len(order))
-    results: list[dict[str, Any]] = []
     trained = _part(progress, 0.2, 1.0)
-    for kept, seed, part in parts(dataset, order, count, seeds):
+    values = {"share": share, "seeds": seeds, "num_draws": num_draws, "removed": count, "releasable": False, "results": results}
+    for kept, seed, part in islice(parts(dataset, order, count, seeds), len(results), None):
         results.append({"kept": kept, "seed": seed, **accuracies(workspace, run.plan, part, seed)})
+        write_text_atomically(path, dumps(values, indent=2))
         if trained is not None:
             trained(len(results) / (len(KEPT) * seeds))
-    values = {"share": share, "seeds": seeds, "num_draws": num_draws, "removed": count, "releasable": False, "results": results}
-    write_text_atomically(path, dumps(values, indent=2))
     return _read(path)
 
 
 def kept_removal(workspace: Workspace, run_id: str, share: float, seeds: int, num_draws: int) -> dict[str, Any] | None:
-    """What is kept of `remove_run`, or None."""
+    """What is kept of `remove_run`, or None until all of it is there."""
     path = _file(workspace, run_id, share, seeds, num_draws)
-    return _read(path) if path.exists() else None
+    found = _read(path) if path.exists() else None
+    return found if found is not None and len(found["results"]) == len(KEPT) * seeds else None
 
 
 def parts(dataset: Dataset, order: np.ndarray, count: int, seeds: int) -> Iterator[tuple[str, int, Dataset]]:
@@ -116,8 +119,9 @@ def _file(workspace: Workspace, run_id: str, share: float, seeds: int, num_draws
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return json.loads(path.read_text())
-    except ValueError:
+        found = json.loads(path.read_text())
+        return found | {"results": list(found["results"])}
+    except (ValueError, KeyError, TypeError):
         raise DamagedFileError(f"Expected a removal experiment in {path}, got a damaged file. Move it away: it is made anew.") from None
 
 

@@ -1,6 +1,5 @@
 """The process of one job: `python -m workbench.jobs.worker JOB ATTEMPT`, started by a launcher."""
 
-import errno
 import os
 import signal
 import sqlite3
@@ -11,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.files import full_disk
 from workbench.jobs.heartbeat import Heartbeat, Progress, StoppedError, StopSignal
 from workbench.jobs.job import Job
 from workbench.jobs.launchers import LAUNCHERS
@@ -18,8 +18,6 @@ from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.tasks import TASKS
 from workbench.locks import locked
 from workbench.workspace import Workspace
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(workspace: Workspace, job_id: str, attempt_number: int | None = None) -> int:
@@ -85,8 +83,8 @@ def attempt(workspace: Workspace, job: Job, progress: Progress, stop: StopSignal
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno in FULL:
-        return f"A file could not be written: {os.strerror(error.errno)}. Free space and resume."
+    if words := full_disk(error):
+        return f"{words} Free space and resume."
     return str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
 
 

@@ -124,11 +124,11 @@ def import_samples(workspace: Workspace, file: Path, dataset: DatasetRef, name: 
         created=time.time(),
     )
     found = ImportedSamples(workspace, _id_of(workspace, about, records), about)
-    if not found.file.exists():
+    if not (found.file.exists() and is_import(workspace, found.owner)):
         make_private_folder(workspace.imports)
         make_private_folder(found.folder)
-        write_text_atomically(_about_file(found.folder), dumps(about, indent=2))
         write_records(records, found.file, found.notes(), found.facts)
+        write_text_atomically(_about_file(found.folder), dumps(about, indent=2))  # last: what is listed is whole
     return read(workspace, found.owner)
 
 
