@@ -67,3 +67,19 @@ def test_the_process_works_under_vmap(pair: tuple[torch.Tensor, torch.Tensor]) -
 def test_an_unknown_prediction_lists_the_choices() -> None:
     with pytest.raises(WorkbenchError, match="epsilon, v"):
         GaussianDiffusion(NoiseSchedule(linear_betas()), "x_start")  # pyright: ignore[reportArgumentType]
+
+
+def test_weights_of_both_predictions_are_those_of_one_image_error() -> None:
+    """min(SNR, 5) times the squared error of the image, whatever the network predicts (Hang et al. 2023)."""
+    schedule, times = NoiseSchedule(linear_betas()), torch.tensor([1, 50, 300, 700, 1000])
+    draw = torch.Generator().manual_seed(0)
+    image, noise, wrong = (torch.randn(5, 1, 4, 4, generator=draw) for _ in range(3))
+    for prediction in ("epsilon", "v"):
+        process = GaussianDiffusion(schedule, prediction, "min-snr")  # type: ignore[arg-type]
+        x_t, output = process.add_noise(image, noise, times), process.target(image, noise, times) + 0.1 * wrong
+        signal, noises = process.scales(times, image)
+        snr = (signal / noises).square().flatten()
+        error = (process.predict_x_start(output, x_t, times) - image).square().flatten(1).mean(1)
+        assert torch.allclose(process.loss(output, image, noise, times), snr.clamp(max=5) * error, rtol=1e-2)
+        plain = GaussianDiffusion(schedule, prediction)  # type: ignore[arg-type]
+        assert not torch.allclose(process.loss(output, image, noise, times), plain.loss(output, image, noise, times))

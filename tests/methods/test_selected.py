@@ -110,3 +110,19 @@ def test_a_sound_teacher_goes_on_with_selected_images() -> None:
     assert not torch.equal(teachers[SELECTIVE], public)
     with pytest.raises(WorkbenchError, match="given where images are selected"):
         plan_of("dp-sad", overrides={"labels.source": "public"})
+
+
+@pytest.mark.parametrize(
+    ("method", "field", "stage"), [("dp-promise", "phase_two", "phase two"), ("selective-pretraining", "refinement", "refinement")]
+)
+def test_private_steps_may_train_the_way_up_alone(method: str, field: str, stage: str) -> None:
+    plan = quick_plan(method, overrides={f"{field}.trained": "up"})
+    assert plan.bound == quick_plan(method).bound
+    state, before = new_state(plan, seed=0), dict[str, torch.Tensor]()
+    for step in fit(plan, quick_dataset(method), state):
+        if step.stage != stage:
+            before = {name: value.clone() for name, value in state.modules["ema"].module.state_dict().items()}  # type: ignore[union-attr]
+    after = state.modules["network"].state_dict()
+    changed = {name.split(".")[0] for name, value in after.items() if not torch.equal(value, before[name])}
+    assert changed
+    assert changed <= {"up", "upsample", "norm", "conv_out"}

@@ -62,7 +62,7 @@ def build_schedule(config: DiffusionConfig) -> NoiseSchedule:
 
 def build_diffusion(config: DiffusionConfig) -> GaussianDiffusion:
     """The process of `config`."""
-    return GaussianDiffusion(build_schedule(config), config.prediction)
+    return GaussianDiffusion(build_schedule(config), config.prediction, config.weighting)
 
 
 def generate(

@@ -4,6 +4,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from workbench.diffusion.process import Weighting
 from workbench.diffusion.schedules import Spacing
 
 
@@ -15,6 +16,9 @@ class DiffusionConfig(BaseModel):
     schedule: Literal["linear", "cosine"] = Field(default="linear", description="Noise schedule; linear is 1e-4 to 2e-2 at any length.")
     timesteps: int = Field(default=1000, ge=1, le=10_000, description="Number of noising steps T.")
     prediction: Literal["epsilon", "v"] = Field(default="epsilon", description="What the network predicts: the noise, or v.")
+    weighting: Weighting = Field(
+        default="none", description="Weight of a time step in the denoising loss: none, or by its signal over noise, up to 5 (min-snr)."
+    )
 
 
 class SamplerConfig(BaseModel):

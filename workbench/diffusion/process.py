@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Prediction = Literal["epsilon", "v"]
+Weighting = Literal["none", "min-snr"]
+MOST_SNR = 5.0
 
 
 class GaussianDiffusion:
@@ -21,11 +23,12 @@ class GaussianDiffusion:
     `prediction` says what the network's output means: "epsilon" (the noise) or "v" (Salimans and Ho 2022, section 4).
     """
 
-    def __init__(self, schedule: NoiseSchedule, prediction: Prediction = "epsilon") -> None:
+    def __init__(self, schedule: NoiseSchedule, prediction: Prediction = "epsilon", weighting: Weighting = "none") -> None:
         if prediction not in ("epsilon", "v"):
             raise WorkbenchError(f"Unknown prediction {prediction!r}. Choose one of: epsilon, v.")
         self.schedule = schedule
         self.prediction: Prediction = prediction
+        self.weighting: Weighting = weighting
         self._tables: dict[torch.device, Tensor] = {}
 
     @property
@@ -67,6 +70,13 @@ class GaussianDiffusion:
         return signal_scale * model_output + noise_scale * x_t
 
     def loss(self, model_output: Tensor, x_start: Tensor, noise: Tensor, t: Tensor) -> Tensor:
-        """Squared error to the target, averaged over pixels: (B,), one value a record."""
+        """Squared error to the target, averaged over pixels and weighted by time step: (B,), one value a record."""
         error = model_output - self.target(x_start, noise, t)
-        return error.square().flatten(1).mean(dim=1)
+        losses = error.square().flatten(1).mean(dim=1)
+        return losses if self.weighting == "none" else self.weights(t, losses) * losses
+
+    def weights(self, t: Tensor, like: Tensor) -> Tensor:
+        """How much the squared error at `t` counts, (B,) to fit `like`: min(SNR, 5) of the image's own (Hang et al. 2023, section 3.4)."""
+        signal_scale, noise_scale = self.scales(t, like)
+        snr = (signal_scale / noise_scale).square()
+        return snr.clamp(max=MOST_SNR) / (snr if self.prediction == "epsilon" else snr + 1)

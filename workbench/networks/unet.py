@@ -213,6 +213,16 @@ class UNet(nn.Module):
         time = {id(parameter) for parameter in self.time_parameters()}
         return [parameter for parameter in self.parameters() if id(parameter) not in time]
 
+    def parameters_up(self) -> list[nn.Parameter]:
+        """Those of the way up and of what follows it, in order."""
+        return [parameter for part in (self.up, self.upsample, self.norm, self.conv_out) for parameter in part.parameters()]
+
+    def freeze_but_up(self) -> None:
+        """Leave all as it is from here on but the way up: images are drawn anew from what was learned to be seen in them."""
+        trained = {id(parameter) for parameter in self.parameters_up()}
+        for parameter in self.parameters():
+            parameter.requires_grad_(id(parameter) in trained)
+
     def freeze_time(self) -> None:
         """Leave the embedding of time as it is from here on."""
         for parameter in self.time_parameters():

@@ -29,6 +29,7 @@ class PhaseTwo(DPSGD):
 
     max_grad_norm: float = Field(default=0.01, gt=0, description="Clipping norm C of a record's gradient.")
     noise_multiplicity: int = Field(default=2, ge=1, description="Noise samples K that a record's loss is averaged over.")
+    trained: Literal["all", "up"] = Field(default="all", description="Layers that these steps train: all, or the U-Net's way up alone.")
 
 
 class DPPromiseConfig(MethodConfig):

@@ -24,10 +24,11 @@ def initial_state(config: DPPromiseConfig, facts: DatasetFacts, state: State) ->
     """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
     network = pretrained.new_modules(config, facts, state)
     tuned = network.parameters_beside_time() if is_pretrained(config) else list(network.parameters())
+    refined = network.parameters_up() if config.phase_two.trained == "up" else tuned
     state.optimizers = {
         PRETRAINING: torch.optim.Adam(network.parameters(), lr=config.pretraining.learning_rate),
         PHASE_ONE: torch.optim.Adam(tuned, lr=config.phase_one.learning_rate),
-        PHASE_TWO: torch.optim.Adam(tuned, lr=config.phase_two.learning_rate),
+        PHASE_TWO: torch.optim.Adam(refined, lr=config.phase_two.learning_rate),
     }
     if config.phase_one.steps and config.targets == "one-shot":
         state.tensors = one_shot.copies_to_come(facts, state)
@@ -75,4 +76,6 @@ def train_phase_two(config: DPPromiseConfig, data: Records, state: State) -> Ite
     def row_losses(network: nn.Module, batch: tuple[Tensor, ...]) -> RowLosses:
         return image_diffusion.row_losses(diffusion, network, batch, last)
 
+    if config.phase_two.trained == "up":
+        pretrained.network_of(state).freeze_but_up()
     yield from pretrained.fine_tune(config.phase_two, PHASE_TWO, data, state, row_losses)

@@ -14,17 +14,26 @@ from workbench.training.ordinary import check_batch_size
 TEACHER, STUDENT, DISCRIMINATOR = "teacher", "student", "discriminator"
 SOUND = (
     "The discriminator sees generated images alone, so records enter through the student's gradients, clipped whole and per record, "
-    "and through the teacher's, if it has any; labels are each record's own, or its nearest centroid's, which is public or released."
+    "and through the teacher's, if it has any."
 )
 EQ15 = (
-    "One record may change all B clipped terms through teacher and labels, so the mean moves by 2 C against noise sigma C/(B T). "
+    "One record may change all B clipped terms through the teacher, so the mean moves by 2 C against noise sigma C/(B T). "
     "True and useless: with noise that hides that nothing is learnt."
 )
 EQ17 = (
-    "The teacher, the discriminator and labels by k-means come from all private records and enter every gradient, so clipping one term "
-    "bounds little. "
+    "The teacher and the discriminator are trained on all private records and enter every gradient, so clipping one term bounds little. "
     "The chain rule multiplies the clipped part by a factor that depends on the private record and has no bound."
 )
+
+LABELLED = {
+    True: " A record's label is its nearest centroid's, which is public or released.",
+    False: " Labels, by k-means on what was learned from private records, may change with one record as the teacher does.",
+}
+
+
+def reason_of(config: DPSADConfig, reason: str) -> str:
+    """Why the student's stage is charged as it is, with what its labels add where they are not given."""
+    return reason if config.labels.are_given else reason + LABELLED[config.is_sound]
 
 
 def teacher_training(config: DPSADConfig) -> DPSGD:
@@ -51,7 +60,7 @@ def sound_stages(config: DPSADConfig, facts: DatasetFacts) -> list[Stage]:
         found += config.selected.stages(facts)
     if config.has_private_teacher:
         found.append(teacher_training(config).stage(TEACHER, facts.num_records))
-    found.append(config.student.stage(STUDENT, facts.num_records, SOUND))
+    found.append(config.student.stage(STUDENT, facts.num_records, reason_of(config, SOUND)))
     return [*found, config.discriminator.free_stage(DISCRIMINATOR)] if config.has_critic else found
 
 
@@ -65,7 +74,8 @@ def paper_stages(config: DPSADConfig, facts: DatasetFacts) -> list[Stage]:
     check_batch_size(TEACHER, config.unprotected_teacher.batch_size, facts.num_records)
     sigma = config.student.known_noise_multiplier(STUDENT)
     gaussian = dp_event.GaussianDpEvent(sigma / (2 * fixed_batch(config) * config.diffusion.timesteps))
-    event, reason = (gaussian, EQ15) if config.mode == "eq15" else (UnprovedDpEvent(EQ17), EQ17)
+    reason = reason_of(config, EQ15 if config.mode == "eq15" else EQ17)
+    event = gaussian if config.mode == "eq15" else UnprovedDpEvent(reason)
     found = [*config.labels.stages(facts), kept_stage(TEACHER, config.unprotected_teacher.steps)]
     found.append(Stage(STUDENT, event, "per_step", config.student.steps, sampling="batches of fixed size, no amplification", reason=reason))
     return [*found, kept_stage(DISCRIMINATOR, config.discriminator.steps)] if config.has_critic else found

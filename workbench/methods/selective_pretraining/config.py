@@ -1,5 +1,7 @@
 """Hyper-parameters of selective pre-training."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from workbench.diffusion import DiffusionConfig, SamplerConfig
@@ -29,6 +31,7 @@ class Refinement(DPSGD):
 
     max_grad_norm: float = Field(default=0.01, gt=0, description="Clipping norm C of a record's gradient.")
     noise_multiplicity: int = Field(default=2, ge=1, description="Noise samples K that a record's loss is averaged over.")
+    trained: Literal["all", "up"] = Field(default="all", description="Layers that these steps train: all, or the U-Net's way up alone.")
 
 
 class SelectivePretrainingConfig(MethodConfig):

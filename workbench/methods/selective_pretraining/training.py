@@ -23,10 +23,11 @@ from workbench.training.state import State, Step
 def initial_state(config: SelectivePretrainingConfig, facts: DatasetFacts, state: State) -> State:
     """The network, its moving averages (with a copy from before any vote), an Adam a stage, and room for candidates and votes."""
     network = pretrained.new_modules(config, facts, state)
+    refined = network.parameters_up() if config.refinement.trained == "up" else network.parameters_beside_time()
     state.optimizers = {
         PRETRAINING: torch.optim.Adam(network.parameters(), lr=config.pretraining.learning_rate),
         SELECTIVE: torch.optim.Adam(network.parameters(), lr=config.selective.learning_rate),
-        REFINEMENT: torch.optim.Adam(network.parameters_beside_time(), lr=config.refinement.learning_rate),
+        REFINEMENT: torch.optim.Adam(refined, lr=config.refinement.learning_rate),
     }
     Selector.add_to(config.selection, facts, state)
     return state
@@ -67,5 +68,8 @@ def refine(config: SelectivePretrainingConfig, data: Records, state: State) -> I
     def losses(network: nn.Module, batch: tuple[Tensor, ...]) -> RowLosses:
         return image_diffusion.row_losses(diffusion, network, batch, config.start)
 
-    pretrained.network_of(state).freeze_time()
+    network = pretrained.network_of(state)
+    if config.refinement.trained == "up":
+        network.freeze_but_up()
+    network.freeze_time()
     yield from pretrained.fine_tune(config.refinement, REFINEMENT, data, state, losses)
