@@ -13,7 +13,14 @@ from workbench.ui.theme import GREY
 
 
 def row(method: str, bound: float, value: float, seed: int, epsilon_zero: float = math.nan, **more: Any) -> dict[str, Any]:
-    values = {"recipe": "mine", "line": f"{method} at {bound}", "method": method, "bound": bound, "value": value, "seed": str(seed)}
+    values = {
+        "recipe": "mine",
+        "line": f"{method}, bound {bound}" + " (floor)" * (method == FLOOR),
+        "method": method,
+        "bound": bound,
+        "value": value,
+        "seed": str(seed),
+    }
     values |= {"delta": 1e-5, "relation": "REPLACE_SPECIAL", "num_samples": 1500, "mark": "private", "epsilon_zero": epsilon_zero}
     values |= {
         "epsilon_zero_mark": "private",
@@ -41,7 +48,7 @@ ROWS = pd.DataFrame(
 def test_a_point_is_the_mean_of_a_line_s_runs_with_their_range() -> None:
     points = measured_points(ROWS)
     assert points["epsilon"].tolist() == [1.0, 2.0, 2.0, 5.0]
-    whole = points.loc[points["line"] == "a at 2.0"].iloc[0]
+    whole = points.loc[points["line"] == "a, bound 2.0"].iloc[0]
     assert (whole["value"], whole["low"], whole["high"]) == (pytest.approx(0.85), 0.8, 0.9)
     assert "2 runs, seed 0, 1: 0.8 to 0.9 (private), 1,500 samples" in whole["about"]
     assert "its public model alone: 0.55 (private)" in whole["about"]
@@ -58,6 +65,14 @@ def test_a_method_is_a_line_and_the_floor_a_grey_one_with_provenance_on_hover() 
     assert [line.line.color == GREY for line in lines.values()] == [FLOOR in name for name in lines]
     assert "code abd, torch 2" in lines["a (measured)"].customdata[0][0]
     assert "&lt;b&gt;" in lines[f"floor: {FLOOR} (measured)"].customdata[0][0]
+
+
+def test_settings_of_a_method_are_lines_of_their_own() -> None:
+    figure = go.Figure()
+    draw_measured(figure, measured_points(pd.concat([ROWS, pd.DataFrame([row("a", 10.0, 0.6, 0, line="a from scratch, bound 10")])])))
+    lines = {line.name: line.x for line in figure.data}
+    assert lines["a (measured)"] == (1.0, 2.0)
+    assert lines["a from scratch (measured)"] == (10.0,)
 
 
 def test_the_references_are_the_ceiling_and_the_best_public_model() -> None:

@@ -1,6 +1,7 @@
-"""What the workbench's own methods reached, on the utility chart: a line a method through the means of its runs, provenance on hover."""
+"""What the workbench's own methods reached, on the utility chart: a line a method or setting, its runs on hover."""
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Hashable
 from itertools import cycle
@@ -28,6 +29,7 @@ NOTE = (
 )
 
 Row = dict[Hashable, Any]
+_BOUND = re.compile(r", bound [0-9.]+|( \(floor\))$")
 
 
 def measured_points(rows: pd.DataFrame) -> pd.DataFrame:
@@ -43,11 +45,11 @@ def measured_points(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_measured(figure: go.Figure, points: pd.DataFrame) -> None:
-    """Add the points of `measured_points` to the chart of utility, joined by method and protocol; the floor is a grey line."""
+    """Add the points of `measured_points` to the chart of utility; what differs in more than the bound is not joined, the floor is grey."""
     styles = cycle(zip(SERIES, SYMBOLS, strict=False))
     dashes = cycle(DASHES)
-    for key, rows in points.groupby(["method", "protocol"], sort=False):
-        method, protocol = (str(part) for part in cast("tuple[Hashable, Hashable]", key))
+    for key, rows in points.groupby(["method", points["line"].map(series_of), "protocol"], sort=False):
+        method, series, protocol = (str(part) for part in cast("tuple[Hashable, Hashable, Hashable]", key))
         colour, symbol = (GREY, "line-ew") if method == FLOOR else next(styles)
         figure.add_scatter(
             x=rows["epsilon"].tolist(),
@@ -64,8 +66,13 @@ def draw_measured(figure: go.Figure, points: pd.DataFrame) -> None:
             marker={"symbol": symbol, "size": 8, "color": colour},
             customdata=[[_hover(point)] for point in rows.to_dict("records")],
             hovertemplate="%{customdata[0]}<br>%{y:.4g}<extra></extra>",
-            name=f"{'floor: ' * (method == FLOOR)}{html_text(method)} ({measured_by(protocol)})",
+            name=f"{'floor: ' * (method == FLOOR)}{html_text(series)} ({measured_by(protocol)})",
         )
+
+
+def series_of(line: str) -> str:
+    """What a recipe's line is called without its bound: "dpdm from scratch" of "dpdm from scratch, bound 10"."""
+    return _BOUND.sub("", line)
 
 
 def measured_by(protocol: str) -> str:
