@@ -145,6 +145,13 @@ def test_a_proposal_reads_its_own_file(tmp_path: Path) -> None:
     assert DatasetRef.parse(path).declared == found
 
 
+def test_a_column_that_names_the_rows_is_not_proposed(tmp_path: Path) -> None:
+    path = write(tmp_path, "id,ill", *(f"person {number % 31},no" for number in range(60)))
+    with pytest.raises(WorkbenchError, match="got 31 different texts in 60 rows: they name the rows"):
+        propose(path)
+    assert len(propose(write(tmp_path, "id,ill", *(f"person {number % 31},no" for number in range(62)))).columns) == 2
+
+
 def test_a_hundred_thousand_categories_get_one_sentence(tmp_path: Path) -> None:
     path = write(tmp_path, "id,ill", *(f"person {number},no" for number in range(100_000)))
     with pytest.raises(WorkbenchError, match="at most 1000 categories in the column 'id', got 100000"):

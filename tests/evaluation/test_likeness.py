@@ -39,3 +39,7 @@ def test_the_sentence_names_both_numbers_and_the_mark() -> None:
 def test_measures_of_which_less_is_better_say_nothing() -> None:
     assert likeness_note([ROW | {"better": "lower"}]) == ""
     assert likeness_note([]) == ""
+
+
+def test_rows_drawn_evenly_are_not_meant_to_look_like_a_table() -> None:
+    assert likeness_note([ROW | {"epsilon_zero_reason": "Of rows drawn evenly."}]) == ""

@@ -117,3 +117,17 @@ def test_few_samples_and_samples_without_labels(context: Context) -> None:
     for name in NAMES:
         measure: Callable[..., tables.Measurement] = METRICS[name].function
         assert np.isfinite(measure(replace(context.dataset.train.take(slice(200)), labels=None), context).value)
+
+
+def test_epsilon_zero_of_a_table_is_of_rows_drawn_evenly_over_what_is_declared(context: Context, shuffled: Records) -> None:
+    dataset = context.dataset
+    asked = {"metrics": ("two_way_marginals", "accuracy_logistic_regression"), "workspace": here()}
+    marginals, accuracy = evaluate(shuffled.take(slice(600)), dataset, **asked)
+    assert marginals.epsilon_zero == tables.two_way_marginals(dataset.facts.draw(600, 0), context).value
+    assert marginals.value < marginals.epsilon_zero, "shuffled columns know more than no rows at all"
+    assert accuracy.epsilon_zero is not None
+    assert abs(accuracy.epsilon_zero - 0.5) < 0.25
+    for result in (marginals, accuracy):
+        assert "drawn evenly over the declared categories" in result.epsilon_zero_reason
+        assert result.epsilon_zero_num_samples == 600
+        assert not result.epsilon_zero_releasable

@@ -58,7 +58,7 @@ def test_values_are_made_once_kept_and_read_back(trained: Any, monkeypatch: pyte
     assert found.error.timesteps[[0, -1]].tolist() == [1, 50]
     assert (found.error.gamma >= 0).all()
     assert (found.error.floor < 0.1).all()
-    (path,) = RunFolder(here(), run.id).path.glob("records-*")
+    (path,) = RunFolder(here(), run.id).path.glob("leakage-*")
     assert path.stat().st_mode & 0o077 == 0 or path.parent.stat().st_mode & 0o077 == 0, "nobody else may read it"
     monkeypatch.setattr(DDM, "per_instance", lambda *_: pytest.fail("made twice"))
     for again in (exposure.expose_run(here(), run.id, 20), exposure.kept_exposure(here(), run.id, 20)):
@@ -90,7 +90,7 @@ def test_a_method_without_values_and_senseless_requests_are_refused(trained: Any
 def test_damaged_results_are_one_sentence_and_made_anew_once_moved_away(trained: Any) -> None:
     run = trained("ddm")
     exposure.expose_run(here(), run.id, 20)
-    (path,) = RunFolder(here(), run.id).path.glob("records-*")
+    (path,) = RunFolder(here(), run.id).path.glob("leakage-*")
     content = path.read_bytes()
     with np.load(path) as file:
         fewer = {name: file[name] for name in file.files if name != "per_step"}
@@ -125,6 +125,7 @@ def test_the_command_lists_the_most_exposed_and_writes_all(trained: Any, tmp_pat
     found = exposure.kept_exposure(here(), run.id, 20)
     assert found is not None
     assert [row["record"] for row in told["records"]] == found.ranking()[:5].tolist()
+    assert all(row["delta_before"] < row["delta"] for row in told["records"])
     assert [row["delta"] for row in told["records"]] == pytest.approx(found.leakage.delta(2.0)[found.ranking()[:5]])
     with (tmp_path / "all.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -15,9 +15,12 @@ from workbench.errors import AccountWarning
 from workbench.jobs import runs, worker
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.run import Run
+from workbench.jobs.samples import sample_set
+from workbench.jobs.samples.imported import import_samples
 from workbench.jobs.store import RunStore
 from workbench.jobs.trained import dataset_of
 from workbench.privacy.spending.ledger import Ledger
+from workbench.serialization import dumps
 from workbench.training.state import PerformanceSettings
 
 Train = Callable[..., Run]
@@ -83,3 +86,13 @@ def test_a_run_and_its_clone_see_the_records_as_they_were_planned(
     cloned = runs.clone(here(), run.id, {"training.learning_rate": 0.5})
     assert (cloned.plan.facts, cloned.fingerprint) == (run.plan.facts, run.fingerprint)
     assert Ledger(here().ledger).entries("clinic A")[0].run_id == run.id
+
+
+def test_what_goes_with_samples_names_the_account_and_no_path(tmp_path: Path, images: np.ndarray, train: Train) -> None:
+    run = train(write(tmp_path / "scans.npz", images), name="clinic A")
+    samples = sample_set(here(), run.id)
+    imported = import_samples(here(), tmp_path / "scans.npz", run.plan.request.place)
+    for found in (samples, imported):
+        notes = found.notes()
+        assert notes["dataset"] == "clinic A"
+        assert str(tmp_path) not in dumps(notes)

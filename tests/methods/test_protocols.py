@@ -49,7 +49,7 @@ def test_per_instance_values_are_one_a_record_and_none_of_a_null_record(method: 
     assert whole.total == pytest.approx(whole.per_step.sum(axis=0))
     assert (whole.total > 0).all()
     assert np.array_equal(whole.total, again.total)
-    assert not np.array_equal(whole.total, other.total)
+    assert np.array_equal(whole.total, other.total) == (whole.num_draws == 0), "what is exact has no seed"
     nulls = np.arange(0, 60, 3)
     without = method.per_instance(dataset.facts, few.without(nulls), 20).total
     assert (without[nulls] == 0).all()

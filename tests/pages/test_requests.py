@@ -67,13 +67,17 @@ def test_a_table_of_ones_own_is_proposed_declared_and_planned(open_page: Callabl
     path = tmp_path / "people.csv"
     path.write_text("size,ill\n" + "".join(f"{number % 30},{'yes' if number % 3 else 'no'}\n" for number in range(90)))
     app = open_page("train", train_dataset=str(path), train_method="mst", train_epsilon=5)
-    assert "proposes one" in app.error[0].value
+    assert [error.value for error in app.error] == []
+    assert "Nothing is declared yet" in app.info[0].value
     assert not any("private rows" in warning.value for warning in app.warning)
     press(app, "train_dataset_propose", str(path))
     assert any("private rows" in warning.value for warning in app.warning)
-    assert app.error, "a proposal declares nothing"
+    assert any("Confirming makes all that stands in this grid public" in text.value for text in app.markdown)
+    assert any("Nothing is declared yet" in info.value for info in app.info), "a proposal declares nothing"
     press(app, "train_dataset_confirm", str(path))
     asked = Request.parse(form_text(app))
     assert asked.place.declared == propose(path)
     assert any("position decides" in caption.value for caption in app.caption)
+    press(app, "train_dataset_change", str(path))
+    assert any("Confirming makes" in text.value for text in app.markdown), "what is declared can be changed in the same grid"
     assert form_text(open_page("train", **link(asked, "train_"))) == asked.text

@@ -97,12 +97,18 @@ def removal(
 
 
 def record_rows(found: "Exposure", epsilon: float, num_samples: int) -> list[dict[str, Any]]:
-    """A row a record, the most exposed first: J with its standard error, and delta at `epsilon`, 1 being vacuous."""
+    """A row a record, the most exposed first: J with its standard error, and delta at `epsilon`, 1 being vacuous.
+
+    `delta_before` and `J_before` are those of a release after the first step of generation, the others of the release itself.
+    """
     leakage = found.leakage
     columns = {
         "record": found.ranking(),
+        "J_before": leakage.first,
+        "standard_error_before": leakage.first_error,
         "J": leakage.total,
         "standard_error": leakage.standard_error,
+        "delta_before": leakage.delta(epsilon, num_samples, before=True),
         "delta": leakage.delta(epsilon, num_samples),
         "delta_paper_style": leakage.paper_style(epsilon, num_samples),
     }

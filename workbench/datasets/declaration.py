@@ -130,6 +130,11 @@ class TableDeclaration(BaseModel):
         return self.label.column.categories if self.label else ()
 
 
+def even_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
+    """The edges of so many bins of equal width, rounded where binary fractions are not."""
+    return tuple(float(f"{low + (high - low) * place / bins:.12g}") for place in range(bins + 1))
+
+
 def number(text: str) -> float | None:
     """The finite number that a text is, or None."""
     try:

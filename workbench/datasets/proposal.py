@@ -46,8 +46,13 @@ def propose_column(name: str, cells: Sequence[str]) -> DeclaredColumn:
         return DeclaredColumn(name=name, edges=round_edges(min(values), max(values)), missing=missing)
     if len(there) > MOST_CATEGORIES:
         raise WorkbenchError(
-            f"Expected at most {MOST_CATEGORIES} categories in the column {name!r}, got {len(there)}. Leave it out (--leave-out {name!r}), "
-            "or declare the frequent ones and a category for any other."
+            f"Expected at most {MOST_CATEGORIES} categories in the column {name!r}, got {len(there)}. Leave it out, or declare the "
+            "frequent ones and a category for any other."
+        )
+    if len(there) > FEWEST_NUMBERS and 2 * len(there) > len(cells):
+        raise WorkbenchError(
+            f"Expected categories in the column {name!r}, got {len(there)} different texts in {len(cells)} rows: they name the rows. Leave "
+            "it out, or declare the frequent ones and a category for any other."
         )
     return DeclaredColumn(name=name, categories=tuple(there) or (MISSING_CATEGORY,), missing=missing)
 

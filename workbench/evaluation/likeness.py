@@ -16,8 +16,13 @@ def unlike_public(zero: float | None, chance: float | None, ceiling: float | Non
 
 
 def likeness_note(results: Iterable[Mapping[str, Any]]) -> str:
-    """A sentence for results of measures of which at least one says that nothing public looks like the records; else empty."""
+    """A sentence for results of measures of which at least one says that nothing public looks like the records; else empty.
+
+    Rows drawn evenly, which stand at epsilon 0 of a table, are never meant to look like its records.
+    """
     for row in results:
+        if row.get("epsilon_zero_reason"):
+            continue
         zero, chance, ceiling = (row.get(name) for name in ("epsilon_zero", "chance", "ceiling"))
         if row.get("better") == "higher" and unlike_public(zero, chance, ceiling):
             return unlike_public_words(row["name"], float(row["epsilon_zero"]), float(row["chance"]), mark(may_leave(row, "epsilon_zero")))

@@ -11,6 +11,8 @@ from workbench.evaluation.context import Context, Measurement, Metric
 from workbench.evaluation.protocols import OWN, PROTOCOLS
 from workbench.records import Records
 
+EVENLY = "Of rows drawn evenly over the declared categories, classes too: what a generator makes that has seen no record."
+
 
 class MetricResult(BaseModel):
     """A value and what it may be compared with.
@@ -18,7 +20,8 @@ class MetricResult(BaseModel):
     `interval` is 95 % (what it covers: the measure's docstring). `split` names the private records it looked at. `seconds`
     is the value's alone. `protocol` says how it was taken, and where that was cut down. `ceiling` is the same measure of real
     training records in the place of samples (for nearer_to_training and privacy_score: what copying gives; None for a measure
-    of the model), `epsilon_zero` of samples that saw public data only.
+    of the model), `epsilon_zero` of samples that saw public data only: those of a public model, of tables without one rows drawn
+    evenly over what is declared. `epsilon_zero_reason` says why there is none, or that it is of such rows.
 
     Every value has a mark of its own, False for whatever saw a private record, which is nearly everything: `releasable`
     speaks of `value`, `interval` and `note`, `epsilon_zero_releasable` of `epsilon_zero`; a ceiling is computed from private
@@ -62,8 +65,7 @@ def measure(
     start = time.perf_counter()
     found = taken(samples)
     seconds = time.perf_counter() - start
-    reason = _undefined(metric, context, public_samples, public)
-    zero = None if reason or public_samples is None else public_samples.take(slice(len(samples)))
+    reason, zero = _epsilon_zero(metric, context, samples, public_samples, public)
     public_found = None if zero is None else taken(zero)
     return MetricResult(
         name=metric.name,
@@ -109,6 +111,17 @@ def _ceiling(metric: Metric, taken: Callable[[Records], Measurement], found: Mea
     if metric.needs == "public labels" and context.public:
         key = (*key, context.cache.fingerprint(context.public))
     return context.cache.value(key, lambda: taken(context.real_records(count)).value)
+
+
+def _epsilon_zero(
+    metric: Metric, context: Context, samples: Records, public_samples: Records | None, public: Dataset | None
+) -> tuple[str, Records | None]:
+    """What is measured beside `samples` as made of public data only, and a word on it; or None, and why."""
+    facts = context.dataset.facts
+    if public_samples is None and facts.kind.name == "table" and not metric.is_of_model:
+        return EVENLY, facts.draw(len(samples), context.seed)
+    reason = _undefined(metric, context, public_samples, public)
+    return reason, None if reason or public_samples is None else public_samples.take(slice(len(samples)))
 
 
 def _undefined(metric: Metric, context: Context, public_samples: Records | None, public: Dataset | None) -> str:

@@ -91,7 +91,7 @@ def checked(workspace: Workspace, run_id: str) -> "tuple[Run, PerInstanceValues]
 
 
 def _file(workspace: Workspace, run: Run, num_draws: int, seed: int) -> Path:
-    return RunFolder(workspace, run.id).path / f"records-{num_draws}-{seed}.npz"
+    return RunFolder(workspace, run.id).path / f"leakage-{num_draws}-{seed}.npz"
 
 
 def _arrays(found: Leakage | DenoiserError) -> dict[str, Any]:

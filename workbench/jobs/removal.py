@@ -4,7 +4,7 @@ Whom to leave out is read off private values, so nothing of it has a bound, what
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from workbench import experiment
 from workbench.datasets.base import Dataset
 from workbench.errors import DamagedFileError, WorkbenchError
+from workbench.evaluation import MetricResult
 from workbench.files import write_text_atomically
 from workbench.jobs.exposure import DEFAULT_DRAWS, expose_run
 from workbench.jobs.folder import RunFolder
@@ -77,10 +78,17 @@ def kept_removal(workspace: Workspace, run_id: str, share: float, seeds: int, nu
 
 def parts(dataset: Dataset, order: np.ndarray, count: int, seeds: int) -> Iterator[tuple[str, int, Dataset]]:
     """The dataset whole, without the first `count` of `order`, and without as many at random, with each seed."""
-    for seed in range(seeds):
-        random = np.random.default_rng(seed).permutation(len(order))
-        for kept, places in zip(KEPT, (order, order[count:], random[count:]), strict=True):
-            yield kept, seed, without_others(dataset, np.sort(places))
+    return ((kept, seed, part_of(dataset, order, kept, count, seed)) for seed in range(seeds) for kept in KEPT)
+
+
+def part_of(dataset: Dataset, order: np.ndarray, kept: str, count: int, seed: int) -> Dataset:
+    """The dataset without `count` records, or whole: as one of KEPT says."""
+    orders = {
+        KEPT[0]: lambda: order,
+        KEPT[1]: lambda: order[count:],
+        KEPT[2]: lambda: np.random.default_rng(seed).permutation(order.size)[count:],
+    }
+    return without_others(dataset, np.sort(orders[kept]()))
 
 
 def without_others(dataset: Dataset, places: np.ndarray) -> Dataset:
@@ -89,15 +97,38 @@ def without_others(dataset: Dataset, places: np.ndarray) -> Dataset:
     return Dataset(facts, dataset.train.take(places), dataset.held_out)
 
 
+def measured_without(
+    workspace: Workspace,
+    run_id: str,
+    kept: str,
+    share: float,
+    seed: int,
+    *,
+    metrics: Sequence[str],
+    num_samples: int = NUM_SAMPLES,
+    num_draws: int = DEFAULT_DRAWS,
+) -> list[MetricResult]:
+    """Train a finished run's plan anew, by `seed`, on what is left of its records, and measure the samples; kept nowhere."""
+    run = trained_run(workspace, run_id)
+    check_share(run, share)
+    order = expose_run(workspace, run_id, num_draws).ranking()
+    part = part_of(dataset_of(workspace, run), order, kept, round(share * len(order)), seed)
+    return measured(workspace, run.plan, part, seed, metrics, num_samples)
+
+
 def accuracies(workspace: Workspace, plan: Plan, dataset: Dataset, seed: int) -> dict[str, float]:
-    """Train the plan's configuration on `dataset`, sample, and take the accuracy of each classifier."""
+    """The accuracy of each classifier of samples of the plan trained on `dataset`."""
+    return {result.name: result.value for result in measured(workspace, plan, dataset, seed, CLASSIFIERS, NUM_SAMPLES)}
+
+
+def measured(workspace: Workspace, plan: Plan, dataset: Dataset, seed: int, metrics: Sequence[str], num_samples: int) -> list[MetricResult]:
+    """Train the plan's configuration on `dataset`, sample and measure."""
     again = replanned(plan, dataset)
     with few_threads():
         state = experiment.new_state(again, seed=seed)
         for _ in experiment.fit(again, dataset, state, workspace):
             pass
-        found = experiment.evaluate(again, state, dataset, NUM_SAMPLES, seed, workspace, metrics=CLASSIFIERS)
-    return {result.name: result.value for result in found}
+        return experiment.evaluate(again, state, dataset, num_samples, seed, workspace, metrics=metrics)
 
 
 def replanned(plan: Plan, dataset: Dataset) -> Plan:

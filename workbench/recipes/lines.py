@@ -14,6 +14,7 @@ from workbench.jobs.samples.request import SamplesRequest
 from workbench.plan import Plan
 from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.recipes.directions import Comparison
+from workbench.recipes.probes import AnyProbe
 from workbench.request import Request
 from workbench.serialization import jsonable
 from workbench.workspace import Workspace
@@ -53,6 +54,7 @@ class RecipeRun(BaseModel):
     metrics: tuple[str, ...] | None = None
     attribute: str | None = Field(default=None, description="What privacy score and accuracies judge by, as --attribute.")
     audit: AuditDesign | None = Field(default=None, description="Canaries to measure a lower bound by, as --audit-canaries.")
+    probe: AnyProbe | None = Field(default=None, description="What is asked of its records in the place of measures of its samples.")
 
     @property
     def all_seeds(self) -> Sequence[int | None]:
@@ -73,6 +75,10 @@ class RecipeRun(BaseModel):
     def samples(self, plan: Plan) -> SamplesRequest:
         """Which set of a run of `plan` the line measures."""
         return SamplesRequest.of(plan, self.sampling, self.labels, self.sampling_seed)
+
+    def asked(self, samples: SamplesRequest) -> str:
+        """What tells the line from others that are measured on the same run: the set of samples, or what is asked in its place."""
+        return samples.id if self.probe is None else self.probe.model_dump_json()
 
     @classmethod
     def of(cls, name: str, request: Request, **fields: Any) -> Self:
@@ -169,8 +175,9 @@ def check(recipe: Recipe, workspace: Workspace) -> None:
         PerformanceSettings.parse(line.performance).torch_device()
         if line.sampling or line.labels:
             line.samples(make_plan(line.request, line.request.facts(workspace)))
+        known = METRICS if line.probe is None or line.probe.measures is None else line.probe.measures
         for name in line.metrics or ():
-            choose(name, METRICS, "metric")
+            choose(name, known, "metric")
 
 
 def _make(
@@ -181,23 +188,30 @@ def _make(
     reuse: bool,
     progress: Callable[[float], None],
 ) -> dict[str, Any]:
-    """One result. `used` are the runs that lines before were measured on, with the sets and attributes of each."""
-    from workbench.jobs import audits, finished
-    from workbench.jobs.samples.drawn import RunSamples
+    """One result. `used` are the runs that lines before were measured on, with the sets, or what was asked, and attributes of each."""
+    from workbench.jobs import audits
 
     run, samples = _trained(workspace, line, seed, used, reuse, lambda share: progress(0.8 * share))
-    RunSamples(workspace, run, samples).begin()
-    evaluation = finished.evaluate_run(
-        workspace,
-        run.id,
-        line.num_samples,
-        metrics=line.metrics,
-        progress=lambda share: progress(0.8 + 0.2 * share),
-        samples=samples.id,
-        attribute=line.attribute,
-    )
+    evaluation = _measured(workspace, line, run, samples, lambda share: progress(0.8 + 0.2 * share))
+    told = _told(workspace, run.id) | ({} if line.probe is None else {"bound": jsonable(line.probe.bound(run))})
     audit = {} if line.audit is None else {"audit": jsonable(audits.audit_run(workspace, run.id))}
-    return {"name": line.name, "method": line.method, **_told(workspace, run.id), "evaluation": evaluation, **audit}
+    return {"name": line.name, "method": line.method, **told, "evaluation": evaluation, **audit}
+
+
+def _measured(
+    workspace: Workspace, line: RecipeRun, run: Run, samples: SamplesRequest, progress: Callable[[float], None]
+) -> dict[str, Any]:
+    """What the line asks of its finished run: what a probe finds of the records, else measures of the samples."""
+    from workbench.jobs import finished
+    from workbench.jobs.samples.drawn import RunSamples
+
+    if line.probe is not None:
+        found = line.probe.results(workspace, run, line.metrics or (), line.num_samples)
+        return {"run": run.id, "samples": line.asked(samples), "results": jsonable(found)}
+    RunSamples(workspace, run, samples).begin()
+    return finished.evaluate_run(
+        workspace, run.id, line.num_samples, metrics=line.metrics, progress=progress, samples=samples.id, attribute=line.attribute
+    )
 
 
 def _trained(
@@ -218,7 +232,7 @@ def _trained(
     plan = experiment.make_plan(request, dataset.facts)
     performance = PerformanceSettings.parse(line.performance)
     samples = line.samples(plan)
-    free = {run for run, measured in used.items() if (samples.id, line.attribute) not in measured}
+    free = {run for run, measured in used.items() if (line.asked(samples), line.attribute) not in measured}
     alike = _alike(workspace, plan, (dataset.fingerprint(workspace.key), seed, line.audit), performance)
     run = _usable([run for run in alike if run.id in free or (reuse and run.id not in used)])
     if run is None:

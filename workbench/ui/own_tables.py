@@ -1,58 +1,90 @@
 """What is declared public of the user's own table: proposed from its rows, changed by the user, and public once they say so."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from workbench.datasets.csv_table import BESIDE, read
 from workbench.datasets.declaration import TableDeclaration
-from workbench.datasets.proposal import WARNING, propose
+from workbench.datasets.proposal import WARNING
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
-from workbench.serialization import dumps
+from workbench.ui.actions import told
+from workbench.ui.declaration_grid import declaration_from, edited, proposed_rows, rows_of, shown
 
-HEIGHT = 260  # pixels of the form
 PUBLIC = "What stands here is public: it is in the address, in the request, and in every plan and run that is made with it."
+BEFORE = (
+    "Nothing is declared yet. **Propose from the rows** fills a grid with what the columns seem to be, for your eyes alone; change it, and "
+    "confirm it."
+)
+UNCONFIRMED = "Nothing is declared yet: what stands in the grid is yours alone until you confirm it."
+CONFIRMING = "Confirming makes all that stands in this grid public: the columns' names, their limits and bins, and every category."
 
 
 def declared_choice(path: str, key: str, **common: Any) -> str | None:
-    """The declaration as text, or None where what stands beside the file is taken; a form proposes one from the rows when asked to."""
-    proposal(Path(path).expanduser(), key)
-    placeholder = "empty: what stands beside the file as NAME.declared.json"
-    return st.text_area("Declared public", key=f"{key}declared", placeholder=placeholder, help=PUBLIC, height=HEIGHT // 2, **common)
+    """The declaration as text, or None where what stands beside the file is taken; a grid proposes one from the rows when asked to.
+
+    Ends the page where there is none yet, or no table.
+    """
+    place = Path(path).expanduser()
+    beside = place.with_suffix(BESIDE)
+    with ending_the_page():
+        read(place)
+    draft(place, key)
+    above = st.container()
+    with st.expander("The declaration as text"):
+        placeholder = f"empty: {beside.name} beside the file"
+        text = st.text_area("Declared public", key=f"{key}declared", placeholder=placeholder, help=PUBLIC, **common)
+    with above, ending_the_page():
+        if not (text or beside.is_file()):
+            st.info(BEFORE if not st.session_state.get(f"{key}draft") else UNCONFIRMED, icon=":material/table_chart:")
+            st.stop()
+        declared(TableDeclaration.parse(text or str(beside)), "" if text else beside.name, key)
+    return text
 
 
-def proposal(path: Path, key: str) -> None:
-    """A proposal to be changed, which stays on this page until it is confirmed."""
-    target, left_out, button = st.columns([1, 2, 1], vertical_alignment="bottom")
-    named = target.text_input("Target column", key=f"{key}target", placeholder="the last", help="The column that is the class.")
-    words = left_out.text_input("Leave out", key=f"{key}leave_out", placeholder="columns between commas", help="Columns that are not read.")
-    if button.button("Propose from the rows", key=f"{key}propose", width="stretch"):
-        fill(path, key, named, [word.strip() for word in words.split(",") if word.strip()])
-    if not st.session_state.get(f"{key}draft"):
-        return
-    st.warning(WARNING)
-    st.text_area("Proposal, private until it is declared", key=f"{key}draft", height=HEIGHT)
-    st.button("Declare all of this public", key=f"{key}confirm", on_click=confirm, args=(key,), type="primary")
-    if refused := st.session_state.pop(f"{key}refused", None):
-        st.error(refused)
-
-
-def fill(path: Path, key: str, target: str, leave_out: list[str]) -> None:
-    """Put a proposal into the form, or say why there is none."""
+@contextmanager
+def ending_the_page() -> Iterator[None]:
+    """Show what is wrong with a file or its declaration as the last thing on the page."""
     try:
-        found = propose(path, target, leave_out)
+        yield
     except WorkbenchError as error:
         st.error(markdown(error))
-        return
-    st.session_state[f"{key}draft"] = dumps(found.model_dump(exclude_defaults=True), indent=1)
+        st.stop()
 
 
-def confirm(key: str) -> None:
-    """Take the proposal as it stands for the declaration, if it is one."""
-    try:
-        st.session_state[f"{key}declared"] = TableDeclaration.parse(st.session_state[f"{key}draft"]).text
-    except WorkbenchError as error:
-        st.session_state[f"{key}refused"] = markdown(error)
+def declared(known: TableDeclaration, beside: str, key: str) -> None:
+    """What is declared, as a grid to look at, and a button that opens it to be changed."""
+    st.markdown("**Declared public**" + f", as {markdown(beside)} beside the file says" * bool(beside))
+    shown(known)
+    if st.button("Change", key=f"{key}change", icon=":material/edit:"):
+        open_grid(rows_of(known), [], key)
+
+
+def draft(path: Path, key: str) -> None:
+    """A proposal in a grid, which stays on this page until it is confirmed."""
+    if st.button("Propose from the rows", key=f"{key}propose", icon=":material/table_view:"):
+        with told():
+            open_grid(*proposed_rows(path), key)
+    if not (rows := st.session_state.get(f"{key}draft")):
         return
-    st.session_state[f"{key}draft"] = ""
+    st.warning(WARNING)
+    for reason in st.session_state.get(f"{key}reasons", []):
+        st.info(f"Not read, unless you declare it: {markdown(reason)}")
+    changed = edited(rows, f"{key}grid_{st.session_state[f'{key}drafts']}")
+    st.markdown(CONFIRMING)
+    if st.button("Declare all of this public", key=f"{key}confirm", type="primary"):
+        with told():
+            st.session_state[f"{key}declared"] = declaration_from(changed).text
+            st.session_state[f"{key}draft"] = None
+            st.rerun()
+
+
+def open_grid(rows: list[dict[str, Any]], reasons: list[str], key: str) -> None:
+    """Show these rows in a grid of their own, whatever was changed in the one before."""
+    drafts = st.session_state.get(f"{key}drafts", 0) + 1
+    st.session_state.update({f"{key}draft": rows, f"{key}reasons": reasons, f"{key}drafts": drafts})
+    st.rerun()

@@ -39,6 +39,10 @@ def test_values_are_asked_for_shown_and_said_to_be_what_they_are(run: Run) -> No
     exposed = next(table.value for table in app.dataframe if "J (private)" in table.value.columns and "column 1" in table.value.columns)
     assert exposed["record"].tolist() == found.ranking()[:50].tolist()
     assert exposed["J (private)"].tolist() == pytest.approx(found.leakage.total[found.ranking()[:50]])
+    before, after = (exposed[f"delta {when} (private)"] for when in ("before", "after"))
+    assert (before < after).all()
+    assert "Before: what a release would show as generation leaves pure noise" in said
+    assert "nothing is estimated" in said, "the table is small"
     assert app.selectbox(key="records_record").value == int(found.ranking()[0])
     beside = next(table.value for table in app.dataframe if "its neighbours" in table.value.columns)
     assert beside["column"].tolist() == ["column 1", "column 2", "column 3", "class"]

@@ -68,7 +68,7 @@ class PerInstance(Method):
             table = data.records[where], sizes_of(facts), self._kept
             found = monte_carlo_leakage(*table, num_draws=num_draws, seed=seed, progress=progress)
             parts.append((where, found))
-        names = ("per_step", "total", "standard_error")
+        names = ("per_step", "total", "standard_error", "first_error")
         whole = {name: np.zeros((*getattr(parts[0][1], name).shape[:-1], len(data))) for name in names}
         for where, found in parts:
             for name in names:

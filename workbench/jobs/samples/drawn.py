@@ -147,7 +147,7 @@ class RunSamples(SampleSet):
             "samples": self.id,
             "request": self.request,
             "method": run.method,
-            "dataset": run.dataset,
+            "dataset": self.facts.name,
             "bound": run.bound,
             "claim": run.claim,
             "claim_only": run.claim_only,

@@ -103,7 +103,7 @@ class ImportedSamples(SampleSet):
 
     def notes(self) -> dict[str, Any]:
         """Where they come from, and that nothing is known of their privacy."""
-        about = {"import": self.owner, "name": self.about.name, "dataset": self.place.text}
+        about = {"import": self.owner, "name": self.about.name, "dataset": self.facts.name}
         return {**about, "bound": None, "reason": REASON, "releasable": False}
 
 

@@ -8,7 +8,7 @@ from workbench.privacy.accounting.values import PrivacyValue
 SOURCE = "Wei et al. 2024 (DDM), Theorem 1"
 PER_INSTANCE = (
     "The guarantee is per instance: its delta depends on the other records of the table, and no epsilon holds for all tables. "
-    "The values per record are on the Records page and in `workbench.privacy.not_dp.per_instance`."
+    "The values per record are on the Records page."
 )
 COMBINED = (
     "The paper proposes to combine its model with DP-SGD and states no number for it. What is proved of these steps is the bound beside it."

@@ -9,7 +9,8 @@ from workbench.datasets.base import DatasetFacts
 from workbench.diffusion.discrete import alphas_cumprod
 from workbench.methods.ddm.config import DDMConfig
 from workbench.models.table_columns import rows, sizes
-from workbench.privacy.not_dp.per_instance import Leakage, monte_carlo_leakage
+from workbench.privacy.not_dp.per_instance import Leakage
+from workbench.privacy.not_dp.released_chain import chain_leakage
 from workbench.records import Records
 
 
@@ -21,10 +22,10 @@ def per_instance(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Leakage:
-    """J of every record (N,) by `num_draws` chains; 0 for null records."""
+    """J of every record (N,), exactly where the table is small, else by `num_draws` chains; 0 for null records."""
     present, categories = np.flatnonzero(data.mask), np.array(sizes(facts))
     told = informative(facts)
-    found = monte_carlo_leakage(
+    found = chain_leakage(
         rows(facts, data)[present][:, told],
         categories[told],
         alphas_cumprod(config.diffusion),
@@ -34,7 +35,7 @@ def per_instance(
         smoothing=config.diffusion.smoothing,
         progress=progress,
     )
-    names = ("per_step", "total", "standard_error")
+    names = ("per_step", "total", "standard_error", "first_error")
     whole = {name: np.zeros((*getattr(found, name).shape[:-1], len(data))) for name in names}
     for name in names:
         whole[name][..., present] = getattr(found, name)

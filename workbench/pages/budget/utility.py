@@ -11,6 +11,7 @@ from workbench.datasets import DATASETS, DatasetFacts
 from workbench.escaping import markdown
 from workbench.evaluation import METRICS, Metric
 from workbench.evaluation.likeness import likeness_note
+from workbench.evaluation.results import EVENLY
 from workbench.jobs.run import Run
 from workbench.marks import mark, may_leave
 from workbench.measured import load_measured
@@ -105,6 +106,8 @@ def reference_lines(facts: DatasetFacts, measure: str, values: Mapping[str, Any]
     if chance is not None:
         lines.append(ReferenceLine("chance", chance, "dot"))
     row = {"name": measure, "better": metric.better, "chance": chance} | dict(values)
+    if facts.kind.name == "table":
+        row["epsilon_zero_reason"] = EVENLY
     return lines, [*notes, *filter(None, [likeness_note([row])])]
 
 
@@ -115,7 +118,9 @@ def taker(measure: str, usual: str) -> str:
 
 
 def without_epsilon_zero(facts: DatasetFacts, metric: Metric) -> str:
-    """Why there is no value of a model of public data alone."""
+    """Why there is no value of a model of public data alone, or of rows drawn evenly."""
+    if facts.kind.name == "table":
+        return f"not measured yet. {taker(metric.name, f'The first evaluated run on {facts.name}')} takes it, of rows drawn evenly."
     entry = DATASETS.get(facts.name)
     public = datasets.facts((entry and entry.public_companion) or PUBLIC_DATASET)
     if metric.needs == "labels" and public.classes != facts.classes:

@@ -87,14 +87,19 @@ def look_choices(finished: list[Run], elsewhere: Sequence[SampleSet]) -> Look:
     facts = samples.facts
     run = next((run for run in finished if run.id == owner), None)
     run_marks(run) if run else import_marks(samples)
+
+    def called(space: str) -> str:
+        """The records themselves are compared under their kind's own name."""
+        return facts.kind.feature_label if space == "pixels" else space
+
     spaces = [name for name, entry in FEATURES.items() if facts.kind.name in entry.kinds]
-    about = "\n".join(f"- **{name}**: {FEATURES[name].description}" for name in spaces)
+    about = "\n".join(f"- **{called(name)}**: {FEATURES[name].description}" for name in spaces)
     names = [class_name(facts, label) for label in range(facts.num_classes)]
     attribute = attribute_choice(facts)
     return Look(
         samples=samples,
         facts=facts,
-        features=feature.selectbox("Feature space", spaces, key=f"{PREFIX}features", bind="query-params", help=about),
+        features=feature.selectbox("Feature space", spaces, key=f"{PREFIX}features", bind="query-params", format_func=called, help=about),
         order=ORDERS[order.selectbox("Order", list(ORDERS), key=f"{PREFIX}order", bind="query-params")],
         classes=klass.multiselect("Class", names, key=f"{PREFIX}class", bind="query-params", placeholder="all classes"),
         judged=verdict.multiselect("Verdict", ["none yet", *JUDGEMENTS], key=f"{PREFIX}verdict", bind="query-params", placeholder="any"),

@@ -14,6 +14,11 @@ from workbench.ui.theme import VERMILION
 
 SHOWN = 50
 VACUOUS = "A delta of 1 says nothing."
+EXACT = "The table is small enough for every value that a record can take to be looked at: nothing is estimated."
+BEFORE = (
+    "Before: what a release would show as generation leaves pure noise, after its first step. After: what the release itself shows. "
+    "± is a standard error."
+)
 
 
 def denoiser_table(error: DenoiserError) -> None:
@@ -39,7 +44,7 @@ def denoiser_table(error: DenoiserError) -> None:
 def distribution(found: Exposure, epsilon: float, num_samples: int, key: str) -> None:
     """How delta is spread over the records, as a histogram."""
     delta = found.leakage.delta(epsilon, num_samples)
-    figure = charts.empty_figure(f"log10 of delta at epsilon {epsilon:g}, {num_samples} samples (private)", "Records")
+    figure = charts.empty_figure(f"log10 of delta at epsilon {epsilon:g}, m = {num_samples:,} (private)", "Records")
     logarithms = np.log10(np.maximum(delta, 1e-12))
     figure.add_histogram(x=logarithms.tolist(), nbinsx=40, marker={"color": VERMILION}, name="records")
     figure.update_layout(height=280)
@@ -56,14 +61,17 @@ def exposed_table(found: Exposure, dataset: Dataset, epsilon: float, num_samples
     values = pd.DataFrame(
         {
             "record": order,
-            f"delta at {epsilon:g} (private)": leakage.delta(epsilon, num_samples)[order],
-            "± standard error": leakage.delta_standard_error(epsilon, num_samples)[order],
+            "delta before (private)": leakage.delta(epsilon, num_samples, before=True)[order],
+            "± before": leakage.delta_standard_error(epsilon, num_samples, before=True)[order],
+            "delta after (private)": leakage.delta(epsilon, num_samples)[order],
+            "± after": leakage.delta_standard_error(epsilon, num_samples)[order],
             "J (private)": leakage.total[order],
         }
     )
-    st.markdown(f"**The {len(order)} most exposed records**")
+    st.markdown(f"**The {len(order)} most exposed records**, by what is shown of them at epsilon {epsilon:g} before and after generation")
     st.dataframe(
         pd.concat([values, cells], axis=1), hide_index=True, alt=f"The {len(order)} most exposed training records and their values"
     )
     relative = leakage.standard_error / np.maximum(leakage.total, np.finfo(np.float64).tiny)
-    st.caption(f"{VACUOUS} The median standard error is {100 * float(np.median(relative)):.0f} % of a record's value. Private.")
+    told = f"The median standard error is {100 * float(np.median(relative)):.0f} % of a record's value." if leakage.num_draws else EXACT
+    st.caption(f"{BEFORE} {VACUOUS} {told} Private.")

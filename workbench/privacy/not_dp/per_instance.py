@@ -30,14 +30,16 @@ class Leakage:
     """Monte-Carlo J of every record, with standard errors over independent chains.
 
     `per_step` (steps, N) holds J_t for t = `timesteps` (steps,), T down to release_step + 1; `total` and `standard_error` (N,)
-    their sum. `marginals` "chain" estimates the released chain's own J; "forward" uses the noising process's marginals in their
-    place, which is an estimate of another number and no bound.
+    their sum, `first_error` (N,) that of its first row. `marginals` "chain" estimates the released chain's own J; "forward" uses the
+    noising process's marginals in their place, which is an estimate of another number and no bound. Without draws (0) nothing is
+    estimated: the values are exact, and the errors 0.
     """
 
     timesteps: Array
     per_step: Array
     total: Array
     standard_error: Array
+    first_error: Array
     num_draws: int
     marginals: Marginals
     smoothing: float
@@ -45,16 +47,24 @@ class Leakage:
     @property
     def label(self) -> str:
         """What the numbers are."""
+        ideal = f"Bayes-optimal denoiser, smoothing {self.smoothing:g} at t = 1"
+        if not self.num_draws:
+            return f"exact value of the released chain; {ideal}"
         kind = "Monte-Carlo value of the released chain" if self.marginals == "chain" else "estimate from forward marginals, not a bound"
-        return f"{kind}, {self.num_draws} draws; Bayes-optimal denoiser, smoothing {self.smoothing:g} at t = 1"
+        return f"{kind}, {self.num_draws} draws; {ideal}"
 
-    def delta(self, epsilon: float, num_samples: int = 1) -> Array:
-        """min(1, kappa_J(epsilon) m J): (N,). A value of 1 is vacuous."""
-        return np.minimum(1.0, kappa_j(epsilon) * num_samples * self.total)
+    @property
+    def first(self) -> Array:
+        """J of a release after the first step of generation, as it leaves pure noise: (N,). Before that step nothing is shown."""
+        return self.per_step[0]
 
-    def delta_standard_error(self, epsilon: float, num_samples: int = 1) -> Array:
+    def delta(self, epsilon: float, num_samples: int = 1, before: bool = False) -> Array:
+        """min(1, kappa_J(epsilon) m J), of the release or `before` it, after the first step: (N,). A value of 1 is vacuous."""
+        return np.minimum(1.0, kappa_j(epsilon) * num_samples * (self.first if before else self.total))
+
+    def delta_standard_error(self, epsilon: float, num_samples: int = 1, before: bool = False) -> Array:
         """Standard error of `delta` before the cut at 1: (N,)."""
-        return kappa_j(epsilon) * num_samples * self.standard_error
+        return kappa_j(epsilon) * num_samples * (self.first_error if before else self.standard_error)
 
     def paper_style(self, epsilon: float, num_samples: int = 1) -> Array:
         """m J / (epsilon (1 - e^-epsilon)), the paper's conversion, not cut: (N,); above 1 it is vacuous."""
@@ -110,11 +120,13 @@ def monte_carlo_leakage(
     steps = np.arange(chain.timesteps, release_step, -1)
     with threadpool_limits(1, "blas"):  # the products are too small to share: threads would wait for each other most of the time
         rows, places = chain.distinct()  # equal records have equal values
-        per_step, squares = _moments(rows, steps, num_draws, marginals, np.random.default_rng(seed), progress)
-    per_step, squares = per_step[:, places], squares[places]
-    total = per_step.sum(axis=0)
-    variance = np.maximum(squares - total**2, 0.0) / (num_draws - 1)
-    return Leakage(steps, per_step, total, np.sqrt(variance), num_draws, marginals, smoothing)
+        per_step, *squares = _moments(rows, steps, num_draws, marginals, np.random.default_rng(seed), progress)
+    per_step = per_step[:, places]
+    means = per_step.sum(axis=0), per_step[0]
+    of_sum, of_first = (
+        np.sqrt(np.maximum(square[places] - mean**2, 0.0) / (num_draws - 1)) for square, mean in zip(squares, means, strict=True)
+    )
+    return Leakage(steps, per_step, means[0], of_sum, of_first, num_draws, marginals, smoothing)
 
 
 def _moments(
@@ -124,20 +136,22 @@ def _moments(
     marginals: Marginals,
     generator: np.random.Generator,
     progress: Callable[[float], None] | None,
-) -> tuple[Array, Array]:
-    """Means over all draws of what each step adds to J, (steps, N), and of the square of their sum, (N,)."""
+) -> tuple[Array, Array, Array]:
+    """Means over all draws of what each step adds to J, (steps, N), of the square of their sum and of the first one's, (N,) each."""
     rows = len(chain.records)
-    per_step, squares = np.zeros((len(steps), rows)), np.zeros(rows)
+    per_step, squares, first = np.zeros((len(steps), rows)), np.zeros(rows), np.zeros(rows)
     size = max(1, CHUNK_VALUES // rows)
     for start in range(0, num_draws, size):
         totals = np.zeros((min(size, num_draws - start), rows))
         for row, values in enumerate(_walk(chain, steps, len(totals), marginals, generator)):
             per_step[row] += values.sum(axis=0)
             totals += values
+            if row == 0:
+                first += (values**2).sum(axis=0)
             if progress is not None:
                 progress((start + len(totals) * (row + 1) / len(steps)) / num_draws)
         squares += (totals**2).sum(axis=0)
-    return per_step / num_draws, squares / num_draws
+    return per_step / num_draws, squares / num_draws, first / num_draws
 
 
 def _walk(chain: DiscreteChain, steps: Array, count: int, marginals: Marginals, generator: np.random.Generator) -> Iterator[Array]:

@@ -1,0 +1,135 @@
+"""A declaration of columns as the rows of a grid, which people change cell by cell, and back."""
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from pydantic import ValidationError
+
+from workbench.datasets.csv_table import read
+from workbench.datasets.declaration import DeclaredColumn, TableDeclaration, even_edges, number
+from workbench.datasets.proposal import propose_column
+from workbench.errors import WorkbenchError, first_complaint
+
+Row = Mapping[str, Any]
+DOUBLE = '"'
+CATEGORIES, NUMBERS = "categories", "numbers"
+EMPTY: dict[str, Any] = {"lower": None, "upper": None, "bins": None, "categories": "", "other": "", "missing": ""}
+LISTED = "Categories between commas, in quotation marks where one has a comma; of numbers, the edges themselves where bins are uneven."
+HEADINGS: dict[str, Any] = {
+    "read": st.column_config.CheckboxColumn("Read", help="What is not read stays out of everything."),
+    "column": st.column_config.TextColumn("Column", disabled=True),
+    "kind": st.column_config.SelectboxColumn("Kind", options=[CATEGORIES, NUMBERS], required=True),
+    "lower": st.column_config.NumberColumn("Lower", help="Where the first bin begins; smaller numbers count in it."),
+    "upper": st.column_config.NumberColumn("Upper", help="Where the last bin ends; larger numbers count in it."),
+    "bins": st.column_config.NumberColumn("Bins", min_value=1, step=1, help="Bins of equal width between the limits."),
+    "categories": st.column_config.TextColumn("Categories", help=LISTED, width="large"),
+    "other": st.column_config.TextColumn("Any other is", help="The category of every other text; without one such cells are refused."),
+    "missing": st.column_config.TextColumn("Empty is", help="The category of an empty cell; without one such cells are refused."),
+    "target": st.column_config.CheckboxColumn("Target", help="The column that is the class: one, or none."),
+}
+
+
+def rows_of(declared: TableDeclaration) -> list[dict[str, Any]]:
+    """A row a column."""
+    return [_row(column, target=column.name == declared.target) for column in declared.columns]
+
+
+def proposed_rows(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """A row for every column of a file, proposed from its cells, and why some are not read; the last that is read is the target."""
+    header, lines = read(path)
+    cells = dict(zip(header, zip(*lines, strict=True) if lines else [()] * len(header), strict=True))
+    rows, reasons = list[dict[str, Any]](), list[str]()
+    for name in header:
+        try:
+            rows.append(_row(propose_column(name, cells[name]), target=False))
+        except WorkbenchError as error:
+            rows.append({"read": False, "column": name, "kind": CATEGORIES, **EMPTY, "target": False})
+            reasons.append(str(error))
+    for row in [row for row in rows if row["read"]][-1:]:
+        row["target"] = True
+    return rows, reasons
+
+
+def declaration_from(rows: Iterable[Row]) -> TableDeclaration:
+    """What the rows that are read declare; a WorkbenchError says what is missing."""
+    wanted = [row for row in rows if row["read"]]
+    targets = [row["column"] for row in wanted if row["target"]]
+    if len(targets) > 1:
+        raise WorkbenchError(f"Expected one target column, or none, got {' and '.join(targets)}.")
+    try:
+        return TableDeclaration(columns=tuple(map(_column, wanted)), target="".join(targets))
+    except ValidationError as error:
+        raise WorkbenchError(f"Expected a declaration of columns: {first_complaint(error)}") from None
+
+
+def frame(rows: Iterable[Row]) -> pd.DataFrame:
+    """The rows as a table of the types that their headings edit."""
+    return pd.DataFrame(list(rows), columns=list(HEADINGS)).astype({"lower": "float64", "upper": "float64", "bins": "Int64"})
+
+
+def shown(declared: TableDeclaration) -> None:
+    """What is declared, as a table to look at."""
+    rows = [{name: _told(row[name]) for name in HEADINGS if name != "read"} for row in rows_of(declared)]
+    words = {name: st.column_config.TextColumn(heading["label"]) for name, heading in HEADINGS.items()}
+    st.dataframe(pd.DataFrame(rows), column_config=words, hide_index=True, alt=f"The {len(rows)} columns that are declared")
+
+
+def edited(rows: Iterable[Row], key: str) -> list[dict[str, Any]]:
+    """The rows as they are changed in a grid."""
+    found = st.data_editor(frame(rows), key=key, column_config=HEADINGS, hide_index=True, num_rows="fixed", width="stretch")
+    return [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in found.to_dict("records")]
+
+
+def _told(value: Any) -> str:
+    """A cell to look at."""
+    if value is None or isinstance(value, bool):
+        return "yes" if value else ""
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _row(column: DeclaredColumn, target: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"read": True, "column": column.name, **EMPTY, "other": column.other, "missing": column.missing, "target": target}
+    if not column.edges:
+        return row | {"kind": CATEGORIES, "categories": _listed(column.categories)}
+    low, high, bins = column.edges[0], column.edges[-1], len(column.edges) - 1
+    if column.edges != even_edges(low, high, bins):
+        return row | {"kind": NUMBERS, "categories": _listed(f"{edge:g}" for edge in column.edges)}
+    return row | {"kind": NUMBERS, "lower": low, "upper": high, "bins": bins}
+
+
+def _column(row: Row) -> DeclaredColumn:
+    words: dict[str, Any] = {name: (row[name] or "").strip() for name in ("other", "missing")}
+    listed = _words(row["categories"] or "")
+    if row["kind"] == CATEGORIES:
+        return DeclaredColumn(name=row["column"], categories=tuple(listed), **words)
+    if listed:
+        return DeclaredColumn(name=row["column"], edges=tuple(_numbers(row["column"], listed)), **words)
+    if row["lower"] is None or row["upper"] is None or not row["bins"] or not row["lower"] < row["upper"]:
+        raise WorkbenchError(f"Expected a lower limit of {row['column']!r}, an upper one above it, and a number of bins. Fill them in.")
+    return DeclaredColumn(name=row["column"], edges=even_edges(row["lower"], row["upper"], int(row["bins"])), **words)
+
+
+def _numbers(name: str, texts: Iterable[str]) -> list[float]:
+    found = [number(text) for text in texts]
+    values = [value for value in found if value is not None]
+    if len(values) < len(found) or values != sorted(set(values)):
+        raise WorkbenchError(f"Expected rising edges of {name!r} between commas, as 0, 10, 50, got something else.")
+    return values
+
+
+def _listed(words: Iterable[str]) -> str:
+    """Words between commas, which `_words` reads again."""
+
+    def quoted(word: str) -> str:
+        return f'"{word.replace(DOUBLE, 2 * DOUBLE)}"' if "," in word or DOUBLE in word else word
+
+    return ", ".join(map(quoted, words))
+
+
+def _words(text: str) -> list[str]:
+    """The words between commas."""
+    return [word.strip() for row in csv.reader([text], skipinitialspace=True) for word in row if word.strip()]
