@@ -1,10 +1,14 @@
 """PAC audits: real re-draws of half of the records, one function of each, and the papers' variant beside."""
 
 import json
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from support.homes import here
 from support.launchers import Here
@@ -88,3 +92,20 @@ def test_a_command_tells_what_is_measured(
     assert shown["releasable"] is False
     with pytest.raises(WorkbenchError, match="draws"):
         control.begin(here(), "pac", run.id, {"draws": 1})
+
+
+def test_trainings_end_with_an_audit_that_is_killed() -> None:
+    started = (
+        "import os, time; from concurrent.futures import ProcessPoolExecutor; from multiprocessing import get_context\n"
+        "from workbench.jobs.pac_audits import end_with_parent\n"
+        "pool = ProcessPoolExecutor(1, mp_context=get_context('spawn'), initializer=end_with_parent)\n"
+        "print(pool.submit(os.getpid).result(), flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", started], stdout=subprocess.PIPE, text=True) as audit:
+        assert audit.stdout is not None
+        training = psutil.Process(int(audit.stdout.readline()))
+        audit.kill()
+    deadline = time.monotonic() + 60
+    while training.is_running() and training.status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline, "it waits for work for ever"
+        time.sleep(0.1)

@@ -20,10 +20,13 @@ from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.jobs import identity
 from workbench.jobs.folder import RunFolder
+from workbench.jobs.heartbeat import Progress
 from workbench.jobs.identity import ProcessIdentity, boot_identity, identity_of, is_alive, send_signal
 from workbench.jobs.job import LAUNCH_SECONDS, STALE_SECONDS
+from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
+from workbench.jobs.tasks import TASKS
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.values import PrivacyValue
@@ -45,6 +48,16 @@ class Settings(BaseModel):
 def create(**values: Any) -> Run:
     plan = planned().model_copy(update=values.pop("plan", {}))
     return RunStore(here()).create(plan, "digits", "f" * 16, Settings(), steps=10, **values)  # type: ignore[arg-type]
+
+
+def test_a_beat_before_the_worker_has_read_what_was_spent_says_no_less() -> None:
+    run = RunStore(here()).change(create().id, {"queued"}, "started", state="running", attempt=2, epsilon_spent=2.5)
+    job, progress = Jobs(here()).get(run.id), Progress()
+    TASKS["train"].beat(here(), job, progress)
+    assert RunStore(here()).get(run.id).epsilon_spent == 2.5
+    progress.epsilon_spent = 3.0
+    TASKS["train"].beat(here(), job, progress)
+    assert RunStore(here()).get(run.id).epsilon_spent == 3.0
 
 
 def sleeper(**options: Any) -> subprocess.Popen[Any]:

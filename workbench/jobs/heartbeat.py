@@ -17,11 +17,11 @@ BEAT_SECONDS = 2.0
 
 @dataclass
 class Progress:
-    """Where the work stands, written by the main thread and read by the heartbeat."""
+    """Where the work stands, written by the main thread and read by the heartbeat; what was spent is None until it has been read."""
 
     stage: str = ""
     step: int = 0
-    epsilon_spent: float = 0.0
+    epsilon_spent: float | None = None
 
 
 @dataclass

@@ -3,11 +3,13 @@
 Everything here comes of private records without a bound: it stays in the room, and the ledger does not hold the trainings.
 """
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -151,12 +153,24 @@ def _side_by_side(workspace: Workspace, run_id: str, asked: PacRequest) -> Itera
         with few_threads():
             yield from map(train, range(asked.draws))
         return
-    pool = ProcessPoolExecutor(threads_of_measures(), mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(threads_of_measures(), mp_context=get_context("spawn"), initializer=end_with_parent)
     try:
         for done in as_completed([pool.submit(train, draw) for draw in range(asked.draws)]):
             yield done.result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def end_with_parent() -> None:
+    """End this process once the one that began it is gone, killed without a word say: it would wait for work for ever."""
+    parent = parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=follow, daemon=True).start()
 
 
 def _row(name: str, noises: list[PacNoise]) -> PacRow:

@@ -17,9 +17,11 @@ from workbench import experiment
 from workbench.cli import main
 from workbench.datasets import load
 from workbench.errors import WorkbenchError
+from workbench.jobs.folder import RunFolder
 from workbench.jobs.release import export_run, verify
 from workbench.jobs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest, read_archive, write_archive
 from workbench.jobs.release.card import PrivacyCard
+from workbench.jobs.release.export import UNNAMED, left_out
 from workbench.jobs.release.weights import MODULES, misfit, packed, unpacked
 from workbench.jobs.run import Run
 from workbench.jobs.sample_files import read_records
@@ -88,6 +90,13 @@ def test_an_export_holds_what_may_leave_and_is_verified_elsewhere(
     assert {"metrics.jsonl", "model.pt", "the noise key"} <= set(stays)
     monkeypatch.setenv("WORKBENCH_HOME", str(workbench_home.with_name("another")))
     assert verify(exported).holds
+
+
+def test_every_file_that_a_job_keeps_with_a_run_stays_for_a_reason_of_its_own(quick_plan: PlanMaker, train_here: Make) -> None:
+    run = train_here(quick_plan())
+    for name in ("records-400-0.npz", "removal-0.05-3-400.json", "pac-16-64-0.json", "membership-loss-0.json", "audit.json"):
+        (RunFolder(here(), run.id).path / name).touch()
+    assert {name for name, reason in left_out(here(), run.id) if reason == UNNAMED} == set()
 
 
 def test_weights_and_samples_are_the_run_s(exported: Path) -> None:

@@ -32,6 +32,9 @@ STAYS = {  # of a run's folder, by the beginning of a name
     "environments.jsonl": "names this machine",
     "drawing.jsonl": "tells of this machine",
     "membership": "tells training records from others",
+    "records": "values of each training record",
+    "removal": "whom to leave out was read off private values",
+    "pac": "made of trainings on private records without a bound",
     "audit.json": "was measured on a run with canaries; the card of a run by an equal plan tells it",
     "previews": "made while training; samples take their place",
     "evaluation": "compares with private records",
@@ -41,6 +44,7 @@ STAYS = {  # of a run's folder, by the beginning of a name
     "samples.npz": "the export has these samples with the card's notes",
     "request.json": "stands in the notes of the samples",
 }
+UNNAMED = "nothing but what is listed leaves"
 ELSEWHERE = {
     "the training and held-out records": "private",
     "the noise key": "erased when the run was done",
@@ -109,7 +113,7 @@ def left_out(workspace: Workspace, run_id: str) -> Iterator[tuple[str, str]]:
         if path.is_file() and path.suffix != ".lock" and path.name != "lock":
             name = path.relative_to(folder).as_posix()
             beginning = next((start for start in STAYS if path.name.startswith(start) or name.startswith(f"{start}/")), "")
-            yield name, STAYS.get(beginning, "nothing but what is listed leaves")
+            yield name, STAYS.get(beginning, UNNAMED)
     yield from ELSEWHERE.items()
 
 

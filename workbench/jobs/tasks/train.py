@@ -40,17 +40,19 @@ class Train(Task):
         return Fitting(workspace, run, progress, stop).run()
 
     def beat(self, workspace: Workspace, job: Job, progress: Progress, **values: Any) -> JobState | None:
-        """With what has been spent."""
+        """With what has been spent, once that is known: a beat that comes before says no less than the attempts before."""
         from workbench.jobs.store import RunStore
 
-        told = {"stage": progress.stage, "step": progress.step, "epsilon_spent": progress.epsilon_spent}
+        told: dict[str, Any] = {"stage": progress.stage, "step": progress.step}
+        if progress.epsilon_spent is not None:
+            told["epsilon_spent"] = progress.epsilon_spent
         return RunStore(workspace).beat(job.id, job.attempt, **told | values)
 
     def failed(self, workspace: Workspace, job: Job, progress: Progress) -> dict[str, Any]:
         """What has been spent, by the ledger if that is more than what was told."""
         from workbench.jobs.store import RunStore, spent_by
 
-        return {"epsilon_spent": max(progress.epsilon_spent, spent_by(workspace, RunStore(workspace).get(job.id)))}
+        return {"epsilon_spent": max(progress.epsilon_spent or 0.0, spent_by(workspace, RunStore(workspace).get(job.id)))}
 
     def died(self, workspace: Workspace, job: Job) -> None:
         """Say of the run what the ledger says that it spent."""
