@@ -9,7 +9,6 @@ from workbench.models.table_columns import rows
 from workbench.privacy.not_dp.neighbourhood import neighbourhood
 from workbench.privacy.not_dp.per_instance import delta_figure, leakage_figure
 from workbench.records import TableKind
-from workbench.records.tables import CLASS
 from workbench.ui import charts
 
 SAMPLES = (1, 10, 100)
@@ -30,13 +29,13 @@ def curves(found: Exposure, record: int, epsilon: float, prefix: str) -> None:
     with over_release:
         alt = f"Delta of record {record} against the step at which samples are released, for {', '.join(map(str, SAMPLES))} samples"
         charts.show(delta_figure(leakage, record, epsilon, SAMPLES).update_layout(height=320), alt, frame, f"{prefix}release")
-        st.caption("Samples released earlier keep noise and show less; more samples show more. Private.")
+        st.caption("Samples released earlier keep noise and show less; more samples show more. A delta of 1 says nothing. Private.")
 
 
 def neighbours(dataset: Dataset, record: int) -> None:
     """What the nearest other records have in common, beside the record itself."""
     kind, facts = TableKind.of(dataset.facts.kind), dataset.facts
-    names = [column.name for column in kind.columns] + [CLASS] * bool(facts.classes)
+    names = [column.name for column in kind.columns] + [kind.label] * bool(facts.classes)
     categories = [column.categories for column in kind.columns] + ([facts.classes] if facts.classes else [])
     table = rows(facts, dataset.train)
     near = neighbourhood(table, record, NEAREST)

@@ -287,6 +287,5 @@ def delta_figure(leakage: Leakage, record: int, epsilon: float, num_samples: Seq
     for count in num_samples:
         delta = np.minimum(1.0, kappa_j(epsilon) * count * divergence)
         figure.add_scatter(x=leakage.timesteps - 1, y=delta, name=f"{count} samples")
-    title = f"delta of record {record} at epsilon {epsilon:g} (1 is vacuous)"
-    figure.update_layout(xaxis_title="release step", yaxis_title=title, yaxis_type="log")
+    figure.update_layout(xaxis_title="release step", yaxis_title=f"delta at epsilon {epsilon:g}", yaxis_type="log")
     return figure
