@@ -94,7 +94,7 @@ def trained(plan: Plan, dataset: Dataset, seed: int = 0) -> tuple[State, dict[st
     state = experiment.new_state(plan, SPEED, seed=seed)
     steps = [(step.stage, step.step) for step in experiment.fit(plan, dataset, state)]
     method = plan.build()
-    weights = state.part([*method.released, *method.kept_private])
+    weights = state.part([*method.released_parts, *method.kept_private])
     flat = {f"{name}.{key}": value for name, values in weights["modules"].items() for key, value in values.items()} | weights["tensors"]
     return state, {"steps": steps, "weights": of_tensors(flat)}
 

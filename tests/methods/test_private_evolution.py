@@ -83,3 +83,14 @@ def test_a_resume_votes_on_the_candidates_that_were_kept() -> None:
     list(fit(plan, DIGITS, resumed))
     assert spent == [("votes", 2)]
     assert torch.equal(resumed.modules["candidates"].images, candidates)
+
+
+def test_what_is_released_draws_the_same_where_a_model_varies_it() -> None:
+    plan = quick_plan("private-evolution", overrides={"selection.variations": ("denoise",), "selection.denoiser.steps": 2})
+    state, loaded = new_state(plan, seed=0), new_state(plan, seed=0)
+    for _ in fit(plan, DIGITS, state):
+        pass
+    loaded.load_part(state.part(plan.build().released_parts))
+    assert np.array_equal(sample(plan, state, 20).records, sample(plan, loaded, 20).records)
+    loaded.modules["selection_denoiser"].load_state_dict(new_state(plan, seed=1).modules["selection_denoiser"].state_dict())
+    assert not np.array_equal(sample(plan, state, 20).records, sample(plan, loaded, 20).records), "the model is a part of it"

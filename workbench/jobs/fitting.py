@@ -175,7 +175,7 @@ class Fitting:
 
     def _finish(self) -> dict[str, Any]:
         """Write the released and the private weights and the bound; only then may the checkpoint go."""
-        save_atomically(self.state.part(self.method.released), self.folder.model)
+        save_atomically(self.state.part(self.method.released_parts), self.folder.model)
         if self.method.kept_private:
             save_atomically(self.state.part(self.method.kept_private), self.folder.private)
         outcome = self._outcome("done")

@@ -175,6 +175,11 @@ class Method(ABC):
         return bool(cls.calibrated_fields)
 
     @property
+    def released_parts(self) -> tuple[str, ...]:
+        """What samples are made from as it is configured: `released`, and what not every configuration has."""
+        return self.released
+
+    @property
     def public_dataset(self) -> str | None:
         """Name of the public dataset that `fit` pre-trains on, or None."""
         return None

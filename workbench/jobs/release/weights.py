@@ -42,7 +42,7 @@ def misfit(tensors: "Mapping[str, torch.Tensor]", plan: "Plan") -> str:
     from workbench.training.state import PerformanceSettings
 
     state = experiment.new_state(plan, PerformanceSettings(device="cpu"))
-    released = plan.build().released
+    released = plan.build().released_parts
     expected = {name: tensor.shape for name, tensor in _named({MODULES: state.part(released)[MODULES], TENSORS: {}})}
     found = {name: tensor.shape for name, tensor in tensors.items() if name.startswith(f"{MODULES}/")}
     for name in sorted(expected.keys() | found.keys()):

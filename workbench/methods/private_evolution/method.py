@@ -42,6 +42,11 @@ class PrivateEvolution(Method):
         return {**defaults(facts)}
 
     @property
+    def released_parts(self) -> tuple[str, ...]:
+        """The model that varies what is drawn too, if there is one."""
+        return (*self.released, *self.config.selection.released_models)
+
+    @property
     def public_dataset(self) -> str | None:
         """The images that the first candidates are."""
         return self.config.selection.dataset

@@ -57,6 +57,11 @@ class SelectivePretraining(Method):
         return super().calibrated(config, facts, epsilon, delta, target)
 
     @property
+    def released_parts(self) -> tuple[str, ...]:
+        """The model that varies what is drawn too, if there is one."""
+        return (*self.released, *self.config.selection.released_models)
+
+    @property
     def public_dataset(self) -> str | None:
         """The images that are selected from, and trained on before."""
         return self.config.selection.dataset

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CLASSIFIER, DENOISER, CANDIDATES, VOTES = "public classifier", "public denoiser", "candidates", "votes"  # the stages
 SELECTIVE = "selective pre-training"  # the one on what was selected
-RELEASED = ("public_candidates", "candidates", "votes", "selection_denoiser")  # the parts of the state that images are drawn from
+RELEASED = ("public_candidates", "candidates", "votes")  # the parts of the state that images are drawn from
 
 Variation = Literal["warp", "stroke", "crop", "colour", "mixing", "denoise"]
 DRAWN: tuple[Variation, ...] = ("warp", "stroke")  # for images of one channel
@@ -97,6 +97,11 @@ class Selection(BaseModel):
     def chosen_variations(self, facts: DatasetFacts) -> tuple[Variation, ...]:
         """The variations, in order."""
         return self.variations or (DRAWN if facts.shape[0] == 1 else COLOURED)
+
+    @property
+    def released_models(self) -> tuple[str, ...]:
+        """The part of the state that varies what is drawn, if a model does."""
+        return ("selection_denoiser",) if self.denoises else ()
 
     @property
     def denoises(self) -> bool:
