@@ -16,7 +16,7 @@ from workbench.evaluation.protocols import OWN
 from workbench.jobs.threads import few_threads
 from workbench.records import Records
 
-NUM_SAMPLES, CORES = 10_000, 2
+NUM_SAMPLES = 10_000
 MEASURES = [
     f"workbench/evaluation/{name}.py"
     for name in ("distances", "downstream", "eleven", "learners", "manifolds", "metrics", "nearest", "published", "quality")
@@ -48,7 +48,10 @@ def test_the_eleven_classifiers_take_forty_minutes(mnist: Dataset, figures: dict
 
 
 def taken(names: Sequence[str], mnist: Dataset, figures: dict[str, Any], minutes: float, ceiling: bool = True) -> list[MetricResult]:
-    """Measure noisy training images, and hold the processor's seconds against the limit: a shared machine's clock tells nothing."""
+    """Measure noisy training images, and hold a processor's time against the limit, which no second core can make longer.
+
+    The clock of a machine that is shared tells nothing.
+    """
     generator = np.random.default_rng(0)
     images = mnist.train.records[:NUM_SAMPLES] + generator.normal(0, 32, (NUM_SAMPLES, *mnist.facts.shape))
     assert mnist.train.labels is not None
@@ -57,8 +60,8 @@ def taken(names: Sequence[str], mnist: Dataset, figures: dict[str, Any], minutes
     began, processor = time.perf_counter(), time.process_time()
     with few_threads():
         results = evaluate(samples, dataset, metrics=names, workspace=here())
-    spent = (time.process_time() - processor) / CORES
-    figures |= {"minutes on two cores": spent / 60, "limit": minutes, "minutes by the clock": (time.perf_counter() - began) / 60}
+    spent = time.process_time() - processor
+    figures |= {"minutes of one core": spent / 60, "limit on two": minutes, "minutes by the clock": (time.perf_counter() - began) / 60}
     figures["measures"] = [{"measure": found.name, "value": found.value, "seconds by the clock": found.seconds} for found in results]
     assert spent <= 60 * minutes
     return results
