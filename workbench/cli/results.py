@@ -16,6 +16,14 @@ from workbench.serialization import jsonable
 from workbench.workspace import Workspace
 
 app = typer.Typer()
+Features = Annotated[
+    str | None,
+    typer.Option("--features", help="Where distances are taken: pixels, classifier, or a network's file (.pt TorchScript, .pt2 exported)."),
+]
+Sha256 = Annotated[
+    str | None,
+    typer.Option("--sha256", help="Of the file of the standard Inception-v3 (inception-2015-12-05.pt): its distance is called FID."),
+]
 
 
 @app.command()
@@ -35,10 +43,13 @@ def evaluate(
         str | None,
         typer.Option("--attribute", help="Judge privacy score and accuracies by this attribute, as smile, in the place of the class."),
     ] = None,
+    features: Features = None,
+    sha256: Sha256 = None,
     releasable: Releasable = False,
     as_json: Json = False,
 ) -> None:
     """Measure samples of a run or an import, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
+    from workbench.evaluation.feature_files import feature_name
     from workbench.evaluation.likeness import likeness_note
     from workbench.jobs import finished
     from workbench.jobs.samples import sample_set
@@ -46,9 +57,10 @@ def evaluate(
     if attribute is not None:
         sample_set(Workspace.default(), run_id, samples).facts.labelled_by(attribute)  # refuses an unknown one
     metric, num = _by_protocol(protocol, metric, num, sample_set(Workspace.default(), run_id, samples).facts.kind.name)
-    asked = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute}
+    space = None if features is None else feature_name(features, sha256)
+    asked = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute, "features": space}
     wait_for("evaluate", run_id, asked)
-    found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute)
+    found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute, features=space)
     if releasable:
         found = _releasable_results(found)
     if as_json:
@@ -65,20 +77,23 @@ def neighbours(
     out: Annotated[Path, typer.Option("--out", help="The file to write.")],
     samples: Samples = "default",
     num: Num = None,
-    features: Annotated[str, typer.Option(help="Feature space of the distances.")] = "pixels",
+    features: Features = None,
+    sha256: Sha256 = None,
     k: Annotated[int, typer.Option(help="Training records beside each sample.", min=1)] = 5,
     limit: Annotated[int, typer.Option(help="Samples in the file, the most suspicious first.", min=1)] = 200,
     as_json: Json = False,
 ) -> None:
     """Write a page that shows samples beside their nearest records. Those are private: the page is outside the guarantee."""
     from workbench import evaluation
+    from workbench.evaluation.feature_files import feature_name
     from workbench.files import write_text_atomically
     from workbench.jobs import finished
     from workbench.jobs.samples import sample_set
 
     check_target(out, ".html")
-    wait_for("neighbours", run_id, {"samples": samples, "num_samples": num, "features": features, "k": k})
-    found = finished.neighbours_run(Workspace.default(), run_id, features, k, num, samples=samples)
+    space = feature_name(features or "pixels", sha256)
+    wait_for("neighbours", run_id, {"samples": samples, "num_samples": num, "features": space, "k": k})
+    found = finished.neighbours_run(Workspace.default(), run_id, space, k, num, samples=samples)
     shown_set = sample_set(Workspace.default(), run_id, samples)
     records, title = shown_set.records(len(found)), shown_set.title
     write_text_atomically(out, evaluation.neighbours_html(records, shown_set.dataset(), found, title=title, limit=limit))

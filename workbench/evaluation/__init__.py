@@ -14,6 +14,7 @@ from workbench.evaluation import downstream, metrics, published, semi_supervised
 from workbench.evaluation.bound_terms import bound_term
 from workbench.evaluation.cache import Cache
 from workbench.evaluation.context import Bits, Context, Metric, Report, Split, Terms, ignored
+from workbench.evaluation.feature_files import file_features, is_file
 from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, can_train_classifier, classifier, pixels
 from workbench.evaluation.gallery_file import neighbours_html
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, PRIVACY_SCORE_CAVEAT, Neighbours, find_neighbours
@@ -37,6 +38,7 @@ __all__ = [
     "Neighbours",
     "default_features",
     "evaluate",
+    "feature_of",
     "feature_space",
     "find_neighbours",
     "neighbours_html",
@@ -50,9 +52,7 @@ HELD_OUT: frozenset[Split] = frozenset({"held_out"})
 
 FEATURES: dict[str, Feature] = {
     "pixels": Feature("pixels", ANY_KIND, pixels, "The records themselves: pixels in [0, 1], or a table's categories one-hot."),
-    "classifier": Feature(
-        "classifier", IMAGES, classifier, "Last hidden layer of a small classifier, trained on public records where there are some."
-    ),
+    "classifier": Feature("classifier", IMAGES, classifier, "Last layer of a small classifier, trained on public records if there are."),
 }
 
 METRICS: dict[str, Metric] = {
@@ -84,7 +84,7 @@ METRICS: dict[str, Metric] = {
         title="Frechet distance",
         kinds=ANY_KIND,
         function=metrics.frechet,
-        description="Frechet distance between samples and held-out records in the named features; not FID.",
+        description="Frechet distance between samples and held-out records in the named features; FID in those of Inception-v3 alone.",
         better="lower",
         touches=HELD_OUT,
         unit="squared feature distance",
@@ -215,9 +215,14 @@ def feature_space(name: str, dataset: Dataset, public: Dataset | None = None, se
     return check_feature_space(name, dataset, public).build(dataset, public, seed, Cache(workspace))
 
 
+def feature_of(name: str) -> Feature:
+    """FEATURES[`name`], or the features of the network in a file; refuses an unknown one."""
+    return file_features(name) if is_file(name) else choose(name, FEATURES, "feature space")
+
+
 def check_feature_space(name: str, dataset: Dataset, public: Dataset | None = None) -> Feature:
-    """FEATURES[`name`]; refuses one that `dataset` or `public` does not fit."""
-    feature, kind = choose(name, FEATURES, "feature space"), dataset.facts.kind.name
+    """`feature_of` a name; refuses one that `dataset` or `public` does not fit."""
+    feature, kind = feature_of(name), dataset.facts.kind.name
     if kind not in feature.kinds:
         raise WorkbenchError(f"The features {name} take {', '.join(sorted(feature.kinds))} data, got {kind}. Choose pixels.")
     if public is not None and public.facts.shape != dataset.facts.shape:
@@ -244,7 +249,8 @@ def evaluate(
 
     `public` is the public dataset at hand: the feature classifier is trained on it, and `public_samples`, from a model that saw
     it alone, are measured too. Frechet and kernel distances are to the held-out records. `metrics` are names of METRICS; None
-    takes all that such data allows, less those that are `by_name`. `features` is a name of FEATURES; None takes `default_features`.
+    takes all that such data allows, less those that are `by_name`. `features` is a name of FEATURES or a network's file; None takes
+    `default_features`.
     `attribute` takes the classes' place in privacy score and accuracies; an unknown one lists the choices. `bits(records, seed)` is what
     the samples' model needs for each record, where it tells, `terms(records, seed)` the terms of its bound. `progress(name, fraction)` is
     called before each measure, within those that take long, and at the end. `workspace` keeps what costs as much as a measure. Equal
@@ -272,14 +278,11 @@ def _share_of(progress: Callable[[str, float], None] | None, name: str, position
 
 
 def _chosen(names: Sequence[str] | None, samples: Records, context: Context) -> list[Metric]:
-    def refusal(metric: Metric) -> str | None:
-        return context.undefined(metric, samples)
-
     if names is None:
-        return [metric for metric in METRICS.values() if not metric.by_name and refusal(metric) is None]
+        return [metric for metric in METRICS.values() if not metric.by_name and context.undefined(metric, samples) is None]
     chosen = [choose(name, METRICS, "metric") for name in names]
     for metric in chosen:
-        if reason := refusal(metric) or context.refusal(metric):
+        if reason := context.undefined(metric, samples) or context.refusal(metric):
             raise WorkbenchError(reason)
     return chosen
 

@@ -13,8 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench.datasets.base import Dataset
 from workbench.files import make_private_folder, write_text_atomically
+from workbench.lazy import torch
 from workbench.serialization import dumps
 from workbench.training.state import load_saved, save_atomically
 from workbench.workspace import Workspace
@@ -22,6 +25,7 @@ from workbench.workspace import Workspace
 if TYPE_CHECKING:
     from torch import Tensor
 
+Moments = tuple[np.ndarray, np.ndarray]
 VERSION = 2  # raised when a measure or a classifier changes, so that old values are not found
 
 
@@ -54,6 +58,15 @@ class Cache:
         if not path.exists():
             save_atomically(compute(), path)
         return load_saved(path)
+
+    def moments(self, key: tuple[Any, ...], compute: Callable[[], Moments]) -> Moments:
+        """Mean and covariance of a reference set, stored under `key`; its records need no features then."""
+
+        def tensors() -> dict[str, Tensor]:
+            return {name: torch.from_numpy(values) for name, values in zip(("mean", "covariance"), compute(), strict=True)}
+
+        found = self.weights(("moments", *key), tensors)
+        return found["mean"].numpy(), found["covariance"].numpy()
 
     def _path(self, key: tuple[Any, ...], suffix: str) -> Path:
         folder = self.workspace.cache / "evaluation"

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.evaluation.cache import Cache
-from workbench.evaluation.distances import FrechetReference
+from workbench.evaluation.distances import FrechetReference, moments
 from workbench.evaluation.features import FeatureSpace, pixels, remembered_classifier
 from workbench.evaluation.learners import Classifier
 from workbench.evaluation.nearest import Report, ignored
@@ -62,7 +62,18 @@ class Context:
     @cached_property
     def frechet_reference(self) -> FrechetReference:
         """Mean and covariance of the held-out features."""
-        return FrechetReference(self.held_out_features)
+        return FrechetReference(
+            self.cache.moments((self.space.key, "held_out", self._records_key), lambda: moments(self.held_out_features))
+        )
+
+    @cached_property
+    def frechet_reference_of_training(self) -> FrechetReference:
+        """Mean and covariance of the training features."""
+        return FrechetReference(self.cache.moments((self.space.key, "train", self._records_key), lambda: moments(self.train_features)))
+
+    @cached_property
+    def _records_key(self) -> str:
+        return self.cache.dataset_key(self.dataset)
 
     @cached_property
     def clean_classifier(self) -> Classifier:

@@ -20,16 +20,16 @@ def frechet_distance(samples: np.ndarray, reference: np.ndarray) -> float:
 
 
 class FrechetReference:
-    """Mean and covariance of a reference set (M, D), so that many sets can be compared with it."""
+    """Mean and covariance of a reference set (M, D), or these themselves, so that many sets can be compared with it."""
 
-    def __init__(self, reference: np.ndarray) -> None:
-        self.mean, self.covariance = _moments(reference)
+    def __init__(self, reference: np.ndarray | tuple[np.ndarray, np.ndarray]) -> None:
+        self.mean, self.covariance = reference if isinstance(reference, tuple) else moments(reference)
         values, vectors = np.linalg.eigh(self.covariance)
         self._root = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
 
     def distance(self, samples: np.ndarray) -> float:
         """The Frechet distance of features (N, D) to the reference."""
-        mean, covariance = _moments(samples)
+        mean, covariance = moments(samples)
         product = np.linalg.eigvalsh(self._root @ covariance @ self._root)
         trace_of_root = np.sqrt(np.clip(product, 0.0, None)).sum()
         value = np.sum((mean - self.mean) ** 2) + np.trace(covariance) + np.trace(self.covariance) - 2.0 * trace_of_root
@@ -79,7 +79,8 @@ def bootstrap_error(statistic: Callable[[np.ndarray], float], values: np.ndarray
     return float(np.std([statistic(values[draw]) for draw in draws], ddof=1))
 
 
-def _moments(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def moments(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (D,) and covariance (D, D) of features (N, D), float64."""
     if len(features) < 2:
         raise WorkbenchError(f"Expected at least 2 records for a covariance, got {len(features)}.")
     features = features.astype(np.float64)

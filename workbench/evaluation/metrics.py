@@ -12,6 +12,7 @@ from workbench.evaluation.distances import (
     kernel_distance_error,
 )
 from workbench.evaluation.downstream import Learner, accuracy
+from workbench.evaluation.feature_files import is_fid
 from workbench.evaluation.features import pixels
 from workbench.evaluation.intervals import normal, wilson
 from workbench.evaluation.learners import labels_of
@@ -71,7 +72,12 @@ def frechet(samples: Records, context: Context) -> Measurement:
     note = f"{sizes[0]} samples against {sizes[1]} held-out records; biased upwards, comparable at equal sizes only."
     if min(sizes) < ENOUGH_FOR_FRECHET:
         note += f" Fewer than {ENOUGH_FOR_FRECHET}: the bias may outweigh the differences, trust kernel_distance more."
-    return Measurement(value, normal(value, error, low=0.0), context.space.label, note)
+    return Measurement(value, normal(value, error, low=0.0), context.space.label, note + fid_note("frechet_distance", context.space.label))
+
+
+def fid_note(measure: str, label: str) -> str:
+    """What a distance in the features of this label may be called."""
+    return " This is FID." if measure == "frechet_distance" and is_fid(label) else ""
 
 
 def kernel(samples: Records, context: Context) -> Measurement:

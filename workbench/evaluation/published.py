@@ -19,12 +19,12 @@ import numpy as np
 
 from workbench import networks
 from workbench.evaluation.context import Context, Measurement, Metric, Report, Split, ignored
-from workbench.evaluation.distances import FrechetReference, kernel_distance
+from workbench.evaluation.distances import kernel_distance
 from workbench.evaluation.eleven import SETTINGS, accuracies
 from workbench.evaluation.features import IMAGES
 from workbench.evaluation.intervals import wilson
 from workbench.evaluation.learners import labels_of
-from workbench.evaluation.metrics import share_of_classes
+from workbench.evaluation.metrics import fid_note, share_of_classes
 from workbench.evaluation.protocols import PUBLISHED
 from workbench.lazy import torch, without_gradients
 from workbench.records import Records
@@ -125,17 +125,22 @@ def to_training(beside: str, title: str, unit: str) -> Metric:
     """The distance of samples to the training records, which the papers print."""
 
     def measure(samples: Records, context: Context) -> Measurement:
-        features, train = context.space(samples), context.train_features
-        value = FrechetReference(train).distance(features) if beside == "frechet_distance" else kernel_distance(features, train)
-        note = f"{len(samples)} samples against {len(train)} training records. The ceiling's real records are part of these."
-        return Measurement(value, None, context.space.label, note)
+        features = context.space(samples)
+        if beside == "frechet_distance":
+            value = context.frechet_reference_of_training.distance(features)
+        else:
+            value = kernel_distance(features, context.train_features)
+        note = (
+            f"{len(samples)} samples against {len(context.dataset.train)} training records. The ceiling's real records are part of these."
+        )
+        return Measurement(value, None, context.space.label, note + fid_note(beside, context.space.label))
 
     return Metric(
         name=f"{beside}_published",
         title=f"{title} to training records",
         kinds=IMAGES,
         function=measure,
-        description=f"{title} between samples and training records in the named features, as the papers take it; not FID.",
+        description=f"{title} between samples and training records in the named features, as the papers take it.",
         better="lower",
         touches=TRAIN,
         unit=unit,

@@ -34,13 +34,14 @@ def evaluate_run(
     progress: ProgressFunction | None = None,
     samples: str = DEFAULT,
     attribute: str | None = None,
+    features: str | None = None,
 ) -> dict[str, Any]:
     """Every metric that needs not be named (or those named) of a set of a finished run's samples, or of an import, as plain JSON values.
 
-    `attribute` takes the classes' place in privacy score and accuracies. Keys: `run`, `samples`, `num_samples`, `seed`, `metrics`,
-    `results`, and `attribute` where one is asked for. Kept in evaluation.json, and measured again only if the request differs; a
-    complete evaluation answers for its parts and gives way to no part, which is then kept beside it. Metrics against private records
-    may not leave the room: each result says so in `releasable`.
+    `attribute` takes the classes' place in privacy score and accuracies, `features` names where distances are taken. Keys: `run`,
+    `samples`, `num_samples`, `seed`, `metrics`, `results`, and `attribute` and `features` where they are asked for. Kept in
+    evaluation.json, and measured again only if the request differs; a complete evaluation answers for its parts and gives way to no
+    part, which is then kept beside it. Metrics against private records may not leave the room: each result says so in `releasable`.
     """
     from workbench import evaluation
 
@@ -55,6 +56,7 @@ def evaluate_run(
         "seed": seed,
         "metrics": None if metrics is None else list(metrics),
         **({"attribute": attribute} if attribute else {}),
+        **({"features": features} if features else {}),
     }
     beside = found.evaluation_beside(hashlib.sha256(dumps(request).encode()).hexdigest()[:8])
     last = _read_evaluation(found.evaluation)
@@ -73,6 +75,7 @@ def evaluate_run(
             bits=found.bits(),
             terms=found.terms(),
             metrics=metrics,
+            features=features,
             attribute=attribute,
             seed=seed,
             workspace=workspace,
@@ -113,9 +116,9 @@ def neighbours_run(
     samples: str = DEFAULT,
 ) -> "Neighbours":
     """The k nearest training records and the nearest held-out record of every sample of a set; private, kept beside the samples."""
-    from workbench.evaluation import FEATURES, feature_space, find_neighbours
+    from workbench.evaluation import feature_of, feature_space, find_neighbours
 
-    choose(features, FEATURES, "feature space")
+    feature_of(features)
     found = sample_set(workspace, run_id, samples)
     dataset = found.dataset()
     records = found.records(num_samples, _part(progress, 0.0, 0.4))
@@ -202,7 +205,7 @@ NEIGHBOUR_ARRAYS = ("indices", "distances", "held_out_indices", "held_out_distan
 
 def _covers(kept: dict[str, Any], request: dict[str, Any]) -> bool:
     """Whether a kept evaluation answers a request: of the same samples, seed and metrics, or complete with all that are asked for."""
-    same = all(kept.get(name) == request.get(name) for name in ("num_samples", "seed", "attribute"))
+    same = all(kept.get(name) == request.get(name) for name in ("num_samples", "seed", "attribute", "features"))
     if kept["metrics"] is None and request["metrics"] is not None:
         return same and {result["name"] for result in kept["results"]}.issuperset(request["metrics"])
     return same and kept["metrics"] == request["metrics"]

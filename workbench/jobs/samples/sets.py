@@ -111,7 +111,7 @@ class SampleSet(ABC):
     def copying(self, features: str, num_samples: int, attribute: str | None = None) -> Path:
         """What the nearest records tell of copying; judged by an attribute, under a digest of its name, which may be anybody's."""
         by = f"-by-{hashlib.sha256(attribute.encode()).hexdigest()[:16]}" if attribute else ""
-        return self.folder / f"copying-{features}-{num_samples}{by}.json"
+        return self.folder / f"copying-{_part_of_name(features)}-{num_samples}{by}.json"
 
     @property
     def evaluation(self) -> Path:
@@ -124,7 +124,7 @@ class SampleSet(ABC):
 
     def neighbours(self, features: str, k: int, num_samples: int) -> Path:
         """What a search for neighbours found."""
-        return self.folder / f"neighbours-{features}-{k}-{num_samples}.npz"
+        return self.folder / f"neighbours-{_part_of_name(features)}-{k}-{num_samples}.npz"
 
     def kept(self) -> Records | None:
         """The samples made so far, or None."""
@@ -141,3 +141,8 @@ class SampleSet(ABC):
                 f"The records of {self.place.text} are no longer those that {self.noun} {self.owner} was made for. Start a new {self.noun}."
             )
         return dataset
+
+
+def _part_of_name(features: str) -> str:
+    """A feature space's name as a part of a file's: that of a network's file by its digest."""
+    return features if features.isidentifier() else hashlib.sha256(features.encode()).hexdigest()[:16]

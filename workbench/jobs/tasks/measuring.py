@@ -28,6 +28,7 @@ class Measures(Asked):
     seed: Seed = 0
     metrics: tuple[str, ...] | None = None
     attribute: str | None = None
+    features: str | None = None
 
 
 class Search(Asked):
@@ -55,7 +56,9 @@ class OnSamples(Requested[A]):
         count = self.count(found) if asked.num_samples is None else asked.num_samples
         asked = asked.model_copy(update={"num_samples": count})
         whole = asked.model_dump(mode="json")
-        return {name: value for name, value in whole.items() if name != "attribute" or value}  # none: as it was before there were any
+        return {
+            name: value for name, value in whole.items() if name not in ("attribute", "features") or value
+        }  # none: as before there were any
 
     def count(self, found: Any) -> int:
         """How many samples are meant where no number is asked for."""
@@ -86,16 +89,18 @@ class Evaluate(OnSamples[Measures]):
 
     def check_names(self, asked: Measures) -> None:
         """The measures."""
-        from workbench.evaluation import METRICS
+        from workbench.evaluation import METRICS, feature_of
 
         for name in asked.metrics or ():
             choose(name, METRICS, "metric")
+        if asked.features is not None:
+            feature_of(asked.features)
 
     def carry_out(self, workspace: Workspace, owner: str, asked: Measures, report: Report) -> None:
         """Kept beside the samples."""
         from workbench.jobs.finished import evaluate_run
 
-        evaluate_run(workspace, owner, asked.num_samples, asked.seed, asked.metrics, report, asked.samples, asked.attribute)
+        evaluate_run(workspace, owner, asked.num_samples, asked.seed, asked.metrics, report, asked.samples, asked.attribute, asked.features)
 
 
 class Neighbours(OnSamples[Search]):
@@ -110,9 +115,9 @@ class Neighbours(OnSamples[Search]):
 
     def check_names(self, asked: Search) -> None:
         """The feature space."""
-        from workbench.evaluation import FEATURES
+        from workbench.evaluation import feature_of
 
-        choose(asked.features, FEATURES, "feature space")
+        feature_of(asked.features)
 
     def carry_out(self, workspace: Workspace, owner: str, asked: Search, report: Report) -> None:
         """Kept beside the samples."""

@@ -10,6 +10,7 @@ from workbench import datasets
 from workbench.datasets import DATASETS, DatasetFacts
 from workbench.escaping import markdown
 from workbench.evaluation import METRICS, Metric
+from workbench.evaluation.feature_files import is_fid
 from workbench.evaluation.likeness import likeness_note
 from workbench.evaluation.results import EVENLY
 from workbench.jobs.run import Run
@@ -68,10 +69,12 @@ def measure_names(facts: DatasetFacts, dataset: str) -> list[str]:
 
 
 def measure_title(name: str, features: Sequence[str] = ()) -> str:
-    """A measure's title for an axis, with its features and unit where it has them; none of ours bears the name FID."""
+    """A measure's title for an axis, with its features and unit where it has them; only that of the standard network is FID."""
     if name in PUBLISHED_TITLES:
         return PUBLISHED_TITLES[name]
     metric = METRICS[name]
+    if name == "frechet_distance" and features and all(map(is_fid, features)):
+        return f"FID ({', '.join(features)})"
     described = "; ".join(part for part in (", ".join(features) if metric.in_features else "", metric.unit) if part)
     return metric.title + (f" ({described})" if described else "")
 

@@ -1,0 +1,115 @@
+"""Features by a network of the user's own: a file in TorchScript form or an ExportedProgram, the standard Inception-v3 among them.
+
+What goes in is fixed. A file gets images as float32 in [-1, 1], (N, C, H, W) at the dataset's own size, and returns (N, D). The standard
+FID network (`inception-2015-12-05.pt`, of StyleGAN's authors) is called as they call it: uint8 (N, 3, H, W), grey repeated three times,
+with `return_features=True`; it resizes by itself, and no image is rounded or compressed on the way. The user names its SHA-256; only what
+has that digest and gives 2048 features is taken for it, and only then is a Frechet distance called FID. Loading a file runs what is in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.datasets.base import Dataset, to_unit_range
+from workbench.errors import WorkbenchError
+from workbench.evaluation.features import IMAGES, Feature, FeatureSpace
+from workbench.lazy import torch, without_gradients
+from workbench.records import Records
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+TORCHSCRIPT, EXPORTED = (".pt", ".pth", ".ts"), (".pt2",)
+INCEPTION = "Inception-v3"
+INCEPTION_FEATURES = 2048
+BATCH = 250
+_STANDARD = re.compile(r"inception:([0-9a-f]{64}):(.+)")
+_MARK = 12  # digits of a digest that a label shows
+
+
+def feature_name(text: str, sha256: str | None = None) -> str:
+    """The name by which a feature space is asked for: `text`, or where that is a file its whole path, and its digest for Inception."""
+    if not is_file(text):
+        if sha256 is not None:
+            raise WorkbenchError(f"Expected --features with the file of the standard Inception-v3 beside its SHA-256, got {text!r}.")
+        return text
+    path = str(Path(text).resolve())
+    return path if sha256 is None else f"inception:{sha256.lower()}:{path}"
+
+
+def is_file(name: str) -> bool:
+    """Whether a feature space's name is that of a file, not of a line in the registry."""
+    return Path(name).suffix in TORCHSCRIPT + EXPORTED
+
+
+def is_fid(label: str) -> bool:
+    """Whether a Frechet distance in the features of this label is what everybody calls FID."""
+    return label.startswith(INCEPTION)
+
+
+def file_features(name: str) -> Feature:
+    """The features of the network in a file, by a name of `feature_name`."""
+    standard = _STANDARD.fullmatch(name)
+    path, expected = (Path(standard[2]), standard[1]) if standard else (Path(name), None)
+    if not path.is_file():
+        raise WorkbenchError(f"Expected a network in TorchScript form (.pt) or an ExportedProgram (.pt2), found no file {path}.")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if expected not in (None, digest):
+        raise WorkbenchError(f"Expected a file with the SHA-256 {expected}, {path} has {digest}. Fetch it again.")
+    label = f"{INCEPTION} ({digest[:_MARK]})" if expected else f"file {path.name} ({digest[:_MARK]})"
+
+    def build(dataset: Dataset, *_unused: Any) -> FeatureSpace:
+        call = _loaded(path, digest)
+        feed = _for_inception if expected else _for_file
+        return FeatureSpace(label, f"{label} {digest}", lambda records: _extracted(call, records, label, feed))
+
+    return Feature(name, IMAGES, build, f"What the network in {path.name} makes of an image.")
+
+
+@cache
+def _loaded(path: Path, digest: str) -> Callable[..., Tensor]:
+    """The network in a file; `digest` keeps a file that has changed from being taken for the former one."""
+    del digest
+    try:
+        if path.suffix in EXPORTED:
+            return torch.export.load(path).module()
+        return torch.jit.load(str(path), map_location="cpu").eval()
+    except (RuntimeError, ValueError, KeyError, OSError) as error:
+        what = "an ExportedProgram" if path.suffix in EXPORTED else "a network in TorchScript form"
+        raise WorkbenchError(f"Expected {what} in {path}: {str(error).splitlines()[0]}") from None
+
+
+@without_gradients
+def _extracted(call: Callable[..., Tensor], records: Records, label: str, feed: Callable[..., Tensor]) -> np.ndarray:
+    """Features (N, D) float32, in batches."""
+    parts = [_rows(call, records.records[start : start + BATCH], label, feed) for start in range(0, len(records), BATCH)]
+    return np.concatenate(parts)
+
+
+def _rows(call: Callable[..., Tensor], images: np.ndarray, label: str, feed: Callable[..., Tensor]) -> np.ndarray:
+    try:
+        found = feed(call, images)
+        rows = found.flatten(1).float().numpy()
+    except (RuntimeError, TypeError, AttributeError, AssertionError) as error:
+        told = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+        raise WorkbenchError(f"Expected the {label} to make features (N, D) of {images.shape}; it says: {told}") from None
+    wanted = INCEPTION_FEATURES if is_fid(label) else rows.shape[1]
+    if rows.shape != (len(images), wanted):
+        raise WorkbenchError(f"Expected features ({len(images)}, {wanted}) from the {label}, got {rows.shape}.")
+    return rows
+
+
+def _for_file(call: Callable[..., Tensor], images: np.ndarray) -> Tensor:
+    return call(torch.from_numpy(to_unit_range(images)))
+
+
+def _for_inception(call: Callable[..., Tensor], images: np.ndarray) -> Tensor:
+    three = np.repeat(images, 3, axis=1) if images.shape[1] == 1 else images
+    return call(torch.from_numpy(np.ascontiguousarray(three)), return_features=True)
