@@ -30,18 +30,18 @@ TORCHSCRIPT, EXPORTED = (".pt", ".pth", ".ts"), (".pt2",)
 INCEPTION = "Inception-v3"
 INCEPTION_FEATURES = 2048
 BATCH = 250
-_STANDARD = re.compile(r"inception:([0-9a-f]{64}):(.+)")
+_NAMED = re.compile(r"(network|inception):([0-9a-f]{64}):(.+)")
 _MARK = 12  # digits of a digest that a label shows
 
 
 def feature_name(text: str, sha256: str | None = None) -> str:
-    """The name by which a feature space is asked for: `text`, or where that is a file its whole path, and its digest for Inception."""
+    """The name by which a feature space is asked for: `text`, or where that is a file its digest and path; with `sha256` Inception's."""
     if not is_file(text):
         if sha256 is not None:
             raise WorkbenchError(f"Expected --features with the file of the standard Inception-v3 beside its SHA-256, got {text!r}.")
         return text
-    path = str(Path(text).resolve())
-    return path if sha256 is None else f"inception:{sha256.lower()}:{path}"
+    path = Path(text).resolve()
+    return f"network:{_digest(path)}:{path}" if sha256 is None else f"inception:{sha256.lower()}:{path}"
 
 
 def is_file(name: str) -> bool:
@@ -56,21 +56,26 @@ def is_fid(label: str) -> bool:
 
 def file_features(name: str) -> Feature:
     """The features of the network in a file, by a name of `feature_name`."""
-    standard = _STANDARD.fullmatch(name)
-    path, expected = (Path(standard[2]), standard[1]) if standard else (Path(name), None)
-    if not path.is_file():
-        raise WorkbenchError(f"Expected a network in TorchScript form (.pt) or an ExportedProgram (.pt2), found no file {path}.")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if expected not in (None, digest):
-        raise WorkbenchError(f"Expected a file with the SHA-256 {expected}, {path} has {digest}. Fetch it again.")
-    label = f"{INCEPTION} ({digest[:_MARK]})" if expected else f"file {path.name} ({digest[:_MARK]})"
+    named = _NAMED.fullmatch(name)
+    if named is None:
+        raise WorkbenchError(f"Expected a network's file by the name that feature_name gives it, got {name!r}.")
+    standard, path, digest = named[1] == "inception", Path(named[3]), _digest(Path(named[3]))
+    if digest != named[2]:
+        raise WorkbenchError(f"Expected a file with the SHA-256 {named[2]}, {path} has {digest}. It is another one, or damaged.")
+    label = f"{INCEPTION} ({digest[:_MARK]})" if standard else f"file {path.name} ({digest[:_MARK]})"
 
     def build(dataset: Dataset, *_unused: Any) -> FeatureSpace:
         call = _loaded(path, digest)
-        feed = _for_inception if expected else _for_file
+        feed = _for_inception if standard else _for_file
         return FeatureSpace(label, f"{label} {digest}", lambda records: _extracted(call, records, label, feed))
 
     return Feature(name, IMAGES, build, f"What the network in {path.name} makes of an image.")
+
+
+def _digest(path: Path) -> str:
+    if not path.is_file():
+        raise WorkbenchError(f"Expected a network in TorchScript form (.pt) or an ExportedProgram (.pt2), found no file {path}.")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @cache

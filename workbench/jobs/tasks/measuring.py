@@ -11,6 +11,7 @@ from workbench.seeds import Seed
 from workbench.workspace import Workspace
 
 DEFAULT_NEIGHBOURS = 5
+LATER = ("attribute", "features")  # fields that requests had not always: one without them is what it was
 
 
 class Asked(BaseModel):
@@ -56,9 +57,7 @@ class OnSamples(Requested[A]):
         count = self.count(found) if asked.num_samples is None else asked.num_samples
         asked = asked.model_copy(update={"num_samples": count})
         whole = asked.model_dump(mode="json")
-        return {
-            name: value for name, value in whole.items() if name not in ("attribute", "features") or value
-        }  # none: as before there were any
+        return {name: value for name, value in whole.items() if name not in LATER or value}
 
     def count(self, found: Any) -> int:
         """How many samples are meant where no number is asked for."""
