@@ -86,7 +86,7 @@ def test_only_the_standard_network_s_distance_is_called_fid(tmp_path: Path, smal
         feature_space(feature_name(str(path), "0" * 64), small_digits, workspace=here())
     other = scripted(Standard(200), tmp_path / "other.pt")
     named = feature_name(str(other), hashlib.sha256(other.read_bytes()).hexdigest())
-    with pytest.raises(WorkbenchError, match=r"Expected features \(300, 2048\) from the Inception-v3"):
+    with pytest.raises(WorkbenchError, match=r"Expected features \(250, 2048\) from the Inception-v3"):
         feature_space(named, small_digits, workspace=here())(fresh)
 
 
