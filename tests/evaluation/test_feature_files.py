@@ -102,7 +102,7 @@ def test_what_is_no_network_is_refused_in_words(tmp_path: Path, small_digits: Da
     with pytest.raises(WorkbenchError, match="Expected --features with the file"):
         feature_name("pixels", "0" * 64)
     halves = feature_name(str(scripted(Halves(), tmp_path / "halves.pt")))
-    with pytest.raises(WorkbenchError, match="got table data"):
+    with pytest.raises(WorkbenchError, match="got table"):
         feature_space(halves, table, workspace=here())
     with pytest.raises(WorkbenchError, match="it says"):
         feature_space(halves, small_digits, workspace=here())(Records(np.zeros((3, 1, 3, 3), np.uint8)))

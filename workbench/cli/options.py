@@ -20,6 +20,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id; `workbench runs` lists them.")]
 JobId = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run, or of a job; `workbench jobs` lists both.")]
 Samples = Annotated[str, typer.Option("--samples", help="A set of its samples; `workbench samples RUN` lists them.")]
+Features = Annotated[
+    str | None,
+    typer.Option("--features", help="Where distances are taken: pixels, classifier, or a network's file (.pt TorchScript, .pt2 exported)."),
+]
+Sha256 = Annotated[
+    str | None,
+    typer.Option("--sha256", help="Of the file of the standard Inception-v3 (inception-2015-12-05.pt): its distance is called FID."),
+]
 Out = Annotated[Path | None, typer.Option("--out", help="The file to write.")]
 Num = Annotated[int | None, typer.Option("--num", help="Number of samples; as many as training records by default, at most 10 000.")]
 MethodName = Annotated[str | None, typer.Argument(metavar="METHOD", help="A method's name; `workbench methods` lists them.")]

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.options import Json, Num, Releasable, RunId, Samples, check_target
+from workbench.cli.options import Features, Json, Num, Releasable, RunId, Samples, Sha256, check_target
 from workbench.cli.output import print_fields, print_json, print_table, progress_bar, short
 from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError, choose
@@ -16,14 +16,6 @@ from workbench.serialization import jsonable
 from workbench.workspace import Workspace
 
 app = typer.Typer()
-Features = Annotated[
-    str | None,
-    typer.Option("--features", help="Where distances are taken: pixels, classifier, or a network's file (.pt TorchScript, .pt2 exported)."),
-]
-Sha256 = Annotated[
-    str | None,
-    typer.Option("--sha256", help="Of the file of the standard Inception-v3 (inception-2015-12-05.pt): its distance is called FID."),
-]
 
 
 @app.command()
@@ -124,46 +116,6 @@ def audit(run_id: RunId, as_json: Json = False) -> None:
     if found.is_alarm:
         print(found.alarm, file=sys.stderr)
         raise typer.Exit(1)
-
-
-@app.command()
-def duplicates(
-    dataset: Annotated[str, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), or an .npz.")],
-    as_json: Json = False,
-) -> None:
-    """Tell near-duplicates among the training records before anything is trained: a bound speaks of one record. Private."""
-    from workbench.datasets.reference import DatasetRef
-    from workbench.evaluation.copying import duplicates_among
-
-    found = duplicates_among(DatasetRef.parse(dataset).load())
-    if as_json:
-        print_json({**found, "releasable": False})
-        return
-    print_fields(found)
-    print(f"{found['records']:g} training records have another within {found['distance']:.3g}. These numbers are private.")
-
-
-@app.command()
-def membership(
-    run_id: RunId,
-    score: Annotated[str, typer.Option(help="loss, secmi or pia.")] = "loss",
-    seed: Annotated[int, typer.Option(help="Seed of records, noise and thresholds.", min=0)] = 0,
-    as_json: Json = False,
-) -> None:
-    """Tell a run's training records from held-out ones by its model: AUC and true-positive rates, all of it private."""
-    from workbench.jobs.memberships import membership_run
-
-    wait_for("membership", run_id, {"score": score, "seed": seed})
-    found = membership_run(Workspace.default(), run_id, score, seed)
-    if as_json:
-        print_json(found)
-        return
-    low, high = found.interval
-    print(
-        f"AUC {found.auc:.3f} ({low:.3f} to {high:.3f}; chance .5), {found.num_members} members and {found.num_nonmembers} others. Private."
-    )
-    named = ("aim", "threshold", "tpr", "fpr")
-    print_table([{name: getattr(point, name) for name in named} for point in found.points], "No operating point.")
 
 
 @app.command()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -122,6 +122,22 @@ def extracted(samples: np.ndarray, records: np.ndarray, distance: float, least: 
             if away[0, 0] <= distance:
                 found.append(Extracted(int(index[0, 0]), tuple(map(int, group)), float(away[0, 0])))
     return found
+
+
+def scores_by_class(judged: np.ndarray, nearest_judged: np.ndarray, classes: Sequence[str]) -> list[dict[str, Any]]:
+    """The privacy score over all samples and of those judged to be of each class: the share whose nearest training record is of another.
+
+    `baseline` is what the score would be with the samples' classes redrawn: the same shares of classes, without regard to the neighbour.
+    A sampler that collapses a class moves both; only a score below its baseline says that neighbours are alike.
+    """
+    own, others = (np.bincount(of, minlength=len(classes)) / len(judged) for of in (judged, nearest_judged))
+    unlike = judged != nearest_judged
+    rows = [{"class": "all", "samples": len(judged), "score": float(unlike.mean()), "baseline": float(1 - own @ others)}]
+    for label, name in enumerate(classes):
+        if (of_class := judged == label).any():
+            score, baseline = float(unlike[of_class].mean()), float(1 - others[label])
+            rows.append({"class": name, "samples": int(of_class.sum()), "score": score, "baseline": baseline})
+    return rows
 
 
 def leak(samples: np.ndarray, records: np.ndarray, held_out: np.ndarray, distance: float, seed: int = 0) -> Leak:

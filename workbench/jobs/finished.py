@@ -100,7 +100,7 @@ def kept_results(workspace: Workspace, run_id: str, samples: str = DEFAULT) -> l
     results = {} if last is None else {result["name"]: result for result in last["results"]}
     pattern = found.evaluation_beside("*")
     for path in sorted(pattern.parent.glob(pattern.name), key=lambda path: -path.stat().st_mtime):
-        beside = _read_results(path)
+        beside = read_results(path)
         if not beside.get("attribute"):
             results |= {result["name"]: result for result in beside["results"] if result["name"] not in results}
     return list(results.values())
@@ -159,7 +159,7 @@ def copying_run(
     dataset, records = found.dataset(), found.records(num_samples, _part(progress, 0.0, 0.4))
     path = found.copying(features, len(records), attribute)
     if path.exists():
-        return _read_results(path)
+        return read_results(path)
     judged = dataset.facts.labelled_by(attribute) if attribute else dataset.facts
     names = [name for name in COPYING if evaluation.METRICS[name].refusal(judged, records) is None]
     measured = _part(progress, 0.4, 1.0)
@@ -175,7 +175,7 @@ def copying_run(
             progress=None if measured is None else lambda _metric, share: measured(share),
         )
     write_text_atomically(path, dumps(results, indent=2))
-    return _read_results(path)
+    return read_results(path)
 
 
 def kept_copying(
@@ -183,7 +183,7 @@ def kept_copying(
 ) -> list[dict[str, Any]] | None:
     """What is kept of `copying_run`, or None."""
     path = sample_set(workspace, run_id, samples).copying(features, num_samples, attribute)
-    return _read_results(path) if path.exists() else None
+    return read_results(path) if path.exists() else None
 
 
 def _read_neighbours(path: Path) -> "Neighbours":
@@ -193,7 +193,8 @@ def _read_neighbours(path: Path) -> "Neighbours":
         return Neighbours(str(file["features"]), *(file[name] for name in NEIGHBOUR_ARRAYS))
 
 
-def _read_results(path: Path) -> Any:
+def read_results(path: Path) -> Any:
+    """What is kept in a file of results; a damaged one is refused in words."""
     try:
         return json.loads(path.read_text())
     except ValueError:
@@ -212,7 +213,7 @@ def _covers(kept: dict[str, Any], request: dict[str, Any]) -> bool:
 
 
 def _read_evaluation(path: Path) -> dict[str, Any] | None:
-    return _read_results(path) if path.exists() else None
+    return read_results(path) if path.exists() else None
 
 
 def _part(progress: ProgressFunction | None, low: float, high: float) -> ProgressFunction | None:

@@ -113,6 +113,11 @@ class SampleSet(ABC):
         by = f"-by-{hashlib.sha256(attribute.encode()).hexdigest()[:16]}" if attribute else ""
         return self.folder / f"copying-{_part_of_name(features)}-{num_samples}{by}.json"
 
+    def copies(self, features: str, num_samples: int, attribute: str | None = None) -> Path:
+        """Everything that tells of copying."""
+        name = self.copying(features, num_samples, attribute).name
+        return self.folder / f"copies{name.removeprefix('copying')}"
+
     @property
     def evaluation(self) -> Path:
         """The evaluation made last."""

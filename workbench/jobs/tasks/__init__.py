@@ -4,7 +4,7 @@ from workbench.jobs.tasks.auditing import Audit, Membership, Pac
 from workbench.jobs.tasks.background import Example, Rehearse
 from workbench.jobs.tasks.base import Task
 from workbench.jobs.tasks.exposing import Expose, Remove
-from workbench.jobs.tasks.measuring import Evaluate, Neighbours, Sample
+from workbench.jobs.tasks.measuring import Copies, Evaluate, Neighbours, Sample
 from workbench.jobs.tasks.train import Train
 
 __all__ = ["TASKS", "Task"]
@@ -14,6 +14,7 @@ TASKS: dict[str, Task] = {
     "sample": Sample(),
     "evaluate": Evaluate(),
     "neighbours": Neighbours(),
+    "copies": Copies(),
     "records": Expose(),
     "audit": Audit(),
     "membership": Membership(),

@@ -10,14 +10,17 @@ from workbench.jobs.tasks.base import Report, Requested
 from workbench.seeds import Seed
 from workbench.workspace import Workspace
 
+LEAST_SHADOWS = 16
+
 
 class Attack(BaseModel):
-    """By which score, and the seed of records, noise and thresholds."""
+    """By which score, the seed of records, noise and thresholds, and of how many shadow models, where the score takes any."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     score: str = "loss"
     seed: Seed = 0
+    shadows: int | None = Field(default=None, ge=LEAST_SHADOWS, multiple_of=2)
 
 
 class PacRequest(BaseModel):
@@ -91,10 +94,11 @@ class Membership(Requested[Attack]):
 
         asked = self.asked(request)
         check_attack(workspace, owner, asked.score)
-        return asked.model_dump(mode="json")
+        whole = asked.model_dump(mode="json")
+        return {name: value for name, value in whole.items() if name != "shadows" or asked.score == "lira"}
 
     def carry_out(self, workspace: Workspace, owner: str, asked: Attack, report: Report) -> None:
         """Kept in the run's folder."""
-        from workbench.jobs.memberships import membership_run
+        from workbench.jobs.memberships import SHADOWS, membership_run
 
-        membership_run(workspace, owner, asked.score, asked.seed, report)
+        membership_run(workspace, owner, asked.score, asked.seed, report, asked.shadows or SHADOWS)

@@ -32,12 +32,17 @@ class Measures(Asked):
     features: str | None = None
 
 
-class Search(Asked):
-    """Where distances are taken, how many training records are kept of each sample, and what the privacy score judges by."""
+class Compared(Asked):
+    """Where distances are taken, and what the privacy score judges by."""
 
     features: str = "pixels"
-    k: int = Field(default=DEFAULT_NEIGHBOURS, ge=1)
     attribute: str | None = None
+
+
+class Search(Compared):
+    """How many training records are kept of each sample."""
+
+    k: int = Field(default=DEFAULT_NEIGHBOURS, ge=1)
 
 
 A = TypeVar("A", bound=Asked)
@@ -125,3 +130,22 @@ class Neighbours(OnSamples[Search]):
         space, count, samples = asked.features, asked.num_samples, asked.samples
         neighbours_run(workspace, owner, space, asked.k, count, lambda share: report(0.7 * share), samples)
         copying_run(workspace, owner, space, count, lambda share: report(0.7 + 0.3 * share), samples, asked.attribute)
+
+
+class Copies(OnSamples[Compared]):
+    """Takes everything that tells of copying, and draws the samples for it."""
+
+    title: ClassVar[str] = "search for copies"
+    Request = Compared
+
+    def check_names(self, asked: Compared) -> None:
+        """The feature space."""
+        from workbench.evaluation import feature_of
+
+        feature_of(asked.features)
+
+    def carry_out(self, workspace: Workspace, owner: str, asked: Compared, report: Report) -> None:
+        """Kept beside the samples."""
+        from workbench.jobs.copies import copies_run
+
+        copies_run(workspace, owner, asked.features, asked.num_samples, report, asked.samples, asked.attribute)

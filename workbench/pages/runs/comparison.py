@@ -11,6 +11,7 @@ from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.samples import SampleSet, sample_set
 from workbench.jobs.trained import as_shown
+from workbench.pages.runs.attacks import show_attacks
 from workbench.pages.runs.sampling import sampling_form
 from workbench.pages.runs.tables import result_table
 from workbench.ui.cards import config_table, planned_numbers, run_marks
@@ -48,6 +49,7 @@ def run_detail(run: Run, prefix: str) -> None:
             st.caption(markdown(note))
     elif run.state == "done":
         st.caption("Not evaluated yet: press Evaluate to draw samples and take every measure.")
+    show_attacks(run.id, f"{prefix}{run.id}_")
     if run.state == "done":
         sampling_form(run, f"{prefix}{run.id}_sample_")
     with st.expander("Configuration"):

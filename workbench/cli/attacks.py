@@ -1,0 +1,113 @@
+"""Commands that ask what a run gives away of its records: near-duplicates, membership, copies. All that they tell is private."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.options import Features, Json, Num, RunId, Samples, Sha256, check_target
+from workbench.cli.output import print_fields, print_json, print_table
+from workbench.cli.waiting import wait_for
+from workbench.escaping import terminal
+from workbench.workspace import Workspace
+
+app = typer.Typer()
+
+
+@app.command()
+def duplicates(
+    dataset: Annotated[str, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), or an .npz.")],
+    as_json: Json = False,
+) -> None:
+    """Tell near-duplicates among the training records before anything is trained: a bound speaks of one record. Private."""
+    from workbench.datasets.reference import DatasetRef
+    from workbench.evaluation.copying import duplicates_among
+
+    found = duplicates_among(DatasetRef.parse(dataset).load())
+    if as_json:
+        print_json({**found, "releasable": False})
+        return
+    print_fields(found)
+    print(f"{found['records']:g} training records have another within {found['distance']:.3g}. These numbers are private.")
+
+
+@app.command()
+def membership(
+    run_id: RunId,
+    score: Annotated[
+        str, typer.Option(help="loss, secmi or pia; quantile or lira, which hold the loss against each record's own.")
+    ] = "loss",
+    shadows: Annotated[int, typer.Option(help="Shadow models of lira, an even number: each takes as long as the run.", min=16)] = 16,
+    seed: Annotated[int, typer.Option(help="Seed of records, noise and thresholds.", min=0)] = 0,
+    figure: Annotated[Path | None, typer.Option("--figure", help="Also write the ROC curve on logarithmic axes to this .html.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Tell a run's training records from held-out ones by its model: AUC and true-positive rates, all of it private."""
+    from workbench.evaluation.attacks import roc_figure
+    from workbench.files import write_text_atomically
+    from workbench.jobs.memberships import membership_run
+
+    check_target(figure, ".html")
+    wait_for("membership", run_id, {"score": score, "seed": seed, **({"shadows": shadows} if score == "lira" else {})})
+    found = membership_run(Workspace.default(), run_id, score, seed, shadows=shadows)
+    if figure is not None:
+        write_text_atomically(figure, roc_figure([found]).to_html(include_plotlyjs=True))
+    if as_json:
+        print_json(found)
+        return
+    low, high = found.interval
+    print(
+        f"AUC {found.auc:.3f} ({low:.3f} to {high:.3f}; chance .5), {found.num_members} members and {found.num_nonmembers} others. Private."
+    )
+    named = ("aim", "threshold", "tpr", "fpr")
+    print_table([{name: getattr(point, name) for name in named} for point in found.points], "No operating point.")
+    if figure is not None:
+        print(f"Wrote the curve to {terminal(figure)}. It is private.")
+
+
+@app.command()
+def copies(
+    run_id: RunId,
+    samples: Samples = "default",
+    num: Num = None,
+    features: Features = None,
+    sha256: Sha256 = None,
+    attribute: Annotated[str | None, typer.Option("--attribute", help="Judge the privacy score by this attribute, not the class.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Tell what samples repeat of the training records: extraction, nearness, near-duplicates, privacy score. All of it is private."""
+    from workbench.evaluation import OUTSIDE_GUARANTEE
+    from workbench.evaluation.feature_files import feature_name
+    from workbench.jobs.copies import copies_run
+    from workbench.jobs.samples import sample_set
+
+    if attribute is not None:
+        sample_set(Workspace.default(), run_id, samples).facts.labelled_by(attribute)  # refuses an unknown one
+    space = feature_name(features or "pixels", sha256)
+    asked = {"samples": samples, "num_samples": num, "features": space, **({"attribute": attribute} if attribute else {})}
+    wait_for("copies", run_id, asked)
+    found = copies_run(Workspace.default(), run_id, space, num, samples=samples, attribute=attribute)
+    print(f"Warning: {OUTSIDE_GUARANTEE}", file=sys.stderr)
+    print_json(found) if as_json else print_copies(found)
+
+
+def print_copies(found: Mapping[str, Any]) -> None:
+    """What was found of copying, for people."""
+    near, ratios, duplicates = found["near"], found["ratios"], found["duplicates"]
+    among = duplicates["among_samples"]
+    print_fields(
+        {
+            "samples": f"{found['num_samples']} of run {found['run']}, in the features {terminal(found['features'])}",
+            "near is": f"within {found['distance']:.4g}, where a hundredth of held-out records have a training record",
+            "near a record": f"{near['training']} samples training, {near['held_out']} held-out ones of as many; p {near['p']:.3g}",
+            "smallest ratios": f"{ratios['training']:.3f} to training, {ratios['held_out']:.3f} to held-out records (0 is a copy)",
+            "near-duplicates": f"{among['samples']} samples in {among['groups']} groups; "
+            f"{duplicates['among_training_records']['records']:g} training records",
+        }
+    )
+    print_table(found["extracted"], "No training record is repeated by a group of samples.")
+    if found["privacy_score"]:
+        print_table(found["privacy_score"], "")
+        print(found["caveat"])
