@@ -109,6 +109,13 @@ def test_edges_cost_what_one_gaussian_of_their_noise_would_to_a_few_percent() ->
     assert one.bound.epsilon * 0.9 < both.bound.epsilon < one.bound.epsilon * 1.15
 
 
+def test_the_claim_of_mst_is_of_the_columns_releases_too() -> None:
+    settings = {"noise_multiplier": 2.0} | SETTINGS | {"columns.edge_noise": 2.0, "columns.count_noise": 2.0}
+    both, one = (make_plan("mst", FACTS, settings=asked) for asked in (settings, {"noise_multiplier": 2.0 / math.sqrt(3)}))
+    assert both.claim.epsilon == pytest.approx(one.claim.epsilon)
+    assert both.bound.epsilon <= both.claim.epsilon
+
+
 def test_a_fit_that_stops_between_edges_goes_on_to_the_same_ones_and_draws_none_again() -> None:
     dataset, plan = people(300), planned("independent-marginals", people(300).facts)
     whole, spent = fitted(plan, dataset), list[tuple[str, int]]()

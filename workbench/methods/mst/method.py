@@ -12,7 +12,7 @@ from workbench.methods.mst import claim, stages
 from workbench.methods.mst.config import MSTConfig
 from workbench.methods.mst.presets import PRESETS
 from workbench.methods.mst.stages import CHOICE, ONE_WAY, TWO_WAY
-from workbench.models.grouping import COUNTS, EDGES, RELEASED
+from workbench.models.grouping import COUNTS, EDGES, RELEASED, squared_budget
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -39,8 +39,9 @@ class MST(GroupedColumns):
         return stages.stages(self.config, facts)
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
-        """The paper's conversion of Renyi divergences."""
-        return claim.claimed(noise_multiplier=self.config.known_noise_multiplier(), delta=delta)
+        """The paper's conversion of Renyi divergences, of all releases, those of columns too."""
+        squared = self.config.known_noise_multiplier() ** -2 + squared_budget(self.grouping, facts)
+        return claim.claimed(noise_multiplier=squared**-0.5, delta=delta)
 
     def model_state(self, facts: DatasetFacts, state: State) -> State:
         """Room for the releases."""

@@ -37,6 +37,12 @@ def stages(config: Grouping, facts: DatasetFacts) -> list[Stage]:
     return [*found, *([marginals_stage(COUNTS, config.count_noise, sum(sizes(facts, columns.merged)))] if columns.merged else [])]
 
 
+def squared_budget(config: Grouping, facts: DatasetFacts) -> float:
+    """What both cost together, as 1 / noise^2 of the one Gaussian release that they count as; 0 where nothing is released."""
+    columns = columns_of(config, facts)
+    return config.edge_noise**-2 * bool(columns.cut) + config.count_noise**-2 * bool(columns.merged)
+
+
 def sizes(facts: DatasetFacts, numbers: tuple[int, ...]) -> list[int]:
     """Declared categories of some columns."""
     return [TableKind.of(facts.kind).categories[number] for number in numbers]
