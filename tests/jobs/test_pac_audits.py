@@ -17,6 +17,7 @@ from workbench import experiment
 from workbench.cli import main
 from workbench.errors import WorkbenchError
 from workbench.jobs import control, pac_audits
+from workbench.jobs.folder import RunFolder
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.pac_audits import half_of, images_of, kept_pac, pac_rows, pac_run
 from workbench.jobs.run import Run
@@ -92,6 +93,29 @@ def test_a_command_tells_what_is_measured(
     assert shown["releasable"] is False
     with pytest.raises(WorkbenchError, match="draws"):
         control.begin(here(), "pac", run.id, {"draws": 1})
+
+
+def test_an_audit_that_died_trains_only_what_it_had_not(quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, whole = train_here(quick_plan()), PacRequest(draws=3, images=2)
+    made, images_of = list[int](), pac_audits.images_of
+
+    def dying(home: Any, data: Any, run_id: str, asked: PacRequest, draw: int) -> Any:
+        made.append(draw)
+        if made == [0, 1]:
+            raise OSError("gone")
+        return images_of(home, data, run_id, asked, draw)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pac_audits, "images_of", dying)
+        with pytest.raises(OSError, match="gone"):
+            pac_run(here(), run.id, whole)
+        again, shares = kept_pac(here(), run.id, whole), list[float]()
+        found = pac_run(here(), run.id, whole, shares.append)
+    assert (again, made, shares) == (None, [0, 1, 1, 2], pytest.approx([2 / 3, 1.0]))
+    folder = RunFolder(here(), run.id).path
+    assert [path.name for path in folder.glob("pac-*")] == ["pac-3-2-0.json"], "what was kept on the way is gone"
+    (folder / "pac-3-2-0.json").unlink()
+    assert pac_run(here(), run.id, whole) == found
 
 
 def test_trainings_end_with_an_audit_that_is_killed() -> None:

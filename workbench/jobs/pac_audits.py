@@ -4,7 +4,8 @@ Everything here comes of private records without a bound: it stays in the room, 
 """
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Collection, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import get_context, parent_process
@@ -16,10 +17,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.datasets.base import to_unit_range
 from workbench.errors import DamagedFileError
-from workbench.files import write_text_atomically
+from workbench.files import make_private_folder, write_text_atomically, written_atomically
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.removal import replanned, without_others
 from workbench.jobs.run import Run
+from workbench.jobs.sample_files import opened
 from workbench.jobs.samples.sets import ProgressFunction
 from workbench.jobs.tasks.auditing import PacRequest
 from workbench.jobs.threads import few_threads, threads_of_measures
@@ -73,16 +75,20 @@ def pac_run(workspace: Workspace, run_id: str, asked: PacRequest, progress: Prog
     """Train the run's plan `draws` times on random halves, and determine the noise for each of `images` images; kept beside the run.
 
     Method, noise and sampler take their randomness from one seed, so that an image is a function of the half alone, as the
-    deterministic form of PAC privacy asks (Xiao and Devadas 2023, Algorithm 1).
+    deterministic form of PAC privacy asks (Xiao and Devadas 2023, Algorithm 1). A training that has ended is kept until all have.
     """
     if (kept := kept_pac(workspace, run_id, asked)) is not None:
         return kept
     run = check_pac(workspace, run_id)
-    outputs = np.zeros((asked.draws, asked.images, run.plan.facts.dimensions))
-    for number, (place, images) in enumerate(_side_by_side(workspace, run_id, asked)):
-        outputs[place] = images
+    path, ended = _file(workspace, run_id, asked), _ended(workspace, run_id, asked)
+    make_private_folder(path.with_suffix(""))
+    for draw, images in _side_by_side(workspace, run_id, asked, ended):
+        ended[draw] = images
+        with written_atomically(path.with_suffix("") / f"{draw}.npz", "wb") as file:
+            np.savez(file, images=images)
         if progress is not None:
-            progress((number + 1) / asked.draws)
+            progress(len(ended) / asked.draws)
+    outputs = np.stack([ended[draw] for draw in range(asked.draws)])
     found = PacAudit(
         run=run.id,
         method=run.method,
@@ -93,7 +99,8 @@ def pac_run(workspace: Workspace, run_id: str, asked: PacRequest, progress: Prog
         rows=tuple(pac_rows(outputs)),
         guesses={f"{prior:g}": success_probability(1.0, prior) for prior in (0.5, 0.1, 0.01)},
     )
-    write_text_atomically(_file(workspace, run_id, asked), dumps(found, indent=2))
+    write_text_atomically(path, dumps(found, indent=2))
+    shutil.rmtree(path.with_suffix(""))
     return found
 
 
@@ -146,16 +153,29 @@ def images_of(home: Path, data: Path, run_id: str, asked: PacRequest, draw: int)
     return draw, to_unit_range(records).reshape(asked.images, -1).astype(np.float64)
 
 
-def _side_by_side(workspace: Workspace, run_id: str, asked: PacRequest) -> Iterator[tuple[int, np.ndarray]]:
-    """The trainings as they end, as many at once as measures take threads; those that have not begun are left out if this is stopped."""
+def _ended(workspace: Workspace, run_id: str, asked: PacRequest) -> dict[int, np.ndarray]:
+    """The images of the trainings that ended before an audit died, by training."""
+    found: dict[int, np.ndarray] = {}
+    for path in _file(workspace, run_id, asked).with_suffix("").glob("[0-9]*.npz"):
+        with opened(path) as file:
+            found[int(path.stem)] = file["images"]
+    return found
+
+
+def _side_by_side(workspace: Workspace, run_id: str, asked: PacRequest, without: Collection[int] = ()) -> Iterator[tuple[int, np.ndarray]]:
+    """The trainings as they end, as many at once as measures take threads; those that have not begun are left out if this is stopped.
+
+    `without` are trainings that are not made.
+    """
+    draws = [draw for draw in range(asked.draws) if draw not in without]
     train = partial(images_of, workspace.home, workspace.data, run_id, asked)
     if threads_of_measures() == 1:
         with few_threads():
-            yield from map(train, range(asked.draws))
+            yield from map(train, draws)
         return
     pool = ProcessPoolExecutor(threads_of_measures(), mp_context=get_context("spawn"), initializer=end_with_parent)
     try:
-        for done in as_completed([pool.submit(train, draw) for draw in range(asked.draws)]):
+        for done in as_completed([pool.submit(train, draw) for draw in draws]):
             yield done.result()
     finally:
         pool.shutdown(cancel_futures=True)
