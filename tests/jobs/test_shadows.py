@@ -9,7 +9,7 @@ from support.homes import here
 from support.launchers import Here
 
 from workbench.datasets import load
-from workbench.errors import WorkbenchError
+from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.jobs import control, memberships, shadows
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.run import Run
@@ -37,6 +37,13 @@ def test_lira_trains_shadows_on_as_many_records_and_goes_on_where_it_stopped(
     monkeypatch.setattr(shadows.experiment, "fit", counted)
     with pytest.raises(WorkbenchError, match="interrupted"):
         memberships.membership_run(here(), run.id, "lira")
+    first_scores = shadows.shadow_file(here(), run.id, 0, 16, 0)
+    whole = first_scores.read_bytes()
+    for damage in (whole[:-20], b""):
+        first_scores.write_bytes(damage)
+        with pytest.raises(DamagedFileError, match="Move it away: it is made anew"):
+            memberships.membership_run(here(), run.id, "lira")
+    first_scores.write_bytes(whole)
     shares: list[float] = []
     found = memberships.membership_run(here(), run.id, "lira", report=shares.append)
     assert len(trained) == 3 + 14, "the two that were done are not trained again"

@@ -13,6 +13,7 @@ import numpy as np
 
 from workbench import experiment
 from workbench.datasets.base import Dataset
+from workbench.errors import DamagedFileError
 from workbench.evaluation.calibrated import shadow_halves
 from workbench.files import make_private_folder, written_atomically
 from workbench.jobs.folder import RunFolder
@@ -60,7 +61,7 @@ def shadow_scores(
             data = Dataset(dataset.facts, others.followed_by(judged.take(half)), dataset.held_out)
             told = partial(_tell, report, shadow, shadows)
             _keep(path, _scores_of_one(workspace, run, data, judged, score, (seed, shadow), told))
-        found.append(np.load(path))
+        found.append(_read(path))
         report((shadow + 1) / shadows)
     return np.stack(found), halves
 
@@ -86,6 +87,15 @@ def _scores_of_one(
 
 def _tell(report: "Report", shadow: int, shadows: int, share: float) -> None:
     report((shadow + share) / shadows)
+
+
+def _read(path: Path) -> np.ndarray:
+    try:
+        return np.load(path)
+    except (ValueError, EOFError):
+        raise DamagedFileError(
+            f"Expected the scores of a shadow model in {path}, got a damaged file. Move it away: it is made anew."
+        ) from None
 
 
 def _keep(path: Path, scores: np.ndarray) -> None:

@@ -17,6 +17,7 @@ from workbench import experiment
 from workbench.cli import main
 from workbench.datasets import load
 from workbench.errors import WorkbenchError
+from workbench.files import make_private_folder
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.release import export_run, verify
 from workbench.jobs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest, read_archive, write_archive
@@ -94,7 +95,9 @@ def test_an_export_holds_what_may_leave_and_is_verified_elsewhere(
 
 def test_every_file_that_a_job_keeps_with_a_run_stays_for_a_reason_of_its_own(quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan())
-    for name in ("records-400-0.npz", "removal-0.05-3-400.json", "pac-16-64-0.json", "membership-loss-0.json", "audit.json"):
+    kept = ("records-400-0.npz", "removal-0.05-3-400.json", "pac-16-64-0.json", "membership-loss-0.json", "audit.json")
+    for name in (*kept, "pac-16-64-1/0.npz", "shadows-16-0/3.npy"):
+        make_private_folder((RunFolder(here(), run.id).path / name).parent)
         (RunFolder(here(), run.id).path / name).touch()
     assert {name for name, reason in left_out(here(), run.id) if reason == UNNAMED} == set()
 

@@ -23,7 +23,7 @@ from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
 FORMAT = "dp-diffusion-workbench release 1"
-STAYS = {  # of a run's folder, by the beginning of a name
+STAYS = {  # of a run's folder, by the beginning of a file's name or of a folder's
     "plan.json": "names the place of the records here; the export has it without",
     "model.pt": "the export has these weights as safetensors",
     "private.pt": "weights that saw records without protection",
@@ -35,6 +35,7 @@ STAYS = {  # of a run's folder, by the beginning of a name
     "records": "values of each training record",
     "removal": "whom to leave out was read off private values",
     "pac": "made of trainings on private records without a bound",
+    "shadows": "made of trainings on private records without a bound",
     "audit.json": "was measured on a run with canaries; the card of a run by an equal plan tells it",
     "previews": "made while training; samples take their place",
     "evaluation": "compares with private records",
@@ -112,7 +113,7 @@ def left_out(workspace: Workspace, run_id: str) -> Iterator[tuple[str, str]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix != ".lock" and path.name != "lock":
             name = path.relative_to(folder).as_posix()
-            beginning = next((start for start in STAYS if path.name.startswith(start) or name.startswith(f"{start}/")), "")
+            beginning = next((start for start in STAYS if path.name.startswith(start) or name.startswith(start)), "")
             yield name, STAYS.get(beginning, UNNAMED)
     yield from ELSEWHERE.items()
 
