@@ -28,7 +28,6 @@ from workbench.ui.runs import results_of
 PUBLISHED_TITLES = {
     "accuracy_unspecified": "Accuracy, classifier not named (published)",
     "fid": "FID, Inception features (published)",
-    "pac_noise_norm": "PAC noise norm (published)",
 }
 PUBLISHED_FRACTIONS = ("accuracy_unspecified",)
 AXES = {name: accountant.label for name, accountant in ACCOUNTANTS.items()} | {"claim": "Paper's claim", "audit": "Audit (lower bound)"}
