@@ -24,13 +24,14 @@ from workbench.evaluation.copying import (
     ratios,
     sided,
 )
-from workbench.evaluation.neighbours import Neighbours, exchangeable_share, nearest
+from workbench.evaluation.nearest import nearest
+from workbench.evaluation.neighbours import Neighbours, exchangeable_share
 
 SIZE, NEIGHBOURS = 10_000, 260  # of each set; of every record, so that fifty of a random third are among them
 REPETITIONS, LEVEL, POWER, FALSE_ALARMS = 50, 0.05, 0.95, 0.10
 TIMES, NOISE = 10, 0.01  # copies of a record, and the standard deviation of a pixel's noise, of a range of 1
 PLANTED = (0, 1, 2, 3, 5, 7, 10, 20, 50)  # records; 50 are 5 % of the samples
-DEPENDS = ["workbench/evaluation/copying.py", "workbench/evaluation/neighbours.py", "workbench/evaluation/intervals.py"]
+DEPENDS = ["workbench/evaluation/copying.py", "workbench/evaluation/nearest.py", "workbench/evaluation/neighbours.py"]
 
 
 @dataclass(frozen=True)
