@@ -212,6 +212,16 @@ def test_the_readme_shows_the_recipe_s_own_table(recipe: str) -> None:
     assert f"<!-- {recipe}:begin -->\n{table}<!-- {recipe}:end -->" in (ROOT / "README.md").read_text()
 
 
+@pytest.mark.parametrize("recipe", ["how-tight", "pac-noise"])
+def test_a_document_of_results_is_made_of_them(recipe: str) -> None:
+    from workbench.recipes.lines import load_recipe
+
+    made, rows = recipe_report.read(ROOT / f"docs/results/{recipe}.json")
+    assert (ROOT / f"docs/results/{recipe}.md").read_text() == recipe_report.document(rows, made)
+    assert f"docs/results/{recipe}.md" in (ROOT / "README.md").read_text()
+    assert {line.name for line in made.runs} == {line.name for line in load_recipe(recipe).runs} >= {row["name"] for row in rows}
+
+
 def test_the_benchmark_s_tables_are_those_of_its_results() -> None:
     results = json.loads((ROOT / "benchmarks/results.json").read_text())
     assert (ROOT / "benchmarks/results.md").read_text() == report.markdown(results)

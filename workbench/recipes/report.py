@@ -148,10 +148,14 @@ def write(rows: Sequence[Mapping[str, Any]], recipe: "Recipe", beside: Path) -> 
     """Write the table (.md; that of its audits first) and the picture (.png) of results beside their file; returns both paths."""
     lines = measured_lines(rows, recipe.measure)
     table, picture = beside.with_suffix(".md"), beside.with_suffix(".png")
-    audits = audit_table(rows)
-    write_text_atomically(table, "\n".join(filter(None, [audits, markdown_table(lines, recipe.measure)])))
+    write_text_atomically(table, document(rows, recipe))
     draw(lines, picture, recipe.title, recipe.measure)
     return table, picture
+
+
+def document(rows: Sequence[Mapping[str, Any]], recipe: "Recipe") -> str:
+    """The tables of a recipe's results in Markdown: what was audited, if anything was, and the lines."""
+    return "\n".join(filter(None, [audit_table(rows), markdown_table(measured_lines(rows, recipe.measure), recipe.measure)]))
 
 
 def draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
