@@ -181,7 +181,9 @@ def test_a_removal_experiment_that_died_is_gone_on_with(trained: Any, monkeypatc
 
 def test_leakage_falls_with_the_decay_and_a_late_release_and_grows_with_samples(trained: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run = trained("ddm")
-    found = {over: leakage_over(here(), run.id, over, num_draws=400) for over in OVER.values()}
+    shares: list[float] = []
+    found = {over: leakage_over(here(), run.id, over, num_draws=400, progress=shares.append) for over in OVER.values()}
+    assert max(shares) == pytest.approx(1.0)
     decay = {row["schedule"]: row["largest delta"] for row in found["decay"]}
     assert decay["cubic"] < decay["linear"] < decay["cosine"]
     samples = [row["median delta"] for row in found["samples"]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.options import Json, RunId, check_target
-from workbench.cli.output import print_fields, print_json, print_table, short
+from workbench.cli.output import print_fields, print_json, print_table, progress_bar, short
 from workbench.cli.waiting import wait_for
 from workbench.escaping import terminal
 from workbench.seeds import LARGEST_SEED
@@ -73,7 +73,8 @@ def leakage(
     way = choose(over, OVER, "way to vary")
     if way != "decay":
         wait_for("records", run_id, {"num_draws": draws, "seed": seed})
-    rows = leakage_over(Workspace.default(), run_id, way, epsilon, num_samples, draws, seed)
+    with progress_bar("leakage") as move:
+        rows = leakage_over(Workspace.default(), run_id, way, epsilon, num_samples, draws, seed, move)
     print(f"Warning: {PRIVATE}", file=sys.stderr)
     told = {"run": run_id, "over": way, "epsilon": epsilon, "releasable": False, "rows": rows}
     print_json(told) if as_json else print_table(rows, "There are no records.")

@@ -19,7 +19,7 @@ from workbench.files import write_text_atomically
 from workbench.jobs.exposure import DEFAULT_DRAWS, expose_run
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
-from workbench.jobs.samples.sets import ProgressFunction
+from workbench.jobs.samples.sets import ProgressFunction, progress_within
 from workbench.jobs.threads import few_threads
 from workbench.jobs.trained import dataset_of, trained_run
 from workbench.methods.fields import dotted
@@ -56,10 +56,10 @@ def remove_run(
     if len(results) == len(KEPT) * seeds:
         return _read(path)
     check_share(run, share)
-    found = expose_run(workspace, run_id, num_draws, progress=_part(progress, 0.0, 0.2))
+    found = expose_run(workspace, run_id, num_draws, progress=progress_within(progress, 0.0, 0.2))
     dataset, order = dataset_of(workspace, run), found.ranking()
     count = round(share * len(order))
-    trained = _part(progress, 0.2, 1.0)
+    trained = progress_within(progress, 0.2, 1.0)
     values = {"share": share, "seeds": seeds, "num_draws": num_draws, "removed": count, "releasable": False, "results": results}
     for kept, seed, part in islice(parts(dataset, order, count, seeds), len(results), None):
         results.append({"kept": kept, "seed": seed, **accuracies(workspace, run.plan, part, seed)})
@@ -154,8 +154,3 @@ def _read(path: Path) -> dict[str, Any]:
         return found | {"results": list(found["results"])}
     except (ValueError, KeyError, TypeError):
         raise DamagedFileError(f"Expected a removal experiment in {path}, got a damaged file. Move it away: it is made anew.") from None
-
-
-def _part(progress: ProgressFunction | None, low: float, high: float) -> ProgressFunction | None:
-    """A progress function for one part of the work."""
-    return None if progress is None else lambda share: progress(low + (high - low) * share)

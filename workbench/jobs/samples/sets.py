@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 ProgressFunction = Callable[[float], None]
 
 
+def progress_within(progress: ProgressFunction | None, low: float, high: float) -> ProgressFunction | None:
+    """A progress function for the part of the work from `low` to `high`, shares of the whole."""
+    return None if progress is None else lambda share: progress(low + (high - low) * share)
+
+
 class SampleSet(ABC):
     """Samples under the id of what they belong to (`owner`: a run, or an import) and their own, with the files kept of them.
 
