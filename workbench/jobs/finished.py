@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from workbench.errors import DamagedFileError, choose
 from workbench.files import write_text_atomically, written_atomically
 from workbench.jobs.sample_files import opened
 from workbench.jobs.samples import DEFAULT, sample_set
+from workbench.jobs.samples.sets import ProgressFunction, SampleSet, progress_within
 from workbench.jobs.tasks.measuring import DEFAULT_NEIGHBOURS
 from workbench.jobs.threads import few_threads
 from workbench.serialization import dumps
@@ -19,10 +20,9 @@ from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.evaluation.neighbours import Neighbours
+    from workbench.evaluation.results import MetricResult
 
 COPYING = ("privacy_score", "nearer_to_training")  # the measures that tell of copying
-
-ProgressFunction = Callable[[float], None]
 
 
 def evaluate_run(
@@ -63,9 +63,21 @@ def evaluate_run(
     for kept in (last, _read_evaluation(beside)):
         if kept is not None and _covers(kept, request):
             return {**request, "results": [result for result in kept["results"] if metrics is None or result["name"] in metrics]}
-    dataset = found.dataset()
-    measured = _part(progress, 0.5, 1.0)
-    drawn, public_samples = found.records(count, _part(progress, 0.0, 0.3)), found.public_records(count, _part(progress, 0.3, 0.5))
+    results = _measured(workspace, found, request, progress)
+    text = dumps({**request, "results": results}, indent=2)
+    gives_way = last is None or metrics is None or last["metrics"] is not None
+    write_text_atomically(found.evaluation if gives_way else beside, text)
+    return json.loads(text)
+
+
+def _measured(workspace: Workspace, found: SampleSet, request: dict[str, Any], progress: ProgressFunction | None) -> "list[MetricResult]":
+    """The results of an evaluation that is asked for by `request`."""
+    from workbench import evaluation
+
+    count, dataset = request["num_samples"], found.dataset()
+    drawn = found.records(count, progress_within(progress, 0.0, 0.3))
+    public_samples = found.public_records(count, progress_within(progress, 0.3, 0.5))
+    measured = progress_within(progress, 0.5, 1.0)
     with few_threads():
         results = evaluation.evaluate(
             drawn,
@@ -74,18 +86,14 @@ def evaluate_run(
             public=found.public_dataset(),
             bits=found.bits(),
             terms=found.terms(),
-            metrics=metrics,
-            features=features,
-            attribute=attribute,
-            seed=seed,
+            metrics=request["metrics"],
+            features=request.get("features"),
+            attribute=request.get("attribute"),
+            seed=request["seed"],
             workspace=workspace,
             progress=None if measured is None else lambda _metric, share: measured(share),
         )
-    results = [result.of_run(found.releasable) for result in results]
-    text = dumps({**request, "results": results}, indent=2)
-    gives_way = last is None or metrics is None or last["metrics"] is not None
-    write_text_atomically(found.evaluation if gives_way else beside, text)
-    return json.loads(text)
+    return [result.of_run(found.releasable) for result in results]
 
 
 def kept_evaluation(workspace: Workspace, run_id: str, samples: str = DEFAULT) -> dict[str, Any] | None:
@@ -121,13 +129,13 @@ def neighbours_run(
     feature_of(features)
     found = sample_set(workspace, run_id, samples)
     dataset = found.dataset()
-    records = found.records(num_samples, _part(progress, 0.0, 0.4))
+    records = found.records(num_samples, progress_within(progress, 0.0, 0.4))
     path = found.neighbours(features, k, len(records))
     if path.exists():
         return _read_neighbours(path)
     with few_threads():
         space = feature_space(features, dataset, found.public_dataset(), workspace=workspace)
-        near = find_neighbours(records, dataset, space, k, _part(progress, 0.4, 1.0))
+        near = find_neighbours(records, dataset, space, k, progress_within(progress, 0.4, 1.0))
     arrays = {name: getattr(near, name) for name in NEIGHBOUR_ARRAYS}
     with written_atomically(path, "wb") as file:
         np.savez(file, features=np.array(near.features), **arrays)
@@ -156,13 +164,13 @@ def copying_run(
     from workbench import evaluation
 
     found = sample_set(workspace, run_id, samples)
-    dataset, records = found.dataset(), found.records(num_samples, _part(progress, 0.0, 0.4))
+    dataset, records = found.dataset(), found.records(num_samples, progress_within(progress, 0.0, 0.4))
     path = found.copying(features, len(records), attribute)
     if path.exists():
         return read_results(path)
     judged = dataset.facts.labelled_by(attribute) if attribute else dataset.facts
     names = [name for name in COPYING if evaluation.METRICS[name].refusal(judged, records) is None]
-    measured = _part(progress, 0.4, 1.0)
+    measured = progress_within(progress, 0.4, 1.0)
     with few_threads():
         results = evaluation.evaluate(
             records,
@@ -214,8 +222,3 @@ def _covers(kept: dict[str, Any], request: dict[str, Any]) -> bool:
 
 def _read_evaluation(path: Path) -> dict[str, Any] | None:
     return read_results(path) if path.exists() else None
-
-
-def _part(progress: ProgressFunction | None, low: float, high: float) -> ProgressFunction | None:
-    """A progress function for one part of the work."""
-    return None if progress is None else lambda share: progress(low + (high - low) * share)
