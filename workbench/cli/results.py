@@ -1,6 +1,7 @@
 """Commands about a set of samples: evaluate, neighbours; and reproduce, which does it all from a recipe."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,7 +49,7 @@ def evaluate(
 
     if attribute is not None:
         sample_set(Workspace.default(), run_id, samples).facts.labelled_by(attribute)  # refuses an unknown one
-    metric, num = _by_protocol(protocol, metric, num, sample_set(Workspace.default(), run_id, samples).facts.kind.name)
+    metric, num = _by_protocol(protocol, metric, num, lambda: sample_set(Workspace.default(), run_id, samples).facts.kind.name)
     space = None if features is None else feature_name(features, sha256)
     asked = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute, "features": space}
     wait_for("evaluate", run_id, asked)
@@ -249,14 +250,19 @@ def comparisons(
     print(comparison_page.page(folder), end="")
 
 
-def _by_protocol(protocol: str, metrics: list[str] | None, num: int | None, kind: str) -> tuple[list[str] | None, int | None]:
+def _by_protocol(
+    protocol: str, metrics: list[str] | None, num: int | None, kind_of: Callable[[], str]
+) -> tuple[list[str] | None, int | None]:
     """The measures and the number of samples that are meant; another protocol than our own names its measures and its number."""
     from workbench.evaluation import METRICS, PROTOCOLS
     from workbench.evaluation.protocols import OWN, measures_of
 
     chosen = choose(protocol, PROTOCOLS, "protocol")
+    for name in metrics or ():
+        choose(name, METRICS, "metric")
     if protocol == OWN:
         return metrics, num
+    kind = kind_of()
     names = measures_of(protocol, METRICS, kind)
     if not names:
         raise WorkbenchError(f"Expected images, which the {chosen.title} is of, got {kind} data. Leave --protocol out.")
