@@ -104,10 +104,11 @@ def test_columns_have_names_of_their_own(names: tuple[str, ...], sentence: str) 
         TableKind(columns=tuple(Column(name=name, categories=("x",)) for name in names))
 
 
-@pytest.mark.parametrize("edges", [(0, 1), (0, 1, 1), (0, 2, 1), (0, 1, 2, 3)])
+@pytest.mark.parametrize("edges", [(0,), (0, 1, 1), (0, 2, 1), (0, 1, 2, 3)])
 def test_edges_enclose_their_categories_in_order(edges: tuple[float, ...]) -> None:
     with pytest.raises(ValidationError, match="rising edges"):
         Column(name="age", categories=("young", "old"), edges=edges)
+    assert Column(name="age", categories=("[0, 1]", "unknown"), edges=(0, 1)).num_ranges == 1
     assert Column.of_ranges("age", (0, 1.5, 2)).categories == ("[0, 1.5)", "[1.5, 2]")
     with pytest.raises(WorkbenchError, match="at least 2 edges"):
         Column.of_ranges("age", (1,))
