@@ -28,7 +28,8 @@ PRIVATE = (
 )
 IDEAL = (
     "They are those of the ideal denoiser, which knows the training records themselves: of the trained one they are an estimate, and "
-    "its measured distance from the ideal stands beside them."
+    "its measured distance from the ideal stands beside them. Edges and categories that the plan releases from the records are taken as "
+    "given: what these show is in the plan's stages and not in these values."
 )
 
 
