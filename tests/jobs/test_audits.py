@@ -17,7 +17,7 @@ from workbench.cli import main
 from workbench.datasets import load
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.jobs import audits, control, memberships, runs
-from workbench.jobs.audits import audit_of, audit_run
+from workbench.jobs.audits import AuditRecord, audit_of, audit_run
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.release import export_run, verify
 from workbench.jobs.run import Run
@@ -111,7 +111,7 @@ def test_a_lower_bound_above_the_upper_one_is_an_alarm_wherever_it_shows(
 
     code, out, err = call("audit", audited.id, "--json")
     measured = json.loads(out)
-    assert (code, measured["alarm"]) == (1, True)
+    assert (code, measured["alarm"], measured["releasable"]) == (1, True, True)
     assert measured["epsilon"] == measured["ceiling"] > 3
     assert "ALARM" in err
     shown = json.loads(call("show", equal.id, "--json")[1])
@@ -123,6 +123,7 @@ def test_a_lower_bound_above_the_upper_one_is_an_alarm_wherever_it_shows(
     assert record.may_leave
     for changed in ({"design": DESIGN.model_copy(update={"kind": "labels"})}, {"seeded": True}, {"bound": math.inf}):
         assert not record.model_copy(update=changed).may_leave
+    assert not AuditRecord.model_validate(record.model_dump(exclude={"seeded"})).may_leave, "what does not say stays"
     export_run(here(), equal.id, tmp_path / "run.zip")
     assert "An audit measured" in verify(tmp_path / "run.zip").checks["card"]
 

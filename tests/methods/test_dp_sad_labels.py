@@ -48,6 +48,14 @@ def test_dp_k_means_does_what_it_is_charged_for() -> None:
     assert not violations(findings(bench_of("dp-sad", DP | shorter), only=SUMS))
 
 
+@pytest.mark.parametrize("outside", [DP, {"teacher": "dp-sgd"}])
+def test_the_papers_formula_is_no_proof_where_it_leaves_a_release_out(outside: dict[str, Any]) -> None:
+    assert plan_of({}).claim.status == "proved"
+    claim = plan_of(outside).claim
+    assert claim.status == "not_proved"
+    assert "stand outside" in claim.reason
+
+
 def test_dp_k_means_takes_its_share_and_the_student_the_rest() -> None:
     given, plan = plan_of({}), plan_of(DP | {"labels.share": 0.3})
     mu = math.sqrt(2) / plan.config["labels"]["noise_multiplier"]  # of two rounds

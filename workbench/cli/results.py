@@ -107,13 +107,15 @@ def neighbours(
 def audit(run_id: RunId, as_json: Json = False) -> None:
     """Measure a lower bound on epsilon from a run that was trained with --audit-canaries; ends with 1 where it is above the bound."""
     from workbench.jobs.audits import audit_run
+    from workbench.marks import mark
 
     wait_for("audit", run_id, {})
     found = audit_run(Workspace.default(), run_id)
     if as_json:
-        print_json({**jsonable(found), "alarm": found.is_alarm})
+        print_json({**jsonable(found), "alarm": found.is_alarm, "releasable": found.may_leave})
     else:
-        print_fields({"lower bound": found.epsilon, "ceiling": found.ceiling, "upper bound": found.bound, "how": found.words})
+        told = {"lower bound": found.epsilon, "ceiling": found.ceiling, "upper bound": found.bound, "how": found.words}
+        print_fields({**told, "mark": mark(found.may_leave)})
     if found.is_alarm:
         print(found.alarm, file=sys.stderr)
         raise typer.Exit(1)

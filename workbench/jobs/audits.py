@@ -51,7 +51,7 @@ class AuditRecord(BaseModel):
     delta: float
     bound: float
     claim: float
-    seeded: bool = False
+    seeded: bool = True  # a record that does not say stays in the room
     created: float
 
     @property

@@ -32,8 +32,9 @@ from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
 COVERS = (
-    "It covers samples of a model that was trained on one secret random half of the records, each shown with this noise on it. It covers "
-    "neither this run, which was trained on all of them, nor a second release, and it says nothing of a single record. Private."
+    "It covers one sample of a model that was trained on one secret random half of the records, shown with this noise on it; another one "
+    "costs as much again. It covers neither this run, which was trained on all of them, nor anything else that is shown of the model, and "
+    "it says nothing of a single record. Private."
 )
 LIMIT, CERTAIN, ONE_MODEL = "re-drawn records, in the limit", "re-drawn records, 99 % confidence", "samples of one model (P3DM)"
 

@@ -22,7 +22,7 @@ from workbench.jobs.folder import RunFolder
 from workbench.jobs.release import export_run, verify
 from workbench.jobs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest, read_archive, write_archive
 from workbench.jobs.release.card import PrivacyCard
-from workbench.jobs.release.export import UNNAMED, left_out
+from workbench.jobs.release.export import UNNAMED, card_of, left_out
 from workbench.jobs.release.weights import MODULES, misfit, packed, unpacked
 from workbench.jobs.run import Run
 from workbench.jobs.sample_files import read_records
@@ -95,8 +95,15 @@ def test_an_export_holds_what_may_leave_and_is_verified_elsewhere(
 
 def test_every_file_that_a_job_keeps_with_a_run_stays_for_a_reason_of_its_own(quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan())
-    kept = ("records-400-0.npz", "removal-0.05-3-400.json", "pac-16-64-0.json", "membership-loss-0.json", "audit.json")
-    for name in (*kept, "pac-16-64-1/0.npz", "shadows-16-0/3.npy"):
+    kept = (
+        "leakage-400-0.npz",
+        "copies-pixels-100.json",
+        "removal-0.05-3-400.json",
+        "pac-16-64-0.json",
+        "membership-loss-0.json",
+        "audit.json",
+    )
+    for name in (*kept, "audit.json", "pac-16-64-1/0.npz", "shadows-16-0/3.npy"):
         make_private_folder((RunFolder(here(), run.id).path / name).parent)
         (RunFolder(here(), run.id).path / name).touch()
     assert {name for name, reason in left_out(here(), run.id) if reason == UNNAMED} == set()
@@ -277,3 +284,15 @@ def test_the_commands(exported: Path, capsys: pytest.CaptureFixture[str], tmp_pa
     assert call("verify", str(tmp_path / "again.zip"))[0] == 0
     code, out = call("verify", str(edited(exported, better_bound)), "--json")
     assert (code, json.loads(out)["holds"]) == (1, False)
+
+
+@pytest.mark.parametrize("name", ["samples/copies-pixels-30.json", "membership-loss-0.json", "samples/neighbours-pixels.npz"])
+def test_the_card_says_that_samples_were_compared_whatever_compared_them(name: str, quick_plan: PlanMaker, train_here: Make) -> None:
+    run = train_here(quick_plan())
+    sample_set(here(), run.id).records(30)
+    file = RunFolder(here(), run.id).path / name
+    assert not card_of(here(), run).measured
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("{}")
+    assert card_of(here(), run).measured
+    assert dict(left_out(here(), run.id))[name] != UNNAMED

@@ -32,7 +32,7 @@ STAYS = {  # of a run's folder, by the beginning of a file's name or of a folder
     "environments.jsonl": "names this machine",
     "drawing.jsonl": "tells of this machine",
     "membership": "tells training records from others",
-    "records": "values of each training record",
+    "leakage": "values of each training record",
     "removal": "whom to leave out was read off private values",
     "pac": "made of trainings on private records without a bound",
     "shadows": "made of trainings on private records without a bound",
@@ -40,11 +40,13 @@ STAYS = {  # of a run's folder, by the beginning of a file's name or of a folder
     "previews": "made while training; samples take their place",
     "evaluation": "compares with private records",
     "copying": "compares with private records",
+    "copies": "compares with private records",
     "neighbours": "holds private records",
     "public": "samples of the model before it saw a private record; not this run's",
     "samples.npz": "the export has these samples with the card's notes",
     "request.json": "stands in the notes of the samples",
 }
+COMPARES = ("evaluation", "copying", "copies", "neighbours", "membership")  # files that exist where somebody looked
 UNNAMED = "nothing but what is listed leaves"
 ELSEWHERE = {
     "the training and held-out records": "private",
@@ -98,7 +100,7 @@ def card_of(workspace: Workspace, run: Run) -> PrivacyCard:
         audit=audit.value if (audit := audit_of(workspace, run.plan)) is not None and audit.may_leave else None,
         spent=spent,
         ledger=_place(ledger, run),
-        measured=any(RunFolder(workspace, run.id).path.rglob("evaluation*.json")),
+        measured=any(path.name.startswith(COMPARES) for path in RunFolder(workspace, run.id).path.rglob("*")),
     )
 
 

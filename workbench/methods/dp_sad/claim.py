@@ -24,6 +24,7 @@ READINGS = {
     ),
 }
 LEAVES_OUT = "The teacher trained on all private records enters every gradient. The clipped part is not the whole gradient."
+OUTSIDE = "It counts the student's steps alone. The teacher's, or the labels, are released from the same records and stand outside it."
 CHARGES = "The formula charges 4 s B times what a step costs, for every coordinate and every record of the batch. True and useless."
 
 
@@ -35,8 +36,8 @@ def clipped_length(config: DPSADConfig, facts: DatasetFacts) -> int:
 
 
 def claim(config: DPSADConfig, facts: DatasetFacts, delta: float) -> PrivacyValue:
-    """Theorem 4 for a configured student."""
-    return claimed(
+    """Theorem 4 for a configured student; what else is released of the same records stands outside it, and is said to."""
+    value = claimed(
         vector_length=clipped_length(config, facts),
         batch_size=config.student.batch_size,
         steps=config.student.steps,
@@ -44,6 +45,9 @@ def claim(config: DPSADConfig, facts: DatasetFacts, delta: float) -> PrivacyValu
         delta=delta,
         per_record=config.is_sound,
     )
+    if config.has_private_teacher or config.labels.are_paid_for:
+        return value.model_copy(update={"status": "not_proved", "reason": OUTSIDE})
+    return value
 
 
 def claimed(
