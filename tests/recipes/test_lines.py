@@ -14,11 +14,13 @@ from workbench.recipes.lines import Recipe, RecipeRun, load_recipe, recipe_names
 @pytest.mark.parametrize("name", recipe_names())
 def test_every_line_of_a_shipped_recipe_can_be_planned(name: str) -> None:
     recipe = load_recipe(name)
-    for line in {line.request.text: line for line in recipe.runs}.values():
-        plan = make_plan(line.request)
+    plans = {line.request.text: make_plan(line.request) for line in recipe.runs}
+    for line in recipe.runs:
+        plan = plans[line.request.text]
         assert plan.request == line.request
         met = plan.claim if line.target == "claim" else plan.bound
         assert line.epsilon is None or met.epsilon <= line.epsilon
+        line.samples(plan)  # refuses what the run of this plan cannot be drawn by
 
 
 def test_a_comparison_needs_seeds_and_lines_of_its_own() -> None:
