@@ -76,6 +76,7 @@ def test_only_the_standard_network_s_distance_is_called_fid(tmp_path: Path, smal
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     name = feature_name(str(path), digest.upper())
     space = feature_space(name, small_digits, workspace=here())
+    assert not space.private
     np.testing.assert_array_equal(space(fresh)[:, :192], np.tile(fresh.records.reshape(300, -1), 3))
     result = evaluate(fresh.take(slice(40)), small_digits, metrics=["frechet_distance_published"], features=name, workspace=here())[0]
     assert result.features == f"Inception-v3 ({digest[:12]})"
@@ -90,6 +91,21 @@ def test_only_the_standard_network_s_distance_is_called_fid(tmp_path: Path, smal
         feature_space(named, small_digits, workspace=here())(fresh)
 
 
+def test_a_file_counts_as_made_from_private_records_unless_the_user_says_that_it_is_not(
+    tmp_path: Path, small_digits: Dataset, fresh: Records
+) -> None:
+    path = str(scripted(Halves(), tmp_path / "halves.pt"))
+    found = {}
+    for public in (False, True):
+        name = feature_name(path, public=public)
+        space = feature_space(name, small_digits, workspace=here())
+        assert space.private is not public
+        result = evaluate(fresh, small_digits, metrics=["nearer_to_training"], features=name, workspace=here())[0]
+        found[public] = result.features
+    assert found[False] == feature_space("pixels", small_digits, workspace=here()).label  # training records may have made the others
+    assert found[True].endswith("public by the user's word)")
+
+
 def test_what_is_no_network_is_refused_in_words(tmp_path: Path, small_digits: Dataset, fresh: Records, table: Dataset) -> None:
     (tmp_path / "text.pt").write_text("no network")
     for name, message in (
@@ -101,6 +117,8 @@ def test_what_is_no_network_is_refused_in_words(tmp_path: Path, small_digits: Da
             feature_space(feature_name(name), small_digits, workspace=here())
     with pytest.raises(WorkbenchError, match="Expected --features with the file"):
         feature_name("pixels", "0" * 64)
+    with pytest.raises(WorkbenchError, match="Expected --features with the file that is public"):
+        feature_name("pixels", public=True)
     halves = feature_name(str(scripted(Halves(), tmp_path / "halves.pt")))
     with pytest.raises(WorkbenchError, match="got table"):
         feature_space(halves, table, workspace=here())

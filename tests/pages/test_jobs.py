@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 from support.launchers import Here, Nowhere
@@ -112,3 +113,18 @@ def test_a_stopped_job_is_taken_away(open_page: OpenPage) -> None:
     assert not app.exception
     assert jobs() == []
     assert finished.kept_evaluation(here(), run) is not None
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_the_gallery_takes_a_network_that_is_typed_in_never_one_of_the_address(open_page: OpenPage, tmp_path: Path) -> None:
+    file = tmp_path / "mine.pt"
+    torch.jit.script(torch.nn.Flatten()).save(str(file))
+    app = open_page("gallery", gallery_features="a network of your own", gallery_network=str(file))
+    assert any("Type where the file" in info.value for info in app.info)
+    app.text_input(key="gallery_network").set_value(str(file)).run()
+    app.checkbox(key="gallery_network_public").check().run()
+    assert not app.exception
+    asked = sorted(job.request["features"].split(":")[0] for job in jobs())
+    assert asked == ["network", "public"]
+    app.text_input(key="gallery_network").set_value("mine.txt").run()
+    assert any("got 'mine.txt'" in error.value for error in app.error)

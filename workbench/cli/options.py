@@ -28,6 +28,10 @@ Sha256 = Annotated[
     str | None,
     typer.Option("--sha256", help="Of the file of the standard Inception-v3 (inception-2015-12-05.pt): its distance is called FID."),
 ]
+Public = Annotated[
+    bool,
+    typer.Option("--features-public", help="Your word that no private record trained the features' file; else it counts as private."),
+]
 Out = Annotated[Path | None, typer.Option("--out", help="The file to write.")]
 Num = Annotated[int | None, typer.Option("--num", help="Number of samples; as many as training records by default, at most 10 000.")]
 MethodName = Annotated[str | None, typer.Argument(metavar="METHOD", help="A method's name; `workbench methods` lists them.")]

@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 from workbench.datasets.base import DatasetFacts
-from workbench.diffusion import DiffusionConfig, SamplerConfig
+from workbench.diffusion import DiffusionConfig, SamplerConfig, build_schedule
 from workbench.errors import WorkbenchError
 from workbench.models.selection.config import SelectedPretraining, Selection
 from workbench.networks import UNETS, UNetConfig, default_unet
@@ -80,8 +80,9 @@ def fine_tuned_stages(settings: FineTunedSettings, facts: DatasetFacts) -> list[
 
 
 def check_model(settings: DiffusionSettings, facts: DatasetFacts) -> None:
-    """Refuse a network that the dataset's images don't fit, and a sampler that no training could serve, before anything is spent."""
+    """Refuse, before anything is spent, a network that the images don't fit, a process that leaves the record, too many sampler steps."""
     settings.network.check_patches(*facts.shape[1:])
+    build_schedule(settings.diffusion)
     steps, timesteps = settings.sampler.num_inference_steps, settings.diffusion.timesteps
     if steps > timesteps:
         raise WorkbenchError(f"Expected sampler.num_inference_steps of at most the {timesteps} time steps, got {steps}.")

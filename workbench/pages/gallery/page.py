@@ -9,6 +9,8 @@ from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE
+from workbench.evaluation.feature_files import feature_name, is_file
+from workbench.evaluation.features import IMAGES
 from workbench.jobs.run import Run
 from workbench.jobs.samples import SampleSet
 from workbench.jobs.samples.imported import imports
@@ -23,6 +25,8 @@ from workbench.ui.session import loaded
 from workbench.workspace import Workspace
 
 PREFIX = "gallery_"
+OWN_NETWORK = "a network of your own"
+OF_OWN = "What a network in a file makes of an image: TorchScript (.pt) or an ExportedProgram (.pt2). Loading a file runs what is in it."
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,11 @@ def draw() -> None:
         st.info("No run has finished yet. Train one on the Train page, then come back.")
         example_notice(PREFIX)
         return
-    look = look_choices(finished, elsewhere)
     try:
+        look = look_choices(finished, elsewhere)
+        if not look.features:
+            st.info("Type where the file of your network is: on the machine that runs the workbench.")
+            return
         dataset = look.samples.same_records(loaded(look.samples.place, look.facts))
         found = searched(look.samples, look.features, look.attribute)
     except WorkbenchError as error:
@@ -93,19 +100,33 @@ def look_choices(finished: list[Run], elsewhere: Sequence[SampleSet]) -> Look:
         return facts.kind.feature_label if space == "pixels" else space
 
     spaces = [name for name, entry in FEATURES.items() if facts.kind.name in entry.kinds]
-    about = "\n".join(f"- **{called(name)}**: {FEATURES[name].description}" for name in spaces)
+    spaces += [OWN_NETWORK] * (facts.kind.name in IMAGES)
+    about = "\n".join(f"- **{called(name)}**: {FEATURES[name].description if name in FEATURES else OF_OWN}" for name in spaces)
     names = [class_name(facts, label) for label in range(facts.num_classes)]
     attribute = attribute_choice(facts)
+    space = feature.selectbox("Feature space", spaces, key=f"{PREFIX}features", bind="query-params", format_func=called, help=about)
     return Look(
         samples=samples,
         facts=facts,
-        features=feature.selectbox("Feature space", spaces, key=f"{PREFIX}features", bind="query-params", format_func=called, help=about),
+        features=own_network() if space == OWN_NETWORK else space,
         order=ORDERS[order.selectbox("Order", list(ORDERS), key=f"{PREFIX}order", bind="query-params")],
         classes=klass.multiselect("Class", names, key=f"{PREFIX}class", bind="query-params", placeholder="all classes"),
         judged=verdict.multiselect("Verdict", ["none yet", *JUDGEMENTS], key=f"{PREFIX}verdict", bind="query-params", placeholder="any"),
         page_size=size.selectbox("On a page", PAGE_SIZES, key=f"{PREFIX}size", bind="query-params"),
         attribute=attribute,
     )
+
+
+def own_network() -> str:
+    """The name of the feature space of a file that is typed in, "" until one is; never from the address, as loading a file runs it."""
+    place, trust = st.columns([3, 2], vertical_alignment="bottom")
+    path = place.text_input("Network's file", key=f"{PREFIX}network", placeholder="features.pt", help=OF_OWN)
+    public = trust.checkbox("No private record trained it", key=f"{PREFIX}network_public", help="Else its features count as private.")
+    if not path:
+        return ""
+    if not is_file(path):
+        raise WorkbenchError(f"Expected a network in TorchScript form (.pt) or an ExportedProgram (.pt2), got {path!r}.")
+    return feature_name(path, public=public)
 
 
 def attribute_choice(facts: DatasetFacts) -> str | None:
