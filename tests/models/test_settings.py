@@ -7,7 +7,6 @@ from workbench.diffusion import DiffusionConfig
 from workbench.errors import WorkbenchError
 from workbench.methods import METHODS
 
-
 OF_STEPS = [name for name, method in METHODS.items() if isinstance(getattr(method.Config(), "diffusion", None), DiffusionConfig)]
 
 
