@@ -11,6 +11,8 @@ from workbench.recipes.directions import Picture
 from workbench.recipes.findings import values_of
 from workbench.recipes.report import COLOURS, MARKERS
 
+NEAR = 0.05  # of the picture's width and height: two labels at this distance cover one another
+
 
 class Point(NamedTuple):
     """Mean and standard deviation of a line in both measures over the seeds that have both; `label` is the end of its name."""
@@ -50,8 +52,8 @@ def _draw(picture: Picture, found: Mapping[str, Sequence[Point]], path: Path, ti
         _, across, up, across_deviation, up_deviation = zip(*points, strict=True)
         style = {"marker": MARKERS[number % len(MARKERS)], "color": COLOURS[number % len(COLOURS)], "capsize": 2, "linewidth": 1}
         axes.errorbar(across, up, xerr=across_deviation, yerr=up_deviation, label=name, **style)
-        for point in points:
-            axes.annotate(point.label, (point.across, point.up), textcoords="offset points", xytext=(4, 4), fontsize=7)
+    for (across, up), words in labels([point for points in found.values() for point in points]).items():
+        axes.annotate(words, (across, up), textcoords="offset points", xytext=(4, 4), fontsize=7)
     axes.set_xlabel(f"{picture.across.replace('_', ' ')} (private)")
     axes.set_ylabel(f"{picture.up.replace('_', ' ')} (private)")
     axes.set_title(title, fontsize=10)
@@ -59,6 +61,20 @@ def _draw(picture: Picture, found: Mapping[str, Sequence[Point]], path: Path, ti
     if found:
         figure.legend(fontsize=8, loc="outside lower center", ncols=3)
     figure.savefig(path)
+
+
+def labels(points: Sequence[Point]) -> dict[tuple[float, float], str]:
+    """What stands at which place: points nearer to one another than `NEAR` of the picture share a place, the first's, and their labels."""
+    if not points:
+        return {}
+    spans = [max(values) - min(values) or 1.0 for values in ([point.across for point in points], [point.up for point in points])]
+    placed: dict[tuple[float, float], list[str]] = {}
+    for point in points:
+        near = (at for at in placed if abs(at[0] - point.across) < NEAR * spans[0] and abs(at[1] - point.up) < NEAR * spans[1])
+        words = placed.setdefault(next(near, (point.across, point.up)), [])
+        if point.label not in words:
+            words.append(point.label)
+    return {at: ", ".join(words) for at, words in placed.items()}
 
 
 def _point(label: str, across: Sequence[float], up: Sequence[float]) -> Point:
