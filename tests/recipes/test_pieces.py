@@ -121,7 +121,7 @@ def test_a_picture_has_a_point_a_line_with_its_spread(tmp_path: Path) -> None:
 
 
 def test_points_that_lie_together_share_a_label() -> None:
-    places = [("5", 0.0, 0.0), ("10", 1.0, 1.0), ("5", 0.04, 0.04), ("15", 0.04, 0.0), ("far", 0.06, 0.0)]
+    places = [("5", 0.0, 0.0), ("10", 1.0, 1.0), ("5", 0.04, 0.04), ("15", 0.04, 0.0), ("far", 0.08, 0.0)]
     found = comparison_picture.labels([comparison_picture.Point(label, across, up, 0.0, 0.0) for label, across, up in places])
-    assert found == {(0.0, 0.0): "5, 15", (1.0, 1.0): "10", (0.06, 0.0): "far"}
+    assert found == {(0.0, 0.0): "5, 15", (1.0, 1.0): "10", (0.08, 0.0): "far"}
     assert comparison_picture.labels([]) == {}

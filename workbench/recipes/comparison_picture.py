@@ -11,7 +11,7 @@ from workbench.recipes.directions import Picture
 from workbench.recipes.findings import values_of
 from workbench.recipes.report import COLOURS, MARKERS
 
-NEAR = 0.05  # of the picture's width and height: two labels at this distance cover one another
+NEAR = 0.07  # of the picture's width and height: two labels at this distance cover one another
 
 
 class Point(NamedTuple):
