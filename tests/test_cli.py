@@ -292,6 +292,27 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "neighbours of an unknown run": (("neighbours", "abcdefgh", "--out", "page.html"), "Unknown run"),
     "a file of the wrong kind": (("sample", "abcdefgh", "--out", "samples.txt"), ".npz"),
     "a folder that is not there": (("sample", "abcdefgh", "--out", "/nowhere/samples.npz"), "folder that exists"),
+    "what a field allows, told once": (
+        ("plan", "mst", "--dataset", "breast-cancer", "--epsilon", "1", "--set", "columns.quantile_ranges=3"),
+        "mst: columns: Expected quantile_ranges of 0, 2, 4, 8 or 16, as each range is cut at its median, got 3.",
+    ),
+    "an option out of its range": (
+        ("caught", "dpgen", "--trials", "1"),
+        "'--trials': Input should be greater than or equal to 2, got '1'.",
+    ),
+    "an option of other words": (("train", "mst", "--audit-kind", "odd"), "'odd' is not one of 'labels', 'blank', 'patterns'."),
+    "a delta below what the noise's sampler costs": (
+        ("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--delta", "1e-300"),
+        "Expected a delta above",
+    ),
+    "an epsilon above what delta pays for": (
+        ("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1000", "--delta", "1e-5"),
+        "Expected a target epsilon below 14",
+    ),
+    "a file of another kind for what was caught": (("caught", "dpgen", "--out", "caught.txt"), "ends in .json"),
+    "no folder of results": (("comparisons", "nowhere"), "Expected a folder of results, got nowhere."),
+    "jobs of nothing": (("jobs", "nothing"), "Expected a run id"),
+    "forgetting what has no id": (("forget", "nothing"), "Expected an import id of 8 lower-case letters and digits, got 'nothing'."),
     "unknown state": (("runs", "--state", "happy"), "Unknown state 'happy'"),
     "unknown recipe": (("reproduce", "nothing"), "Unknown recipe 'nothing'"),
     "unknown command": (("fly",), "fly"),

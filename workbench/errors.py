@@ -41,7 +41,8 @@ def first_complaint(error: "ValidationError", field: str = "") -> str:
     detail = error.errors()[0]
     place = ".".join(str(part) for part in ([field] if field else []) + [*detail["loc"]])
     words = detail["msg"].removeprefix("Value error, ").rstrip(".")
-    return f"{place}: {words}, got {detail['input']!r}." if place else f"{words}."
+    told = detail["type"] == "value_error" and ", got " in words  # a check of our own that says what came
+    return f"{place}: {words}, got {detail['input']!r}." if place and not told else f"{f'{place}: ' if place else ''}{words}."
 
 
 def check_delta(delta: float) -> float:

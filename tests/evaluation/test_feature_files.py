@@ -119,6 +119,8 @@ def test_what_is_no_network_is_refused_in_words(tmp_path: Path, small_digits: Da
         feature_name("pixels", "0" * 64)
     with pytest.raises(WorkbenchError, match="Expected --features with the file that is public"):
         feature_name("pixels", public=True)
+    with pytest.raises(WorkbenchError, match="64 hexadecimal digits, got 'abc'"):
+        feature_name("net.pt", "abc")
     halves = feature_name(str(scripted(Halves(), tmp_path / "halves.pt")))
     with pytest.raises(WorkbenchError, match="got table"):
         feature_space(halves, table, workspace=here())

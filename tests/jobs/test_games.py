@@ -29,5 +29,7 @@ def test_a_game_on_a_run_says_what_its_bound_leaves(
     assert json.loads(capsys.readouterr().out)["right"] == found.right
     with pytest.raises(WorkbenchError, match="each once"):
         game_run(here(), run.id, GameRequest(games=400))
+    with pytest.raises(WorkbenchError, match=r"Unknown score of the game 'lira'\. Choose one of: loss, secmi, pia"):
+        game_run(here(), run.id, GameRequest(score="lira"))
     with pytest.raises(WorkbenchError, match="what its model predicts"):
         game_run(here(), train_here(quick_plan()).id, GameRequest())

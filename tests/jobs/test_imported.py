@@ -95,7 +95,7 @@ def test_an_import_is_measured_and_searched_like_a_run_s_samples(tmp_path: Path)
     [
         ({"images": None}, "Expected an array 'images'"),
         ({"labels": None}, "Expected an array 'labels'"),
-        ({"images": np.zeros((20, 9, 9, 1), np.uint8)}, r"shape \(20, 1, 8, 8\), got \(20, 1, 9, 9\)"),
+        ({"images": np.zeros((20, 9, 9, 1), np.uint8)}, r"samples of shape \(1, 8, 8\), as digits has, in .*, got \(1, 9, 9\)"),
         ({"images": np.zeros((20, 64), np.uint8)}, "4 dimensions"),
         ({"images": np.zeros((20, 8, 8, 1), np.float32)}, "uint8, got float32"),
         ({"images": np.zeros((1, 8, 8, 1), np.uint8), "labels": np.zeros(1, int)}, "at least 2 samples"),
@@ -109,6 +109,14 @@ def test_what_is_not_of_the_dataset_s_kind_is_refused(arrays: dict[str, Any], me
     with pytest.raises(WorkbenchError, match=message):
         import_samples(here(), save(tmp_path / "bad.npz", **arrays), DIGITS)
     assert imports(here()) == []
+
+
+@pytest.mark.parametrize("name", ["  ", "two\nlines", "x" * 101])
+def test_a_name_is_a_line_of_a_hundred_characters_at_most(name: str, tmp_path: Path) -> None:
+    with pytest.raises(WorkbenchError, match="Expected a name of 1 to 100 printable characters"):
+        import_samples(here(), save(tmp_path / "some.npz"), DIGITS, name)
+    assert imports(here()) == []
+    assert import_samples(here(), save(tmp_path / f"{'x' * 200}.npz"), DIGITS).about.name == "x" * 100
 
 
 def test_rows_of_a_table_are_checked_by_its_columns(tmp_path: Path) -> None:

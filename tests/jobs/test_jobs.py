@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -80,12 +81,33 @@ def test_the_command_line_lists_jobs(run: Run, capsys: pytest.CaptureFixture[str
     ]
 
 
+def test_what_such_records_cannot_be_is_refused_before_any_is_drawn(
+    quick_plan: Callable[..., Any], train_here: Make, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, pictures = train_here(quick_plan("mst")).id, run.id
+    for id_, option, file, words in (
+        (rows, "--sheet", "sheet.png", "Expected images, got rows of a table."),
+        (pictures, "--out", "samples.csv", "Expected rows of a table, got images."),
+    ):
+        with pytest.raises(SystemExit):
+            main(["sample", id_, option, str(tmp_path / file)])
+        assert words in capsys.readouterr().err
+        assert sample_set(here(), id_).kept() is None
+    for task in ("evaluate", "neighbours", "copies"):
+        with pytest.raises(WorkbenchError, match="features classifier take image data, got table"):
+            control.begin(here(), task, rows, {"features": "classifier"})
+    with pytest.raises(WorkbenchError, match="Expected 1 to 1000000 samples, got 1000001"):
+        sample_set(here(), pictures).records(1_000_001)
+
+
 @pytest.mark.parametrize(
     ("task", "request_", "message"),
     [
         ("evaluate", {"metrics": ["fid"]}, "Unknown metric"),
         ("neighbours", {"features": "smell"}, "Unknown feature space"),
         ("neighbours", {"num_samples": 0}, "num_samples"),
+        ("evaluate", {"num_samples": 1}, "num_samples: Input should be greater than or equal to 2"),
+        ("copies", {"num_samples": 10**9}, "num_samples: Input should be less than or equal to 1000000"),
         ("sample", {"samples": "00000000"}, "has no set of samples"),
         ("sample", {"number": 3}, "number"),
         ("auction", {}, "Unknown task"),

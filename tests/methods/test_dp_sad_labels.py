@@ -139,9 +139,9 @@ def test_where_there_are_no_labels_the_papers_presets_make_some() -> None:
 
 
 def test_each_mode_takes_labels_that_keep_what_it_promises() -> None:
-    with pytest.raises(WorkbenchError, match="labels of sound that are given or public or dp-k-means"):
+    with pytest.raises(WorkbenchError, match=r"labels\.source of given or public or dp-k-means where mode is sound"):
         plan_of(UNPROTECTED)
-    with pytest.raises(WorkbenchError, match="labels of eq17 that are given or self-supervised"):
+    with pytest.raises(WorkbenchError, match=r"labels\.source of given or self-supervised where mode is eq17"):
         plan_of({"mode": "eq17"} | PUBLIC, target="claim")
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.options import Json
+from workbench.cli.options import Json, check_target
 from workbench.cli.output import print_fields, print_json, print_table, short
 from workbench.errors import WorkbenchError, choose
 from workbench.files import write_text_atomically
@@ -64,7 +64,7 @@ def caught(
     name: Annotated[
         str | None, typer.Argument(metavar="CLAIM", help="One row of the claims table; all that are attacked by default.")
     ] = None,
-    trials: Annotated[int, typer.Option(help="Runs with the record, and as many without it.", min=2)] = 2000,
+    trials: Annotated[int, typer.Option(help="Runs with the record, and as many without it.", min=2, max=1_000_000)] = 2000,
     confidence: Annotated[float, typer.Option(help="Of the lower bound.", min=0.5, max=0.9999)] = 0.99,
     seed: Annotated[int, typer.Option(help="Of all runs.", min=0, max=LARGEST_SEED)] = 0,
     out: Annotated[Path | None, typer.Option(help="Write what was measured as JSON to this file.")] = None,
@@ -73,6 +73,7 @@ def caught(
     """Attack what unproved claims cover by many small runs, and show the lower bound beside the claim; takes a minute or two each."""
     from workbench.evaluation.refuting import ATTACKS, caught
 
+    check_target(out, ".json")
     names = [name] if name is not None else list(ATTACKS)
     found = [caught(each, choose(each, ATTACKS, "attacked claim"), trials, confidence, seed) for each in names]
     if out is not None:

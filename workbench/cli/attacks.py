@@ -39,7 +39,10 @@ def membership(
     score: Annotated[
         str, typer.Option(help="loss, secmi or pia; quantile or lira, which hold the loss against each record's own.")
     ] = "loss",
-    shadows: Annotated[int, typer.Option(help="Shadow models of lira, an even number: each takes as long as the run.", min=16)] = 16,
+    shadows: Annotated[
+        int | None,
+        typer.Option(help="Shadow models of lira, even, 16 by default: each takes as long as the run."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of records, noise and thresholds.", min=0)] = 0,
     figure: Annotated[Path | None, typer.Option("--figure", help="Also write the ROC curve on logarithmic axes to this .html.")] = None,
     as_json: Json = False,
@@ -47,11 +50,13 @@ def membership(
     """Tell a run's training records from held-out ones by its model: AUC and true-positive rates, all of it private."""
     from workbench.evaluation.attacks import roc_figure
     from workbench.files import write_text_atomically
-    from workbench.jobs.memberships import membership_run
+    from workbench.jobs.memberships import SHADOWS, membership_run
 
     check_target(figure, ".html")
-    wait_for("membership", run_id, {"score": score, "seed": seed, **({"shadows": shadows} if score == "lira" else {})})
-    found = membership_run(Workspace.default(), run_id, score, seed, shadows=shadows)
+    if shadows is None and score == "lira":
+        shadows = SHADOWS
+    wait_for("membership", run_id, {"score": score, "seed": seed, **({} if shadows is None else {"shadows": shadows})})
+    found = membership_run(Workspace.default(), run_id, score, seed, shadows=shadows or SHADOWS)
     if figure is not None:
         write_text_atomically(figure, roc_figure([found]).to_html(include_plotlyjs=True))
     if as_json:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
+from pydantic import ValidationError
 
 from workbench.cli import accounting, attacks, control, planning, records, release, results, samples
 from workbench.cli.waiting import InterruptedWorkError
@@ -30,6 +31,13 @@ for commands in (control.app, planning.app, samples.app, results.app, attacks.ap
     app.registered_commands.extend(commands.registered_commands)
 
 
+def complaint(error: typer.TyperException) -> str:
+    """What the library says of an option, and what came where it leaves that out."""
+    words, cause = error.format_message().replace("Value error, ", "").rstrip("."), error.__cause__
+    came = repr(cause.errors()[0]["input"]) if isinstance(cause, ValidationError) else ""
+    return f"{words}." if came in words else f"{words}, got {came}."
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns its exit code."""
     command = typer.main.get_command(app)
@@ -45,7 +53,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         code = command.main(args=None if arguments is None else list(arguments), prog_name="workbench", standalone_mode=False) or 0
     except (WorkbenchError, typer.TyperException) as error:
-        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        message = complaint(error) if isinstance(error, typer.TyperException) else str(error)
         print(terminal(message), file=sys.stderr)
         return 2
     except OSError as error:

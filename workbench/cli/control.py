@@ -98,8 +98,12 @@ def jobs(
 ) -> None:
     """List training, sampling, evaluation, searches and what the pages begin by themselves, newest first; each can be cancelled."""
     from workbench.jobs.lifecycle import Jobs
+    from workbench.jobs.run import check_run_id
 
     kept = Jobs(Workspace.default())
+    if owner is not None:
+        check_run_id(owner)
+    empty = "No jobs yet." if owner is None else f"No jobs of {owner}. `workbench jobs` lists all."
     rows = [
         {
             "job": job.id,
@@ -112,7 +116,7 @@ def jobs(
         }
         for job in (kept.all() if owner is None else kept.of(owner))
     ]
-    print_json(rows) if as_json else print_table(rows, "No jobs yet.")
+    print_json(rows) if as_json else print_table(rows, empty)
 
 
 @app.command()

@@ -127,7 +127,7 @@ def audit(run_id: RunId, as_json: Json = False) -> None:
 def game(
     run_id: RunId,
     score: Annotated[str, typer.Option(help="loss, secmi or pia.")] = "loss",
-    games: Annotated[int, typer.Option(help="How often a coin is flipped and a record shown.", min=1)] = 200,
+    games: Annotated[int, typer.Option(help="How often a coin is flipped and a record shown.", min=1, max=1_000_000)] = 200,
     seed: Annotated[int, typer.Option(help="Of coins, records and noise.", min=0, max=LARGEST_SEED)] = 0,
     as_json: Json = False,
 ) -> None:
@@ -247,6 +247,8 @@ def comparisons(
     """Print what every comparison found, as Markdown: its lines, what was expected, and what the runs say; pictures go into FOLDER."""
     from workbench.recipes import comparison_page
 
+    if not folder.is_dir():
+        raise WorkbenchError(f"Expected a folder of results, got {folder}.")
     for piece in take or ():
         print(f"Added to {terminal(comparison_page.take(folder, piece))}.", file=sys.stderr)
     for picture in comparison_page.draw(folder):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.jobs.samples import SampleSet
     from workbench.jobs.samples.drawn import RunSamples
     from workbench.plan import SamplingPlan
-    from workbench.records import Records
+    from workbench.records import Kind, Records
 
 app = typer.Typer()
 Name = Annotated[str, typer.Option("--name", help="What the samples are called; as the file by default.")]
@@ -52,6 +52,7 @@ def sample(
     if with_records and sheet is None:
         raise WorkbenchError("Expected --with-records beside --sheet, which it is for, got it alone. Name a .png with --sheet.")
     found = request_samples(Workspace.default(), run_id, parse_settings(settings), label or (), seed)
+    _check_kind(found.facts.kind, out, sheet)
     price = found.plan(num)
     if plan:
         print_json({"run": run_id, "samples": found.id, **jsonable(price)}) if as_json else _print_price(found, price)
@@ -138,6 +139,16 @@ def _row(found: "SampleSet") -> dict[str, Any]:
         "releasable": found.releasable,
         "evaluated": found.evaluation.exists(),
     }
+
+
+def _check_kind(kind: "Kind", out: Path | None, sheet: Path | None) -> None:
+    """Refuse files that such records cannot be written to, before any is drawn."""
+    from workbench.records import ImageKind, TableKind
+
+    if sheet is not None:
+        ImageKind.of(kind)
+    if out is not None and out.suffix == ".csv":
+        TableKind.of(kind)
 
 
 def _write_sheet(path: Path, found: "RunSamples", records: "Records", with_records: bool) -> None:

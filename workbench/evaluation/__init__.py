@@ -7,6 +7,7 @@ neighbours = find_neighbours(samples, dataset, space, k=5)
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError, choose
@@ -220,11 +221,18 @@ def feature_of(name: str) -> Feature:
     return file_features(name) if is_file(name) else choose(name, FEATURES, "feature space")
 
 
+def check_feature_kind(name: str, kind: str) -> Feature:
+    """`feature_of` a name; refuses one that takes no data of this kind."""
+    feature = feature_of(name)
+    if kind not in feature.kinds:
+        shown = Path(name).name if is_file(name) else name
+        raise WorkbenchError(f"The features {shown} take {', '.join(sorted(feature.kinds))} data, got {kind}. Choose pixels.")
+    return feature
+
+
 def check_feature_space(name: str, dataset: Dataset, public: Dataset | None = None) -> Feature:
     """`feature_of` a name; refuses one that `dataset` or `public` does not fit."""
-    feature, kind = feature_of(name), dataset.facts.kind.name
-    if kind not in feature.kinds:
-        raise WorkbenchError(f"The features {name} take {', '.join(sorted(feature.kinds))} data, got {kind}. Choose pixels.")
+    feature = check_feature_kind(name, dataset.facts.kind.name)
     if public is not None and public.facts.shape != dataset.facts.shape:
         raise WorkbenchError(f"Expected public records of shape {dataset.facts.shape}, got {public.facts.shape}.")
     return feature

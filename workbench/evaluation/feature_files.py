@@ -33,6 +33,7 @@ INCEPTION = "Inception-v3"
 INCEPTION_FEATURES = 2048
 BATCH = 250
 _NAMED = re.compile(r"(network|public|inception):([0-9a-f]{64}):(.+)")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _MARK = 12  # digits of a digest that a label shows
 
 
@@ -47,6 +48,8 @@ def feature_name(text: str, sha256: str | None = None, *, public: bool = False) 
             raise WorkbenchError(f"Expected --features with {file}, got {text!r}.")
         return text
     path = Path(text).resolve()
+    if sha256 is not None and not _SHA256.fullmatch(sha256.lower()):
+        raise WorkbenchError(f"Expected a SHA-256 of 64 hexadecimal digits, got {sha256!r}.")
     if sha256 is not None:
         return f"inception:{sha256.lower()}:{path}"
     return f"{'public' if public else 'network'}:{_digest(path)}:{path}"

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.errors import choose
 from workbench.evaluation.membership import SCORES, Report, ignored
 from workbench.evaluation.membership_game import GameResult, play
 from workbench.jobs.memberships import check_attack
@@ -14,6 +15,8 @@ from workbench.jobs.trained import dataset_of, load_state, trained_run
 from workbench.seeds import Seed
 from workbench.workspace import Workspace
 
+MOST_GAMES = 1_000_000
+
 
 class GameRequest(BaseModel):
     """By which score, how many games, and the seed of coins, records and noise."""
@@ -21,19 +24,20 @@ class GameRequest(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     score: str = "loss"
-    games: int = Field(default=200, ge=1)
+    games: int = Field(default=200, ge=1, le=MOST_GAMES)
     seed: Seed = 0
 
 
 def game_run(workspace: Workspace, run_id: str, asked: GameRequest, report: Report = ignored) -> GameResult:
     """Play on a run's model: training records against held-out ones, which stand for the distribution; private."""
+    score = choose(asked.score, SCORES, "score of the game")
     method, run = check_attack(workspace, run_id, asked.score), trained_run(workspace, run_id)
     dataset, draw = dataset_of(workspace, run), np.random.default_rng([asked.seed, 1])
     members = dataset.train.take(draw.permutation(len(dataset.train))[: asked.games])
     with few_threads():
         denoiser = method.denoiser(load_state(workspace, run, seed=0))
-        first = SCORES[asked.score](denoiser, members, asked.seed, lambda share: report(share / 2))
-        second = SCORES[asked.score](denoiser, dataset.held_out, asked.seed, lambda share: report((1 + share) / 2))
+        first = score(denoiser, members, asked.seed, lambda share: report(share / 2))
+        second = score(denoiser, dataset.held_out, asked.seed, lambda share: report((1 + share) / 2))
     return play(asked.score, first, second, asked.games, asked.seed, replace_one(run))
 
 

@@ -25,7 +25,8 @@ LAUNCH_SECONDS = 60.0  # a launch that has no process after this has failed
 def check_id(job_id: str, noun: str = "job", listing: str = "workbench jobs") -> str:
     """Return `job_id` if it has the form of one; nothing else ever becomes part of a path."""
     if not ID.fullmatch(job_id):
-        raise WorkbenchError(f"Expected a {noun} id of 8 lower-case letters and digits, got {job_id!r}. `{listing}` lists them.")
+        article = "an" if noun[0] in "aeiou" else "a"
+        raise WorkbenchError(f"Expected {article} {noun} id of 8 lower-case letters and digits, got {job_id!r}. `{listing}` lists them.")
     return job_id
 
 

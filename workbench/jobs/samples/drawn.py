@@ -13,6 +13,7 @@ from workbench.jobs.samples.drawing import Drawing
 from workbench.jobs.samples.request import DEFAULT, SamplesRequest, check_set_id
 from workbench.jobs.samples.sets import ProgressFunction, SampleSet
 from workbench.jobs.store import RunStore
+from workbench.jobs.tasks.measuring import MOST_DRAWN
 from workbench.jobs.trained import load_state, public_dataset, trained_run
 from workbench.locks import locked
 from workbench.methods.protocols import BoundedInTerms, VariationallyBounded
@@ -161,8 +162,8 @@ class RunSamples(SampleSet):
 
     def _wanted(self, num_samples: int | None) -> int:
         wanted = self.default_num_samples if num_samples is None else num_samples
-        if wanted < 1:
-            raise WorkbenchError(f"Expected at least 1 sample, got {wanted}.")
+        if not 1 <= wanted <= MOST_DRAWN:
+            raise WorkbenchError(f"Expected 1 to {MOST_DRAWN} samples, got {wanted}.")
         return wanted
 
     def begin(self) -> None:

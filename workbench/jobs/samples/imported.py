@@ -15,6 +15,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import make_private_folder, write_text_atomically
+from workbench.jobs.job import check_id
 from workbench.jobs.run import check_run_id
 from workbench.jobs.sample_files import write_records
 from workbench.jobs.samples.request import DEFAULT
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 REASON = "These samples were made elsewhere: nothing is known of what they were made from, so no bound holds for them."
 SIGNED_OR_NOT = "iu"
+MOST_CHARACTERS = 100  # of a name
 
 
 class Import(BaseModel):
@@ -111,12 +113,16 @@ def import_samples(workspace: Workspace, file: Path, dataset: DatasetRef, name: 
     """Keep the samples in `file` (an .npz as `workbench sample` writes it: `images` (N, H, W, C) or `rows`, `labels` where there are
     classes) as samples for `dataset`, named `name` (by default as the file); the same import again is the same set.
 
-    Refuses what is not of the dataset's kind, shape, type and labels.
+    Refuses what is not of the dataset's kind, shape, type and labels, and a name that is no line of at most 100 characters.
     """
+    if len(name) > MOST_CHARACTERS or (name and not name.strip()) or not name.isprintable():
+        raise WorkbenchError(
+            f"Expected a name of 1 to {MOST_CHARACTERS} printable characters, got {len(name)}: {name[:MOST_CHARACTERS]!r}."
+        )
     loaded = dataset.load(workspace=workspace)
     records = read_samples(file, loaded.facts)
     about = Import(
-        name=name or file.stem,
+        name=name or file.stem[:MOST_CHARACTERS],
         dataset=dataset,
         facts=loaded.facts,
         fingerprint=loaded.fingerprint(workspace.key),
@@ -139,13 +145,15 @@ def read_samples(file: Path, facts: DatasetFacts) -> Records:
     kind, headers = facts.kind, arrays.read_headers(file)
     names = [kind.array_name] + ["labels"] * bool(facts.classes)
     for missing in (expected for expected in names if expected not in headers):
-        raise WorkbenchError(f"Expected an array {missing!r} in {file}, got {', '.join(headers) or 'none'}. {facts.name} is {kind.noun}.")
+        raise WorkbenchError(f"Expected an array {missing!r} in {file}, got {', '.join(headers) or 'none'}. {facts.name} has {kind.noun}.")
     if len(headers[kind.array_name][0]) != len(facts.shape) + 1:
         raise WorkbenchError(
             f"Expected {kind.array_name} of {len(facts.shape) + 1} dimensions in {file}, got {headers[kind.array_name][0]}."
         )
     read_in = arrays.read_arrays(file, names)
     samples = kind.from_arrays(read_in)
+    if samples.shape[1:] != facts.shape:
+        raise WorkbenchError(f"Expected samples of shape {facts.shape}, as {facts.name} has, in {file}, got {samples.shape[1:]}.")
     if len(samples) < 2:
         raise WorkbenchError(f"Expected at least 2 samples in {file}, got {len(samples)}.")
     labels = _labels(read_in["labels"], len(samples), file) if facts.classes else None
@@ -161,7 +169,7 @@ def is_import(workspace: Workspace, import_id: str) -> bool:
 
 def read(workspace: Workspace, import_id: str) -> ImportedSamples:
     """What was imported under an id; an unknown one is an error."""
-    path = _about_file(_folder(workspace, import_id))
+    path = _about_file(_folder(workspace, check_id(import_id, "import", "workbench samples")))
     if not path.exists():
         raise WorkbenchError(f"Unknown import {import_id!r}. `workbench samples` lists them.")
     try:

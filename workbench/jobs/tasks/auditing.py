@@ -10,7 +10,7 @@ from workbench.jobs.tasks.base import Report, Requested
 from workbench.seeds import Seed
 from workbench.workspace import Workspace
 
-LEAST_SHADOWS = 16
+LEAST_SHADOWS, MOST_SHADOWS = 16, 1024  # each takes as long as the run
 
 
 class Attack(BaseModel):
@@ -20,7 +20,7 @@ class Attack(BaseModel):
 
     score: str = "loss"
     seed: Seed = 0
-    shadows: int | None = Field(default=None, ge=LEAST_SHADOWS, multiple_of=2)
+    shadows: int | None = Field(default=None, ge=LEAST_SHADOWS, le=MOST_SHADOWS, multiple_of=2)
 
 
 class PacRequest(BaseModel):
@@ -94,6 +94,8 @@ class Membership(Requested[Attack]):
 
         asked = self.asked(request)
         check_attack(workspace, owner, asked.score)
+        if asked.shadows is not None and asked.score != "lira":
+            raise WorkbenchError(f"Expected shadow models beside the score lira alone, got {asked.shadows} beside {asked.score}.")
         whole = asked.model_dump(mode="json")
         return {name: value for name, value in whole.items() if name != "shadows" or asked.score == "lira"}
 

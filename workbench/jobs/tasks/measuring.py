@@ -11,6 +11,7 @@ from workbench.seeds import Seed
 from workbench.workspace import Workspace
 
 DEFAULT_NEIGHBOURS = 5
+MOST_DRAWN = 1_000_000  # samples of a set
 LATER = ("attribute", "features")  # fields that requests had not always: one without them is what it was
 
 
@@ -20,10 +21,16 @@ class Asked(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     samples: str = "default"
-    num_samples: int | None = Field(default=None, ge=1)
+    num_samples: int | None = Field(default=None, ge=1, le=MOST_DRAWN)
 
 
-class Measures(Asked):
+class Several(Asked):
+    """Two samples at least: one tells nothing."""
+
+    num_samples: int | None = Field(default=None, ge=2, le=MOST_DRAWN)
+
+
+class Measures(Several):
     """Which measures, by name (None: all that such data allows), their seed, and the attribute that these judge by."""
 
     seed: Seed = 0
@@ -32,7 +39,7 @@ class Measures(Asked):
     features: str | None = None
 
 
-class Compared(Asked):
+class Compared(Several):
     """Where distances are taken, and what the privacy score judges by."""
 
     features: str = "pixels"
@@ -59,6 +66,7 @@ class OnSamples(Requested[A]):
         self.check_names(asked)
         found = sample_set(workspace, owner, asked.samples)
         found.check_ready()
+        self.check_kind(asked, found.facts.kind.name)
         count = self.count(found) if asked.num_samples is None else asked.num_samples
         asked = asked.model_copy(update={"num_samples": count})
         whole = asked.model_dump(mode="json")
@@ -70,6 +78,9 @@ class OnSamples(Requested[A]):
 
     def check_names(self, asked: A) -> None:
         """Refuse names that no registry knows."""
+
+    def check_kind(self, asked: A, kind: str) -> None:
+        """Refuse what takes no data of this kind."""
 
 
 class Sample(OnSamples[Asked]):
@@ -100,6 +111,13 @@ class Evaluate(OnSamples[Measures]):
         if asked.features is not None:
             feature_of(asked.features)
 
+    def check_kind(self, asked: Measures, kind: str) -> None:
+        """The feature space."""
+        from workbench.evaluation import check_feature_kind
+
+        if asked.features is not None:
+            check_feature_kind(asked.features, kind)
+
     def carry_out(self, workspace: Workspace, owner: str, asked: Measures, report: Report) -> None:
         """Kept beside the samples."""
         from workbench.jobs.finished import evaluate_run
@@ -123,6 +141,12 @@ class Neighbours(OnSamples[Search]):
 
         feature_of(asked.features)
 
+    def check_kind(self, asked: Search, kind: str) -> None:
+        """The feature space."""
+        from workbench.evaluation import check_feature_kind
+
+        check_feature_kind(asked.features, kind)
+
     def carry_out(self, workspace: Workspace, owner: str, asked: Search, report: Report) -> None:
         """Kept beside the samples."""
         from workbench.jobs.finished import copying_run, neighbours_run
@@ -143,6 +167,12 @@ class Copies(OnSamples[Compared]):
         from workbench.evaluation import feature_of
 
         feature_of(asked.features)
+
+    def check_kind(self, asked: Compared, kind: str) -> None:
+        """The feature space."""
+        from workbench.evaluation import check_feature_kind
+
+        check_feature_kind(asked.features, kind)
 
     def carry_out(self, workspace: Workspace, owner: str, asked: Compared, report: Report) -> None:
         """Kept beside the samples."""

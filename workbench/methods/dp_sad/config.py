@@ -105,7 +105,7 @@ class DPSADConfig(MethodConfig):
             raise ValueError("Expected public images for a public teacher, got none. Name some, or choose teacher=dp-sgd.")
         known = ("given", "public", "dp-k-means") if self.is_sound else ("given", "self-supervised")
         if self.labels.source not in known:
-            raise ValueError(f"Expected labels of {self.mode} that are {' or '.join(known)}, got {self.labels.source}")
+            raise ValueError(f"Expected labels.source of {' or '.join(known)} where mode is {self.mode}, got {self.labels.source}")
         if self.labels.source == "public" and not self.learns_in_public:
             raise ValueError("Expected public images for public labels, got none. Name some, or choose labels.source=dp-k-means")
         return self._selects_soundly()

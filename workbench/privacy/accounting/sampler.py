@@ -24,9 +24,14 @@ def price(epsilon: float, distance: float) -> float:
 
 def check_affordable(epsilon: float, delta: float, distance: float) -> None:
     """Refuse an epsilon whose price alone takes all of `delta`, so that nothing could be proved to meet it."""
+    if price(0.0, distance) >= delta:
+        raise RefusedError(
+            f"Expected a delta above {price(0.0, distance):.3g}, got {delta:g}: the noise is drawn within total variation distance "
+            f"{distance:.3g} of its exact law, and that costs as much at any epsilon. Give a larger delta."
+        )
     if (paid := price(epsilon, distance)) >= delta:
         raise RefusedError(
-            f"Expected a target epsilon below {math.log(delta / distance):.4g}, got {epsilon:g}: the noise is drawn within total "
+            f"Expected a target epsilon below {math.log(delta / distance - 1.0):.4g}, got {epsilon:g}: the noise is drawn within total "
             f"variation distance {distance:.3g} of its exact law, and the price (1 + e^epsilon) {distance:.3g} = {paid:.3g} takes all "
             f"of delta {delta:g}. Give a smaller epsilon or a larger delta."
         )
