@@ -79,7 +79,7 @@ def test_the_eleven_are_eleven_and_learn_from_what_classes_there_are(small_digit
 
 def test_a_mean_of_ten_is_never_called_one_of_eleven(small_digits: Dataset, fresh: Records, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(context, "find_spec", lambda _name: None)
-    with pytest.raises(WorkbenchError, match=r"needs xgboost, .* pip install 'dp-diffusion-workbench\[published\]'"):
+    with pytest.raises(WorkbenchError, match=r"needs xgboost, .*: pip install xgboost, or in a checkout pip install -e '\.\[published\]'"):
         evaluate(fresh, small_digits, metrics=TAKEN, workspace=here())
 
 

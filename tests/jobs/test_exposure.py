@@ -22,6 +22,7 @@ from workbench.jobs.folder import RunFolder
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.leakage import OVER, leakage_over
 from workbench.jobs.run import Run
+from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
 from workbench.methods.ddm import DDM
 from workbench.training.state import PerformanceSettings
@@ -199,3 +200,22 @@ def test_leakage_falls_with_the_decay_and_a_late_release_and_grows_with_samples(
         main(["leakage", run.id, "--over", "samples", "--draws", "400", "--json"])
     assert not ended.value.code
     assert json.loads(capsys.readouterr().out)["rows"] == found["samples"]
+
+
+def test_what_such_records_cannot_be_is_refused_before_any_is_drawn(
+    trained: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, pictures = trained("ddm").id, trained("dp-merf").id
+    for id_, option, file, words in (
+        (rows, "--sheet", "sheet.png", "Expected images, got rows of a table."),
+        (pictures, "--out", "samples.csv", "Expected rows of a table, got images."),
+    ):
+        with pytest.raises(SystemExit):
+            main(["sample", id_, option, str(tmp_path / file)])
+        assert words in capsys.readouterr().err
+        assert sample_set(here(), id_).kept() is None
+    for task in ("evaluate", "neighbours", "copies"):
+        with pytest.raises(WorkbenchError, match="features classifier take image data, got table"):
+            control.begin(here(), task, rows, {"features": "classifier"})
+    with pytest.raises(WorkbenchError, match="Expected 1 to 1000000 samples, got 1000001"):
+        sample_set(here(), pictures).records(1_000_001)

@@ -7,7 +7,6 @@ import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -79,25 +78,6 @@ def test_the_command_line_lists_jobs(run: Run, capsys: pytest.CaptureFixture[str
         (job.id, "sample", "done", "100 %"),
         (run.id, "train", "done", "100 %"),
     ]
-
-
-def test_what_such_records_cannot_be_is_refused_before_any_is_drawn(
-    quick_plan: Callable[..., Any], train_here: Make, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows, pictures = train_here(quick_plan("mst")).id, run.id
-    for id_, option, file, words in (
-        (rows, "--sheet", "sheet.png", "Expected images, got rows of a table."),
-        (pictures, "--out", "samples.csv", "Expected rows of a table, got images."),
-    ):
-        with pytest.raises(SystemExit):
-            main(["sample", id_, option, str(tmp_path / file)])
-        assert words in capsys.readouterr().err
-        assert sample_set(here(), id_).kept() is None
-    for task in ("evaluate", "neighbours", "copies"):
-        with pytest.raises(WorkbenchError, match="features classifier take image data, got table"):
-            control.begin(here(), task, rows, {"features": "classifier"})
-    with pytest.raises(WorkbenchError, match="Expected 1 to 1000000 samples, got 1000001"):
-        sample_set(here(), pictures).records(1_000_001)
 
 
 @pytest.mark.parametrize(

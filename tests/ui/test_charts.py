@@ -106,6 +106,12 @@ def test_lines_stay_apart_without_colour() -> None:
     assert len({item.line.dash for item in figure.data}) == 3
 
 
+def test_an_axis_always_has_numbers() -> None:
+    for values, kind in (([0.98, 1.01], None), ([0.1, 1.0], "log")):
+        frame = pd.DataFrame({"run": ["a", "a"], "step": [1, 2], "loss": values})
+        assert charts.step_curves(frame, "loss", "Loss", logarithmic=True).layout.yaxis.type == kind
+
+
 def test_every_series_and_accountant_has_a_colour_of_its_own() -> None:
     assert len(set(SERIES)) == len(SERIES)
     names = [*ACCOUNTANTS, f"gdp{EXACT}"]

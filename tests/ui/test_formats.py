@@ -32,3 +32,4 @@ def test_memory() -> None:
 
 def test_words() -> None:
     assert words("noise_multiplier") == "Noise multiplier"
+    assert words("phase_two.noise_multiplier") == "Phase two: noise multiplier"

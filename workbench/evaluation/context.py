@@ -195,5 +195,6 @@ class Metric:
         if self.needs == "labels" and samples.labels is None:
             return f"{self.name} needs labelled samples; these carry no labels."
         if self.package and find_spec(self.package) is None:
-            return f"{self.name} needs {self.package}, which is not installed: pip install 'dp-diffusion-workbench[{self.protocol}]'."
+            how = f"pip install {self.package}, or in a checkout pip install -e '.[{self.protocol}]'"
+            return f"{self.name} needs {self.package}, which is not installed: {how}."
         return None

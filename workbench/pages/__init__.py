@@ -1,5 +1,6 @@
 """The pages of the dashboard, a folder each; the app draws the one that the address names. Adding one is a folder and a line."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import NoReturn
@@ -55,6 +56,6 @@ def entry(name: str) -> st.Page:
     return st.Page(draw, title=page.title, icon=f":material/{page.icon}:", url_path=name, default=name == next(iter(PAGES)))
 
 
-def go_to(name: str, parameters: dict[str, str]) -> NoReturn:
+def go_to(name: str, parameters: Mapping[str, str | list[str]]) -> NoReturn:
     """Open another page with exactly these choices in its address."""
     st.switch_page(entry(name), query_params=parameters)

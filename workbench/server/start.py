@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.server import address
 from workbench.server.guard import Guard, new_token
+from workbench.server.main_page import MainPage
 from workbench.workspace import Workspace
 
 APP, SETTINGS = Path(__file__).parent / "app.py", Path(__file__).parent / "config.toml"
@@ -36,6 +37,8 @@ def serve(port: int, with_token: bool = True) -> None:
     import streamlit
     from starlette.middleware import Middleware
 
+    from workbench.pages import PAGES
+
     workspace = Workspace.default()
     address.check_place(workspace)
     token = new_token() if with_token else None
@@ -50,7 +53,7 @@ def serve(port: int, with_token: bool = True) -> None:
             yield
 
     guard = Middleware(Guard, token=token, hosts=HOSTS, cookie=f"workbench-{port}")
-    app = streamlit.App(APP, middleware=[guard], lifespan=announced)
+    app = streamlit.App(APP, middleware=[guard, Middleware(MainPage, name=next(iter(PAGES)))], lifespan=announced)
     guarded = True
     warm_up()
     app.run(config=settings() | {"server.port": port, "logger.hideWelcomeMessage": True})

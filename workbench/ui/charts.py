@@ -19,6 +19,8 @@ from workbench.ui.formats import number
 from workbench.ui.theme import BLUE, GREY, GRID, INK, SERIES, VERMILION, accountant_line, is_bound
 
 SMALLEST_EPSILON = 1e-3
+TITLE_WIDTH = 40  # characters that stand below a chart of a narrow window
+TICKED = 5.0  # a range of this ratio holds two of 1, 2 and 5 times a power of ten
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "triangle-down", "pentagon")
 
@@ -85,19 +87,25 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
     figure.update_xaxes(type="log", **_epsilon_ticks(edge, epsilons))
     empty = own.empty and published.empty and not lines
     figure.update_yaxes(tickformat=".2f" if fraction else None, range=[0, 1] if empty else None)
-    figure.update_layout(height=480, showlegend=True, legend={"orientation": "v", "x": 1.01, "y": 1, "xanchor": "left", "yanchor": "top"})
+    figure.update_layout(height=560, showlegend=True, legend={"maxheight": 0.4})  # above: beside, it would leave a narrow window no room
     return figure
 
 
 def step_curves(frame: pd.DataFrame, y: str, y_title: str, logarithmic: bool = False) -> go.Figure:
-    """`y` against training step, a line per value of column `run`; steps of different stages follow one another."""
+    """`y` against training step, a line per value of column `run`; steps of different stages follow one another.
+
+    A logarithmic axis is a plain one where it would have no two numbers on it.
+    """
     figure = empty_figure("Step", y_title)
     for (run, rows), colour, dash in zip(frame.groupby("run", sort=False), cycle(SERIES), cycle(DASHES), strict=False):
         line = {"color": colour, "dash": dash, "width": 2}
         figure.add_scatter(
             x=rows["step"].tolist(), y=rows[y].tolist(), name=html_text(run), mode="lines", line=line, hovertemplate="%{y:.4g}"
         )
-    figure.update_yaxes(type="log", tickformat=".3~g", dtick="D2") if logarithmic else figure.update_yaxes(rangemode="tozero")
+    if not logarithmic:
+        figure.update_yaxes(rangemode="tozero")
+    elif _wide(frame[y].tolist(), TICKED):
+        figure.update_yaxes(type="log", tickformat=".3~g", dtick="D2")
     figure.update_layout(showlegend=frame["run"].nunique() > 1, height=280, hovermode="x unified")
     return figure
 
@@ -138,7 +146,7 @@ def empty_figure(x_title: str, y_title: str) -> go.Figure:
     }
     figure = go.Figure()
     figure.update_layout(
-        xaxis=axis | {"title": {"text": html_text(x_title), "font": {"color": INK}}},
+        xaxis=axis | {"title": {"text": "<br>".join(map(html_text, wrap(x_title, TITLE_WIDTH))), "font": {"color": INK}}},
         yaxis=axis | {"title": {"text": html_text(y_title), "font": {"color": INK}}},
         margin={"l": 10, "r": 10, "t": 30, "b": 10},
         height=380,
@@ -226,5 +234,5 @@ def _useful_range(frame: pd.DataFrame, target: float | None) -> list[float]:
     return [math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.1]
 
 
-def _wide(values: Sequence[float]) -> bool:
-    return min(values) > 0 and max(values) / min(values) > 20
+def _wide(values: Sequence[float], ratio: float = 20.0) -> bool:
+    return min(values) > 0 and max(values) / min(values) > ratio

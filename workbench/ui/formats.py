@@ -39,6 +39,6 @@ def memory(num_bytes: float | None) -> str:
 
 
 def words(name: str) -> str:
-    """A field's name as a label: `noise_multiplier` becomes `Noise multiplier`."""
-    text = name.replace("_", " ").replace("-", " ") if "_" in name else name
+    """A field's name as a label: `phase_two.noise_multiplier` becomes `Phase two: noise multiplier`."""
+    text = name.replace("_", " ").replace("-", " ").replace(".", ": ") if "_" in name or "." in name else name
     return text[:1].upper() + text[1:]

@@ -116,6 +116,16 @@ def test_a_run_that_the_address_names_and_nobody_knows_is_told(open_page: OpenPa
     assert not open_page("runs").warning
 
 
+def test_an_id_alone_names_a_run_in_the_address(open_page: OpenPage) -> None:
+    older, newer = RunStore(here()).list()[1], RunStore(here()).list()[0]
+    app = open_page("runs", runs_chosen=[older.id, run_label(newer)])
+    assert not app.warning
+    assert app.multiselect(key="runs_chosen").value == [older.id, newer.id]
+    app.multiselect(key="runs_chosen").set_value([newer.id]).run()
+    assert app.multiselect(key="runs_chosen").value == [newer.id]
+    assert not app.exception
+
+
 def test_other_samples_are_drawn_by_a_job_as_a_set_of_their_own(open_page: OpenPage) -> None:
     app = open_page("runs")
     run = RunStore(here()).list()[0]

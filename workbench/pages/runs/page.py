@@ -7,6 +7,7 @@ import streamlit as st
 from workbench.escaping import markdown
 from workbench.jobs.job import STATES
 from workbench.jobs.run import Run
+from workbench.pages import go_to
 from workbench.pages.runs.buttons import run_buttons
 from workbench.pages.runs.comparison import compare_curves, compare_measures, compare_samples, compare_settings, run_detail
 from workbench.pages.runs.tables import SORTS, filtered, run_table, sorted_runs
@@ -60,10 +61,14 @@ def listed(everything: list[Run], columns: list[Any]) -> list[Run]:
 
 
 def looked_at(everything: list[Run], column: Any) -> list[Run]:
-    """The runs that are picked, or named in the address; a warning for one that is not known."""
+    """The runs that are picked, or named in the address, by their labels or ids alone; a warning for one that is not known."""
     known = {run.id: run for run in everything}
     labels = {run_label(run) for run in everything}
-    if gone := [asked for asked in st.query_params.get_all(f"{PREFIX}chosen") if asked not in labels]:
+    asked = st.query_params.get_all(f"{PREFIX}chosen")
+    if any(one in known for one in asked):
+        named = {name: st.query_params.get_all(name) for name in st.query_params}
+        go_to("runs", named | {f"{PREFIX}chosen": [run_label(known[one]) if one in known else one for one in asked]})
+    if gone := [one for one in asked if one not in labels]:
         st.warning(f"Unknown in the address: {markdown(', '.join(gone))}. Such a run may have been deleted.")
     chosen = column.multiselect(
         "Look at one run, or compare several", list(known), key=f"{PREFIX}chosen", placeholder="the first of the list",
