@@ -31,5 +31,8 @@ def test_a_game_on_a_run_says_what_its_bound_leaves(
         game_run(here(), run.id, GameRequest(games=400))
     with pytest.raises(WorkbenchError, match=r"Unknown score of the game 'lira'\. Choose one of: loss, secmi, pia"):
         game_run(here(), run.id, GameRequest(score="lira"))
+    other = train_here(quick_plan())
+    assert other.replace_one is not None
+    assert replace_one(other) == (other.replace_one.epsilon, other.delta), "not the bound of a record made null, which is smaller"
     with pytest.raises(WorkbenchError, match="what its model predicts"):
-        game_run(here(), train_here(quick_plan()).id, GameRequest())
+        game_run(here(), other.id, GameRequest())

@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
-from workbench.errors import WorkbenchError
+from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
@@ -64,7 +64,10 @@ def load_state(workspace: Workspace, run: Run, seed: int | None = None) -> "Stat
     performance = PerformanceSettings.model_validate(run.performance)
     state = experiment.new_state(run.plan, performance, run.seed if seed is None else seed)
     folder = RunFolder(workspace, run.id)
-    for path in (folder.model, folder.private):
-        if path.exists():
-            state.load_part(load_saved(path))
+    found = [load_saved(path) for path in (folder.model, folder.private) if path.exists()]
+    for part in found:
+        state.load_part(part)
+    expected = state.part(run.plan.build().released_parts)["modules"].keys()
+    if missing := expected - {name for part in found for name in part["modules"]}:
+        raise DamagedFileError(f"Expected the trained {', '.join(sorted(missing))} in {folder.model}, which does not hold it. Train anew.")
     return state

@@ -99,9 +99,9 @@ def empty_card(heading: str, text: str) -> None:
         st.caption(text)
 
 
-def epsilon_text(value: PrivacyValue) -> str:
+def epsilon_text(value: PrivacyValue, digits: int = 4) -> str:
     """The number, or what stands in its place: ∞ where there is no finite bound, a dash where nothing was evaluated."""
-    return "–" if value.status == "not_evaluated" else number(value.epsilon, 4)
+    return "–" if value.status == "not_evaluated" else number(value.epsilon, digits)
 
 
 def releasable_mark(releasable: bool, reason: str = "") -> None:

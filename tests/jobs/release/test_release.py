@@ -16,7 +16,7 @@ from support.odd_methods import join_registry
 from workbench import experiment
 from workbench.cli import main
 from workbench.datasets import load
-from workbench.errors import WorkbenchError
+from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import make_private_folder
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.release import export_run, verify
@@ -30,7 +30,7 @@ from workbench.jobs.samples import sample_set
 from workbench.jobs.trained import load_state, trained_run
 from workbench.plan import Plan
 from workbench.privacy import group_bound
-from workbench.training.state import PerformanceSettings
+from workbench.training.state import PerformanceSettings, load_saved, save_atomically
 
 Make = Callable[..., Run]
 PlanMaker = Callable[..., Plan]
@@ -184,11 +184,20 @@ def test_what_was_changed_is_found_though_the_hashes_were_renewed(change: Change
     assert set(complaints(edited(exported, change))) == found
 
 
-@pytest.mark.parametrize("method", quick.ALL_METHODS)
-def test_every_method_s_weights_come_back_and_fit_its_plan_alone(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+DENOISED = {"selection.variations": ("denoise",), "selection.denoiser.steps": 2}
+
+
+@pytest.mark.parametrize(
+    ("method", "overrides"),
+    [*((method, {}) for method in quick.ALL_METHODS), ("private-evolution", DENOISED), ("selective-pretraining", DENOISED)],
+)
+def test_every_method_s_weights_come_back_and_fit_its_plan_alone(
+    method: str, overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     join_registry(monkeypatch)
-    plan = quick.quick_plan(method)
-    part = experiment.new_state(plan, PerformanceSettings(device="cpu")).part(plan.build().released)
+    plan = quick.quick_plan(method, overrides=overrides)
+    part = experiment.new_state(plan, PerformanceSettings(device="cpu")).part(plan.build().released_parts)
+    assert ("selection_denoiser" in part["modules"]) == bool(overrides)
     tensors, about = unpacked(packed(part, {"plan": "x"}))
     assert about == {"plan": "x"}
     assert misfit(tensors, plan) == ""
@@ -196,6 +205,18 @@ def test_every_method_s_weights_come_back_and_fit_its_plan_alone(method: str, mo
     if next(iter(tensors), "").startswith(MODULES):
         name = next(iter(tensors))
         assert misfit({**tensors, name: torch.zeros(3, 5, 7)}, plan).startswith(name)
+
+
+def test_a_run_keeps_the_model_that_varies_what_is_drawn_and_is_not_sampled_without_it(quick_plan: PlanMaker, train_here: Make) -> None:
+    run = train_here(quick_plan("private-evolution", **DENOISED))
+    file = RunFolder(here(), run.id).model
+    kept = load_saved(file)
+    trained = load_state(here(), run).modules["selection_denoiser"].state_dict()
+    assert all(torch.equal(values, trained[name]) for name, values in kept["modules"]["selection_denoiser"].items())
+    del kept["modules"]["selection_denoiser"]
+    save_atomically(kept, file)
+    with pytest.raises(DamagedFileError, match="Expected the trained selection_denoiser in"):
+        load_state(here(), run)
 
 
 def contents(content: bytes) -> Iterator[bytes]:
@@ -286,7 +307,16 @@ def test_the_commands(exported: Path, capsys: pytest.CaptureFixture[str], tmp_pa
     assert (code, json.loads(out)["holds"]) == (1, False)
 
 
-@pytest.mark.parametrize("name", ["samples/copies-pixels-30.json", "membership-loss-0.json", "samples/neighbours-pixels.npz"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "samples/copies-pixels-30.json",
+        "samples/copying-pixels-30.json",
+        "evaluation.json",
+        "membership-loss-0.json",
+        "samples/neighbours-pixels.npz",
+    ],
+)
 def test_the_card_says_that_samples_were_compared_whatever_compared_them(name: str, quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan())
     sample_set(here(), run.id).records(30)

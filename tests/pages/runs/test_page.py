@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import zipfile
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +25,7 @@ from workbench.jobs.samples.drawn import request_samples
 from workbench.jobs.store import RunStore
 from workbench.methods import METHODS
 from workbench.pages.runs.release import exported
+from workbench.pages.runs.tables import run_table
 from workbench.planning import make_plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
@@ -46,8 +48,16 @@ def test_two_runs_are_compared(open_page: OpenPage) -> None:
     app.multiselect(key="runs_chosen").set_value([run.id for run in RunStore(here()).list()]).run()
     assert not app.exception
     assert "Comparison" in [header.value for header in app.header]
+    told = app.dataframe[1].value.set_index("Measure")
+    assert told.loc["Delta of both"].tolist() == [number(run.delta) for run in RunStore(here()).list()]
     differing = app.dataframe[-1].value
     assert differing["Setting"].tolist() == ["noise_multiplier"]
+
+
+def test_a_claim_that_nobody_evaluated_is_not_infinite(home_with_runs: object) -> None:
+    run = RunStore(here()).list()[0]
+    silent = run.model_copy(update={"claim": run.claim.model_copy(update={"epsilon": math.inf, "status": "not_evaluated"})})
+    assert run_table([run, silent])["Claim"].tolist() == [number(run.claim.epsilon), "–"]
 
 
 def test_a_run_s_replace_one_bound_stands_beside_its_own(open_page: OpenPage, home_with_runs: object) -> None:

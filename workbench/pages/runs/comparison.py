@@ -14,7 +14,7 @@ from workbench.jobs.trained import as_shown
 from workbench.pages.runs.attacks import show_attacks
 from workbench.pages.runs.sampling import sampling_form
 from workbench.pages.runs.tables import result_table
-from workbench.ui.cards import config_table, planned_numbers, run_marks
+from workbench.ui.cards import config_table, epsilon_text, planned_numbers, run_marks
 from workbench.ui.formats import number, words
 from workbench.ui.gallery import show_records
 from workbench.ui.runs import marked, results_of, set_choice, warning_marks
@@ -64,7 +64,8 @@ def compare_measures(runs: Sequence[Run]) -> None:
         table.setdefault("Upper bound", {})[column] = number(run.bound.epsilon)
         if run.replace_one is not None:
             table.setdefault("Upper bound, one record replaced", {})[column] = number(run.replace_one.epsilon)
-        table.setdefault("Paper's claim", {})[column] = number(run.claim.epsilon)
+        table.setdefault("Paper's claim", {})[column] = epsilon_text(run.claim, 3)
+        table.setdefault("Delta of both", {})[column] = number(run.delta)
         for row in results_of(run.id):
             table.setdefault(words(row["name"]), {})[column] = marked(row, "value")
     frame = pd.DataFrame.from_dict(table, orient="index").fillna("–").rename_axis("Measure").reset_index()

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.jobs.run import Run
+from workbench.ui.cards import epsilon_text
 from workbench.ui.formats import duration, number, words
 from workbench.ui.runs import as_float, marked, warning_marks
 
@@ -24,7 +25,7 @@ def run_table(runs: Sequence[Run]) -> pd.DataFrame:
                 "State": run.state,
                 "Step": f"{run.step:,} / {run.steps:,}",
                 "Upper bound": number(run.bound.epsilon),
-                "Claim": number(run.claim.epsilon),
+                "Claim": epsilon_text(run.claim, 3),
                 "Spent": number(run.epsilon_spent),
                 "Delta": number(run.delta),
                 "Marks": ", ".join(_marks(run)),
