@@ -311,6 +311,8 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a file of another kind for what was caught": (("caught", "dpgen", "--out", "caught.txt"), "ends in .json"),
     "no folder of results": (("comparisons", "nowhere"), "Expected a folder of results, got nowhere."),
+    "a request in no file": (("plan", "--request", "nowhere"), "request as JSON in nowhere, which cannot be read (No such file or"),
+    "a request in a folder": (("plan", "--request", "/"), "request as JSON in /, which cannot be read (Is a directory)."),
     "jobs of nothing": (("jobs", "nothing"), "Expected a run id"),
     "forgetting what has no id": (("forget", "nothing"), "Expected an import id of 8 lower-case letters and digits, got 'nothing'."),
     "unknown state": (("runs", "--state", "happy"), "Unknown state 'happy'"),

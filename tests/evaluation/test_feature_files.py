@@ -40,6 +40,17 @@ class Standard(nn.Module):
         return torch.cat([x, torch.zeros(x.shape[0], self.width - x.shape[1])], dim=1)
 
 
+class NoNumbers(nn.Module):
+    """Features that are no numbers, or none at all."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.full((x.shape[0], self.width), torch.nan)
+
+
 def scripted(module: nn.Module, path: Path) -> Path:
     torch.jit.script(module).save(str(path))
     return path
@@ -108,9 +119,11 @@ def test_a_file_counts_as_made_from_private_records_unless_the_user_says_that_it
 
 def test_what_is_no_network_is_refused_in_words(tmp_path: Path, small_digits: Dataset, fresh: Records, table: Dataset) -> None:
     (tmp_path / "text.pt").write_text("no network")
+    (tmp_path / "text.pt2").write_text("no network")
     for name, message in (
         (str(tmp_path / "gone.pt"), "found no file"),
         (str(tmp_path / "text.pt"), "Expected a network in TorchScript form"),
+        (str(tmp_path / "text.pt2"), "Expected an ExportedProgram in"),
         ("classifer", "Unknown feature space 'classifer'"),
     ):
         with pytest.raises(WorkbenchError, match=message):
@@ -121,6 +134,10 @@ def test_what_is_no_network_is_refused_in_words(tmp_path: Path, small_digits: Da
         feature_name("pixels", public=True)
     with pytest.raises(WorkbenchError, match="64 hexadecimal digits, got 'abc'"):
         feature_name("net.pt", "abc")
+    for width, came in ((3, "got some that are infinite or no numbers"), (0, "got none")):
+        space = feature_space(feature_name(str(scripted(NoNumbers(width), tmp_path / f"{width}.pt"))), small_digits, workspace=here())
+        with pytest.raises(WorkbenchError, match=f"features that are finite numbers from the file {width}.*{came}"):
+            space(fresh)
     halves = feature_name(str(scripted(Halves(), tmp_path / "halves.pt")))
     with pytest.raises(WorkbenchError, match="got table"):
         feature_space(halves, table, workspace=here())

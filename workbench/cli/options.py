@@ -108,7 +108,7 @@ def asked_for(request: str | None, method: str | None, place: "DatasetRef | Data
     default = {"preset": "default", "target": "bound"}
     if method is not None or place is not None or any(value != default.get(name) for name, value in fields.items() if value):
         raise WorkbenchError("Give --request, or METHOD and its options, not both.")
-    return Request.parse(sys.stdin.read() if request == "-" else Path(request).read_text(encoding="utf-8"))
+    return Request.parse(sys.stdin.read() if request == "-" else _text_of(Path(request)))
 
 
 def place_of(
@@ -159,6 +159,15 @@ def check_target(path: Path | None, *suffixes: str) -> None:
         raise WorkbenchError(f"Expected a file, got the folder {path}.")
     if not os.access(path.parent, os.W_OK):
         raise WorkbenchError(f"Expected a file in a folder that can be written, got {path}.")
+
+
+def _text_of(path: Path) -> str:
+    """What stands in a file of a request."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no UTF-8"
+        raise WorkbenchError(f"Expected a request as JSON in {path}, which cannot be read ({why}).") from None
 
 
 def _parsed(text: str) -> Any:

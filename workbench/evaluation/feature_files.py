@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -98,7 +99,7 @@ def _loaded(path: Path, digest: str) -> Callable[..., Tensor]:
         if path.suffix in EXPORTED:
             return torch.export.load(path).module()
         return torch.jit.load(str(path), map_location="cpu").eval()
-    except (RuntimeError, ValueError, KeyError, OSError) as error:
+    except (RuntimeError, ValueError, KeyError, OSError, BadZipFile) as error:
         what = "an ExportedProgram" if path.suffix in EXPORTED else "a network in TorchScript form"
         raise WorkbenchError(f"Expected {what} in {path}: {str(error).splitlines()[0]}") from None
 
@@ -120,6 +121,9 @@ def _rows(call: Callable[..., Tensor], images: np.ndarray, label: str, feed: Cal
     wanted = INCEPTION_FEATURES if is_fid(label) else rows.shape[1]
     if rows.shape != (len(images), wanted):
         raise WorkbenchError(f"Expected features ({len(images)}, {wanted}) from the {label}, got {rows.shape}.")
+    if not rows.size or not np.isfinite(rows).all():
+        what = "none" if not rows.size else "some that are infinite or no numbers"
+        raise WorkbenchError(f"Expected features that are finite numbers from the {label}, got {what}.")
     return rows
 
 
