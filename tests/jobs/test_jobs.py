@@ -196,6 +196,8 @@ def test_an_import_has_jobs_like_a_run(run: Run, monkeypatch: pytest.MonkeyPatch
     other = import_samples(here(), sample_set(here(), run.id).file, DatasetRef(name="digits"), "other")
     monkeypatch.setitem(LAUNCHERS, "local", Here())
     assert control.begin(here(), "evaluate", other.owner, FEW).state == "done"
+    with pytest.raises(WorkbenchError, match="Expected 1 to 30 samples of other, got 31"):
+        control.begin(here(), "evaluate", other.owner, FEW | {"num_samples": 31})
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     job = control.begin(here(), "neighbours", other.owner, {})
     with pytest.raises(WorkbenchError, match="Cancel it first"):

@@ -86,13 +86,17 @@ class ImportedSamples(SampleSet):
         """All there are."""
         return self.about.num_samples
 
+    def check_number(self, num_samples: int) -> None:
+        """As many as were imported."""
+        if not 1 <= num_samples <= self.about.num_samples:
+            raise WorkbenchError(
+                f"Expected 1 to {self.about.num_samples} samples of {self.about.name}, got {num_samples}: no more were imported."
+            )
+
     def records(self, num_samples: int | None = None, progress: ProgressFunction | None = None) -> Records:
         """The first `num_samples` of those that were imported; there are no others."""
         wanted = self.about.num_samples if num_samples is None else num_samples
-        if not 1 <= wanted <= self.about.num_samples:
-            raise WorkbenchError(
-                f"Expected 1 to {self.about.num_samples} samples of {self.about.name}, got {wanted}: no more were imported."
-            )
+        self.check_number(wanted)
         if (kept := self.kept()) is None:
             raise DamagedFileError(f"Expected samples in {self.file}, found none. Import them again.")
         return kept.take(slice(0, wanted))

@@ -74,6 +74,9 @@ class SampleSet(ABC):
     def check_ready(self) -> None:  # noqa: B027 - what was made elsewhere always is
         """Refuse what has no samples yet and cannot draw any."""
 
+    def check_number(self, num_samples: int) -> None:  # noqa: B027 - whoever draws has as many as are asked for
+        """Refuse more samples than there can be."""
+
     def bound_with(self, num_samples: int) -> PrivacyValue | None:
         """What is proved of the run once `num_samples` samples are there, where drawing them is to be paid for; None where it is free."""
         del num_samples

@@ -95,7 +95,7 @@ class Membership(Requested[Attack]):
         asked = self.asked(request)
         check_attack(workspace, owner, asked.score)
         if asked.shadows is not None and asked.score != "lira":
-            raise WorkbenchError(f"Expected shadow models beside the score lira alone, got {asked.shadows} beside {asked.score}.")
+            raise WorkbenchError(f"Expected shadows beside the score lira alone, got {asked.shadows} beside {asked.score}.")
         whole = asked.model_dump(mode="json")
         return {name: value for name, value in whole.items() if name != "shadows" or asked.score == "lira"}
 

@@ -68,6 +68,7 @@ class OnSamples(Requested[A]):
         found.check_ready()
         self.check_kind(asked, found.facts.kind.name)
         count = self.count(found) if asked.num_samples is None else asked.num_samples
+        found.check_number(count)
         asked = asked.model_copy(update={"num_samples": count})
         whole = asked.model_dump(mode="json")
         return {name: value for name, value in whole.items() if name not in LATER or value}
