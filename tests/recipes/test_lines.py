@@ -21,6 +21,8 @@ def test_every_line_of_a_shipped_recipe_can_be_planned(name: str) -> None:
         met = plan.claim if line.target == "claim" else plan.bound
         assert line.epsilon is None or met.epsilon <= line.epsilon
         line.samples(plan)  # refuses what the run of this plan cannot be drawn by
+        if line.attribute:
+            plan.facts.labelled_by(line.attribute)  # refuses what it cannot be judged by
 
 
 def test_a_comparison_needs_seeds_and_lines_of_its_own() -> None:
