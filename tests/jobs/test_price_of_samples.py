@@ -15,6 +15,7 @@ from workbench.cli.commands import app
 from workbench.datasets import DATASETS, DatasetEntry
 from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.jobs import runs, worker
+from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
@@ -62,6 +63,7 @@ def test_the_price_that_the_plan_shows_is_charged(plan: Plan) -> None:
     (entry,) = [entry for entry in Ledger(here().ledger).entries() if entry.purpose == "sampling"]
     assert entry.paid() == plan.sampling_stages
     assert RunStore(here()).get(run.id).bound == plan.sampling.bound
+    assert (RunFolder(here(), run.id).drawing_seconds() or 0.0) > 0.0  # as of samples that cost nothing
 
 
 def test_the_flow_without_runs_spends_the_same(plan: Plan) -> None:

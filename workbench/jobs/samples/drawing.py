@@ -68,7 +68,9 @@ class Drawing:
         """All samples at once, by a sampler that spends `stages` on them."""
         state = load_state(self.workspace, self.run, self.request.seed)
         ledger, entry = self._charge(stages, start, stop)
+        began = time.monotonic()
         drawn = self.method.sample(state, self._asked(start, stop, "model"))
+        self._note("model", stop - start, began)
         ledger.close_run(entry)
         raise_bound(self.workspace, self.run, ledger)
         yield drawn
@@ -97,12 +99,15 @@ class Drawing:
             drawn = part if drawn is None else drawn.followed_by(part)
             if progress is not None:
                 progress((end - start) / (stop - start))
-            seconds = time.monotonic() - began
-            if end == stop or seconds >= KEEP_SECONDS:
-                if self.request.id == DEFAULT:
-                    RunFolder(self.workspace, self.run.id).note_drawing(source, end - first, seconds)
+            if end == stop or time.monotonic() - began >= KEEP_SECONDS:
+                self._note(source, end - first, began)
                 yield drawn
                 drawn, first, began = None, end, time.monotonic()
+
+    def _note(self, source: Source, num_samples: int, began: float) -> None:
+        """Keep how long samples of the set as planned took that were begun at the monotonic time `began`."""
+        if self.request.id == DEFAULT:
+            RunFolder(self.workspace, self.run.id).note_drawing(source, num_samples, time.monotonic() - began)
 
     def _asked(self, start: int, stop: int, source: Source) -> SampleRequest:
         """Samples `start` to `stop` of the classes asked for, else of all in turn, or as the model draws them."""
