@@ -24,10 +24,6 @@ Features = Annotated[
     str | None,
     typer.Option("--features", help="Where distances are taken: pixels, classifier, or a network's file (.pt TorchScript, .pt2 exported)."),
 ]
-Sha256 = Annotated[
-    str | None,
-    typer.Option("--sha256", help="Of the file of the standard Inception-v3 (inception-2015-12-05.pt): its distance is called FID."),
-]
 Public = Annotated[
     bool,
     typer.Option("--features-public", help="Your word that no private record trained the features' file; else it counts as private."),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.options import Features, Json, Num, Public, Releasable, RunId, Samples, Sha256, check_target
+from workbench.cli.options import Features, Json, Num, Public, Releasable, RunId, Samples, check_target
 from workbench.cli.output import print_fields, print_json, print_table, progress_bar, short
 from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError, choose
@@ -37,7 +37,6 @@ def evaluate(
         typer.Option("--attribute", help="Judge privacy score and accuracies by this attribute, as smile, in the place of the class."),
     ] = None,
     features: Features = None,
-    sha256: Sha256 = None,
     features_public: Public = False,
     releasable: Releasable = False,
     as_json: Json = False,
@@ -51,7 +50,7 @@ def evaluate(
     if attribute is not None:
         sample_set(Workspace.default(), run_id, samples).facts.labelled_by(attribute)  # refuses an unknown one
     metric, num = _by_protocol(protocol, metric, num, lambda: sample_set(Workspace.default(), run_id, samples).facts.kind.name)
-    space = None if features is None else feature_name(features, sha256, public=features_public)
+    space = None if features is None else feature_name(features, public=features_public)
     asked = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute, "features": space}
     wait_for("evaluate", run_id, asked)
     found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute, features=space)
@@ -72,7 +71,6 @@ def neighbours(
     samples: Samples = "default",
     num: Num = None,
     features: Features = None,
-    sha256: Sha256 = None,
     features_public: Public = False,
     k: Annotated[int, typer.Option(help="Training records beside each sample.", min=1)] = 5,
     limit: Annotated[int, typer.Option(help="Samples in the file, the most suspicious first.", min=1)] = 200,
@@ -86,7 +84,7 @@ def neighbours(
     from workbench.jobs.samples import sample_set
 
     check_target(out, ".html")
-    space = feature_name(features or "pixels", sha256, public=features_public)
+    space = feature_name(features or "pixels", public=features_public)
     wait_for("neighbours", run_id, {"samples": samples, "num_samples": num, "features": space, "k": k})
     found = finished.neighbours_run(Workspace.default(), run_id, space, k, num, samples=samples)
     shown_set = sample_set(Workspace.default(), run_id, samples)

@@ -1,10 +1,10 @@
 """Features by a network of the user's own: a file in TorchScript form or an ExportedProgram, the standard Inception-v3 among them.
 
 What a file's network learned from is not known, so its features count as made from private records unless the user says that they
-are not; those of Inception are public. What goes in is fixed. A file gets images as float32 in [-1, 1], (N, C, H, W) at the dataset's own
-size, and returns (N, D). The standard FID network (`inception-2015-12-05.pt`, of StyleGAN's authors) is called as they call it: uint8
-(N, 3, H, W), grey repeated three times, with `return_features=True`; it resizes by itself, and no image is rounded or compressed on the
-way. The user names its SHA-256; only what has that digest and gives 2048 features is taken for it, and only then is a Frechet distance
+are not; those of Inception-v3 are public. What goes in is fixed. A file gets images as float32 in [-1, 1], (N, C, H, W) at the
+dataset's own size, and returns (N, D). The standard FID network (`inception-2015-12-05.pt`, of StyleGAN's authors) is called as they
+call it: uint8 (N, 3, H, W), grey repeated three times, with `return_features=True`; it resizes by itself, and no image is rounded or
+compressed on the way. It is known by its SHA-256, whatever the file is called: only in the features of that file is a Frechet distance
 called FID. Loading a file runs what is in it.
 """
 
@@ -31,28 +31,23 @@ if TYPE_CHECKING:
 
 TORCHSCRIPT, EXPORTED = (".pt", ".pth", ".ts"), (".pt2",)
 INCEPTION = "Inception-v3"
+INCEPTION_SHA256 = "f58cb9b6ec323ed63459aa4fb441fe750cfe39fafad6da5cb504a16f19e958f4"  # 95 607 719 bytes
 INCEPTION_FEATURES = 2048
 BATCH = 250
-_NAMED = re.compile(r"(network|public|inception):([0-9a-f]{64}):(.+)")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_NAMED = re.compile(r"(network|public):([0-9a-f]{64}):(.+)")
 _MARK = 12  # digits of a digest that a label shows
 
 
-def feature_name(text: str, sha256: str | None = None, *, public: bool = False) -> str:
-    """The name by which a feature space is asked for: `text`, or where that is a file its digest and path; with `sha256` Inception's.
+def feature_name(text: str, *, public: bool = False) -> str:
+    """The name by which a feature space is asked for: `text`, or where that is a file its digest and path.
 
     `public`: the user's word that no private record trained the file's network.
     """
     if not is_file(text):
-        if sha256 is not None or public:
-            file = "the file of the standard Inception-v3 beside its SHA-256" if sha256 is not None else "the file that is public"
-            raise WorkbenchError(f"Expected --features with {file}, got {text!r}.")
+        if public:
+            raise WorkbenchError(f"Expected --features with the file that is public, got {text!r}.")
         return text
     path = Path(text).resolve()
-    if sha256 is not None and not _SHA256.fullmatch(sha256.lower()):
-        raise WorkbenchError(f"Expected a SHA-256 of 64 hexadecimal digits, got {sha256!r}.")
-    if sha256 is not None:
-        return f"inception:{sha256.lower()}:{path}"
     return f"{'public' if public else 'network'}:{_digest(path)}:{path}"
 
 
@@ -71,16 +66,17 @@ def file_features(name: str) -> Feature:
     named = _NAMED.fullmatch(name)
     if named is None:
         raise WorkbenchError(f"Expected a network's file by the name that feature_name gives it, got {name!r}.")
-    trained_on, path, digest = named[1], Path(named[3]), _digest(Path(named[3]))
-    standard, said = trained_on == "inception", ", public by the user's word" if trained_on == "public" else ""
+    said_public, path, digest = named[1] == "public", Path(named[3]), _digest(Path(named[3]))
     if digest != named[2]:
         raise WorkbenchError(f"Expected a file with the SHA-256 {named[2]}, {path} has {digest}. It is another one, or damaged.")
+    standard, said = digest == INCEPTION_SHA256, ", public by the user's word" if said_public else ""
     label = f"{INCEPTION} ({digest[:_MARK]})" if standard else f"file {path.name} ({digest[:_MARK]}{said})"
+    private = not (standard or said_public)
 
     def build(dataset: Dataset, *_unused: Any) -> FeatureSpace:
         call = _loaded(path, digest)
         feed = _for_inception if standard else _for_file
-        return FeatureSpace(label, f"{label} {digest}", lambda records: _extracted(call, records, label, feed), trained_on == "network")
+        return FeatureSpace(label, f"{label} {digest}", lambda records: _extracted(call, records, label, feed), private)
 
     return Feature(name, IMAGES, build, f"What the network in {path.name} makes of an image.")
 
