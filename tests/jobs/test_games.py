@@ -9,7 +9,7 @@ from support.homes import here
 from workbench.cli import main
 from workbench.errors import WorkbenchError
 from workbench.evaluation.membership_game import most_advantage
-from workbench.jobs.games import GameRequest, game_run, replace_one
+from workbench.jobs.games import GameRequest, game_run, left_by_bound
 from workbench.jobs.run import Run
 from workbench.plan import Plan
 
@@ -20,8 +20,10 @@ def test_a_game_on_a_run_says_what_its_bound_leaves(
     run = train_here(quick_plan("dp-promise"))
     found = game_run(here(), run.id, GameRequest(games=100, seed=3))
     assert found.interval[0] <= 0 <= found.interval[1], "two steps teach nothing"
-    known = replace_one(run)
-    assert found.most == (None if known is None else most_advantage(*known))
+    assert run.replace_one is None
+    assert run.bound.neighboring_relation == "REPLACE_SPECIAL"
+    assert found.most == 2 * most_advantage(run.bound.epsilon, run.delta), "from a record to none, and from none to another one"
+    assert left_by_bound(train_here(quick_plan("nonprivate"))) is None
     assert found == game_run(here(), run.id, GameRequest(games=100, seed=3))
     capsys.readouterr()
     with pytest.raises(SystemExit):
@@ -33,6 +35,6 @@ def test_a_game_on_a_run_says_what_its_bound_leaves(
         game_run(here(), run.id, GameRequest(score="lira"))
     other = train_here(quick_plan())
     assert other.replace_one is not None
-    assert replace_one(other) == (other.replace_one.epsilon, other.delta), "not the bound of a record made null, which is smaller"
+    assert left_by_bound(other) == most_advantage(other.replace_one.epsilon, other.delta), "less than twice that of a record made null"
     with pytest.raises(WorkbenchError, match="what its model predicts"):
         game_run(here(), other.id, GameRequest())

@@ -14,7 +14,7 @@ from workbench.privacy.attacks.audit import clopper_pearson
 class GameResult(BaseModel):
     """How often the adversary was right, and its advantage 2 P[right] - 1 with Clopper and Pearson's 95 % interval; 0 is guessing.
 
-    `most` is what replace-one differential privacy at the model's bound leaves to any adversary, None where there is no such bound.
+    `most` is what the model's bound leaves to any adversary, None where there is no finite one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -28,14 +28,12 @@ class GameResult(BaseModel):
     releasable: bool = False
 
 
-def play(
-    score: str, members: np.ndarray, others: np.ndarray, games: int, seed: int = 0, bound: tuple[float, float] | None = None
-) -> GameResult:
+def play(score: str, members: np.ndarray, others: np.ndarray, games: int, seed: int = 0, most: float | None = None) -> GameResult:
     """Games on one trained model, by scores (N,) of training records and (M,) of records of the same distribution, small for a member.
 
     White-box membership inference of Definition 4 (dp-promise 2024): the coin falls, a record is shown, the adversary answers. It knows
     the distribution, so a half of `others` fixes its rule beforehand: "trained on" below their median. Every record is shown at most
-    once, so that the games are independent given the model. `bound` is (epsilon, delta) under replace-one.
+    once, so that the games are independent given the model. `most` goes into the result as it is.
     """
     draw = np.random.default_rng(seed)
     known, shown = np.split(draw.permutation(others), [len(others) // 2])
@@ -52,10 +50,14 @@ def play(
         right=right,
         advantage=2 * rate.value - 1,
         interval=(2 * rate.low - 1, 2 * rate.high - 1),
-        most=None if bound is None else most_advantage(*bound),
+        most=most,
     )
 
 
 def most_advantage(epsilon: float, delta: float) -> float:
-    """(e^eps - 1 + 2 delta)/(e^eps + 1), the largest TPR - FPR under (eps, delta)-DP (Kairouz, Oh and Viswanath 2017)."""
+    """(e^eps - 1 + 2 delta)/(e^eps + 1), the largest TPR - FPR under (eps, delta)-DP (Kairouz, Oh and Viswanath 2017).
+
+    That is a total variation distance. Definition 4's two worlds have one record or another in the same place. Where a bound
+    compares a record with none there, the world with none is so far from both at most, and they are twice as far apart at most.
+    """
     return math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700.0)) + 1)

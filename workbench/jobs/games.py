@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.errors import choose
 from workbench.evaluation.membership import SCORES, Report, ignored
-from workbench.evaluation.membership_game import GameResult, play
+from workbench.evaluation.membership_game import GameResult, most_advantage, play
 from workbench.jobs.memberships import check_attack
 from workbench.jobs.run import Run
 from workbench.jobs.threads import few_threads
@@ -38,10 +38,14 @@ def game_run(workspace: Workspace, run_id: str, asked: GameRequest, report: Repo
         denoiser = method.denoiser(load_state(workspace, run, seed=0))
         first = score(denoiser, members, asked.seed, lambda share: report(share / 2))
         second = score(denoiser, dataset.held_out, asked.seed, lambda share: report((1 + share) / 2))
-    return play(asked.score, first, second, asked.games, asked.seed, replace_one(run))
+    return play(asked.score, first, second, asked.games, asked.seed, left_by_bound(run))
 
 
-def replace_one(run: Run) -> tuple[float, float] | None:
-    """Epsilon and delta of the run's bound where one record is replaced by another; None where it has none."""
-    value = run.bound if run.bound.neighboring_relation == "REPLACE_ONE" else run.replace_one
-    return (value.epsilon, value.delta) if value is not None and math.isfinite(value.epsilon) else None
+def left_by_bound(run: Run) -> float | None:
+    """The largest advantage that the run's bound leaves: of one record or another, or twice that of a record or none."""
+    values = [run.bound, *([] if run.replace_one is None else [run.replace_one])]
+    steps = {"REPLACE_ONE": 1, "REPLACE_SPECIAL": 2, "ADD_OR_REMOVE_ONE": 2}
+    most = [
+        steps[value.neighboring_relation] * most_advantage(value.epsilon, value.delta) for value in values if math.isfinite(value.epsilon)
+    ]
+    return min(1.0, *most) if most else None
