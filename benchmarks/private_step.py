@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import report
 from benchmarks.limits import limit_row, print_limits
+from benchmarks.results import renew
 
 RESULTS = Path(__file__).with_name("results.json")
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(2**32), "MALLOC_TRIM_THRESHOLD_": str(2**36)}
@@ -31,37 +31,29 @@ MEMORY_LIMITS = dict.fromkeys(TIME_LIMITS, 1.35)  # peak memory of ours over not
 HOOKS_LIMIT = 0.6  # seconds of ours over Opacus's hooks, at any noise multiplicity
 
 
-def main(others: Callable[[], list[dict[str, Any]]] | None = None) -> None:
-    """Parse the command line; measure, print and write with the rows of `others`, or (in a process of its own) measure one cell."""
-    parser = argparse.ArgumentParser(description="What a private step costs.")
+def arguments() -> argparse.ArgumentParser:
+    """What can be asked for."""
+    parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=list(NETWORKS))
     parser.add_argument("--noise-multiplicities", nargs="+", type=int, default=[1, 4, 8, 32])
     parser.add_argument("--variants", nargs="+", default=None, help="all by default")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--cell", default=None, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.cell:
-        print(json.dumps(measure(json.loads(options.cell))))
-        return
-    rows: list[dict[str, Any]] = []
-    limits = others() if others else []
+    return parser
+
+
+def main(options: argparse.Namespace) -> None:
+    """Measure, print and write, a network and noise multiplicity after another."""
+    limits: list[dict[str, Any]] = []
     print_head()
     for network in options.networks:
         for noise_multiplicity in options.noise_multiplicities:
-            found = cell(network, noise_multiplicity, options)
-            rows += found
-            limits += limits_of(network, found)
-            write({"machine": machine(options), "rows": rows, "limits": limits}, options.out)
-    print_limits("private step, whole, medians", [row for row in limits if row["benchmark"].startswith("private step")])
+            rows = cell(network, noise_multiplicity, options)
+            limits += limits_of(network, rows)
+            renew(options.out, rows, limits_of(network, rows), machine(options))
+    print_limits("private step, whole, medians", limits)
     print(f"Written to {options.out}")
-
-
-def write(results: dict[str, Any], out: Path) -> None:
-    """The results as JSON, and their tables beside them."""
-    out.write_text(json.dumps(results, indent=1) + "\n")
-    out.with_suffix(".md").write_text(report.markdown(results))
 
 
 def cell(network: str, noise_multiplicity: int, options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -232,4 +224,10 @@ def machine(options: argparse.Namespace) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description="What a private step costs.", parents=[arguments()])
+    parser.add_argument("--cell", default=None, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.cell:
+        print(json.dumps(measure(json.loads(options.cell))))
+    else:
+        main(options)

@@ -1,6 +1,8 @@
 """What the benchmark compares is the same step: all private variants move the network alike."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmarks import private_step, variants
-from benchmarks.limits import print_limits
+from benchmarks import private_step, results, variants
+from benchmarks.limits import limit_row, print_limits
 
 
 def moved(name: str, noise_multiplicity: int) -> Tensor:
@@ -78,7 +80,7 @@ def test_a_missed_limit_is_said(rows: list[dict[str, Any]], capsys: pytest.Captu
     print_limits("A title", limits)
     assert capsys.readouterr().out.count("MISSED") == 1
     machine = {"processor": "a processor", "cpu_capability": "AVX2", "threads": 2, "torch": "2.13.0"}
-    private_step.write({"machine": machine, "rows": rows, "limits": limits}, tmp_path / "results.json")
+    results.renew(tmp_path / "results.json", rows, limits, machine)
     text = (tmp_path / "results.md").read_text()
     assert text.count("**missed**") == 1
     assert "| ours | 75.00 | 1.10 (1.00 to 1.20) |" in text
@@ -90,23 +92,31 @@ def test_at_four_samples_a_record_only_the_rival_is_a_limit(rows: list[dict[str,
     assert [row["variant"] for row in limits] == ["seconds, ours over Opacus's hooks"]
 
 
+def test_what_is_measured_anew_takes_the_place_of_what_was_and_the_rest_stays(
+    rows: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, machine = tmp_path / "results.json", {"processor": "a", "cpu_capability": "AVX2", "threads": 2, "torch": "2.13.0"}
+    monkeypatch.setattr(results, "commit", lambda: "first")
+    results.renew(out, rows, private_step.limits_of("1.6M", rows), machine)
+    results.renew(out, limits=[limit_row("neighbours", "ratio", [1.0], 1.6), limit_row("neighbours", "memory", [1.0], 2.0)])
+    monkeypatch.setattr(results, "commit", lambda: "second")
+    results.renew(out, limits=[limit_row("neighbours", "ratio", [2.0], 1.6)])
+    found = json.loads(out.read_text())
+    assert found["machine"] == machine
+    assert len(found["rows"]) == len(rows)
+    last = [(row["variant"], row["value"], row["commit"]) for row in found["limits"][-2:]]
+    assert last == [("ratio", 2.0, "second"), ("memory", 1.0, "first")]
+    assert "| neighbours | ratio | 2 | 1.6 | **missed** | second |" in out.with_suffix(".md").read_text()
+    results.renew(out, rows[:2], [], machine | {"processor": "b"})
+    found = json.loads(out.read_text())
+    assert len(found["rows"]) == 2
+    assert {row["benchmark"] for row in found["limits"]} == {"neighbours"}, "ratios of two machines do not stand in one table"
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_benchmark_runs_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_benchmark_runs_from_the_command_line(tmp_path: Path) -> None:
     out = tmp_path / "results.json"
-    arguments = [
-        "benchmarks",
-        "--networks",
-        "1.6M",
-        "--noise-multiplicities",
-        "8",
-        "--variants",
-        "ours",
-        "--rounds",
-        "1",
-        "--out",
-        str(out),
-    ]
-    monkeypatch.setattr("sys.argv", arguments)
-    private_step.main()
+    options = ["--networks=1.6M", "--noise-multiplicities=8", "--variants=ours", "--rounds=1", "--only=private-step", f"--out={out}"]
+    subprocess.run([sys.executable, "-m", "benchmarks", *options], check=True)
     assert {row["variant"] for row in json.loads(out.read_text())["rows"]} == {"not private", "ours"}
