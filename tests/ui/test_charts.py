@@ -66,7 +66,7 @@ def test_own_runs_are_filled_at_their_epsilon_with_their_interval() -> None:
     assert point.x == (10.0,)
     assert point.error_y.array[0] == pytest.approx(0.04)
     assert point.error_y.arrayminus[0] == pytest.approx(0.05)
-    assert [note.text for note in figure.layout.annotations] == ["chance: 0.1"]
+    assert [(line.name, line.showlegend, line.y0) for line in figure.layout.shapes] == [("chance: 0.1", True, 0.1)]
 
 
 def test_infinity_stands_at_the_right_edge_with_its_sign() -> None:

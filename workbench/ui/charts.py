@@ -66,7 +66,7 @@ def accountant_curves(frame: pd.DataFrame, x: str, x_title: str, target: float |
 
 
 def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[ReferenceLine], measure: str, fraction: bool) -> go.Figure:
-    """One measure against epsilon: own runs filled, published points hollow, reference values as horizontal lines.
+    """One measure against epsilon: own runs filled, published points hollow, reference values as horizontal lines, named first.
 
     `own` has columns method, epsilon, value, low, high, label; `published` those of `workbench.published`. The published
     points stand at the epsilon their source prints.
@@ -81,9 +81,7 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
         _own_points(figure, str(method), rows, edge, next(colours))
     for line in lines:
         text = f"{html_text(line.label)}: {number(line.value)}"
-        figure.add_hline(
-            line.value, line={"color": GREY, "width": 1.5, "dash": line.dash}, annotation_text=text, annotation_position="top left"
-        )
+        figure.add_hline(line.value, line={"color": GREY, "width": 1.5, "dash": line.dash}, name=text, showlegend=True, legendrank=1)
     figure.update_xaxes(type="log", **_epsilon_ticks(edge, epsilons))
     empty = own.empty and published.empty and not lines
     figure.update_yaxes(tickformat=".2f" if fraction else None, range=[0, 1] if empty else None)
