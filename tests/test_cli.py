@@ -291,6 +291,10 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "evaluation of an unknown run": (("evaluate", "abcdefgh"), "Unknown run"),
     "neighbours of an unknown run": (("neighbours", "abcdefgh", "--out", "page.html"), "Unknown run"),
     "a file of the wrong kind": (("sample", "abcdefgh", "--out", "samples.txt"), ".npz"),
+    "a folder that looks writable": (
+        ("sample", "abcdefgh", "--out", "/proc/samples.npz"),
+        "a folder that can be written, got /proc/samples.npz",
+    ),
     "a folder that is not there": (("sample", "abcdefgh", "--out", "/nowhere/samples.npz"), "folder that exists"),
     "what a field allows, told once": (
         ("plan", "mst", "--dataset", "breast-cancer", "--epsilon", "1", "--set", "columns.quantile_ranges=3"),

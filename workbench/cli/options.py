@@ -1,8 +1,8 @@
 """Options that several commands share, and how their text becomes values."""
 
 import json
-import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -153,8 +153,10 @@ def check_target(path: Path | None, *suffixes: str) -> None:
         raise WorkbenchError(f"Expected a file in a folder that exists, got {path}.")
     if path.is_dir():
         raise WorkbenchError(f"Expected a file, got the folder {path}.")
-    if not os.access(path.parent, os.W_OK):
-        raise WorkbenchError(f"Expected a file in a folder that can be written, got {path}.")
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()  # a folder may look writable and not be
+    except OSError as error:
+        raise WorkbenchError(f"Expected a file in a folder that can be written, got {path} ({error.strerror}).") from None
 
 
 def _text_of(path: Path) -> str:
