@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from workbench.datasets import DATASETS, DatasetEntry
 from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.jobs import runs, worker
 from workbench.jobs.folder import RunFolder
+from workbench.jobs.release import export_run, verify
 from workbench.jobs.run import Run
 from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
@@ -23,6 +25,7 @@ from workbench.methods.base import Method
 from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan
 from workbench.privacy.spending.ledger import Ledger
+from workbench.privacy.spending.totals import LedgerEntry
 from workbench.training.state import PerformanceSettings
 
 
@@ -42,9 +45,9 @@ def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
     return quick_plan(kind.name, epsilon=3.0)
 
 
-def trained(plan: Plan) -> Run:
+def trained(plan: Plan, seed: int | None = None) -> Run:
     """A finished run, trained in this process."""
-    run = runs.register(here(), plan, plan.facts.name, performance=PerformanceSettings(device="cpu", num_threads=1))
+    run = runs.register(here(), plan, plan.facts.name, performance=PerformanceSettings(device="cpu", num_threads=1), seed=seed)
     RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
     worker.main(here(), run.id)
     return RunStore(here()).get(run.id)
@@ -60,10 +63,57 @@ def test_the_price_that_the_plan_shows_is_charged(plan: Plan) -> None:
     assert run.bound == plan.bound
     found = sample_set(here(), run.id)
     assert len(found.records()) == plan.num_samples
-    (entry,) = [entry for entry in Ledger(here().ledger).entries() if entry.purpose == "sampling"]
-    assert entry.paid() == plan.sampling_stages
+    assert sampling_entry().paid() == plan.sampling_stages
     assert RunStore(here()).get(run.id).bound == plan.sampling.bound
     assert (RunFolder(here(), run.id).drawing_seconds() or 0.0) > 0.0  # as of samples that cost nothing
+
+
+@pytest.mark.usefixtures("handlers")
+def test_samples_are_paid_for_before_they_are_drawn_and_again_by_a_second_attempt(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = trained(plan)
+    with monkeypatch.context() as broken:
+        broken.setattr(type(plan.build()), "sample", out_of_memory)
+        with pytest.raises(MemoryError):
+            sample_set(here(), run.id).records()
+    assert sampling_entry().paid() == plan.sampling_stages
+    assert plan.sampling is not None
+    assert RunStore(here()).get(run.id).bound == plan.sampling.bound, "as the ledger has it, though there is no sample"
+    export_run(here(), run.id, tmp_path / "run.zip")
+    assert verify(tmp_path / "run.zip").holds
+    sample_set(here(), run.id).records()
+    assert [stage.steps for stage in sampling_entry().paid()] == [2 * stage.steps for stage in plan.sampling_stages]
+    assert RunStore(here()).get(run.id).bound.epsilon > plan.sampling.bound.epsilon
+
+
+def out_of_memory(*_arguments: Any) -> None:
+    """What takes the place of a draw that fails."""
+    raise MemoryError
+
+
+def sampling_entry() -> LedgerEntry:
+    """The one entry of the ledger for samples."""
+    (entry,) = [entry for entry in Ledger(here().ledger).entries() if entry.purpose == "sampling"]
+    return entry
+
+
+@pytest.mark.usefixtures("handlers")
+def test_paying_for_samples_makes_no_seeded_run_releasable(plan: Plan) -> None:
+    run = trained(plan, seed=3)
+    sample_set(here(), run.id).records()
+    paid = RunStore(here()).get(run.id)
+    assert plan.sampling is not None
+    assert (paid.bound, paid.releasable) == (plan.sampling.bound, False)
+
+
+def test_the_flow_draws_nothing_that_could_not_be_charged(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_stage: str, _step: int) -> None:
+        raise WorkbenchError("the ledger could not be written")
+
+    monkeypatch.setattr(type(plan.build()), "sample", out_of_memory)
+    with pytest.raises(WorkbenchError, match="could not be written"):
+        experiment.sample(plan, experiment.new_state(plan, seed=0, spend=refused), plan.num_samples)
 
 
 def test_the_flow_without_runs_spends_the_same(plan: Plan) -> None:

@@ -72,11 +72,13 @@ class Drawing:
         drawn = self.method.sample(state, self._asked(start, stop, "model"))
         self._note("model", stop - start, began)
         ledger.close_run(entry)
-        raise_bound(self.workspace, self.run, ledger)
         yield drawn
 
     def _charge(self, stages: "list[Stage]", start: int, stop: int) -> tuple[Ledger, str]:
-        """Spend what drawing samples `start` to `stop` costs, and the ledger's entry of it; a second attempt at them pays again."""
+        """Spend what drawing samples `start` to `stop` costs, and the ledger's entry of it; a second attempt at them pays again.
+
+        The run's bound is raised before anything is drawn too: a draw that fails leaves none that is below what the ledger has.
+        """
         ledger, run = Ledger(self.workspace.ledger), self.run
         entry = f"{run.id}-samples-{self.request.id}-{start}-{stop}"
         account = run.plan.facts.name
@@ -87,6 +89,7 @@ class Drawing:
                 ledger.charge_again(entry, stage.name, stage.steps)
             else:
                 ledger.charge(entry, stage.name, stage.steps)
+        raise_bound(self.workspace, run, ledger)
         return ledger, entry
 
     def _free(self, start: int, stop: int, source: Source, progress: ProgressFunction | None) -> Iterator[Records]:
