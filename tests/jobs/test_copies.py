@@ -5,14 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from support.homes import here
 from support.launchers import Here
 
 from workbench.cli import main
+from workbench.cli.attacks import print_copies
 from workbench.datasets import load
 from workbench.datasets.reference import DatasetRef
 from workbench.evaluation import learners
 from workbench.evaluation.copying import scores_by_class
+from workbench.evaluation.feature_files import feature_name
 from workbench.jobs import copies
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.samples.imported import import_samples
@@ -56,6 +59,26 @@ def test_planted_copies_are_told(imported: str, monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(SystemExit):
         main(["copies", imported])
     assert "p " in capsys.readouterr().out
+
+
+class Alike(torch.nn.Module):
+    """Features in which all images are one, as a network may make of training records what it likes."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(x.shape[0], 2)
+
+
+def test_nearness_is_told_in_pixels_where_training_records_may_have_made_the_features(
+    imported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(learners, "STEPS", 2)
+    torch.jit.script(Alike()).save(str(tmp_path / "alike.pt"))
+    asked = ["pixels", *(feature_name(str(tmp_path / "alike.pt"), public=public) for public in (False, True))]
+    plain, private, public = (copies.copies_run(here(), imported, features=name) for name in asked)
+    assert (private["near"], private["distance"]) == (plain["near"], 0.0)
+    assert (public["near"]["training"], public["near"]["held_out"]) == (84, 84)
+    print_copies(private)
+    assert f"in {plain['features']}, as training records may have made the features" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_score_s_baseline_is_what_redrawn_classes_give() -> None:

@@ -101,12 +101,13 @@ def copies(
 def print_copies(found: Mapping[str, Any]) -> None:
     """What was found of copying, for people."""
     near, ratios, duplicates = found["near"], found["ratios"], found["duplicates"]
-    among = duplicates["among_samples"]
+    among, space = duplicates["among_samples"], near.get("features", found["features"])  # of files of before, which name it once
     print_fields(
         {
             "samples": f"{found['num_samples']} of run {found['run']}, in the features {terminal(found['features'])}",
             "near is": f"within {found['distance']:.4g}, where a hundredth of held-out records have a training record",
-            "near a record": f"{near['training']} samples training, {near['held_out']} held-out ones of as many; p {near['p']:.3g}",
+            "near a record": f"{near['training']} samples training, {near['held_out']} held-out ones of as many; p {near['p']:.3g}"
+            + (f", in {terminal(space)}, as training records may have made the features" if space != found["features"] else ""),
             "smallest ratios": f"{ratios['training']:.3f} to training, {ratios['held_out']:.3f} to held-out records (0 is a copy)",
             "near-duplicates": f"{among['samples']} samples in {among['groups']} groups; "
             f"{duplicates['among_training_records']['records']:g} training records",

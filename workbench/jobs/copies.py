@@ -4,7 +4,7 @@ Everything here looks at private records: it stays in the room.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from workbench.evaluation.copying import (
     natural_distance,
     scores_by_class,
 )
-from workbench.evaluation.features import FeatureSpace, can_train_classifier, remembered_classifier
+from workbench.evaluation.features import FeatureSpace, can_train_classifier, pixels, remembered_classifier
 from workbench.evaluation.nearest import ignored, nearest
 from workbench.evaluation.neighbours import PRIVACY_SCORE_CAVEAT
 from workbench.files import write_text_atomically
@@ -49,7 +49,8 @@ def copies_run(
     """Everything that tells of copying, as plain JSON values; private, kept beside the samples.
 
     Keys: `features`, `num_samples`, `distance` (what counts as near: a hundredth of held-out records lie as near to a training record),
-    `near` (samples near training and held-out records, equally many, with the p of chance), `ratios` (the largest of the smallest
+    `near` (samples near training and held-out records, equally many, with the p of chance, in the features that it names: pixels where
+    training records made those asked for, since p takes both for exchangeable), `ratios` (the largest of the smallest
     hundredth, to each side), `extracted` (training records that groups of near-equal samples repeat), `duplicates` among samples and among
     training records, `privacy_score` by class, or by `attribute`, each with what redrawn labels give; and `caveat`.
     """
@@ -71,12 +72,29 @@ def copies_run(
     return read_results(path)
 
 
+class _Features(NamedTuple):
+    """Features (N, D) of samples, training and held-out records in one space, and what distance counts as near there."""
+
+    label: str
+    drawn: np.ndarray
+    train: np.ndarray
+    held_out: np.ndarray
+    distance: float
+
+    @classmethod
+    def of(cls, space: FeatureSpace, samples: Records, dataset: "Dataset") -> Self:
+        """Of all three."""
+        train, held_out = space(dataset.train), space(dataset.held_out)
+        return cls(space.label, space(samples), train, held_out, natural_distance(train, held_out))
+
+
 def _measured(space: FeatureSpace, samples: Records, dataset: "Dataset", report: Callable[[float], None]) -> dict[str, Any]:
     """All but the privacy score, by features alone."""
-    drawn, train, held_out = space(samples), space(dataset.train), space(dataset.held_out)
-    distance = natural_distance(train, held_out)
+    found = _Features.of(space, samples, dataset)
+    drawn, train, held_out, distance = found[1:]
     report(0.2)
-    near = leak(drawn, train, held_out, distance)
+    apart = _Features.of(pixels(dataset), samples, dataset) if space.private else found
+    near = leak(apart.drawn, apart.train, apart.held_out, apart.distance)
     report(0.5)
     size = min(len(train), len(held_out))
     sides = {"training": train[np.random.default_rng(0).permutation(len(train))[:size]], "held_out": held_out[:size]}
@@ -87,7 +105,14 @@ def _measured(space: FeatureSpace, samples: Records, dataset: "Dataset", report:
     among = {"groups": len(groups), "samples": sum(map(len, groups)), "largest": max(map(len, groups), default=1)}
     return {
         "distance": distance,
-        "near": {"training": near.near_training, "held_out": near.near_held_out, "share": near.share, "p": near.p},
+        "near": {
+            "features": apart.label,
+            "distance": apart.distance,
+            "training": near.near_training,
+            "held_out": near.near_held_out,
+            "share": near.share,
+            "p": near.p,
+        },
         "ratios": {**ratios, "neighbours": min(RATIO_NEIGHBOURS, size)},
         "extracted": repeated,
         "duplicates": {"among_samples": among, "among_training_records": duplicates_among(dataset)},
