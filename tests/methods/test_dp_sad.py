@@ -213,7 +213,8 @@ def test_one_time_step_a_batch() -> None:
 @pytest.mark.parametrize("mode", ["eq15", "eq17"])
 def test_the_papers_modes_train_and_keep_their_teacher(mode: str) -> None:
     plan = paper_plan(mode)
-    state = fitted(plan)
+    state = new_state(plan, seed=0)
+    assert all(step.private for step in fit(plan, quick_dataset("dp-sad"), state)), "losses of teacher and discriminator too"
     assert state.steps == {"teacher": 3, "student": 3, "discriminator": 2}
     assert list(state.part(plan.build().released)["modules"]) == ["ema"]
     assert not plan.build().has_public_model
@@ -231,6 +232,17 @@ def test_samples_of_the_sound_teacher_and_of_an_unconditioned_student() -> None:
     drawn = sample(plain, fitted(plain), 20)
     assert drawn.labels is None
     assert isinstance(drawn, Records)
+
+
+def test_epsilon_0_is_the_teacher_before_its_private_steps() -> None:
+    plan = quick_plan("dp-sad", overrides={"teacher": "dp-sgd", "student.steps": 1, "adversarial_weight": 0.0})
+    assert plan.build().has_public_model
+    state, teachers = new_state(plan, seed=0), dict[str, torch.Tensor]()
+    for step in fit(plan, quick_dataset("dp-sad"), state):
+        teachers[step.stage] = torch.cat([weight.flatten() for weight in state.modules["teacher_ema"].parameters()]).clone()
+    public = torch.cat([weight.flatten() for weight in state.modules["public_ema"].parameters()])
+    assert torch.equal(teachers["public pre-training"], public)
+    assert not torch.equal(teachers["teacher"], public)
 
 
 def test_the_student_starts_where_it_is_told() -> None:
