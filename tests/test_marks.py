@@ -6,9 +6,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from support.quick import quick_plan
 
+from workbench import experiment
 from workbench.cli import main
 from workbench.cli.results import result_rows
+from workbench.datasets import load
 from workbench.evaluation import METRICS
 from workbench.evaluation.context import Measurement
 from workbench.marks import MARKS, may_leave, withheld
@@ -39,6 +42,13 @@ def test_only_a_measure_that_touches_no_private_record_can_release_its_value() -
     for metric in METRICS.values():
         assert not metric.releases(Measurement(0.0, None, "classifier of private records"))
         assert metric.releases(Measurement(0.0, None, "public", private=False)) is (not metric.touches)
+
+
+@pytest.mark.parametrize(("method", "seed", "releasable"), [("dp-merf", None, True), ("dp-merf", 0, False), ("nonprivate", None, False)])
+def test_the_flow_marks_what_it_measures_of_a_seeded_or_unbounded_state_as_private(method: str, seed: int | None, releasable: bool) -> None:
+    plan = quick_plan(method)
+    (found,) = experiment.evaluate(plan, experiment.new_state(plan, seed=seed), load("digits"), 20, metrics=["pac_noise_norm"])
+    assert found.releasable is releasable
 
 
 def test_a_mark_that_is_missing_keeps_the_value_in_the_room() -> None:

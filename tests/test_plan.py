@@ -32,6 +32,12 @@ def test_a_plan_holds_its_stages(method: str) -> None:
     assert plan.steps == sum(stage.steps for stage in plan.stages)
 
 
+def test_a_delta_at_which_publishing_one_record_would_do_is_warned_of() -> None:
+    for share, told in ((0.999, 0), (1.0, 1), (2.0, 1)):
+        plan = quick_plan("dp-merf", delta=share / 1500)
+        assert sum("publishing one record at random would satisfy it" in warning for warning in plan.warnings) == told
+
+
 def changed(plan: Plan, **values: Any) -> Plan:
     """The plan with some of its JSON values others, as a hand or another version may leave it."""
     return Plan.model_validate(json.loads(dumps(plan)) | values)

@@ -103,12 +103,13 @@ def test_measures_of_a_run_that_may_not_leave_may_not_leave(quick_plan: Callable
 def test_a_clone_keeps_what_the_original_was_given(
     quick_plan: Callable[..., Any], train_here: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = train_here(quick_plan("dp-merf", hidden_size=40))
+    run = train_here(quick_plan("dp-merf", hidden_size=40), seed=3)
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     cloned = runs.clone(here(), run.id, {"training.learning_rate": 0.5})
     expected = run.config | {"training": {**run.config["training"], "learning_rate": 0.5}}
     assert cloned.config == expected
     assert cloned.bound == run.bound
+    assert (run.seed, cloned.seed, cloned.releasable) == (3, None, True), "noise of its own, which nobody knows"
 
 
 def test_a_replaced_checkpoint_is_overwritten(tmp_path: Path, quick_plan: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,8 @@ def test_a_stream_repeats_itself_and_goes_on() -> None:
     first, second = RANDOMNESS.stream("noise", 4, 2), again.stream("noise", 4, 2)
     assert np.array_equal(first.standard_normal(999), second.standard_normal(999))
     assert not np.intersect1d(first.words(1000), RANDOMNESS.stream("noise", 4, 2).words(1000)).size
+    fresh = Randomness.from_checkpoint(Randomness.fresh().to_checkpoint())
+    assert (again.seed, again.releasable, fresh.releasable) == (7, False, True), "a resumed state is as seeded as it was"
 
 
 def test_no_two_streams_share_a_block() -> None:

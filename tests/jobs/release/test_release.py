@@ -321,8 +321,10 @@ def test_the_card_says_that_samples_were_compared_whatever_compared_them(name: s
     run = train_here(quick_plan())
     sample_set(here(), run.id).records(30)
     file = RunFolder(here(), run.id).path / name
-    assert not card_of(here(), run).measured
+    card = card_of(here(), run)
+    assert (card.measured, "Its samples were not compared with private records" in card.markdown) == (False, True)
     file.parent.mkdir(exist_ok=True)
     file.write_text("{}")
-    assert card_of(here(), run).measured
+    card = card_of(here(), run)
+    assert (card.measured, "Its samples were compared with private records" in card.markdown) == (True, True)
     assert dict(left_out(here(), run.id))[name] != UNNAMED
