@@ -18,6 +18,8 @@ from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.jobs import runs, worker
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.release import export_run, verify
+from workbench.jobs.release.export import card_of
+from workbench.jobs.release.verify import wrong_card
 from workbench.jobs.run import Run
 from workbench.jobs.samples import sample_set
 from workbench.jobs.store import RunStore
@@ -54,17 +56,23 @@ def trained(plan: Plan, seed: int | None = None) -> Run:
 
 
 @pytest.mark.usefixtures("handlers")
-def test_the_price_that_the_plan_shows_is_charged(plan: Plan) -> None:
+def test_the_price_that_the_plan_shows_is_charged(plan: Plan, tmp_path: Path) -> None:
     assert plan.sampling is not None
     assert (plan.sampling.start, plan.sampling.stop, plan.num_samples) == (0, 240, 240)
     assert [(stage.name, stage.steps) for stage in plan.sampling_stages] == [("answer", 3)]
     assert plan.sampling.bound.epsilon > plan.bound.epsilon
     run = trained(plan)
-    assert run.bound == plan.bound
+    assert (run.bound, run.replace_one) == (plan.bound, plan.replace_one)
+    assert plan.replace_one is not None
     found = sample_set(here(), run.id)
     assert len(found.records()) == plan.num_samples
     assert sampling_entry().paid() == plan.sampling_stages
-    assert RunStore(here()).get(run.id).bound == plan.sampling.bound
+    paid = RunStore(here()).get(run.id)
+    assert (paid.bound, paid.replace_one) == (plan.sampling.bound, None), "of training alone there is another"
+    export_run(here(), run.id, tmp_path / "run.zip")
+    card = card_of(here(), paid).model_copy(update={"replace_one": plan.replace_one})
+    assert verify(tmp_path / "run.zip").holds
+    assert "bound where one record is replaced" in wrong_card(card, plan, card.markdown.encode())
     assert (RunFolder(here(), run.id).drawing_seconds() or 0.0) > 0.0  # as of samples that cost nothing
 
 

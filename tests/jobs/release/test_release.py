@@ -153,6 +153,11 @@ def better_bound(members: Members) -> None:
     with_card(bound={**bound, "epsilon": bound["epsilon"] * 0.99})(members)
 
 
+def better_replace_one(members: Members) -> None:
+    replace_one = json.loads(members[CARD])["replace_one"]
+    with_card(replace_one={**replace_one, "epsilon": replace_one["epsilon"] * 0.99})(members)
+
+
 def other_words(members: Members) -> None:
     members[CARD_TEXT] = members[CARD_TEXT].replace(b"proved upper bound", b"bound for everybody")
 
@@ -174,6 +179,7 @@ def test_a_changed_file_is_found_by_its_hash(exported: Path) -> None:
         (change_the_configuration, {"plan", "weights", "samples/default.npz"}),
         (spend_less, {"bound", "card", "samples/default.npz"}),
         (better_bound, {"bound", "samples/default.npz"}),
+        (better_replace_one, {"card"}),
         (with_card(releasable=True, seeded=True), {"card"}),
         (with_card(unit="One person."), {"card"}),
         (other_words, {"card"}),

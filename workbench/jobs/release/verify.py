@@ -94,8 +94,8 @@ def wrong_card(card: PrivacyCard, plan: Plan, text: bytes) -> str:
         return f"An audit measured {card.audit.epsilon:.4g}, above its bound of {card.bound.epsilon:.4g}."
     if wrong := _differs("claim", card.claim, plan.claim):
         return wrong
-    if card.replace_one is not None and card.replace_one != plan.replace_one:
-        return "Its bound where one record is replaced is not the plan's."
+    if wrong := wrong_replace_one(card, plan):
+        return wrong
     groups = group_bounds(plan, card.spent)
     if groups.keys() != card.groups.keys():
         return f"It has bounds for groups of {', '.join(card.groups) or 'no size'} and not of {', '.join(groups) or 'none'}."
@@ -103,6 +103,18 @@ def wrong_card(card: PrivacyCard, plan: Plan, text: bytes) -> str:
         if wrong := _differs(f"bound for groups of {size}", card.groups[size], value):
             return wrong
     return "" if text == card.markdown.encode() else "Its text (card.md) does not say what its values (card.json) say."
+
+
+def wrong_replace_one(card: PrivacyCard, plan: Plan) -> str:
+    """What is wrong with the bound where one record is replaced: a card may go without, and has no other than that of what was spent."""
+    from workbench.privacy.accounting.bounds import replace_one_bound
+
+    if card.replace_one is None:
+        return ""
+    found = replace_one_bound([stage.stage for stage in card.spent], plan.delta)
+    if found is None:
+        return "It has a bound where one record is replaced, and what was spent has none."
+    return _differs("bound where one record is replaced", card.replace_one, found)
 
 
 def wrong_weights(content: bytes, plan: Plan, plan_digest: str) -> str:
