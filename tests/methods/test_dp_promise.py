@@ -19,6 +19,7 @@ from workbench.networks import UNet, UNetConfig
 from workbench.plan import check_trainable
 from workbench.planning import make_plan
 from workbench.records import ImageKind
+from workbench.training.poisson import poisson_batch
 from workbench.training.state import State
 from workbench.training_data import pretraining_records
 
@@ -197,6 +198,24 @@ def test_renoised_loss_is_minimal_at_the_true_noise_predictor() -> None:
     expected = float(np.mean(1 - (1 - later / alphas[700]) / (1 - later)))
     assert found[1.0] == pytest.approx(expected, rel=0.02)
     assert found[0.9] > found[1.0] < found[1.1]
+
+
+def test_the_papers_phase_one_draws_every_record_on_its_own_and_times_from_the_boundary_on() -> None:
+    """Algorithm 1, lines 2 and 3, in batches as its claim counts them."""
+    sizes = {"targets": "paper", "boundary": 700, "phase_two": {"noise_multiplier": 1.0}, "phase_one": {"batch_size": 40}}
+    config, state = DPPromiseConfig.model_validate(sizes), new_state(quick_plan("nonprivate"), seed=0)
+    asked: list[Tensor] = []
+
+    def network(x: Tensor, times: Tensor, _rows: Tensor) -> Tensor:
+        asked.append(times)
+        return torch.zeros_like(x)
+
+    for step in range(1, 6):
+        losses.paper_loss(config, network, torch.zeros(400, 1, 8, 8), torch.ones(400), state, step)
+    drawn = [len(poisson_batch(state.randomness, "phase one batch", step, 400, 0.1)) for step in range(1, 6)]
+    assert [len(times) for times in asked] == drawn
+    assert len(set(drawn)) > 1
+    assert torch.cat(asked).min() >= 700
 
 
 def test_phase_one_never_sees_labels_and_keeps_the_time_embedding() -> None:
