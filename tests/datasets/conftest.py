@@ -18,12 +18,12 @@ def to_idx(array: np.ndarray) -> bytes:
     return struct.pack(f">{1 + array.ndim}i", 2048 + array.ndim, *array.shape) + array.astype(np.uint8).tobytes()
 
 
-def write(folder: Path, compress: bool = True, seed: int = 0) -> dict[str, str]:
-    """The four files of a dataset with ten classes, 30 and 10 images of 6x6; their MD5 by name."""
+def write(folder: Path, compress: bool = True, seed: int = 0, num_train: int = 30) -> dict[str, str]:
+    """The four files of a dataset with ten classes, `num_train` and 10 images of 6x6; their MD5 by name."""
     rng = np.random.default_rng(seed)
     folder.mkdir(parents=True, exist_ok=True)
     md5 = {}
-    for split, count in (("train", 30), ("t10k", 10)):
+    for split, count in (("train", num_train), ("t10k", 10)):
         arrays = {"images-idx3": rng.integers(256, size=(count, 6, 6)), "labels-idx1": np.arange(count) % 10}
         for kind, array in arrays.items():
             name = f"{split}-{kind}-ubyte" + (".gz" if compress else "")
@@ -69,6 +69,7 @@ def write_imagenet(folder: Path) -> None:
 
 WRITERS: dict[str, Callable[[Path], object]] = {
     "mnist": write,
+    "mnist-validation": lambda folder: write(folder.parent / "mnist", num_train=120),  # a twelfth of them is ten
     "fashion-mnist": write,
     "cifar-10": write_cifar,
     "celeba": write_celeba,

@@ -68,6 +68,20 @@ def test_permuted_digits_are_digits_in_one_other_order_of_pixels() -> None:
         np.testing.assert_array_equal(before.labels, after.labels)
 
 
+def test_settings_are_chosen_on_training_records_alone() -> None:
+    known, choosing = datasets.load("digits"), datasets.load("digits-validation")
+    assert choosing.facts == datasets.facts("digits-validation")
+    assert choosing.facts.num_records == len(choosing.train) == 1200
+    together = np.concatenate([choosing.train.records, choosing.held_out.records])
+    np.testing.assert_array_equal(together, known.train.records)
+    assert choosing.train.labels is not None
+    np.testing.assert_array_equal(choosing.train.labels, known.train.labels[:1200])
+    assert datasets.facts("mnist-validation").num_records == 55_000
+    assert datasets.DATASETS["mnist-validation"].summary.startswith(
+        "Training records alone, to choose settings: the last 1 in 12 is held out, unprotected."
+    )
+
+
 def test_unknown_name_lists_the_choices() -> None:
     with pytest.raises(WorkbenchError, match=r"Unknown dataset 'digitz'\. Choose one of: digits, mnist, fashion-mnist, cifar-10"):
         datasets.load("digitz")

@@ -9,7 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from workbench.datasets import breast_cancer, celeba, cifar, csv_table, digits, faces, folder, glyphs, idx, imagenet, patients, permuted
+from workbench.datasets import (
+    breast_cancer,
+    celeba,
+    cifar,
+    csv_table,
+    digits,
+    faces,
+    folder,
+    glyphs,
+    idx,
+    imagenet,
+    patients,
+    permuted,
+    validation,
+)
 from workbench.datasets.base import Dataset, DatasetFacts, to_uint8, to_unit_range
 from workbench.datasets.declaration import TableDeclaration
 from workbench.datasets.naming import default_name, own_name
@@ -74,6 +88,16 @@ def _drawn_faces(summary: str, family: faces.Family, public_companion: str | Non
 def _drawn_patients(summary: str, form: patients.Form) -> DatasetEntry:
     draw = partial(patients.load, form)
     return DatasetEntry(summary, lambda _: patients.facts(form), draw, draw=draw, fewest=patients.FEWEST, is_unlimited=True)
+
+
+def _for_choosing(whole: DatasetEntry, fraction: float) -> DatasetEntry:
+    return DatasetEntry(
+        f"Training records alone, to choose settings: the last 1 in {1 / fraction:.0f} is held out, unprotected. {whole.summary}",
+        lambda workspace: validation.facts(whole.facts(workspace), fraction),
+        lambda workspace: validation.split(whole.load(workspace), fraction),
+        whole.is_local,
+        public_companion=whole.public_companion,
+    )
 
 
 DATASETS: dict[str, DatasetEntry] = {
@@ -165,6 +189,9 @@ DATASETS: dict[str, DatasetEntry] = {
         lambda _: permuted.load(),
     ),
 }
+DATASETS.update(
+    {f"{name}-validation": _for_choosing(DATASETS[name], fraction) for name, fraction in {"digits": 1 / 5, "mnist": 1 / 12}.items()}
+)
 
 
 def is_path(name_or_path: str | Path) -> bool:
