@@ -13,10 +13,11 @@ from torch import Tensor, nn
 from workbench import networks
 from workbench.datasets.base import DatasetFacts, to_uint8, to_unit_range
 from workbench.diffusion import GaussianDiffusion, build_diffusion, generate
+from workbench.models.latents.autoencoder import autoencoder, decoded, encoded
 from workbench.models.sample_request import SampleRequest
 from workbench.models.settings import DiffusionSettings, NetworkSettings
 from workbench.records import Records
-from workbench.training.entries import Images
+from workbench.training.entries import Entries, Images
 from workbench.training.microbatch import Microbatch
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import State
@@ -73,6 +74,13 @@ def entries(data: Records, device: torch.device) -> tuple[Images, Tensor]:
     return Images(data, device), torch.from_numpy(label_rows(data.labels, len(data))).to(device)
 
 
+def learned_entries(data: Records, state: State) -> tuple[Entries, Tensor]:
+    """What the state's network learns of the records, and their label rows: latents where the state has an autoencoder, else images."""
+    images, rows = entries(data, state.device)
+    network = autoencoder(state)
+    return (images if network is None else encoded(images, torch.from_numpy(data.mask), network)), rows
+
+
 def plain_loss(
     diffusion: GaussianDiffusion, network: Callable[..., Tensor], images: Tensor, rows: Tensor, times: Tensor, noise: Tensor
 ) -> Tensor:
@@ -126,7 +134,7 @@ def mean_loss(
 
     A null record is drawn like any other, and its loss is zero.
     """
-    images, rows = entries(data, state.device)
+    images, rows = learned_entries(data, state)
     present = torch.from_numpy(data.mask).to(state.device)
 
     def loss(step: int) -> Tensor:
@@ -160,12 +168,13 @@ def draw_samples(
     draw: Callable[..., Tensor] = generate,
 ) -> Records:
     """uint8 images by the configured sampler with classifier-free guidance, in batches, with their labels; `draw` as `generate`."""
-    diffusion, model = build_diffusion(settings.diffusion), ordinary(network, state)
+    diffusion, model, coder = build_diffusion(settings.diffusion), ordinary(network, state), autoencoder(state)
     start = None if origin is None else origin.start
 
     def run(x: Tensor, rows: Tensor, generator: torch.Generator, place: slice) -> Tensor:
         if origin is not None:
             begin = torch.from_numpy(to_unit_range(origin.images[place])).to(state.device)
+            begin = begin if coder is None else coder.encoder(begin)
             x = diffusion.add_noise(begin, x, torch.full((len(x),), origin.start, device=state.device))
         return draw(model, x, diffusion, settings.sampler, generator, labels=rows, start=start)
 
@@ -173,15 +182,21 @@ def draw_samples(
 
 
 def drawn(run: Callable[[Tensor, Tensor, torch.Generator, slice], Tensor], state: State, request: SampleRequest) -> Records:
-    """uint8 images with their labels, in batches: `run(noise, label rows, generator, which samples)` turns normal noise into images."""
+    """uint8 images with their labels, in batches: `run(noise, label rows, generator, which samples)` turns normal noise into images.
+
+    Where the state has an autoencoder, noise and what it is turned into are of its latents' shape, and decoded.
+    """
+    coder = autoencoder(state)
+    shape = state.facts.shape if coder is None else coder.latent_shape(state.facts)
     labels = request.label_array(state.facts.num_classes)
     rows = torch.from_numpy(label_rows(labels, request.num_samples))
     images = [np.zeros((0, *state.facts.shape), np.uint8)]
     size = SAMPLE_BATCH[state.device.type]
     for number, chosen in enumerate(rows.to(state.device).split(size)):
         generator = state.randomness.torch_generator(request.purpose, number, state.device)
-        noise = torch.randn((len(chosen), *state.facts.shape), generator=generator, device=state.device)
+        noise = torch.randn((len(chosen), *shape), generator=generator, device=state.device)
         with state.performance.autocast(state.device):
             image = run(noise, chosen, generator, slice(number * size, number * size + len(chosen)))
-        images.append(to_uint8(image.cpu().numpy()))
+            image = image if coder is None else decoded(image, coder)
+        images.append(to_uint8(image.float().cpu().numpy()))
     return Records(np.concatenate(images), labels)

@@ -94,7 +94,7 @@ def fine_tune(
 ) -> Iterator[Step]:
     """DP-SGD on the whole network; `losses(network, batch)` are those of a batch's images and label rows."""
     network, ema = start_from_average(state, stage)
-    tensors = image_diffusion.entries(data, state.device)
+    tensors = image_diffusion.learned_entries(data, state)
     private = PrivateTraining(settings, stage, network, state, tensors, partial(losses, network), present=data.mask, average=ema)
     yield from private.run()
 

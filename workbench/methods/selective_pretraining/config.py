@@ -6,6 +6,7 @@ from pydantic import Field
 
 from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.methods.base import MethodConfig
+from workbench.models.latents.config import Latents
 from workbench.models.selection.config import Draws, Selection, SelectiveTraining
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
@@ -44,6 +45,7 @@ class SelectivePretrainingConfig(MethodConfig):
     start: int = Field(
         default=400, ge=1, description="Time step that selected images are noised to and samples start from; the last is pure noise."
     )
+    latents: Latents = Latents()
     pretraining: UnselectedTraining = UnselectedTraining()
     selective: SelectiveTraining = SelectiveTraining()
     refinement: Refinement = Refinement()

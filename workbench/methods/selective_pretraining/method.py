@@ -12,6 +12,7 @@ from workbench.methods.base import CalibratedField, Method, MethodConfig, Target
 from workbench.methods.selective_pretraining import presets, stages
 from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
 from workbench.methods.selective_pretraining.stages import REFINEMENT
+from workbench.models.latents.config import AUTOENCODER
 from workbench.models.sample_request import SampleRequest
 from workbench.models.selection.config import CLASSIFIER, DENOISER, RELEASED, SELECTIVE, VOTES
 from workbench.models.settings import PRETRAINING
@@ -32,6 +33,7 @@ class SelectivePretraining(Method):
     sampling_fields: ClassVar[tuple[str, ...]] = ("sampler", "draws")
     workload: ClassVar[Workload] = Workload(
         {
+            AUTOENCODER: ("latents.batch_size",),
             PRETRAINING: ("pretraining.batch_size",),
             CLASSIFIER: ("selection.classifier.batch_size",),
             DENOISER: ("selection.denoiser.batch_size",),
@@ -39,7 +41,16 @@ class SelectivePretraining(Method):
             SELECTIVE: ("selective.batch_size",),
             REFINEMENT: ("refinement.batch_size", "refinement.noise_multiplicity"),
         },
-        ("network", "refinement.noise_multiplicity", "selection.candidates", "selection.space", "selection.blur", "selection.variations"),
+        (
+            "network",
+            "latents.channels",
+            "latents.width",
+            "refinement.noise_multiplicity",
+            "selection.candidates",
+            "selection.space",
+            "selection.blur",
+            "selection.variations",
+        ),
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("refinement.noise_multiplier"),)
     config: SelectivePretrainingConfig
@@ -58,8 +69,8 @@ class SelectivePretraining(Method):
 
     @property
     def released_parts(self) -> tuple[str, ...]:
-        """The model that varies what is drawn too, if there is one."""
-        return (*self.released, *self.config.selection.released_models)
+        """The model that varies what is drawn too, and the one that decodes samples, if there are any."""
+        return (*self.released, *self.config.selection.released_models, *self.config.latents.released_models)
 
     @property
     def public_dataset(self) -> str | None:
@@ -77,7 +88,7 @@ class SelectivePretraining(Method):
         return self.config.pretraining.steps > 0
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
-        """Public pre-training (free), the selection's own stages, training on what was selected (free), DP-SGD."""
+        """An autoencoder if any (free), public pre-training (free), the selection, training on what was selected (free), DP-SGD."""
         return stages.stages(self.config, facts)
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:

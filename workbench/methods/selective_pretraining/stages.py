@@ -11,12 +11,12 @@ REFINEMENT = "refinement"
 
 
 def stages(config: SelectivePretrainingConfig, facts: DatasetFacts) -> list[Stage]:
-    """Public pre-training (free), the selection's own stages, training on what was selected (free), DP-SGD."""
-    check_model(config, facts)
+    """An autoencoder if any (free), public pre-training (free), the selection, training on what was selected (free), DP-SGD."""
+    check_model(config, config.latents.learned(facts))
     check_start(config)
     first = [config.pretraining.free_stage(PRETRAINING)] if config.pretraining.steps else []
     selected = [*config.selection.stages(facts), config.selective.free_stage(SELECTIVE)]
-    return [*first, *selected, config.refinement.stage(REFINEMENT, facts.num_records)]
+    return [*config.latents.stages(), *first, *selected, config.refinement.stage(REFINEMENT, facts.num_records)]
 
 
 def check_start(config: SelectivePretrainingConfig) -> None:

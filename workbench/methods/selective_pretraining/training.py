@@ -11,6 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
 from workbench.methods.selective_pretraining.stages import REFINEMENT
 from workbench.models import image_diffusion, pretrained
+from workbench.models.latents import autoencoder
 from workbench.models.selection import pretraining as selected_pretraining
 from workbench.models.selection.config import SELECTIVE
 from workbench.models.selection.selector import Selector
@@ -22,13 +23,14 @@ from workbench.training.state import State, Step
 
 def initial_state(config: SelectivePretrainingConfig, facts: DatasetFacts, state: State) -> State:
     """The network, its moving averages (with a copy from before any vote), an Adam a stage, and room for candidates and votes."""
-    network = pretrained.new_modules(config, facts, state)
+    network = pretrained.new_modules(config, config.latents.learned(facts), state)
     refined = network.parameters_up() if config.refinement.trained == "up" else network.parameters_beside_time()
     state.optimizers = {
         PRETRAINING: torch.optim.Adam(network.parameters(), lr=config.pretraining.learning_rate),
         SELECTIVE: torch.optim.Adam(network.parameters(), lr=config.selective.learning_rate),
         REFINEMENT: torch.optim.Adam(refined, lr=config.refinement.learning_rate),
     }
+    autoencoder.add_to(config.latents, facts, state)
     Selector.add_to(config.selection, facts, state)
     return state
 
@@ -37,6 +39,7 @@ def fit(config: SelectivePretrainingConfig, data: Records, public: Records | Non
     """Each stage from where it stands."""
     if public is None:
         raise WorkbenchError(f"Expected public images of {config.selection.dataset!r}, got none.")
+    yield from autoencoder.train(config.latents, public, state)
     yield from pretrain(config, public, state)
     yield from Selector(config.selection, state).run(data, public)
     yield from train_on_selected(config, state)

@@ -1,0 +1,102 @@
+"""The autoencoder of public images: trained by squared error, its latents in [-1, 1] as pixels are, so that samplers clip both alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from workbench import networks
+from workbench.datasets.base import DatasetFacts
+from workbench.models.latents.config import AUTOENCODER, FACTOR, MODULE, Latents
+from workbench.records import Records
+from workbench.training.entries import Images
+from workbench.training.ordinary_training import OrdinaryTrainer
+from workbench.training.state import State, Step
+
+AT_ONCE = 500  # records encoded together
+JITTER = 0.05  # deviation of what is added to latents in training, so that the decoder bears what a sampler leaves
+
+
+class Autoencoder(nn.Module):
+    """Images (B, C, H, W) in [-1, 1] to latents (B, channels, H / 4, W / 4) in [-1, 1], and back."""
+
+    def __init__(self, channels: int, image_channels: int, width: int) -> None:
+        super().__init__()
+        self.channels = channels
+        self.encoder = nn.Sequential(
+            nn.Conv2d(image_channels, width, 3, padding=1),
+            nn.SiLU(),
+            nn.Conv2d(width, 2 * width, 4, stride=2, padding=1),
+            nn.SiLU(),
+            nn.Conv2d(2 * width, 2 * width, 4, stride=2, padding=1),
+            nn.SiLU(),
+            nn.Conv2d(2 * width, channels, 3, padding=1),
+            nn.Tanh(),
+        )
+        self.decoder = nn.Sequential(
+            nn.Conv2d(channels, 2 * width, 3, padding=1),
+            nn.SiLU(),
+            nn.ConvTranspose2d(2 * width, 2 * width, 4, stride=2, padding=1),
+            nn.SiLU(),
+            nn.ConvTranspose2d(2 * width, width, 4, stride=2, padding=1),
+            nn.SiLU(),
+            nn.Conv2d(width, image_channels, 3, padding=1),
+        )
+
+    def latent_shape(self, facts: DatasetFacts) -> tuple[int, ...]:
+        """(channels, H / 4, W / 4) of the dataset's images."""
+        return self.channels, facts.shape[1] // FACTOR, facts.shape[2] // FACTOR
+
+    def forward(self, images: Tensor, jitter: Tensor) -> Tensor:
+        """What comes back of the images with `jitter` (B, channels, H / 4, W / 4) added to their latents."""
+        return self.decoder(self.encoder(images) + jitter)
+
+
+def add_to(settings: Latents, facts: DatasetFacts, state: State) -> None:
+    """The autoencoder and its Adam, if the diffusion model works on latents."""
+    if not settings.takes_place:
+        return
+    draw = state.randomness.torch_generator(f"initialisation of the {AUTOENCODER}")
+    made = networks.initialized(lambda: Autoencoder(settings.channels, facts.shape[0], settings.width), draw).to(state.device)
+    state.modules[MODULE] = made
+    state.optimizers[AUTOENCODER] = torch.optim.Adam(made.parameters(), lr=settings.learning_rate)
+
+
+def train(settings: Latents, public: Records, state: State) -> Iterator[Step]:
+    """Ordinary steps on public images alone, from where the state stands."""
+    network = autoencoder(state)
+    if network is None:
+        return
+    images = Images(public, state.device)
+    shape = network.latent_shape(state.facts)
+
+    def loss(step: int) -> Tensor:
+        draw = state.randomness.torch_generator(f"{AUTOENCODER} batch", step)
+        index = torch.randint(len(images), (settings.batch_size,), generator=draw)
+        jitter = JITTER * torch.randn((settings.batch_size, *shape), generator=draw)
+        chosen = images[index]
+        return (network(chosen, jitter.to(state.device)) - chosen).square().mean()
+
+    yield from OrdinaryTrainer(settings, AUTOENCODER, state, loss, private=False).run()
+
+
+def autoencoder(state: State) -> Autoencoder | None:
+    """The state's autoencoder; None where the diffusion model works on pixels."""
+    network = state.modules.get(MODULE)
+    assert network is None or isinstance(network, Autoencoder)
+    return network
+
+
+@torch.no_grad()
+def encoded(images: Images, mask: Tensor, network: Autoencoder) -> Tensor:
+    """Latents float32 (N, channels, H / 4, W / 4) of all images, each by itself; zero where `mask` bool (N,) is False."""
+    parts = [network.encoder(images[index]) for index in torch.arange(len(images)).split(AT_ONCE)]
+    return torch.cat(parts) * mask.to(images.device)[:, None, None, None]
+
+
+@torch.no_grad()
+def decoded(latents: Tensor, network: Autoencoder) -> Tensor:
+    """Images float32 (B, C, H, W), about in [-1, 1], of latents."""
+    return network.decoder(latents)
