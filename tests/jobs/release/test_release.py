@@ -321,6 +321,10 @@ def test_the_commands(exported: Path, capsys: pytest.CaptureFixture[str], tmp_pa
         "evaluation.json",
         "membership-loss-0.json",
         "samples/neighbours-pixels.npz",
+        "leakage-1000-0.npz",
+        "removal-0.1-3-1000.json",
+        "pac-3.json",
+        "shadows/0.npz",
     ],
 )
 def test_the_card_says_that_samples_were_compared_whatever_compared_them(name: str, quick_plan: PlanMaker, train_here: Make) -> None:

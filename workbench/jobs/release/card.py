@@ -104,7 +104,7 @@ def _lines(card: PrivacyCard) -> Iterator[str]:
     yield from (f"- {name}: {markdown(value.reason)}" for name, value in _values(card) if value is not None and value.reason)
     yield f"- Unit of privacy: {markdown(card.unit)}"
     yield f"- {_place(card.ledger)}"
-    yield f"- Its samples were {'' if card.measured else 'not '}compared with private records where it was made."
+    yield f"- Its samples were {'' if card.measured else 'not '}compared with private records where it was made, as far as kept files tell."
     yield ""
     yield from _listed("What the guarantee assumes", card.assumes)
     yield from _listed("What no bound here covers", card.outside)

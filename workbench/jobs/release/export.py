@@ -46,7 +46,17 @@ STAYS = {  # of a run's folder, by the beginning of a file's name or of a folder
     "samples.npz": "the export has these samples with the card's notes",
     "request.json": "stands in the notes of the samples",
 }
-COMPARES = ("evaluation", "copying", "copies", "neighbours", "membership")  # files that exist where somebody looked
+COMPARES = (  # files that exist where somebody looked
+    "evaluation",
+    "copying",
+    "copies",
+    "neighbours",
+    "membership",
+    "leakage",
+    "removal",
+    "pac",
+    "shadows",
+)
 UNNAMED = "nothing but what is listed leaves"
 ELSEWHERE = {
     "the training and held-out records": "private",
