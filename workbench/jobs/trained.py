@@ -19,7 +19,7 @@ def trained_run(workspace: Workspace, run_id: str) -> Run:
     """The run, which has to have finished, and by a plan that holds in this version."""
     run = RunStore(workspace).get(run_id)
     if run.state != "done":
-        raise WorkbenchError(f"Run {run_id} is {run.state}; samples are drawn from a finished run. Wait for it, or resume it.")
+        raise WorkbenchError(f"Expected a finished run, got {run_id}, which is {run.state}. Wait for it, or resume it.")
     run.plan.check()
     return run
 
