@@ -74,7 +74,7 @@ def _drawn(workspace: Workspace, run_id: str) -> Records:
 def test_only_a_finished_run_gives_samples(quick_plan: PlanMaker, queue: Make) -> None:
     run = queue(quick_plan())
     for make in (_drawn, finished.evaluate_run, finished.neighbours_run):
-        with pytest.raises(WorkbenchError, match="Expected a finished run, got .* which is starting"):
+        with pytest.raises(WorkbenchError, match=r"Expected a finished run, got .* which is starting"):
             make(here(), run.id)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -18,7 +18,7 @@ CLASSIFIER, DENOISER, CANDIDATES, VOTES = "public classifier", "public denoiser"
 SELECTIVE = "selective pre-training"  # the one on what was selected
 RELEASED = ("public_candidates", "candidates", "votes")  # the parts of the state that images are drawn from
 
-Variation = Literal["warp", "stroke", "crop", "colour", "mixing", "denoise"]
+Variation = Literal["warp", "crisp-warp", "stroke", "crop", "colour", "mixing", "denoise"]
 DRAWN: tuple[Variation, ...] = ("warp", "stroke")  # for images of one channel
 COLOURED: tuple[Variation, ...] = ("crop", "colour", "mixing")
 MOST_CANDIDATES, FEWEST_CANDIDATES = 600, 40
@@ -212,17 +212,24 @@ def default_blur(facts: DatasetFacts) -> float:
     return round(min(facts.shape[1:]) / 28, 2)
 
 
-def default_sharpening(facts: DatasetFacts) -> float:
-    """Strokes that fill several pixels are drawn sharper (docs/record.md); where they fill one, as on 8x8, and in colour, nothing is."""
-    return 2.0 if facts.shape[0] == 1 and min(facts.shape[1:]) >= 28 else 0.0
+def is_large_drawing(facts: DatasetFacts) -> bool:
+    """Whether a record is a drawing whose strokes fill several pixels: of one channel, and at least 28 pixels high and wide."""
+    return facts.shape[0] == 1 and min(facts.shape[1:]) >= 28
 
 
-def defaults(facts: DatasetFacts) -> dict[str, int | float]:
+LARGE_DRAWINGS: dict[str, Any] = {  # warps that blur little, a little sharpness for what they do, and draws far apart: docs/record.md
+    "selection.variations": ("crisp-warp", "stroke"),
+    "draws.sharpening": 1.0,
+    "draws.variation_size": 0.9,
+}
+
+
+def defaults(facts: DatasetFacts) -> dict[str, Any]:
     """Values of a `Selection` and of `Draws`, by dotted name, that suit the dataset's size and shape."""
     selection = {"candidates": default_candidates(facts), "choices": default_choices(facts), "blur": default_blur(facts)}
-    return {f"selection.{name}": value for name, value in selection.items()} | {"draws.sharpening": default_sharpening(facts)}
+    return {f"selection.{name}": value for name, value in selection.items()} | (LARGE_DRAWINGS if is_large_drawing(facts) else {})
 
 
-def selected_values(facts: DatasetFacts) -> dict[str, int | float]:
+def selected_values(facts: DatasetFacts) -> dict[str, Any]:
     """Values of a `SelectedPretraining` called `selected`, by dotted name: four rounds, and what suits the dataset."""
     return {"selected.selection.rounds": 4} | {f"selected.{name}": value for name, value in defaults(facts).items()}

@@ -5,6 +5,7 @@ which may leave [0, 1] a little. Lengths are shares of the image, so that a size
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -26,7 +27,7 @@ def normal(generator: torch.Generator, *shape: int) -> Tensor:
     return torch.randn(*shape, generator=generator, device=generator.device)
 
 
-def warp(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
+def warp(images: Tensor, size: float, generator: torch.Generator, resampling: str = "bilinear") -> Tensor:
     """Turned, stretched, slanted, shifted, and bent by a smooth field (Simard, Steinkraus and Platt 2003); what comes in is black.
 
     All at once, as every resampling blurs.
@@ -39,7 +40,7 @@ def warp(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
     rows = torch.stack([cos * wide, (slant - sin) * wide, right], 1), torch.stack([sin * high, cos * high, down], 1)
     straight = F.affine_grid(torch.stack(rows, 1), list(images.shape), align_corners=False)
     bend = smooth_field(count, height, width, generator) * 2 * BEND * size
-    return resampled(images, straight + bend.permute(0, 2, 3, 1), "zeros")
+    return resampled(images, straight + bend.permute(0, 2, 3, 1), "zeros", resampling)
 
 
 def stroke(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
@@ -76,6 +77,7 @@ def mixing(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
 
 VARIATIONS: dict[str, Vary] = {  # beside `denoise`, which takes a model: see `denoising`
     "warp": warp,
+    "crisp-warp": partial(warp, resampling="bicubic"),  # blurs less, which adds up over rounds
     "stroke": stroke,
     "crop": crop,
     "colour": colour,
@@ -104,9 +106,9 @@ def sharpened(images: Tensor, amount: float) -> Tensor:
     return made.clamp(0, 255).round().to(torch.uint8).view(images.shape)
 
 
-def resampled(images: Tensor, grid: Tensor, padding: str) -> Tensor:
-    """The images at the places of `grid` (N, H, W, 2), bilinear."""
-    return F.grid_sample(images, grid, padding_mode=padding, align_corners=False)
+def resampled(images: Tensor, grid: Tensor, padding: str, resampling: str = "bilinear") -> Tensor:
+    """The images at the places of `grid` (N, H, W, 2)."""
+    return F.grid_sample(images, grid, mode=resampling, padding_mode=padding, align_corners=False)
 
 
 def smooth_field(count: int, height: int, width: int, generator: torch.Generator) -> Tensor:
