@@ -13,12 +13,14 @@ from workbench.datasets import Dataset, load
 from workbench.datasets.base import to_unit_range
 from workbench.errors import WorkbenchError
 from workbench.jobs.release.weights import misfit, packed, unpacked
+from workbench.methods.selective_pretraining.stages import REFINEMENT
 from workbench.models import image_diffusion
 from workbench.models.latents.autoencoder import Autoencoder, autoencoder
 from workbench.models.latents.config import AUTOENCODER, MODULE
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.records import Records
+from workbench.training.entries import Images
 from workbench.training.state import State
 
 NAME = "selective-pretraining"
@@ -80,6 +82,21 @@ def test_private_steps_see_each_record_s_own_latents(digits: Dataset, monkeypatc
         assert all(bool((every == one).flatten(1).all(1).any()) for one in latents)
     alone = coder_of(state).encoder(torch.from_numpy(to_unit_range(digits.train.records[5:6])))
     torch.testing.assert_close(every[5:6], alone)
+
+
+def test_no_private_record_is_read_before_the_step_that_reads_it_is_spent(digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    getitem, state = Images.__getitem__, experiment.new_state(plan_of(digits), seed=0)
+
+    def watched(self: Images, index: Tensor) -> Tensor:
+        events.extend(["read"] if len(self) == len(digits.train) else [])
+        return getitem(self, index)
+
+    monkeypatch.setattr(Images, "__getitem__", watched)
+    state.spend = lambda stage, step: events.append(f"{stage} {step}")
+    for _ in experiment.fit(plan_of(digits), digits, state):
+        pass
+    assert events[: events.index("read")][-1] == f"{REFINEMENT} 1"
 
 
 def test_a_null_record_s_latents_are_zero(digits: Dataset) -> None:

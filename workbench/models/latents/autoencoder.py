@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -89,11 +90,38 @@ def autoencoder(state: State) -> Autoencoder | None:
     return network
 
 
-@torch.no_grad()
-def encoded(images: Images, mask: Tensor, network: Autoencoder) -> Tensor:
-    """Latents float32 (N, channels, H / 4, W / 4) of all images, each by itself; zero where `mask` bool (N,) is False."""
-    parts = [network.encoder(images[index]) for index in torch.arange(len(images)).split(AT_ONCE)]
-    return torch.cat(parts) * mask.to(images.device)[:, None, None, None]
+class LatentEntries:
+    """Latents float32 (N, channels, H / 4, W / 4) of all images, each by itself; zero where `mask` bool (N,) is False.
+
+    No image is read before the first latents are asked for, which a private step does once its spending is recorded.
+    """
+
+    def __init__(self, images: Images, mask: Tensor, network: Autoencoder) -> None:
+        self._images, self._mask, self._network, self.device = images, mask.to(images.device), network, images.device
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(N, channels, H / 4, W / 4)."""
+        count, _, height, width = self._images.shape
+        return count, self._network.channels, height // FACTOR, width // FACTOR
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def __getitem__(self, index: Tensor, /) -> Tensor:
+        """The latents at positions int64 (B,)."""
+        return self._all[index.to(self.device)]
+
+    @cached_property
+    def _all(self) -> Tensor:
+        with torch.no_grad():
+            parts = [self._network.encoder(self._images[index]) for index in torch.arange(len(self)).split(AT_ONCE)]
+            return torch.cat(parts) * self._mask[:, None, None, None]
+
+
+def encoded(images: Images, mask: Tensor, network: Autoencoder) -> LatentEntries:
+    """The latents of all images, encoded once, when they are first asked for."""
+    return LatentEntries(images, mask, network)
 
 
 @torch.no_grad()
