@@ -12,7 +12,7 @@ from support.quick import quick_plan
 from workbench.datasets import load
 from workbench.experiment import fit, new_state, sample
 from workbench.methods.class_moments import COUNTS, SECOND_MOMENT, SUMS, ClassMomentsConfig
-from workbench.methods.class_moments.releases import RELEASES, clipping_norm, second_moment, symmetric, triangle, vectors
+from workbench.methods.class_moments.releases import RELEASES, Reading, clipping_norm, second_moment, symmetric, triangle, vectors
 from workbench.methods.class_moments.sampling import gaussians
 from workbench.plan import Plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
@@ -72,7 +72,7 @@ def test_one_record_moves_a_release_as_far_as_stated(stage: str) -> None:
     deviation = {SUMS: 3.0 / math.sqrt(0.45), COUNTS: 1 / math.sqrt(0.05), SECOND_MOMENT: 9.0 / math.sqrt(0.5)}[stage]
 
     def released(records: Records) -> np.ndarray:
-        return release(made.build().config, records, 3.0, new_state(made, seed=0))
+        return release(made.build().config, records, Reading(3.0), new_state(made, seed=0))
 
     left, right = np.zeros((2, 1, 8, 8), np.uint8)
     left[..., :4], right[..., 4:] = 255, 255
@@ -96,9 +96,9 @@ def test_one_record_moves_a_release_as_far_as_stated(stage: str) -> None:
 def test_a_second_moment_is_summed_exactly() -> None:
     """In whole numbers, whatever the order and whoever stands beside: held against sums of Python's integers."""
     data = DIGITS.train.take(slice(40))
-    found = second_moment(CONFIG, data, 3.0, 1500)
+    found = second_moment(data, Reading(3.0), 1500)
     bits = (52 - (1500).bit_length()) // 2
-    steps = Grid(math.ldexp(3.0, 30 - bits), 3.0, 1500).truncated(vectors(CONFIG, data)).tolist()
+    steps = Grid(math.ldexp(3.0, 30 - bits), 3.0, 1500).truncated(vectors(data, 1)).tolist()
     exact = [[sum(row[i] * row[j] for row in steps) for j in range(64)] for i in range(64)]
     assert np.array_equal(np.rint(found / (3.0 * 2.0**-bits) ** 2), np.array(exact, dtype=float))
     assert max(math.sqrt(sum(value**2 for value in row)) for row in steps) <= 2**bits

@@ -15,12 +15,14 @@ from workbench.methods.independent_marginals import IndependentMarginals
 from workbench.methods.mst import MST
 from workbench.methods.nonprivate import NonPrivate
 from workbench.methods.p3dm import P3DM
+from workbench.methods.prior_moments import PriorMoments
 from workbench.methods.private_evolution import PrivateEvolution
 from workbench.methods.selective_pretraining import SelectivePretraining
 
 METHODS: dict[str, type[Method]] = {
     "nonprivate": NonPrivate,
     "class-moments": ClassMoments,
+    "prior-moments": PriorMoments,
     "dp-merf": DPMERF,
     "private-evolution": PrivateEvolution,
     "dp-promise": DPPromise,

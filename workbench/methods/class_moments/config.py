@@ -1,7 +1,7 @@
 """Hyper-parameters of class moments."""
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -13,6 +13,8 @@ MOST_DIMENSIONS = 1_200  # a second moment has half the square of them
 
 class ClassMomentsConfig(MethodConfig):
     """Hyper-parameters of class moments."""
+
+    signed: ClassVar[bool] = False  # whether what a record adds may be negative: its difference from something public
 
     noise_multiplier: float | None = Field(
         default=None, ge=1e-3, le=1e6, description="Noise of the three releases together, over the norm of one record; empty calibrates it."

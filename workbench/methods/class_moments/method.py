@@ -64,7 +64,8 @@ class ClassMoments(Method):
         """Release each of the three once."""
         from workbench.methods.class_moments import releases
 
-        yield from releases.fit(self.config, data, public, state)
+        reading = releases.Reading(releases.clipping_norm(self.config, public), self.config.pooling)
+        yield from releases.fit(self.config, data, reading, state)
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Images of the Gaussian of their class."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,7 +20,23 @@ CHUNK = 1_000
 MANTISSA = 52  # bits in which sums of products of whole numbers stay exact
 MOST_PIXEL_BITS = 20
 
-Release = Callable[[ClassMomentsConfig, Records, float, State], np.ndarray]
+
+@dataclass(frozen=True)
+class Reading:
+    """How a record is read, by public constants: averaged over squares of `pooling` pixels, less its class's row of `origins`
+    (classes, D) where there are any, and clipped to `norm` where it is added up."""
+
+    norm: float
+    pooling: int = 1
+    origins: np.ndarray | None = None
+
+    def vectors(self, records: Records) -> np.ndarray:
+        """What the records add, not yet clipped: (N, D)."""
+        found = vectors(records, self.pooling)
+        return found if self.origins is None else found - self.origins[labels_of(records)]
+
+
+Release = Callable[[ClassMomentsConfig, Records, Reading, State], np.ndarray]
 
 
 def initial_state(config: ClassMomentsConfig, facts: DatasetFacts, state: State) -> State:
@@ -30,13 +47,12 @@ def initial_state(config: ClassMomentsConfig, facts: DatasetFacts, state: State)
     return state
 
 
-def fit(config: ClassMomentsConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+def fit(config: ClassMomentsConfig, data: Records, reading: Reading, state: State) -> Iterator[Step]:
     """Release each of the three once, recorded as spent before a record is read."""
-    norm = clipping_norm(config, public)
     for stage, (tensor, release) in RELEASES.items():
         if state.steps.get(stage, 0) == 0:
             state.spend(stage, 1)
-            state.tensors[tensor] = torch.from_numpy(release(config, data, norm, state)).to(state.device)
+            state.tensors[tensor] = torch.from_numpy(release(config, data, reading, state)).to(state.device)
             state.steps[stage] = 1
             yield Step(stage, 1, 1)
 
@@ -47,20 +63,25 @@ def clipping_norm(config: ClassMomentsConfig, public: Records | None) -> float:
         return config.max_norm
     if public is None:
         raise WorkbenchError(f"Expected public images of {config.dataset!r} to take the clipping norm from, got none. Give a max_norm.")
-    norms = [np.linalg.norm(vectors(config, part), axis=1) for part in chunks(public)]
+    return quantile_of_norms(config, Reading(math.inf, config.pooling), public)
+
+
+def quantile_of_norms(config: ClassMomentsConfig, reading: Reading, public: Records) -> float:
+    """The configured quantile of the norms of what public records add, at least LEAST_NORM."""
+    norms = [np.linalg.norm(reading.vectors(part), axis=1) for part in chunks(public)]
     return max(LEAST_NORM, float(np.quantile(np.concatenate(norms), config.quantile)))
 
 
-def release_sums(config: ClassMomentsConfig, data: Records, norm: float, state: State) -> np.ndarray:
-    """Clipped images summed by class, with noise: (classes, dimensions)."""
-    grid = Grid(multiplier(config, SUMS) * norm, norm, state.facts.num_records)
+def release_sums(config: ClassMomentsConfig, data: Records, reading: Reading, state: State) -> np.ndarray:
+    """What the records add, clipped and summed by class, with noise: (classes, dimensions)."""
+    grid = Grid(deviation_of_sums(config, reading.norm), reading.norm, state.facts.num_records)
     total = np.zeros(tuple(state.tensors["sums"].shape), np.int64)
     for part in chunks(data):
-        np.add.at(total, labels_of(part), grid.truncated(vectors(config, part)) * part.mask[:, None])
+        np.add.at(total, labels_of(part), grid.truncated(reading.vectors(part)) * part.mask[:, None])
     return state.randomness.release(SUMS, 1, total, grid)
 
 
-def release_counts(config: ClassMomentsConfig, data: Records, _norm: float, state: State) -> np.ndarray:
+def release_counts(config: ClassMomentsConfig, data: Records, _reading: Reading, state: State) -> np.ndarray:
     """Records of each class, with noise: (classes,)."""
     grid = Grid(multiplier(config, COUNTS), 1.0, state.facts.num_records)
     one = int(grid.truncated(np.ones((1, 1)))[0, 0])
@@ -70,26 +91,36 @@ def release_counts(config: ClassMomentsConfig, data: Records, _norm: float, stat
     return state.randomness.release(COUNTS, 1, counts * one, grid)
 
 
-def release_second_moment(config: ClassMomentsConfig, data: Records, norm: float, state: State) -> np.ndarray:
-    """The sum of outer products of clipped images, with noise: its `triangle`, (dimensions (dimensions + 1) / 2,)."""
-    count = state.tensors["second_moment"].numel()
-    noise = multiplier(config, SECOND_MOMENT)
-    grid = Grid(widened_deviation(noise * norm**2, noise, count), norm**2, state.facts.num_records)
-    sums = triangle(second_moment(config, data, norm, state.facts.num_records))
+def release_second_moment(config: ClassMomentsConfig, data: Records, reading: Reading, state: State) -> np.ndarray:
+    """The sum of outer products of what the records add, clipped, with noise: its `triangle`, (dimensions (dimensions + 1) / 2,)."""
+    deviation = deviation_of_second_moment(config, reading.norm, state.tensors["second_moment"].numel())
+    grid = Grid(deviation, reading.norm**2, state.facts.num_records)
+    sums = triangle(second_moment(data, reading, state.facts.num_records))
     return state.randomness.release(SECOND_MOMENT, 1, grid.rounded(sums), grid)
 
 
-def second_moment(config: ClassMomentsConfig, data: Records, norm: float, num_records: int) -> np.ndarray:
+def deviation_of_sums(config: ClassMomentsConfig, norm: float) -> float:
+    """Of the noise of each number of the sums."""
+    return multiplier(config, SUMS) * norm
+
+
+def deviation_of_second_moment(config: ClassMomentsConfig, norm: float, count: int) -> float:
+    """Of the noise of each of the `count` numbers of the second moment's triangle."""
+    noise = multiplier(config, SECOND_MOMENT)
+    return widened_deviation(noise * norm**2, noise, count)
+
+
+def second_moment(data: Records, reading: Reading, num_records: int) -> np.ndarray:
     """The sum of outer products (dimensions, dimensions), exact but for one product at the end.
 
-    Images are clipped and rounded towards zero to so many steps that sums of squares fit float64's mantissa: then sums of products
+    Vectors are clipped and rounded towards zero to so many steps that sums of squares fit float64's mantissa: then sums of products
     of whole numbers are exact in any order, and what one record adds does not depend on the others.
     """
     bits = min(MOST_PIXEL_BITS, (MANTISSA - num_records.bit_length()) // 2)
-    pixels = Grid(math.ldexp(norm, NOISE_BITS - bits), norm, num_records)  # a step is norm / 2^bits
+    pixels = Grid(math.ldexp(reading.norm, NOISE_BITS - bits), reading.norm, num_records)  # a step is norm / 2^bits
     total = 0.0
     for part in chunks(data):
-        steps = (pixels.truncated(vectors(config, part)) * part.mask[:, None]).astype(np.float64)
+        steps = (pixels.truncated(reading.vectors(part)) * part.mask[:, None]).astype(np.float64)
         total = total + steps.T @ steps
     return np.asarray(total) * pixels.spacing**2
 
@@ -108,11 +139,11 @@ def symmetric(values: np.ndarray, dimensions: int) -> np.ndarray:
     return matrix
 
 
-def vectors(config: ClassMomentsConfig, records: Records) -> np.ndarray:
+def vectors(records: Records, pooling: int) -> np.ndarray:
     """Pooled images as vectors (N, dimensions) of float64 in [0, 1]."""
     images = torch.from_numpy(records.records).double() / 255
-    if config.pooling > 1:
-        images = torch.nn.functional.avg_pool2d(images, config.pooling, ceil_mode=True, count_include_pad=False)
+    if pooling > 1:
+        images = torch.nn.functional.avg_pool2d(images, pooling, ceil_mode=True, count_include_pad=False)
     return images.flatten(1).numpy()
 
 

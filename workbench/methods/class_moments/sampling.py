@@ -15,9 +15,13 @@ LEAST_COUNT = 0.1  # of an even share of the records: what a noisy count is take
 
 def sample(config: ClassMomentsConfig, state: State, request: SampleRequest) -> Records:
     """Images of the Gaussian of their class, all classes with one covariance."""
+    return drawn(config, *gaussians(state), state, request)
+
+
+def drawn(config: ClassMomentsConfig, means: np.ndarray, deviations: np.ndarray, state: State, request: SampleRequest) -> Records:
+    """Images of means (classes, D) and a covariance whose root (D, D) they share, of the dataset's shape."""
     labels = request.label_array(state.facts.num_classes)
     rows = np.zeros(request.num_samples, np.int64) if labels is None else labels
-    means, deviations = gaussians(state)
     noise = torch.randn(len(rows), means.shape[1], generator=state.randomness.torch_generator(request.purpose), dtype=torch.float64)
     images = torch.from_numpy(means[rows] + noise.numpy() @ deviations.T).view(-1, *config.pooled_shape(state.facts))
     if config.pooling > 1:
@@ -30,10 +34,24 @@ def gaussians(state: State) -> tuple[np.ndarray, np.ndarray]:
 
     m_c = sum_c / N_c and M / n - sum_c (N_c / n) m_c m_c^T, of the noisy sums, counts and second moment.
     """
-    sums, counts, second = (state.tensors[name].cpu().numpy() for name in ("sums", "counts", "second_moment"))
-    num_records = state.facts.num_records
-    counts = np.maximum(counts, LEAST_COUNT * num_records / len(counts))
-    means = sums / counts[:, None]
-    between = (means.T * (counts / num_records)) @ means
-    values, directions = np.linalg.eigh(symmetric(second, means.shape[1]) / num_records - between)
-    return means, directions * np.sqrt(np.maximum(values, 0.0))
+    counts = counts_of(state)
+    means = state.tensors["sums"].cpu().numpy() / counts[:, None]
+    return means, root(within(state, means, counts))
+
+
+def counts_of(state: State) -> np.ndarray:
+    """The noisy counts (classes,), none of them next to nothing."""
+    counts = state.tensors["counts"].cpu().numpy()
+    return np.maximum(counts, LEAST_COUNT * state.facts.num_records / len(counts))
+
+
+def within(state: State, means: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The covariance (D, D) within classes of these means (classes, D) by the noisy second moment; it may have negative eigenvalues."""
+    second, shares = state.tensors["second_moment"].cpu().numpy(), counts / state.facts.num_records
+    return symmetric(second, means.shape[1]) / state.facts.num_records - (means.T * shares) @ means
+
+
+def root(covariance: np.ndarray) -> np.ndarray:
+    """A root (D, D) of a covariance, whose negative eigenvalues are cut."""
+    values, directions = np.linalg.eigh(covariance)
+    return directions * np.sqrt(np.maximum(values, 0.0))

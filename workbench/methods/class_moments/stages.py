@@ -10,6 +10,10 @@ from workbench.privacy.accounting.stages import Stage
 from workbench.training.one_shot import sampler_distance
 
 SUMS, COUNTS, SECOND_MOMENT = "class sums", "class counts", "second moment"
+SIGNED_SUMS = (
+    "A record adds how it differs from what is public of its class, clipped to norm C, to the sum of its class: making it null moves the "
+    "sums by at most C, replacing it by at most 2 C, as two differences may be opposite."
+)
 REASONS = {
     SUMS: "A record adds its clipped image, of norm at most C and without negative numbers, to the sum of its class: making it null moves "
     "the sums by at most C, replacing it, label and all, by at most sqrt(2) C.",
@@ -39,12 +43,14 @@ def numbers(config: ClassMomentsConfig, facts: DatasetFacts, name: str) -> int:
 
 
 def _stage(config: ClassMomentsConfig, facts: DatasetFacts, name: str) -> Stage:
+    opposite = config.signed and name == SUMS
+    replaced, nulled = (2.0, 0.5) if opposite else (math.sqrt(2), math.sqrt(0.5))  # over the norm; and null's part of that
     return Stage(
         name=name,
-        event=ReplaceOneGaussianDpEvent(multiplier(config, name) / math.sqrt(2), zero_out_ratio=math.sqrt(0.5)),
+        event=ReplaceOneGaussianDpEvent(multiplier(config, name) / replaced, zero_out_ratio=nulled),
         spent="once",
         relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
         sampling="all records, once",
         sampler_distance=sampler_distance(numbers(config, facts, name)),
-        reason=REASONS[name],
+        reason=SIGNED_SUMS if opposite else REASONS[name],
     )

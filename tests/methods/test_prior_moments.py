@@ -1,0 +1,187 @@
+"""Class moments with a public prior: what a record moves, whose prior it is, and that no more is believed than the noise allows."""
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support.quick import quick_plan
+
+from workbench.datasets import load
+from workbench.errors import WorkbenchError
+from workbench.experiment import fit, new_state, sample
+from workbench.methods.class_moments import COUNTS, SECOND_MOMENT, SUMS, ClassMomentsConfig
+from workbench.methods.class_moments.releases import RELEASES
+from workbench.methods.prior_moments import PriorMoments, posterior, prior
+from workbench.plan import Plan
+from workbench.privacy.accounting.gaussian import gdp_epsilon
+from workbench.records import Records
+from workbench.training.state import State
+from workbench.training_data import pretraining_records
+from workbench.workspace import Workspace
+
+DIGITS = load("digits")
+LABELS = DIGITS.train.labels
+
+
+def plan(noise_multiplier: float = 1.0, **settings: Any) -> Plan:
+    chosen = {"noise_multiplier": noise_multiplier, "pooling": 1, "records": 2_000} | settings
+    return quick_plan("prior-moments", epsilon=None, overrides=chosen)
+
+
+def fitted(noise_multiplier: float, **settings: Any) -> State:
+    made = plan(noise_multiplier, **settings)
+    state = new_state(made, seed=0)
+    for _ in fit(made, DIGITS, state):
+        pass
+    return state
+
+
+def moments(records: Records) -> tuple[np.ndarray, np.ndarray]:
+    """Class means and the covariance within classes."""
+    images, labels = records.records.reshape(len(records), -1) / 255, records.labels
+    assert labels is not None
+    means = np.stack([images[labels == label].mean(0) for label in range(10)])
+    centred = images - means[labels]
+    return means, centred.T @ centred / len(images)
+
+
+def public() -> Records:
+    found = pretraining_records(plan(), Workspace.default())
+    assert found is not None
+    return found
+
+
+def test_the_three_are_one_gaussian_release_and_opposite_differences_count_twice() -> None:
+    made = plan(2.0)
+    assert [stage.name for stage in made.stages] == [prior_stage := "public prior", SUMS, COUNTS, SECOND_MOMENT]
+    assert made.bound.epsilon == pytest.approx(gdp_epsilon(1 / 2.0, made.delta), rel=1e-9)
+    assert made.replace_one is not None
+    shares = {SUMS: 0.6, COUNTS: 0.05, SECOND_MOMENT: 0.35}
+    apart = math.sqrt(4 * shares[SUMS] + 2 * shares[COUNTS] + 2 * shares[SECOND_MOMENT])
+    assert made.replace_one.epsilon == pytest.approx(gdp_epsilon(apart / 2.0, made.delta), rel=1e-9)
+    assert next(stage for stage in made.stages if stage.name == prior_stage).spent == "free"
+
+
+@pytest.mark.parametrize("stage", [SUMS, COUNTS, SECOND_MOMENT])
+def test_one_record_moves_a_release_as_far_as_stated(stage: str) -> None:
+    """By records replaced at random, made null, and by the farthest: opposite differences from the public mean, beyond the norm."""
+    made, draw = plan(max_norm=0.5), np.random.default_rng(0)
+    stated = next(found for found in made.stages if found.name == stage).distances
+    assert stated is not None
+    assert LABELS is not None
+    state = new_state(made, seed=0)
+    state.tensors["public_means"] = torch.full((10, 64), 0.5, dtype=torch.float64)
+    state.tensors["norm"] = torch.tensor(0.5, dtype=torch.float64)
+    config = made.build().config
+    assert isinstance(config, ClassMomentsConfig)
+    reading = prior.reading(config, state)
+    deviation = {SUMS: 0.5 / math.sqrt(0.6), COUNTS: 1 / math.sqrt(0.05), SECOND_MOMENT: 0.25 / math.sqrt(0.35)}[stage]
+
+    def released(records: Records) -> np.ndarray:
+        return RELEASES[stage][1](config, records, reading, new_state(made, seed=0))
+
+    black, half = np.zeros((1, 8, 8), np.uint8), np.zeros((1, 8, 8), np.uint8)
+    half[:, ::2], white = 255, np.full((1, 8, 8), 255, np.uint8)
+    replaced, nulled = [0.0], [0.0]
+    others = [black, white, half, *draw.integers(0, 256, (4, 1, 8, 8), dtype=np.uint8)]
+    for position, (one, two) in enumerate(itertools.pairwise(others)):
+        with_one, with_two = DIGITS.train.records.copy(), DIGITS.train.records.copy()
+        with_one[position], with_two[position] = one, two
+        labels = LABELS.copy()
+        labels[position] = (labels[position] + 1) % 10
+        first = released(replace(DIGITS.train, records=with_one))
+        for to in (LABELS, labels):
+            replaced.append(float(np.linalg.norm(first - released(replace(DIGITS.train, records=with_two, labels=to)))) / deviation)
+        nulled.append(float(np.linalg.norm(first - released(replace(DIGITS.train, records=with_one).without(position)))) / deviation)
+    assert stated.replace_one * 0.9999 < max(replaced) <= stated.replace_one
+    assert stated.zero_out * 0.9999 < max(nulled) <= stated.zero_out
+
+
+def test_the_prior_is_of_public_images_alone() -> None:
+    state, glyphs = fitted(1.0), public()
+    means, covariance = moments(glyphs)
+    found_means, found_covariance = prior.gaussians(state)
+    assert np.allclose(found_means, means)
+    assert np.allclose(found_covariance, covariance)
+    images = glyphs.records.reshape(len(glyphs), -1) / 255
+    assert glyphs.labels is not None
+    norms = np.linalg.norm(images - means[glyphs.labels], axis=1)
+    assert float(state.tensors["norm"]) == pytest.approx(np.quantile(norms, 0.99))
+
+
+def test_images_without_labels_give_every_class_one_mean() -> None:
+    made, glyphs = plan(), public()
+    config = made.build().config
+    assert isinstance(config, ClassMomentsConfig)
+    found = prior.means_of(Records(glyphs.records), 10, config)
+    assert np.allclose(found, glyphs.records.reshape(len(glyphs), -1).mean(0) / 255)
+    with pytest.raises(WorkbenchError, match="every class"):
+        prior.means_of(glyphs.take(slice(3)), 10, config)
+
+
+def test_without_noise_the_records_own_moments_are_believed() -> None:
+    made = plan(1e-2, max_norm=8.0)
+    config = made.build().config
+    assert isinstance(config, ClassMomentsConfig)
+    means, covariance = posterior.gaussians(config, fitted(1e-2, max_norm=8.0))
+    own_means, own_covariance = moments(DIGITS.train)
+    assert np.abs(means - own_means).max() < 0.02
+    assert np.abs(covariance - own_covariance).max() < 0.02
+
+
+def test_with_all_noise_nothing_but_the_prior_is_believed() -> None:
+    """And what is not believed is no noise that is drawn: at a noise of 1 000 the samples are the prior's."""
+    made, state = plan(1e3), fitted(1e3)
+    config = made.build().config
+    assert isinstance(config, ClassMomentsConfig)
+    means, covariance = posterior.gaussians(config, state)
+    public_means, public_covariance = prior.gaussians(state)
+    assert np.abs(means - public_means).mean() < 0.1, "a noisy mean alone is off by tens"
+    assert np.array_equal(covariance, public_covariance)
+    drawn = sample(made, state, 2_000, labels=np.full(2_000, 4), source="public").records.reshape(2_000, -1) / 255
+    assert np.abs(drawn.mean(0) - public_means[4]).max() < 0.12, "clamped at black and white"
+
+
+@pytest.mark.parametrize(("along", "alike"), [(3.0, 0.0), (0.0, 0.2), (1.0, 0.1)])
+def test_the_widths_that_made_the_differences_are_found(along: float, alike: float) -> None:
+    draw, variances = np.random.default_rng(0), np.geomspace(1e-3, 1, 64)
+    noise = np.full((200, 1), 0.05)
+    found = draw.normal(size=(200, 64)) * np.sqrt(along * variances + alike + noise)
+    assert posterior.likeliest(found, noise, variances) == pytest.approx((along, alike), rel=0.15, abs=0.02)
+
+
+def test_a_difference_is_believed_as_normal_laws_say() -> None:
+    """With one direction, noise v and width w: w / (w + v) of what was found, wherever the width is the likeliest."""
+    found = np.array([[2.0], [-2.0]])
+    believed = posterior.believed(found, np.full((2, 1), 1.0), np.eye(1))
+    assert believed == pytest.approx(found * 0.75, rel=1e-3), "4 = 3 + 1: the likeliest width is 3"
+    assert np.abs(posterior.believed(found / 4, np.full((2, 1), 1.0), np.eye(1))).max() < 1e-4, "less than the noise alone"
+
+
+def test_a_change_that_is_all_noise_is_not_believed() -> None:
+    draw, believed = np.random.default_rng(0), 0
+    for _ in range(200):
+        change = draw.normal(size=(40, 40))
+        believed += posterior.shrinkage(change, 1.0, 1_600) > 0
+        assert posterior.shrinkage(change * 10, 1.0, 1_600) == pytest.approx(0.99, abs=0.005)
+    assert 0 < believed <= 15, "one in forty: 5 of 200"
+
+
+def test_an_interrupted_run_goes_on_with_its_prior() -> None:
+    """What was released relies on the first prior: a later step never takes another."""
+    made, whole = plan(), fitted(1.0)
+    state = new_state(made, seed=0)
+    steps = fit(made, DIGITS, state)
+    assert next(steps).stage == "public prior"
+    next(steps)
+    steps.close()
+    resumed = new_state(made, seed=0)
+    resumed.restore(state.checkpoint())
+    rest = list(fit(made, DIGITS, resumed))
+    assert [step.stage for step in rest] == [COUNTS, SECOND_MOMENT]
+    for name in PriorMoments.released:
+        assert torch.equal(resumed.tensors[name], whole.tensors[name]), name
