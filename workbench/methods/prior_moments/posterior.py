@@ -66,5 +66,5 @@ def shrinkage(change: np.ndarray, deviation: float, count: int) -> float:
 
     1 less the squared norm that noise alone stays below in 39 of 40 cases, over the change's own.
     """
-    noise = deviation**2 * float(chi2.ppf(SURE, count))
-    return max(0.0, 1.0 - noise / max(float((change**2).sum()), noise))
+    noise, found = deviation**2 * float(chi2.ppf(SURE, count)), float((change**2).sum())
+    return 1.0 - noise / found if found > noise else 0.0
