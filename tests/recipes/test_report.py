@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
-from workbench.recipes.report import draw, is_below_floor, markdown_table, measured_lines, summary_rows
+from workbench.recipes.report import add_legend, draw, is_below_floor, markdown_table, measured_lines, summary_rows
 
 MEASURE = "accuracy_logistic_regression"
 
@@ -72,6 +73,23 @@ def test_a_measure_that_was_not_taken_has_no_line() -> None:
 def test_the_picture_is_a_png(tmp_path: Path) -> None:
     draw(measured_lines(RESULTS, MEASURE), tmp_path / "picture.png", "Title", MEASURE)
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "labels", [["a"], ["short"] * 9, ["epsilon 0: public data of selective-pretraining (0.714, private)"] * 4 + ["b"] * 7]
+)
+def test_a_legend_lies_within_the_picture_and_leaves_the_axes_their_height(labels: list[str]) -> None:
+    figure = Figure(figsize=(7.2, 4.2), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    for label in labels:
+        axes.plot([0, 1], label=label)
+    add_legend(figure, labels)
+    figure.draw_without_rendering()
+    found, page = figure.legends[0].get_window_extent(), figure.bbox
+    assert page.x0 <= found.x0 < found.x1 <= page.x1
+    assert page.y0 <= found.y0
+    assert found.y1 < axes.get_window_extent().y0
+    assert axes.get_window_extent().height > 2.5 * 150
 
 
 def test_a_measure_that_no_line_took_is_an_empty_picture(tmp_path: Path) -> None:

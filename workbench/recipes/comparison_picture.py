@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from workbench.recipes.directions import Picture
 from workbench.recipes.findings import values_of
-from workbench.recipes.report import COLOURS, MARKERS
+from workbench.recipes.report import COLOURS, MARKERS, add_legend
 
 NEAR = 0.07  # of the picture's width and height: two labels at this distance cover one another
 
@@ -59,7 +59,7 @@ def _draw(picture: Picture, found: Mapping[str, Sequence[Point]], path: Path, ti
     axes.set_title(title, fontsize=10)
     axes.grid(alpha=0.3)
     if found:
-        figure.legend(fontsize=8, loc="outside lower center", ncols=3)
+        add_legend(figure, list(found))
     figure.savefig(path)
 
 

@@ -18,6 +18,8 @@ from workbench.measured import FLOOR
 from workbench.recipes.audited import audit_table
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from workbench.recipes.lines import Recipe
 
 
@@ -189,7 +191,7 @@ def _draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
         points = [(place, value) for place, line in at for value in line.values]
         if points:
             axes.scatter(*zip(*points, strict=True), marker=marker, s=36, color=COLOURS[number % len(COLOURS)], alpha=0.8, label=method)
-    ticks = {bound: f"{bound:g}" for bound in sorted({round(bound, 2) for bound in finite})}
+    ticks = {bound: f"{bound:g}" for bound in sorted({float(f"{bound:.2g}") for bound in finite})}
     if len(finite) < len(lines):
         ticks[right] = "no bound"
     axes.set_xscale("log")
@@ -200,11 +202,24 @@ def _draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
     axes.set_ylabel(f"{measure.replace('_', ' ')} ({mark(all(line.releasable for line in lines))})")
     axes.set_title(title)
     axes.grid(axis="y", alpha=0.3)
-    if axes.get_legend_handles_labels()[0]:
-        figure.legend(fontsize=8, loc="outside lower center", ncols=3)
+    if labels := axes.get_legend_handles_labels()[1]:
+        add_legend(figure, labels)
     figure.savefig(path)
 
 
+def add_legend(figure: "Figure", labels: Sequence[str]) -> None:
+    """Put a legend of these labels below, in as many columns as fit; from the third row on the picture grows by a row each."""
+    columns = legend_columns(labels)
+    figure.set_figheight(figure.get_figheight() + ROW_INCHES * max(0, math.ceil(len(labels) / columns) - 2))
+    figure.legend(fontsize=8, loc="outside lower center", ncols=columns)
+
+
+def legend_columns(labels: Sequence[str]) -> int:
+    """How many columns of a legend in a picture's width hold the longest label; 1 to 3."""
+    return min(3, max(1, LETTERS_ACROSS // (max(map(len, labels)) + LETTERS_OF_SYMBOL)))
+
+
+LETTERS_ACROSS, LETTERS_OF_SYMBOL, ROW_INCHES = 110, 6, 0.17  # of a legend at font size 8 in a picture of 7.2 inches
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")  # distinct to colour-blind eyes (Okabe and Ito)
 MARKERS = "o^sDvP"
 PUBLIC_STYLES = ("--", ":", "-.", (0, (5, 1)), (0, (1, 3)))  # of epsilon 0's lines
