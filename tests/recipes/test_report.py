@@ -75,9 +75,10 @@ def test_the_picture_is_a_png(tmp_path: Path) -> None:
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    "labels", [["a"], ["short"] * 9, ["epsilon 0: public data of selective-pretraining (0.714, private)"] * 4 + ["b"] * 7]
-)
+LONG = "epsilon 0: public data of selective-pretraining (0.714, private)"
+
+
+@pytest.mark.parametrize("labels", [["a"], ["short"] * 9, [LONG] * 4 + ["b"] * 7])
 def test_a_legend_lies_within_the_picture_and_leaves_the_axes_their_height(labels: list[str]) -> None:
     figure = Figure(figsize=(7.2, 4.2), dpi=150, layout="constrained")
     axes = figure.add_subplot()
