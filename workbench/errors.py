@@ -36,11 +36,14 @@ def choose(name: str, choices: Mapping[str, T], what: str) -> T:
     return choices[name]
 
 
+WORDS = dict.fromkeys(("tuple_type", "list_type"), 'Expected a list, such as ["a", "b"]')  # in place of pydantic's names of types
+
+
 def first_complaint(error: "ValidationError", field: str = "") -> str:
     """The first validation error as one sentence; the value is told where it is a field's (`field`, if given), not the whole model's."""
     detail = error.errors()[0]
     place = ".".join(str(part) for part in ([field] if field else []) + [*detail["loc"]])
-    words = detail["msg"].removeprefix("Value error, ").rstrip(".")
+    words = WORDS.get(detail["type"], detail["msg"]).removeprefix("Value error, ").rstrip(".")
     told = detail["type"] == "value_error" and ", got " in words  # a check of our own that says what came
     return f"{place}: {words}, got {detail['input']!r}." if place and not told else f"{f'{place}: ' if place else ''}{words}."
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import ndimage
+from support.quick import quick_plan
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
@@ -288,3 +289,8 @@ def test_classes_are_told_to_no_denoiser_that_knows_none() -> None:
         for label in range(CLASSES)
     ]
     assert all(torch.equal(made[0], other) for other in made)
+
+
+def test_what_is_no_list_is_refused_with_the_form_of_one() -> None:
+    with pytest.raises(WorkbenchError, match=r"variations: Expected a list, such as \[.*, got 'odd'"):
+        quick_plan("private-evolution", overrides={"selection.variations": "odd"})
