@@ -36,7 +36,8 @@ def choose(name: str, choices: Mapping[str, T], what: str) -> T:
     return choices[name]
 
 
-WORDS = dict.fromkeys(("tuple_type", "list_type"), 'Expected a list, such as ["a", "b"]')  # in place of pydantic's names of types
+A_LIST = 'Expected a list, such as ["a", "b"]'
+WORDS: Mapping[str, str] = {"tuple_type": A_LIST, "list_type": A_LIST}  # in place of pydantic's names of types
 
 
 def first_complaint(error: "ValidationError", field: str = "") -> str:

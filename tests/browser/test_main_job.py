@@ -77,7 +77,7 @@ def test_a_run_outlives_an_app_that_is_killed_and_a_new_one_shows_it(browser: Br
     pages.set_default_timeout(120_000)
     with start_app() as (address, process):
         page = pages.new_page()
-        page.goto(f"{address.replace('/?', '/train?')}&{LINK.replace('train_training.steps=300', 'train_training.steps=60000')}")
+        page.goto(f"{address.replace('/?', '/train?')}&{LINK.replace('train_set.training.steps=300', 'train_set.training.steps=60000')}")
         page.get_by_role("button", name="Launch").click()
         expect(page).to_have_url(re.compile("train_run="))
         run = re.search(r"train_run=([a-z0-9]{8})", page.url)

@@ -29,6 +29,7 @@ TARGET_TITLES = {  # a number to meet the epsilon, or which number a run rests o
     "none": "Nothing, as configured",
     "none, claim": "Nothing, on the paper's word",
 }
+SETTINGS = "set."  # before the names of a method's settings in keys and addresses: they may be those of a request's own fields
 DEFAULT_METHOD = "dp-promise"
 GPU_DEVICES = ("/dev/nvidia*", "/dev/dxg", "/dev/kfd")  # of NVIDIA, of Windows below Linux, of AMD
 
@@ -191,7 +192,7 @@ def preset_help(method_class: type[Method]) -> str:
 
 def settings_form(choices: Choices, prefix: str) -> dict[str, Any]:
     """The fields of the method's configuration, and those to be left to calibration whatever a preset sets: what is set by hand."""
-    settings = config_form(choices.method_class.Config, choices.defaults(), prefix)
+    settings = config_form(choices.method_class.Config, choices.defaults(), f"{prefix}{SETTINGS}")
     if optional := fields_that_may_be_empty(choices.method_class.Config):
         help_text = "Fields that a preset sets and calibration shall find; the others without a value are found anyway."
         empty = st.multiselect("Leave to calibration", optional, key=f"{prefix}empty", bind="query-params", help=help_text, placeholder="")

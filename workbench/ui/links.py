@@ -5,7 +5,7 @@ from typing import Any
 from workbench.jobs.run import Run
 from workbench.request import Request
 from workbench.training.state import PerformanceSettings
-from workbench.ui.choices import TARGET_TITLES
+from workbench.ui.choices import SETTINGS, TARGET_TITLES
 from workbench.ui.forms import form_parameters
 
 
@@ -25,7 +25,8 @@ def link(request: Request, prefix: str) -> dict[str, Any]:
         "delta": request.delta,
     }
     empty = [name for name, value in request.settings.items() if value is None]
-    return form_parameters(values | request.settings, prefix) | ({f"{prefix}empty": empty} if empty else {})
+    chosen = form_parameters(values, prefix) | form_parameters(request.settings, f"{prefix}{SETTINGS}")
+    return chosen | ({f"{prefix}empty": empty} if empty else {})
 
 
 def clone_link(run: Run, prefix: str) -> dict[str, Any]:

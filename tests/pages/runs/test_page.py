@@ -94,9 +94,9 @@ def test_a_run_is_cloned_for_editing_with_its_settings(open_page: OpenPage) -> N
     app.button(key=f"runs_{RunStore(here()).list()[0].id}_clone").click().run()
     assert not app.exception
     assert app.title[0].value == "Train"
-    assert app.number_input(key="train_training.steps").value == 30
+    assert app.number_input(key="train_set.training.steps").value == 30
     assert app.number_input(key="train_epsilon").value == 1.0
-    assert app.number_input(key="train_noise_multiplier").value is None
+    assert app.number_input(key="train_set.noise_multiplier").value is None
 
 
 def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: OpenPage, home_with_runs: object) -> None:
@@ -108,9 +108,10 @@ def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: Ope
     app = open_page("train", **clone_link(run, "train_"))
     assert not app.error
     assert app.number_input(key="train_epsilon").value == 5.0
-    assert app.number_input(key="train_phase_one.steps").value == 3
-    assert (app.number_input(key="train_boundary").value, app.number_input(key="train_phase_two.noise_multiplier").value) == (None, None)
-    assert (app.text_input(key="train_pretraining.dataset").value, app.selectbox(key="train_device").value) == ("none", "cpu")
+    assert app.number_input(key="train_set.phase_one.steps").value == 3
+    unset = [app.number_input(key=f"train_set.{name}").value for name in ("boundary", "phase_two.noise_multiplier")]
+    assert unset == [None, None]
+    assert (app.text_input(key="train_set.pretraining.dataset").value, app.selectbox(key="train_device").value) == ("none", "cpu")
     before = {kept.id for kept in RunStore(here()).list()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(LAUNCHERS, "local", Nowhere())

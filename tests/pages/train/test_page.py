@@ -10,9 +10,11 @@ from support.launchers import Nowhere
 
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.store import RunStore
+from workbench.methods import METHODS
 from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.privacy.spending.ledger import Ledger
-from workbench.ui.links import clone_link
+from workbench.request import Request
+from workbench.ui.links import clone_link, link
 
 OpenPage = Callable[..., AppTest]
 
@@ -22,7 +24,7 @@ def test_train_launches_a_run_and_watches_it(open_page: OpenPage, monkeypatch: p
     parameters = {
         "train_method": "dp-merf",
         "train_epsilon": "1.0",
-        "train_training.steps": "7",
+        "train_set.training.steps": "7",
         "train_device": "cpu",
         "train_speed.num_threads": "1",
     }
@@ -95,3 +97,22 @@ def test_a_clone_leaves_the_default_delta_empty_and_carries_any_other_to_the_bit
     asked = run.plan.request.edited(delta=1e-5)
     other = run.model_copy(update={"plan": run.plan.model_copy(update={"request": asked})})
     assert clone_link(other, "train_")["train_delta"] == "1e-05"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_has_its_form(open_page: OpenPage, method: str) -> None:
+    """A setting may have the name of one of the request's own fields, as `dataset` of class moments."""
+    dataset = "digits" if "image" in METHODS[method].kinds else "breast-cancer"
+    app = open_page("train", train_dataset=dataset, train_method=method)
+    assert not app.exception
+    assert all(error.value.startswith("No setting bounds this run.") for error in app.error)
+    assert bool(app.error) == (method in ("dpgen", "p3dm"))
+    assert app.selectbox(key="train_method").value == method
+
+
+def test_a_setting_called_like_a_field_of_the_request_is_kept_apart(open_page: OpenPage) -> None:
+    asked = Request.of("class-moments", "digits", epsilon=1.0, settings={"dataset": "digits-validation"})
+    app = open_page("train", **link(asked, "train_"))
+    assert not app.exception
+    assert app.selectbox(key="train_dataset").value == "digits"
+    assert app.text_input(key="train_set.dataset").value == "digits-validation"
