@@ -212,7 +212,7 @@ def test_the_readme_shows_the_recipe_s_own_table(recipe: str) -> None:
     assert f"<!-- {recipe}:begin -->\n{table}<!-- {recipe}:end -->" in (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("recipe", ["how-tight", "pac-noise"])
+@pytest.mark.parametrize("recipe", ["how-tight", "pac-noise", "frontier", "digits-10000-samples"])
 def test_a_document_of_results_is_made_of_them(recipe: str) -> None:
     from workbench.recipes.lines import load_recipe
 
