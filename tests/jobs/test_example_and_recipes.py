@@ -181,6 +181,20 @@ def test_what_a_recipe_found_can_be_written_without_its_private_numbers(tmp_path
 
 
 @pytest.mark.usefixtures("in_this_process")
+def test_results_that_all_stand_are_written_under_the_recipe_as_it_is_now(tmp_path: Path) -> None:
+    recipe, out = Path(write(tmp_path / "recipe.json", seeds=[0])), tmp_path / "found.json"
+    found = []
+    for title in ("Before", "Now"):
+        recipe.write_text(json.dumps(json.loads(recipe.read_text()) | {"title": title}))
+        with pytest.raises(SystemExit) as ended:
+            main(["reproduce", str(recipe), "--reuse", "--out", str(out)])
+        assert ended.value.code == 0
+        found.append(json.loads(out.read_text()))
+    assert [kept["recipe"]["title"] for kept in found] == ["Before", "Now"]
+    assert found[0]["results"] == found[1]["results"]
+
+
+@pytest.mark.usefixtures("in_this_process")
 def test_lines_that_ask_for_other_samples_of_a_run_share_it(tmp_path: Path) -> None:
     line = json.loads(Path(write(tmp_path / "recipe.json", repeats=2)).read_text())["runs"][0]
     threes = line | {"name": "threes and fours", "labels": ["3", "4"], "sampling_seed": 1}

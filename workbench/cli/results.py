@@ -200,6 +200,8 @@ def reproduce(
             rows = pieces.merged(loaded, rows, [_releasable_part(result) if releasable else result])
             if out is not None:
                 pieces.write(loaded, rows, out)
+    if out is not None and rows:
+        pieces.write(loaded, rows, out)  # under the recipe as it is now, though nothing was new
     if out is not None and loaded.comparison is None:
         recipe_report.write(rows, loaded, out)
     if as_json:
