@@ -142,8 +142,15 @@ def test_with_all_noise_nothing_but_the_prior_is_believed() -> None:
     public_means, public_covariance = prior.gaussians(state)
     assert np.abs(means - public_means).mean() < 0.1, "a noisy mean alone is off by tens"
     assert np.array_equal(covariance, public_covariance)
-    drawn = sample(made, state, 2_000, labels=np.full(2_000, 4), source="public").records.reshape(2_000, -1) / 255
-    assert np.abs(drawn.mean(0) - public_means[4]).max() < 0.12, "clamped at black and white"
+
+
+def test_public_samples_are_the_prior_s_whatever_was_released() -> None:
+    made, state, fours = plan(1e-2, max_norm=8.0), fitted(1e-2, max_norm=8.0), np.full(2_000, 4)
+    expected = {"public": prior.gaussians(state)[0][4], "model": moments(DIGITS.train)[0][4]}
+    for source, mean in expected.items():
+        drawn = sample(made, state, 2_000, labels=fours, source=source).records.reshape(2_000, -1) / 255
+        assert np.abs(drawn.mean(0) - mean).max() < 0.12, "clamped at black and white"
+    assert np.abs(expected["public"] - expected["model"]).max() > 0.3
 
 
 @pytest.mark.parametrize(("along", "alike"), [(3.0, 0.0), (0.0, 0.2), (1.0, 0.1)])
