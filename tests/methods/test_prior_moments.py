@@ -60,6 +60,8 @@ def test_the_three_are_one_gaussian_release_and_opposite_differences_count_twice
     assert [stage.name for stage in made.stages] == [prior_stage := "public prior", SUMS, COUNTS, SECOND_MOMENT]
     assert made.bound.epsilon == pytest.approx(gdp_epsilon(1 / 2.0, made.delta), rel=1e-9)
     assert made.replace_one is not None
+    assert made.claim.status == "not_evaluated"
+    assert "floor" not in made.claim.reason
     shares = {SUMS: 0.6, COUNTS: 0.05, SECOND_MOMENT: 0.35}
     apart = math.sqrt(4 * shares[SUMS] + 2 * shares[COUNTS] + 2 * shares[SECOND_MOMENT])
     assert made.replace_one.epsilon == pytest.approx(gdp_epsilon(apart / 2.0, made.delta), rel=1e-9)

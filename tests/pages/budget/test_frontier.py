@@ -8,7 +8,15 @@ import plotly.graph_objects as go
 import pytest
 
 from workbench.measured import COLUMNS
-from workbench.pages.budget.frontier import FLOOR, draw_measured, measured_note, measured_points, measured_references, measured_rows
+from workbench.pages.budget.frontier import (
+    FLOOR,
+    draw_measured,
+    measured_note,
+    measured_points,
+    measured_references,
+    measured_rows,
+    with_method,
+)
 from workbench.ui.theme import GREY
 
 
@@ -95,3 +103,11 @@ def test_a_line_without_a_bound_has_no_place_on_the_axis() -> None:
     points = measured_points(pd.concat([ROWS, pd.DataFrame([row("a", math.inf, 0.95, 0)])]))
     assert points["epsilon"].max() == 5.0
     assert len(points) == len(measured_points(ROWS))
+
+
+@pytest.mark.parametrize(
+    ("series", "method", "expected"),
+    [("dpdm from scratch", "dpdm", "dpdm from scratch"), ("sound, public teacher", "dp-sad", "dp-sad, sound, public teacher")],
+)
+def test_a_series_says_whose_it_is(series: str, method: str, expected: str) -> None:
+    assert with_method(series, method) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -10,6 +11,7 @@ from workbench.methods.class_moments import ClassMoments
 from workbench.methods.prior_moments.config import PriorMomentsConfig
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
 from workbench.training.state import State, Step
 
@@ -38,6 +40,11 @@ class PriorMoments(ClassMoments):
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """The prior (free) and the three releases."""
         return [Stage(PRIOR, None, "free"), *super().stages(facts)]
+
+    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+        """No paper."""
+        reason = "It is the workbench's own: no paper claims anything for it."
+        return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=reason, source=self.source)
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """Room for the prior and the releases."""

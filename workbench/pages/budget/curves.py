@@ -49,8 +49,9 @@ def accountant_section(plan: Plan, prefix: str) -> None:
     alt = f"Epsilon at delta {number(plan.delta)} against {AXES[axis].lower()} by {titles}; this plan has {number(chosen)}{known}"
     charts.show(figure, alt, frame, f"{prefix}accountant_chart")
     st.caption(
-        f"Everything else stays as planned, at delta {number(plan.delta)}. The vertical line is this plan. Where an accountant is an "
-        "approximation it may under-report: the upper bound above is the one to go by. A gap is a setting that an accountant refuses."
+        f"Everything else stays as planned, at delta {number(plan.delta)}. The vertical line is this plan.{_of_several(stages, axis)} "
+        "Where an accountant is an approximation it may under-report: the upper bound above is the one to go by. A gap is a setting that "
+        "an accountant refuses."
     )
 
 
@@ -83,9 +84,19 @@ def setting_of(stages: Sequence[Stage], axis: str) -> float | None:
     return None
 
 
+def _of_several(stages: Sequence[Stage], axis: str) -> str:
+    """Whose quantity the axis shows, where several releases have it; else nothing."""
+    having = [stage.name for stage in stages if setting_of([stage], axis) is not None]
+    if len(having) < 2:
+        return ""
+    return f" The axis is that of the first release, {having[0]}; the others' ({', '.join(having[1:])}) change by the same factor."
+
+
 def varied(stages: Sequence[Stage], axis: str, value: float) -> list[Stage]:
-    """The stages with one quantity of every Poisson-sampled or single Gaussian release changed."""
-    return [stage if stage.spent == "free" else _varied(stage, axis, value) for stage in stages]
+    """The stages where the plan's own setting is `value`: in every Poisson-sampled or single Gaussian release the quantity changes by
+    the same factor, so that releases with shares of one budget keep them."""
+    factor = value / (setting_of(stages, axis) or value)
+    return [stage if stage.spent == "free" else _varied(stage, axis, factor) for stage in stages]
 
 
 def around(setting: float, axis: str) -> list[float]:
@@ -99,14 +110,14 @@ def around(setting: float, axis: str) -> list[float]:
     return values.tolist()
 
 
-def _varied(stage: Stage, axis: str, value: float) -> Stage:
+def _varied(stage: Stage, axis: str, factor: float) -> Stage:
     event: Any = stage.event
     if isinstance(event, dp_event.PoissonSampledDpEvent) and isinstance(event.event, dp_event.GaussianDpEvent):
         if axis == "steps":
-            return replace(stage, steps=round(value))
+            return replace(stage, steps=max(1, round(factor * stage.steps)))
         rate, noise = event.sampling_probability, event.event.noise_multiplier
-        noise, rate = (value, rate) if axis == "noise_multiplier" else (noise, value)
+        noise, rate = (factor * noise, rate) if axis == "noise_multiplier" else (noise, min(1.0, factor * rate))
         return replace(stage, event=dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(noise)))
     if isinstance(event, ReplaceOneGaussianDpEvent) and axis == "noise_multiplier":
-        return replace(stage, event=ReplaceOneGaussianDpEvent(value, event.zero_out_ratio))
+        return replace(stage, event=ReplaceOneGaussianDpEvent(factor * event.noise_multiplier, event.zero_out_ratio))
     return stage

@@ -66,13 +66,18 @@ def draw_measured(figure: go.Figure, points: pd.DataFrame) -> None:
             marker={"symbol": symbol, "size": 8, "color": colour},
             customdata=[[_hover(point)] for point in rows.to_dict("records")],
             hovertemplate="%{customdata[0]}<br>%{y:.4g}<extra></extra>",
-            name=f"{'floor: ' * (method == FLOOR)}{html_text(series)} ({measured_by(protocol)})",
+            name=f"{'floor: ' * (method == FLOOR)}{html_text(with_method(series, method))} ({measured_by(protocol)})",
         )
 
 
 def series_of(line: str) -> str:
     """What a recipe's line is called without its bound: "dpdm from scratch" of "dpdm from scratch, bound 10"."""
     return _BOUND.sub("", line)
+
+
+def with_method(series: str, method: str) -> str:
+    """A series' name, and whose it is where it does not say so itself."""
+    return series if method in series else f"{method}, {series}"
 
 
 def measured_by(protocol: str) -> str:
