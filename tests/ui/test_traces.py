@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 from support.homes import here
@@ -28,6 +29,24 @@ def test_each_named_value_has_a_frame_of_its_own(workbench_home: Path) -> None:
     }
     assert value_table(frames["real_score"], "real_score").columns.tolist() == ["run", "step", "real_score (private)"]
     assert value_title("real_score") == "Real score"
+
+
+@pytest.mark.parametrize(("steps", "words"), [(0, "No step has been recorded yet."), (2, "The steps of this method report no values.")])
+def test_steps_without_values_are_said_to_have_none(workbench_home: Path, steps: int, words: str) -> None:
+    def draw() -> None:
+        from support.homes import here
+
+        from workbench.jobs.folder import RunFolder
+        from workbench.ui.traces import show_values
+
+        show_values(RunFolder(here(), "abcdefgh"), "x_")
+
+    folder = RunFolder(here(), "abcdefgh")
+    folder.path.mkdir(parents=True)
+    writer = MetricsWriter(folder, torch.device("cpu"))
+    for step in range(1, steps + 1):
+        writer.add(Step("release", step, steps), step)
+    assert [caption.value for caption in AppTest.from_function(draw).run().caption] == [words]
 
 
 def test_what_steps_had_to_show_stands_side_by_side_first_and_last_among_them(workbench_home: Path) -> None:

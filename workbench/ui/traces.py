@@ -44,6 +44,9 @@ def show_steps(run: Run) -> None:
 def show_values(folder: RunFolder, prefix: str) -> None:
     """What the steps reported (losses, say) against the step, a chart a name, with their mark."""
     frames = value_frames(folder)
+    if not frames and folder.read_metrics():
+        st.caption("The steps of this method report no values.")
+        return
     for name, frame in (frames or {"loss": pd.DataFrame()}).items():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{markdown(value_title(name))}**")
