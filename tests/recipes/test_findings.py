@@ -79,7 +79,8 @@ def test_seeds_that_a_line_lacks_are_left_out_and_one_seed_shows_nothing() -> No
     (finding,) = found(partly, said("a", "b"))
     assert (finding.seeds, finding.difference) == (2, pytest.approx(0.225))
     (nothing,) = found(results(a=A, b=B[:1]), said("a", "b"))
-    assert (nothing.verdict, nothing.smallest) == ("not measured", None)
+    assert (nothing.verdict, nothing.interval, nothing.smallest) == ("not measured", None, None)
+    assert (nothing.seeds, nothing.difference) == (1, pytest.approx(A[0] - B[0]))
     assert found([], said("a", "b"))[0].seeds == 0
 
 

@@ -157,7 +157,11 @@ def _directions(found: Sequence[Finding]) -> Iterator[str]:
     for one in found:
         said = one.direction
         numbers = [_short(one.difference), "-" if one.interval is None else " to ".join(map(_short, one.interval)), _short(one.smallest)]
-        yield f"| {' | '.join([markdown(said.says), markdown(said.source), markdown(said.measure), *numbers, one.verdict])} |"
+        yield f"| {' | '.join([markdown(said.says), markdown(said.source), markdown(said.measure), *numbers, _verdict(one)])} |"
+
+
+def _verdict(finding: Finding) -> str:
+    return "one seed, undecided" if finding.seeds == 1 else finding.verdict
 
 
 def _entries(results: Results, measure: str) -> list[Mapping[str, Any]]:

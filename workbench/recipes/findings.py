@@ -29,7 +29,7 @@ HOW = (
 
 
 class Finding(BaseModel):
-    """A direction and what was measured of it; numbers are None where no two seeds have all its lines."""
+    """A direction and what was measured of it; of one seed that has all its lines there is the difference alone, of none no number."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -77,11 +77,12 @@ def _pool(comparison: Comparison, direction: Direction, results: Sequence[Mappin
 def _finding(direction: Direction, values: Values, level: float) -> Finding:
     seeds = sorted(set[int].intersection(*(set(values.get(name, {})) for name in direction.lines)))
     if len(seeds) < 2:
-        return Finding(direction=direction, seeds=len(seeds), difference=None, interval=None, smallest=None, verdict="not measured")
+        difference = _difference(values, direction, seeds) if seeds else None
+        return Finding(direction=direction, seeds=len(seeds), difference=difference, interval=None, smallest=None, verdict="not measured")
     whole = {name: by_seed for name, by_seed in values.items() if set(seeds) <= set(by_seed)}
     deviation, freedom = residual_deviation(whole, seeds)
     error = deviation * math.sqrt((1 / len(direction.higher) + 1 / len(direction.lower)) / len(seeds))
-    difference = _mean(whole, direction.higher, seeds) - _mean(whole, direction.lower, seeds)
+    difference = _difference(whole, direction, seeds)
     reach, further = _quantiles(level, freedom)
     interval = difference - reach * error, difference + reach * error
     return Finding(
@@ -99,6 +100,10 @@ def _quantiles(level: float, freedom: int) -> tuple[float, float]:
     from scipy.stats import t
 
     return float(t.ppf(1 - level / 2, freedom)), float(t.ppf(POWER, freedom))
+
+
+def _difference(values: Values, direction: Direction, seeds: Sequence[int]) -> float:
+    return _mean(values, direction.higher, seeds) - _mean(values, direction.lower, seeds)
 
 
 def _mean(values: Values, names: Sequence[str], seeds: Sequence[int]) -> float:
