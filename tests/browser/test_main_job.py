@@ -13,9 +13,9 @@ CHOICES = {
     "epsilon": "5",
     "device": "cpu",
     "speed.num_threads": "1",
-    "num_features": "200",
-    "training.steps": "300",
-    "training.batch_size": "50",
+    "set.num_features": "200",
+    "set.training.steps": "300",
+    "set.training.batch_size": "50",
 }
 LINK = "&".join(f"train_{name}={value}" for name, value in CHOICES.items())
 
