@@ -20,4 +20,4 @@ class PriorMomentsConfig(ClassMomentsConfig):
         "quantile of public images' own.",
     )
     quantile: float = Field(default=0.99, gt=0, le=1, description="Which quantile of the norms of public differences.")
-    dataset: str = Field(default="glyphs", description="Public images that the prior, and the norm, are taken from.")
+    dataset: str = Field(default="glyphs", min_length=1, description="Public images that the prior, and the norm, are taken from.")
