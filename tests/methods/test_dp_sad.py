@@ -16,12 +16,13 @@ from workbench.methods.dp_sad import training
 from workbench.methods.dp_sad.claim import claimed
 from workbench.methods.dp_sad.config import DPSADConfig
 from workbench.methods.dp_sad.distillation import Distillation, next_image
-from workbench.methods.dp_sad.paper import clipped
+from workbench.methods.dp_sad.paper import OutputClipped, clipped, drawn_batch
 from workbench.networks import UNETS
 from workbench.networks.size import num_parameters
 from workbench.planning import make_plan
 from workbench.privacy.accounting.bounds import proved_bound
 from workbench.records import Records
+from workbench.training.randomness import Randomness
 from workbench.training.state import State
 
 PAPER: dict[str, Any] = {"target": "claim"}
@@ -192,6 +193,40 @@ def test_noise_over_t_is_what_a_step_of_the_paper_adds(mode: str, monkeypatch: p
     assert float(added.std()) == pytest.approx(sigma * norm / (batch * 500), rel=0.05)
     if mode == "eq15":
         assert float(gradients[1].norm()) <= norm * 1.01
+
+
+@pytest.mark.parametrize("compared", ["image", "output"])
+def test_equation_17_clips_the_derivative_by_what_losses_compare(compared: str) -> None:
+    """The printed equation's is x at r - 1; a factor of 1 000 or so lies between it and the network's output."""
+
+    class Student(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.factor = torch.nn.Parameter(torch.tensor(0.5))
+
+        def forward(self, x: torch.Tensor, _t: torch.Tensor, _labels: torch.Tensor) -> torch.Tensor:
+            return self.factor * x
+
+    student, norm = Student(), 1e-6
+    settings = {"steps": 1, "batch_size": 3, "noise_multiplier": 1e-3, "max_grad_norm": norm, "noise_multiplicity": 1}
+    whole = distilled(mode="eq17", compared=compared, adversarial_weight=0.0, student=settings)
+    state = State(facts("digits"), Randomness.from_seed(0))
+    state.optimizers["student"] = torch.optim.SGD(student.parameters(), lr=0.0)
+    data = torch.randn(3, 1, 2, 2), torch.tensor([1, 2, 3])
+    steps = OutputClipped(whole.config, whole, student, state, data, np.ones(3, np.bool_), networks.ExponentialMovingAverage(student))
+    steps.step(1)
+
+    diffusion, images = whole.diffusion, data[0]
+    order = drawn_batch(state, 1, 3, 3)
+    times, noise = steps._draw(1, images[order])  # pyright: ignore[reportPrivateUsage]
+    x_t = diffusion.add_noise(images[order], noise, times)
+    zero, one = (next_image(diffusion, torch.full_like(x_t, value), x_t, times) for value in (0.0, 1.0))
+    slope = one - zero if compared == "image" else torch.ones_like(x_t)
+    derivative = slope * (2 * 0.5 * x_t - 3.0 - noise)  # by what is compared, but for a factor
+    direction = derivative / derivative.flatten(1).norm(dim=1).reshape(-1, 1, 1, 1)
+    expected = norm * (direction * slope * x_t).sum() / 3
+    assert student.factor.grad is not None
+    assert float(student.factor.grad) == pytest.approx(float(expected), rel=1e-2)
 
 
 def test_clipping_uses_the_norm_and_not_its_square() -> None:

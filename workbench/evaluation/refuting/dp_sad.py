@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +15,13 @@ from workbench.methods.dp_sad.config import DPSADConfig
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import ImageKind
 
+if TYPE_CHECKING:
+    from workbench.diffusion import GaussianDiffusion
+
 RECORDS, NOISE, TIMESTEPS, NORM = 4, 160.0, 1000, 0.01
 SETTINGS = {
     "mode": "eq17",
+    "compared": "image",
     "adversarial_weight": 0.0,
     "diffusion": {"timesteps": TIMESTEPS},
     "student": {"steps": 1, "batch_size": RECORDS, "noise_multiplier": NOISE, "max_grad_norm": NORM, "noise_multiplicity": 1},
@@ -31,7 +36,7 @@ class OutputClipping:
 
     game: str = (
         f"one step of the student on all of {RECORDS} random 8x8 images of black and white, one of which is there or not, with "
-        f"sigma={NOISE:g} and T={TIMESTEPS}, by a linear student from zero and a teacher that is public"
+        f"sigma={NOISE:g} and T={TIMESTEPS}, by a student that predicts the next image linearly, from zero, and a teacher that is public"
     )
     observed: str = "the student's weights after that step"
 
@@ -47,6 +52,7 @@ class OutputClipping:
 
 def _weights_after_a_step(joined: bool, seed: int) -> np.ndarray:
     """(64, 64): the method's own step, by gradient descent with rate 1."""
+    from workbench.diffusion import build_diffusion
     from workbench.methods.dp_sad.distillation import Distillation
     from workbench.methods.dp_sad.paper import OutputClipped
     from workbench.methods.dp_sad.stages import STUDENT
@@ -54,7 +60,8 @@ def _weights_after_a_step(joined: bool, seed: int) -> np.ndarray:
     from workbench.training.randomness import Randomness
     from workbench.training.state import State
 
-    config, student, teacher = DPSADConfig.model_validate(SETTINGS), _Linear(), _Linear()
+    config = DPSADConfig.model_validate(SETTINGS)
+    student, teacher = (_Linear(build_diffusion(config.diffusion)) for _ in range(2))
     state = State(FACTS, Randomness.from_seed(seed))
     state.optimizers[STUDENT] = torch.optim.SGD(student.parameters(), lr=config.student.learning_rate)
     images = np.random.default_rng(0).choice([-1.0, 1.0], (RECORDS, *FACTS.shape)).astype(np.float32)[not joined :]
@@ -66,13 +73,19 @@ def _weights_after_a_step(joined: bool, seed: int) -> np.ndarray:
 
 
 class _Linear(torch.nn.Module):
-    """W x_t, from zero."""
+    """The output whose image of the next time step is W x_t, W from zero: as the paper has it, its model predicts that image."""
 
-    def __init__(self) -> None:
+    def __init__(self, diffusion: GaussianDiffusion) -> None:
         super().__init__()
+        self.diffusion = diffusion
         self.linear = torch.nn.Linear(FACTS.dimensions, FACTS.dimensions, bias=False)
         torch.nn.init.zeros_(self.linear.weight)
 
-    def forward(self, x_t: torch.Tensor, _times: torch.Tensor, _rows: torch.Tensor) -> torch.Tensor:
+    def forward(self, x_t: torch.Tensor, times: torch.Tensor, _rows: torch.Tensor) -> torch.Tensor:
         """(B, 1, 8, 8)."""
-        return self.linear(x_t.flatten(1)).reshape(x_t.shape)
+        from workbench.methods.dp_sad.distillation import next_image
+
+        none = torch.zeros_like(x_t)
+        begins = next_image(self.diffusion, none, x_t, times)
+        slope = next_image(self.diffusion, none + 1, x_t, times) - begins
+        return (self.linear(x_t.flatten(1)).reshape(x_t.shape) - begins) / slope

@@ -55,13 +55,16 @@ class Distillation:
     def losses(self, output: Tensor, images: Tensor, labels: Tensor, times: Tensor, noise: Tensor) -> Tensor:
         """L_dis + lambda L_adv (B,) of the student's `output` at `times` (B,), means over pixels."""
         x_t = self.diffusion.add_noise(images, noise, times)
-        mine = self.compared(output, x_t, times)
+        return self.losses_of(self.compared(output, x_t, times), x_t, images, labels, times, noise)
+
+    def losses_of(self, mine: Tensor, x_t: Tensor, images: Tensor, labels: Tensor, times: Tensor, noise: Tensor) -> Tensor:
+        """The same of what is compared, `mine`: by which eq. 17 takes its derivative."""
         teachers = self.compared(self.teach(x_t, times, labels), x_t, times)
         truth = self.compared(self.diffusion.target(images, noise, times), x_t, times)
         distance = (mine - teachers).square().flatten(1).mean(dim=1) + (mine - truth).square().flatten(1).mean(dim=1)
         if not self.config.adversarial_weight:
             return distance
-        shown = mine if self.config.compared == "image" else next_image(self.diffusion, output, x_t, times)
+        shown = mine if self.config.compared == "image" else next_image(self.diffusion, mine, x_t, times)
         judged = log_softmax(self.judge(shown, times, self.discriminator_rows(labels)), dim=1)
         return distance + self.weights(times) * judged[:, STUDENTS]  # eq. 7: log(1 - the chance of being the teacher's)
 

@@ -39,10 +39,10 @@ class GradientClipped(PrivateTraining):
 
 
 class OutputClipped:
-    """Eq. 17: each row's loss gradient is clipped where it enters the student's output, and not after.
+    """Eq. 17: each row's loss gradient is clipped where it enters what losses compare, and not after.
 
-    What is clipped is the derivative by what losses compare. Noise of deviation sigma C/(B T) is added where the equation prints it,
-    to the gradient of the weights.
+    With compared=image this is the printed equation: it clips the derivative by the image of the next time step. Noise of deviation
+    sigma C/(B T) is added where the equation prints it, to the gradient of the weights.
     """
 
     def __init__(
@@ -74,16 +74,17 @@ class OutputClipped:
         return Step(self.stage, step, self.settings.steps, values)
 
     def _backward(self, step: int, chosen: Tensor) -> float:
-        """Gradients of the weights through clipped derivatives of the output; the mean loss."""
+        """Gradients of the weights through clipped derivatives of what is compared; the mean loss."""
         draws, diffusion = self.settings.noise_multiplicity, self.distillation.diffusion
         images, labels = (values[chosen.to(values.device)].repeat_interleave(draws, dim=0) for values in self.data)
         times, noise = self._draw(step, images)
         x_t = diffusion.add_noise(images, noise, times)
         output: Tensor = self.student(x_t, times, self.distillation.student_rows(labels))
-        leaf = output.detach().requires_grad_()
-        losses = self.distillation.losses(leaf, images, labels, times, noise)
+        mine = self.distillation.compared(output, x_t, times)
+        leaf = mine.detach().requires_grad_()
+        losses = self.distillation.losses_of(leaf, x_t, images, labels, times, noise)
         (derivative,) = torch.autograd.grad(losses.sum(), leaf)
-        output.backward(clipped(derivative, self.settings.max_grad_norm) / (self.settings.batch_size * draws))
+        mine.backward(clipped(derivative, self.settings.max_grad_norm) / (self.settings.batch_size * draws))
         return float(losses.detach().mean())
 
     def _draw(self, step: int, images: Tensor) -> tuple[Tensor, Tensor]:

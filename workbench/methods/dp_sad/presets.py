@@ -82,8 +82,14 @@ def delta(_facts: DatasetFacts) -> float:
 
 PRESETS = Method.presets | {
     "selected": SELECTED,
-    "eq15": Preset("The paper's mode with the whole gradient clipped, in minutes; it rests on its claim.", partial(paper, mode="eq15")),
-    "eq17": Preset("The paper's mode with the output clipped, in minutes; it rests on its claim.", partial(paper, mode="eq17")),
+    "eq15": Preset(
+        "The paper's mode with the whole gradient clipped; losses compare predicted noise. Minutes; it rests on its claim.",
+        partial(paper, mode="eq15"),
+    ),
+    "eq17": Preset(
+        "The paper's mode with the output clipped; losses compare predicted noise. Minutes; it rests on its claim.",
+        partial(paper, mode="eq17"),
+    ),
     "published": Preset(
         "The paper's T and lambda with the output clipped, at noise that claims 10 for MNIST.",
         partial(published, mode="eq17", noise_multiplier=7500),
