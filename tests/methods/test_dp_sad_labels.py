@@ -15,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
 from workbench.jobs.samples import SamplesRequest
 from workbench.methods.dp_sad import labelling
-from workbench.methods.dp_sad.labels import CENTROIDS, FEATURES, SUMS, Labels
+from workbench.methods.dp_sad.labels import CENTROIDS, FEATURES, NORM, SUMS, Labels
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.gaussian import gdp_mu
@@ -80,16 +80,43 @@ def test_public_labels_cost_nothing() -> None:
 def test_averages_are_those_of_the_records_and_stay_where_there_are_none() -> None:
     state = new_state(plan_of(PUBLIC | {"labels.clusters": 2}), seed=0)
     pixels = np.random.default_rng(0).integers(0, labelling.LARGEST + 1, (5, 64)).astype(np.float64)
-    added = labelling.contributions(pixels)
-    assert np.linalg.norm(added, axis=1).max() <= 1
-    assert added.min() >= 0
-    white = labelling.contributions(np.full((1, 64), float(labelling.LARGEST)))
+    for norm in (7.0, 8.0):
+        added = labelling.contributions(pixels, norm)
+        assert np.linalg.norm(added, axis=1).max() < 1
+        assert added.min() >= 0
+        labelling.keep_centroids(1, 1, np.full((2, 64), 7.0), state)
+        state.tensors[SUMS] = torch.from_numpy(np.stack([added.sum(axis=0), np.zeros(65)]))
+        state.tensors[NORM] = torch.tensor(norm, dtype=torch.float64)
+        found = labelling.averages(state)
+        assert np.allclose(found[0], pixels.mean(axis=0))
+        assert (found[1] == 7).all()
+
+
+@pytest.mark.parametrize("norm", [0.5, 3.0, 8.0])
+def test_what_is_longer_than_the_norm_is_clipped_to_it_and_uses_all_of_it(norm: float) -> None:
+    white = labelling.contributions(np.full((1, 64), float(labelling.LARGEST)), norm)
     assert np.linalg.norm(white) == pytest.approx(1), "and no less: the noise is scaled to it"
-    labelling.keep_centroids(1, 1, np.full((2, 64), 7.0), state)
-    state.tensors[SUMS] = torch.from_numpy(np.stack([added.sum(axis=0), np.zeros(65)]))
-    found = labelling.averages(state)
-    assert np.allclose(found[0], pixels.mean(axis=0))
-    assert (found[1] == 7).all()
+    assert np.allclose(white[0, :-1], white[0, 0])
+    assert np.linalg.norm(white[0, :-1]) == pytest.approx(white[0, -1]) == pytest.approx(0.5**0.5)
+
+
+@pytest.mark.parametrize("given", [0.0, 2.5])
+def test_the_norm_is_the_public_images_quantile_unless_it_is_given(given: float) -> None:
+    plan = plan_of(DP | {"labels.max_norm": given, "labels.quantile": 0.9})
+    public, state = pretraining_records(plan, here()), new_state(plan, seed=0)
+    assert public is not None
+    settings = Labels.model_validate(plan.config["labels"])
+    next(iter(labelling.find(settings, quick_dataset("dp-sad").train, public, state)))
+    norms = np.linalg.norm(public.records.reshape(len(public), -1) / 255.0, axis=1)
+    assert norms.max() < 8, "so that its noise is less than it would be at the norm of a white image"
+    assert float(state.tensors[NORM]) == pytest.approx(given or max(1.0, float(np.quantile(norms, 0.9))))
+
+
+def test_without_public_images_the_norm_is_that_of_a_white_one() -> None:
+    plan = plan_of(DP | {"teacher": "dp-sgd", "pretraining.steps": 0})
+    state = new_state(plan, seed=0)
+    next(iter(labelling.find(Labels.model_validate(plan.config["labels"]), quick_dataset("dp-sad").train, None, state)))
+    assert float(state.tensors[NORM]) == 8
 
 
 def test_clusters_of_next_to_no_noise_are_those_of_the_records() -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts, to_unit_range
-from workbench.methods.dp_sad.labels import CENTROIDS, FEATURES, SUMS, Labels
+from workbench.methods.dp_sad.labels import CENTROIDS, FEATURES, NORM, SUMS, Labels
 from workbench.models.selection import spaces
 from workbench.models.selection.config import COLOURED, DRAWN
 from workbench.models.selection.variations import varied
@@ -22,6 +22,7 @@ from workbench.training.state import State, Step
 
 LARGEST = 255 * spaces.PER_PIXEL  # of a white pixel in the space of whole numbers
 FEATURE_WIDTH = 16
+LEAST_NORM = 1.0  # that public images give: a handful of black ones would clip everything away
 CHUNK = 1_000
 
 
@@ -41,6 +42,7 @@ def add_to(settings: Labels, facts: DatasetFacts, state: State) -> None:
     state.tensors[CENTROIDS] = torch.zeros(settings.clusters, dimensions, dtype=torch.float64, device=state.device)
     if settings.are_paid_for:
         state.tensors[SUMS] = torch.zeros(settings.clusters, dimensions + 1, dtype=torch.float64, device=state.device)
+        state.tensors[NORM] = torch.tensor(settings.max_norm or dimensions**0.5, dtype=torch.float64, device=state.device)
 
 
 def find(settings: Labels, data: Records, public: Records | None, state: State) -> Iterator[Step]:
@@ -63,8 +65,10 @@ def find(settings: Labels, data: Records, public: Records | None, state: State) 
 def dp_k_means(settings: Labels, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Lloyd's rounds on sums and counts with noise. A centroid to which hardly any record is near stays where it was.
 
-    The first ones are those of public images, or evenly random images where there are none.
+    The first ones are those of public images, or evenly random images where there are none. Public images give the clipping norm too.
     """
+    if public is not None and not settings.max_norm and not state.steps.get(CENTROIDS, 0):
+        state.tensors[NORM].fill_(quantile_of_norms(settings, pixels_of(public, state)))
     for round_ in range(1, settings.rounds + 2):
         if state.steps.get(CENTROIDS, 0) < round_:
             first = pixels_of(public or state.facts.draw(settings.clusters), state) if round_ == 1 else None
@@ -132,26 +136,33 @@ def release(settings: Labels, round_: int, data: Records, state: State) -> Step:
     """The noisy sums of round `round_`, recorded as spent before a record is read."""
     state.spend(SUMS, round_)
     grid = Grid(settings.known_noise_multiplier(), max_norm=1.0, num_records=state.facts.num_records)
-    total = np.zeros(tuple(state.tensors[SUMS].shape), np.int64)
+    total, norm = np.zeros(tuple(state.tensors[SUMS].shape), np.int64), float(state.tensors[NORM])
     for start in range(0, len(data), CHUNK):
         part = data.take(slice(start, start + CHUNK))
         pixels = pixels_of(part, state)
-        np.add.at(total, nearest(pixels, state), grid.truncated(contributions(pixels)) * part.mask[:, None])
+        np.add.at(total, nearest(pixels, state), grid.truncated(contributions(pixels, norm)) * part.mask[:, None])
     state.tensors[SUMS] = torch.from_numpy(state.randomness.release(SUMS, round_, total, grid)).to(state.device)
     state.steps[SUMS] = round_
     return Step(SUMS, round_, settings.rounds, private=False, kept=True)
 
 
-def contributions(pixels: np.ndarray) -> np.ndarray:
-    """What records add to their cluster, never negative, of norm at most 1: pixels over the norm of white, and a one, both over sqrt 2."""
+def quantile_of_norms(settings: Labels, pixels: np.ndarray) -> float:
+    """The configured quantile of the norms of public `pixels` (N, D), a white one being 1, at least LEAST_NORM."""
+    return max(LEAST_NORM, float(np.quantile(np.linalg.norm(pixels, axis=1), settings.quantile)) / LARGEST)
+
+
+def contributions(pixels: np.ndarray, norm: float) -> np.ndarray:
+    """What records add to their cluster, never negative, of norm at most 1: pixels clipped to `norm` and over it, and a one, both over
+    sqrt 2. In `norm` a white pixel is 1."""
+    lengths = np.linalg.norm(pixels, axis=1, keepdims=True)
     ones = np.ones((len(pixels), 1))
-    return np.concatenate([pixels / (LARGEST * pixels.shape[1] ** 0.5), ones], axis=1) * 0.5**0.5
+    return np.concatenate([pixels / np.maximum(lengths, LARGEST * norm), ones], axis=1) * 0.5**0.5
 
 
 def averages(state: State) -> np.ndarray:
     """The centroids (k, D) that the noisy sums (k, D + 1) say; where a noisy count is below one, the centroid before."""
     before, sums = (state.tensors[name].cpu().numpy() for name in (CENTROIDS, SUMS))
-    totals, counts = sums[:, :-1] * (LARGEST * before.shape[1] ** 0.5), sums[:, -1:]
+    totals, counts = sums[:, :-1] * (LARGEST * float(state.tensors[NORM])), sums[:, -1:]
     return np.where(counts < 0.5**0.5, before, (totals / np.maximum(counts, 0.5**0.5)).clip(0, LARGEST))
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
 
 FEATURES, CENTROIDS, SUMS = "self-supervised features", "centroids", "cluster sums"  # the stages
+NORM = "norm of pixels"  # a tensor of the state: what an image is clipped to in DP k-means
 Source = Literal["given", "public", "dp-k-means", "self-supervised"]
 
 
@@ -44,6 +45,13 @@ class Labels(BaseModel):
     share: float = Field(
         default=0.2, gt=0, lt=1, description="Part of the target's mu^2 (Gaussian differential privacy) that DP k-means takes."
     )
+    max_norm: float = Field(
+        default=0.0,
+        ge=0,
+        description="Norm that an image with pixels in [0, 1] is clipped to in DP k-means; 0 takes a quantile of public images' norms, or "
+        "the norm of a white image where there are no public ones.",
+    )
+    quantile: float = Field(default=0.99, gt=0, le=1, description="Which quantile of the norms of public images.")
     self_supervision: SelfSupervision = SelfSupervision()
 
     @property
@@ -98,6 +106,6 @@ class Labels(BaseModel):
             relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
             sampling="all records in every round",
             sampler_distance=sampler_distance(self.rounds * self.clusters * (facts.dimensions + 1)),
-            reason="In a round every record adds a vector of norm at most 1 without negative numbers, its pixels and a one, to the sums of "
-            "the centroid nearest to it, so making it null moves the sums by at most 1, and replacing it by at most sqrt(2).",
+            reason="In a round every record adds a vector of norm at most 1 without negative numbers, its clipped pixels and a one, to the "
+            "sums of the centroid nearest to it, so making it null moves the sums by at most 1, and replacing it by at most sqrt(2).",
         )
