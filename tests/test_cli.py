@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,9 @@ def test_a_run_from_training_to_its_deletion(workbench: Command, tmp_path: Path)
     lines = workbench("train", "dp-merf", "--dataset", "digits", "--epsilon", "10", *QUICK, "--device", "cpu", "--wait").splitlines()
     run = read(lines[-1])["run"]
     assert any("bound" in line for line in lines[:-1])
-    only = workbench("train", "dp-merf", "--dataset", "digits", "--epsilon", "10", *QUICK, "--seed", "1", "--json").splitlines()[-1]
+    only = workbench("train", "dp-merf", "--dataset", "digits", "--epsilon", "10", *QUICK, "--seed", "1", "--yes", "--json").splitlines()[
+        -1
+    ]
     assert list(read(only)) == ["run"]
 
     shown = read(workbench("show", run, "--json"))
@@ -202,6 +205,35 @@ def test_warnings_go_to_stderr(workbench: Command, capsys: pytest.CaptureFixture
     assert "NOT releasable" in output.err
     assert "1/num_records" in output.err
     assert list(read(output.out.splitlines()[-1])) == ["run"]
+
+
+@pytest.mark.usefixtures("trained")
+def test_an_equal_plan_on_the_same_records_is_asked_about(workbench: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ("train", "dp-merf", "--dataset", "digits", "--epsilon", "10", *QUICK, "--device", "cpu", "--json")
+    first = read(workbench(*command).splitlines()[-1])["run"]
+    clone = ("clone", first)
+    price = f"Run {first} has this very plan on the same records (done, epsilon 9.983 spent). Another one spends 9.983 more"
+    for again in (command, clone):  # in a script nobody can answer
+        refused = workbench(*again, code=2)
+        assert price in refused
+        assert "Nothing was started: --yes" in refused
+    monkeypatch.setattr("workbench.cli.starting.sys.stdin", Terminal("n\nn\ny\n"))
+    for again in (command, clone):
+        assert price in workbench(*again, code=1)
+    assert len(RunStore(here()).list()) == 1
+    second = read(workbench(*command).splitlines()[-1])["run"]
+    workbench(*clone, "--set", "training.steps=5")  # another plan
+    third = read(workbench("clone", second, "--yes").splitlines()[-1])["run"]
+    assert len({first, second, third}) == 3
+    assert len(RunStore(here()).list()) == 4
+
+
+class Terminal(StringIO):
+    """A person who types these lines."""
+
+    def isatty(self) -> bool:
+        """Yes: they can answer."""
+        return True
 
 
 def test_delete_asks(workbench: Command, monkeypatch: pytest.MonkeyPatch) -> None:

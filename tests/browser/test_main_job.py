@@ -29,9 +29,21 @@ def test_the_main_job(page: Page, server: str) -> None:
     expect(page.get_by_role("spinbutton", name="Target epsilon")).to_have_value("5")
     expect(page.get_by_text("proved upper bound").first).to_be_visible()
 
-    # launch, and watch it to its end
+    # launch far down the page: the run is in view at once, and a second click spends nothing unasked
+    size = page.viewport_size
+    page.set_viewport_size({"width": 1280, "height": 720})
     page.get_by_role("button", name="Launch").click()
     expect(page).to_have_url(re.compile("train_run="))
+    expect(page.get_by_text("Upper bound when done")).to_be_in_viewport()
+    expect(page.get_by_text(re.compile("is a process of its own"))).to_be_in_viewport()
+    page.get_by_role("button", name="Launch").click()
+    expect(page.get_by_role("dialog").get_by_text(re.compile("the account of 'digits' would stand at epsilon"))).to_be_in_viewport()
+    page.get_by_role("button", name=re.compile("Watch run")).click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_text("Upper bound when done")).to_be_in_viewport()
+    page.set_viewport_size(size or {"width": 1400, "height": 1000})
+
+    # and watch it to its end
     expect(page.get_by_text("Epsilon spent so far")).to_have_count(1)  # the run before is gone once the page has been drawn anew
     expect(page.get_by_text("Epsilon spent so far")).to_be_visible()
     expect(page.get_by_text(re.compile("step 301 of 301"))).to_be_visible()

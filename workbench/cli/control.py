@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import JobId, Json, RunId, Settings, Wait, parse_settings
+from workbench.cli.options import JobId, Json, RunId, Settings, Wait, Yes, parse_settings
 from workbench.cli.output import bounds_of, describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
@@ -138,12 +138,18 @@ def resume(run_id: JobId, wait: Wait = False) -> None:
 
 
 @app.command()
-def clone(run_id: RunId, settings: Settings = None, wait: Wait = False) -> None:
+def clone(run_id: RunId, settings: Settings = None, wait: Wait = False, yes: Yes = False) -> None:
     """Start a new run with another's plan, --set replacing fields; the last line is {"run": ID}."""
     from workbench.cli.planning import finish_launch
+    from workbench.cli.starting import ask_again
     from workbench.jobs import runs
+    from workbench.jobs.store import RunStore
 
-    finish_launch(runs.clone(Workspace.default(), run_id, parse_settings(settings)), wait)
+    changed = parse_settings(settings)
+    plan = runs.cloned_plan(RunStore(Workspace.default()).get(run_id), changed)
+    loaded = plan.request.place.load(plan.facts)
+    ask_again(plan, loaded, yes)
+    finish_launch(runs.clone(Workspace.default(), run_id, changed, loaded), wait)
 
 
 @app.command()

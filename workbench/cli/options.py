@@ -70,6 +70,7 @@ AuditKind = Annotated[
 ]
 AuditSeed = Annotated[int, typer.Option("--audit-seed", help="Of the canaries' places, coins and contents.", min=0)]
 Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended; it goes on if you leave.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, though an equal plan was started on these records before.")]
 Performance = Annotated[
     list[str] | None, typer.Option("--performance", metavar="KEY=VALUE", help="A setting that changes speed alone, as microbatch_size=500.")
 ]

@@ -28,6 +28,7 @@ from workbench.cli.options import (
     SplitSeed,
     TargetName,
     Wait,
+    Yes,
     asked_for,
     facts_by_hand,
     parse_performance,
@@ -35,6 +36,7 @@ from workbench.cli.options import (
     place_of,
 )
 from workbench.cli.output import bar_pace, bounds_of, describe_value, print_fields, print_json, print_table
+from workbench.cli.starting import ask_again, seed_warning, warn
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.jobs.job import Job, Life
@@ -191,6 +193,7 @@ def train(
     audit_kind: AuditKind = "patterns",
     audit_seed: AuditSeed = 0,
     wait: Wait = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Start a run in the background; the last line is {"run": ID}. With --wait an audited one is measured too."""
@@ -212,6 +215,7 @@ def train(
     if not as_json:
         print_plan(made)
     audit = AuditDesign(num_canaries=audit_canaries, kind=audit_kind, seed=audit_seed) if audit_canaries else None
+    ask_again(made, loaded, yes)
     run = runs.launch(Workspace.default(), made, performance=speed, seed=seed, loaded=loaded, audit=audit)
     if wait and audit is not None:
         measure(watch(run))
@@ -269,18 +273,6 @@ def watch(run: Life) -> Life:
         except KeyboardInterrupt:
             print(f"\n{run.id} goes on; `workbench cancel {run.id}` ends it.", file=sys.stderr)
             return run
-
-
-def seed_warning(seed: int | None) -> str | None:
-    """What a seed means for what the run makes."""
-    return None if seed is None else "A seeded run is repeatable and NOT releasable: whoever knows the seed can remove the noise."
-
-
-def warn(sentences: list[str | None]) -> None:
-    """Each sentence on stderr."""
-    for sentence in sentences:
-        if sentence:
-            print(f"Warning: {terminal(sentence)}", file=sys.stderr)
 
 
 def print_plan(plan: "Plan") -> None:

@@ -112,17 +112,23 @@ def wait(workspace: Workspace, run_id: str, timeout_seconds: float | None = None
     return RunStore(workspace).get(run_id)
 
 
-def clone(workspace: Workspace, run_id: str, settings: Mapping[str, Any] | None = None) -> Run:
+def clone(workspace: Workspace, run_id: str, settings: Mapping[str, Any] | None = None, loaded: "Dataset | None" = None) -> Run:
     """Launch a new run with the plan, dataset and device of another, `settings` (dotted field names) over those it was given.
 
     Changed values keep the target epsilon: the bound is calibrated anew. A seed is not copied.
     """
-    from workbench.planning import make_plan
     from workbench.training.state import PerformanceSettings
 
     run = RunStore(workspace).get(run_id)
-    plan = make_plan(run.plan.request.edited(settings=settings), run.plan.facts) if settings else run.plan
-    return launch(workspace, plan, performance=PerformanceSettings.model_validate(run.performance), parent=run_id)
+    performance = PerformanceSettings.model_validate(run.performance)
+    return launch(workspace, cloned_plan(run, settings), performance=performance, parent=run_id, loaded=loaded)
+
+
+def cloned_plan(run: Run, settings: Mapping[str, Any] | None = None) -> "Plan":
+    """The plan of a clone of `run`: its own, or one made anew with `settings` over those it was given."""
+    from workbench.planning import make_plan
+
+    return make_plan(run.plan.request.edited(settings=settings), run.plan.facts) if settings else run.plan
 
 
 def delete(workspace: Workspace, run_id: str) -> None:

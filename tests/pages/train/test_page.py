@@ -40,6 +40,48 @@ def test_train_launches_a_run_and_watches_it(open_page: OpenPage, monkeypatch: p
     assert app.query_params["train_run"] == run.id
 
 
+def test_a_second_launch_of_an_equal_plan_is_asked_about(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+    app = open_page("train", **{"train_method": "dp-merf", "train_epsilon": "2", "train_set.training.steps": "7", "train_device": "cpu"})
+    before = len(RunStore(here()).list())
+    app.button(key="train_launch").click().run()
+    first = RunStore(here()).list()[0]
+    assert [toast.value for toast in app.toast] == [f"Run {first.id} is a process of its own: watch it at the top of this page."]
+    assert app.header[0].value == "Watch a run"
+    for _ in range(2):
+        app.button(key="train_launch").click().run()
+        assert len(RunStore(here()).list()) == before + 1
+        assert f"Run {first.id} has this very plan on the same records" in text_of(app)
+        assert "the account of 'digits' would stand at epsilon" in text_of(app)
+
+
+@pytest.mark.usefixtures("home_with_runs")
+def test_the_question_starts_another_run_or_shows_the_one_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawn by itself: the library that tests pages draws a whole page at a press within a dialog, not the dialog alone."""
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+
+    def draw() -> None:
+        import streamlit as st
+
+        from workbench.jobs.again import Repetition
+        from workbench.jobs.store import RunStore
+        from workbench.pages.train.start import Asked, ask
+        from workbench.workspace import Workspace
+
+        run = RunStore(Workspace.default()).list()[-1]
+        if "x_launched" not in st.session_state:
+            ask(Asked(run.plan, {"device": "cpu"}, None, None), Repetition(run, "It spends."), "x_")
+
+    before = RunStore(here()).list()
+    app = AppTest.from_function(draw).run(timeout=60)
+    app.button(key="x_instead").click().run()
+    assert (app.session_state["x_launched"], RunStore(here()).list()) == (before[-1].id, before)
+    app = AppTest.from_function(draw).run(timeout=60)
+    app.button(key="x_again").click().run()
+    assert not app.exception
+    assert [app.session_state["x_launched"], *(run.id for run in before)] == [run.id for run in RunStore(here()).list()]
+
+
 def test_what_comes_and_goes_with_a_run_s_state_moves_nothing_below_it(home_with_runs: object) -> None:
     """The page keeps an old element until a rerun has ended: one that has moved would stand there twice meanwhile."""
 
@@ -74,6 +116,7 @@ def test_an_audit_is_asked_for_as_on_the_command_line(open_page: OpenPage, monke
     run = RunStore(here()).list()[0]
     assert run.audit == AuditDesign(num_canaries=300, kind="blank", seed=7)
     assert not run.releasable
+    app.number_input(key="train_epsilon").set_value(3.0)  # an equal plan would be asked about first
     app.number_input(key="train_audit_canaries").set_value(2_000_000).run()
     app.button(key="train_launch").click().run()
     assert "at most 1500 canaries" in text_of(app)

@@ -6,26 +6,29 @@ import streamlit as st
 
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
-from workbench.jobs import runs
+from workbench.pages.train.start import Asked, arrived, launch_button
 from workbench.pages.train.watch import watch
 from workbench.plan import Plan
 from workbench.privacy.attacks.canaries import KINDS, AuditDesign
 from workbench.training.state import PerformanceSettings
-from workbench.ui.actions import told
 from workbench.ui.cards import plan_details, plan_numbers
 from workbench.ui.choices import Choices, device_choice, plan_choices, settings_form
 from workbench.ui.example import example_notice
 from workbench.ui.forms import config_form
 from workbench.ui.runs import is_asked_for, run_choice
-from workbench.ui.session import launch_warnings, loaded
-from workbench.workspace import Workspace
+from workbench.ui.session import launch_warnings
 
 PREFIX = "train_"
 
 
 def draw() -> None:
-    """Choices, settings and speed; what the plan costs; launch; and a run to watch, above all where it is asked for."""
-    above = st.container()
+    """A run to watch, above all where it is asked for; choices, settings and speed; what the plan costs; launch."""
+    above = st.container()  # always there, so that what is below keeps its place and stays open
+    with above:
+        launched = arrived(PREFIX)
+        asked_for = is_asked_for(f"{PREFIX}run", launched)
+        if asked_for:  # before anything that takes time: who asked for a run, or has just launched one, sees it at once
+            watch_section(launched)
     choices = plan_choices(PREFIX)
     with st.expander("Method settings", expanded=False):
         st.caption("An empty field leaves the default it shows. What the guarantee depends on is all here.")
@@ -35,18 +38,20 @@ def draw() -> None:
     with st.expander("Audit", expanded=False):
         audit = audit_choices()
     plan = show_plan(choices, settings)
-    pressed = st.button("Launch", type="primary", key=f"{PREFIX}launch", icon=":material/play_arrow:", disabled=plan is None)
-    if pressed and plan is not None:
-        launch(plan, performance, seed, audit)
-    launched = st.session_state.pop(f"{PREFIX}launched", None)
-    with above if is_asked_for(f"{PREFIX}run", launched) else st.container():  # who asked for a run need not scroll to it
-        st.header("Watch a run", anchor=False)
-        watched = run_choice(f"{PREFIX}run", launched=launched)
-        if watched:
-            watch(watched, PREFIX)
-        else:
-            st.caption("No run has been started yet.")
+    launch_button(None if plan is None else Asked(plan, performance, seed, audit), PREFIX)
+    if not asked_for:
+        watch_section(launched)
     example_notice(PREFIX)
+
+
+def watch_section(launched: str | None) -> None:
+    """The run that is launched, picked or named in the address, else the newest."""
+    st.header("Watch a run", anchor=False)
+    watched = run_choice(f"{PREFIX}run", launched=launched)
+    if watched:
+        watch(watched, PREFIX)
+    else:
+        st.caption("No run has been started yet.")
 
 
 def speed_choices() -> tuple[dict[str, Any], int | None]:
@@ -99,14 +104,3 @@ def show_plan(choices: Choices, settings: dict[str, Any]) -> Plan | None:
     except WorkbenchError as error:
         st.error(markdown(error))
     return plan
-
-
-def launch(plan: Plan, performance: dict[str, Any], seed: int | None, audit: AuditDesign | None) -> None:
-    """Start the run as a process and draw the page anew; an expected error is shown instead."""
-    with told():
-        with st.spinner("Starting a process for the run …"):
-            settings = PerformanceSettings.model_validate(performance)
-            records = loaded(plan.request.place, plan.facts)
-            run = runs.launch(Workspace.default(), plan, performance=settings, seed=seed, loaded=records, audit=audit)
-        st.session_state[f"{PREFIX}launched"] = run.id
-        st.rerun()

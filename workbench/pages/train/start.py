@@ -1,0 +1,84 @@
+"""Launching from the Train page: an equal plan is asked about first, and whoever launches is taken to the run."""
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import streamlit as st
+
+from workbench.escaping import markdown
+from workbench.jobs import runs
+from workbench.jobs.again import Repetition, repetition
+from workbench.plan import Plan
+from workbench.privacy.attacks.canaries import AuditDesign
+from workbench.training.state import PerformanceSettings
+from workbench.ui.actions import told
+from workbench.ui.formats import number
+from workbench.ui.scrolling import to_top
+from workbench.ui.session import loaded
+from workbench.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a press of Launch asks for: a plan, how it is run, and canaries where it is to be audited."""
+
+    plan: Plan
+    performance: dict[str, Any]
+    seed: int | None
+    audit: AuditDesign | None
+
+    def repeats(self) -> Repetition | None:
+        """What to ask where an equal plan has been started on the same records."""
+        return repetition(Workspace.default(), self.plan, loaded(self.plan.request.place, self.plan.facts))
+
+    def launch(self) -> str:
+        """Start it as a process of its own; the run's id."""
+        settings = PerformanceSettings.model_validate(self.performance)
+        records = loaded(self.plan.request.place, self.plan.facts)
+        run = runs.launch(Workspace.default(), self.plan, performance=settings, seed=self.seed, loaded=records, audit=self.audit)
+        return run.id
+
+
+def launch_button(asked: Asked | None, prefix: str) -> None:
+    """The button; beside it what goes on once it is pressed, and over the page the question where an equal plan was started before."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button("Launch", type="primary", key=f"{prefix}launch", icon=":material/play_arrow:", disabled=asked is None)
+        beside = st.container(width="content")
+    if not pressed or asked is None:
+        return
+    with told():
+        with beside, st.spinner("Starting a process for the run …", width="content"):
+            again = asked.repeats()
+            run_id = asked.launch() if again is None else ""
+        if again is None:
+            go_to_run(run_id, prefix)
+        ask(asked, again, prefix)
+
+
+@st.dialog("This plan has been started before", icon=":material/content_copy:")
+def ask(asked: Asked, again: Repetition, prefix: str) -> None:
+    """Whether to spend once more, over the page; closing it starts nothing."""
+    st.markdown(markdown(again.question))
+    cost = number(asked.plan.bound.epsilon)
+    watch = st.button(f"Watch run {again.run.id}", key=f"{prefix}instead", type="primary", icon=":material/monitoring:", width="stretch")
+    spend = st.button(f"Spend {cost} more and start another", key=f"{prefix}again", icon=":material/play_arrow:", width="stretch")
+    if watch:
+        go_to_run(again.run.id, prefix)
+    if spend:
+        with told():
+            go_to_run(asked.launch(), prefix)
+
+
+def go_to_run(run_id: str, prefix: str) -> NoReturn:
+    """Draw the page anew, with this run at its top."""
+    st.session_state[f"{prefix}launched"] = run_id
+    st.rerun()
+
+
+def arrived(prefix: str) -> str | None:
+    """The run that the page has been drawn anew for: it says so over the page and shows its top; None where there is none."""
+    run_id = st.session_state.pop(f"{prefix}launched", None)
+    if run_id is not None:
+        st.toast(f"Run {run_id} is a process of its own: watch it at the top of this page.", icon=":material/play_circle:")
+        to_top(run_id)
+    return run_id
