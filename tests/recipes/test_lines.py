@@ -1,5 +1,6 @@
 """The recipes that are shipped: each of their lines is a request that can be planned."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,8 +8,12 @@ from pydantic import ValidationError
 from support.homes import here
 
 from workbench.experiment import make_plan
-from workbench.recipes import lines
+from workbench.methods import METHODS
+from workbench.methods.base import Preset, usual_delta
+from workbench.recipes import lines, report
 from workbench.recipes.lines import Recipe, RecipeRun, load_recipe, recipe_names
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", recipe_names())
@@ -23,6 +28,26 @@ def test_every_line_of_a_shipped_recipe_can_be_planned(name: str) -> None:
         line.samples(plan)  # refuses what the run of this plan cannot be drawn by
         if line.attribute:
             plan.facts.labelled_by(line.attribute)  # refuses what it cannot be judged by
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_line_of_a_shipped_recipe_names_its_delta(name: str) -> None:
+    """Or its preset does, by its paper: what a recipe asks for does not change with the usual delta."""
+    unnamed = [line.name for line in load_recipe(name).runs if line.delta is None and preset_of(line).delta is usual_delta]
+    assert unnamed == []
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "docs/results").rglob("*.json")), ids=lambda path: path.stem)
+def test_recorded_results_hold_at_the_delta_that_their_line_names(file: Path) -> None:
+    recipe, results = report.read(file)
+    named = {line.name: line.delta or preset_of(line).delta(line.request.facts()) for line in recipe.runs}
+    assert results
+    assert {(result["name"], result["bound"]["delta"]) for result in results} <= set(named.items())
+
+
+def preset_of(line: RecipeRun) -> Preset:
+    """The preset that the line's settings are laid over."""
+    return METHODS[line.method].presets[line.preset]
 
 
 def test_a_comparison_needs_seeds_and_lines_of_its_own() -> None:
