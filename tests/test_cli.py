@@ -19,7 +19,7 @@ from workbench.jobs import runs
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.store import RunStore
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
-from workbench.privacy.accounting.gaussian import gdp_epsilon
+from workbench.privacy.accounting.gaussian import gdp_epsilon, gdp_mu
 from workbench.training.state import PerformanceSettings
 
 QUICK = ["--set", "num_features=100", "--set", "training.steps=4", "--set", "training.batch_size=20"]
@@ -73,8 +73,12 @@ def test_a_plan_has_claim_bound_and_accountants(workbench: Command, workbench_ho
     assert {"request", "facts", "config", "releases", "delta", "claim", "bound", "accountants"} <= set(plan)
     assert set(plan["claim"]) >= VALUE_KEYS
     assert set(plan["bound"]) >= VALUE_KEYS
-    assert plan["delta"] == 1 / 3000
+    assert plan["delta"] == pytest.approx(1 / (1500 * 7.313220387))
     assert 0.99 < plan["bound"]["epsilon"] <= 1
+    mu = gdp_mu(plan["bound"]["epsilon"], plan["delta"])
+    strict = {"epsilon": pytest.approx(gdp_epsilon(mu, 1500**-2), rel=1e-6), "delta": 1500**-2}
+    assert plan["bound at delta 1/n^2"] == strict
+    assert "bound at delta 1/n^2" in workbench("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1")
     assert plan["bound"]["status"] == "proved"
     assert set(plan["accountants"]) == set(ACCOUNTANTS) >= {"gdp", "rdp", "pld"}
     assert not workbench_home.exists()

@@ -29,7 +29,7 @@ OLD = {name: value for name, value in RESULT.items() if not name.endswith("_rele
 
 
 def recipe_results(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    values = {"name": "![x](y) | a", "method": "a", "claim": {"epsilon": 1.0}, "bound": {"epsilon": 1.0}, "seconds": 1.0}
+    values = {"name": "![x](y) | a", "method": "a", "claim": {"epsilon": 1.0}, "bound": {"epsilon": 1.0, "delta": 1e-5}, "seconds": 1.0}
     return [values | {"seed": 0, "run": "abcd2345", "evaluation": {"results": [entry]}}]
 
 
@@ -79,7 +79,7 @@ def test_a_recipe_s_table_marks_every_number_and_says_what_the_marks_mean() -> N
     assert "| 2.500 (private) |" in table[2]
     assert "| 1.125 (releasable) |" in table[3]
     assert table[4].startswith("| !\\[x\\](y) \\| a | 1 | 1 | 1.500 (releasable) |")
-    assert "*private*: computed from the dataset's records without noise" in table[6]
+    assert "*private*: computed from the dataset's records without noise" in table[8]
     (line,) = measured_lines(recipe_results(OLD) * 2, "inception_score")
     assert (line.releasable, line.epsilon_zero_releasable, line.ceiling_releasable) == (True, False, False)
 

@@ -1,6 +1,7 @@
 """Plans as values: their stages, and plans that version 0.1 wrote."""
 
 import json
+import math
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,16 @@ import pytest
 from support.homes import here
 from support.quick import quick_plan
 
+from workbench.datasets import load
 from workbench.errors import WorkbenchError
 from workbench.jobs.store import RunStore
 from workbench.jobs.trained import dataset_of, load_state
 from workbench.methods import METHODS
 from workbench.methods.dp_merf import DPMERF
 from workbench.plan import Plan
+from workbench.planning import make_plan, strict_bound
 from workbench.privacy import proved_bound
+from workbench.privacy.accounting.gaussian import gdp_epsilon, gdp_mu
 from workbench.privacy.accounting.stages import Stage, difference
 from workbench.serialization import dumps, jsonable
 
@@ -36,6 +40,26 @@ def test_a_delta_at_which_publishing_one_record_would_do_is_warned_of() -> None:
     for share, told in ((0.999, 0), (1.0, 1), (2.0, 1)):
         plan = quick_plan("dp-merf", delta=share / 1500)
         assert sum("publishing one record at random would satisfy it" in warning for warning in plan.warnings) == told
+
+
+@pytest.mark.parametrize("num_records", [1, 2, 3, 7, 8, 1500, 60_000, 10**7])
+def test_the_usual_delta_leaves_little_room_to_publish_a_record(num_records: int) -> None:
+    """n delta, the records that a mechanism may publish on average, is 1/ln n, and never above one half."""
+    facts = load("digits").facts.model_copy(update={"num_records": num_records})
+    delta = make_plan("dp-merf", facts, epsilon=1).delta
+    assert 0 < num_records * delta <= 0.5
+    if num_records > 7:
+        assert num_records * delta == pytest.approx(1 / math.log(num_records))
+
+
+def test_the_bound_at_a_smaller_delta_is_that_of_the_same_releases() -> None:
+    plan = quick_plan("dp-merf")
+    mu = gdp_mu(plan.bound.epsilon, plan.delta)
+    strict = strict_bound(plan)
+    assert strict is not None
+    assert (strict.delta, strict.epsilon) == (1500**-2, pytest.approx(gdp_epsilon(mu, 1500**-2), rel=1e-6))
+    assert strict_bound(quick_plan("dp-merf", delta=1500**-2)) is None
+    assert strict_bound(quick_plan("nonprivate")) is None
 
 
 def changed(plan: Plan, **values: Any) -> Plan:

@@ -12,13 +12,13 @@ from workbench.datasets import DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError, first_complaint
 from workbench.methods import METHODS
-from workbench.methods.base import Method, MethodConfig
+from workbench.methods.base import Method, MethodConfig, strict_delta
 from workbench.methods.fields import dotted, value_at, with_values
 from workbench.plan import Plan, SamplingPlan, own_num_samples, sampling_stages
 from workbench.privacy import accountant_values, proved_bound
 from workbench.privacy.accounting.bounds import replace_one_bound
 from workbench.privacy.accounting.planned_stage import PlannedStage
-from workbench.privacy.accounting.values import Target
+from workbench.privacy.accounting.values import PrivacyValue, Target
 from workbench.request import Request, read_settings
 from workbench.serialization import jsonable
 
@@ -79,8 +79,14 @@ def _planned(request: Request, facts: DatasetFacts) -> Plan:
 
 
 def default_delta(method_class: type[Method], facts: DatasetFacts, preset: str = "default") -> float:
-    """The delta of a plan that names none: the preset's, which is 1/(2 num_records) unless it belongs to a paper."""
+    """The delta of a plan that names none: the preset's, which is 1/(n ln n) of n records unless it belongs to a paper."""
     return method_class.presets[preset].delta(facts)
+
+
+def strict_bound(plan: Plan) -> PrivacyValue | None:
+    """The bound of the plan's releases at delta 1/n^2; None where its own delta is no larger, or nothing is bounded."""
+    delta = strict_delta(plan.facts)
+    return proved_bound(plan.stages, delta) if plan.bound.is_finite and delta < plan.delta else None
 
 
 def configure(method_class: type[Method], facts: DatasetFacts, *layers: Mapping[str, Any]) -> MethodConfig:

@@ -13,8 +13,8 @@ MEASURE = "accuracy_logistic_regression"
 
 def result(name: str, bound: float | str, value: float, epsilon_zero: float | None, seconds: float) -> dict[str, Any]:
     entry = {"name": MEASURE, "value": value, "epsilon_zero": epsilon_zero, "ceiling": 0.95}
-    values = {"name": name, "method": name.split(",")[0], "claim": {"epsilon": "inf"}, "bound": {"epsilon": bound}, "seconds": seconds}
-    values |= {"seed": round(100 * (epsilon_zero or 0)), "run": "abcd2345"}
+    values = {"name": name, "method": name.split(",")[0], "claim": {"epsilon": "inf"}, "seconds": seconds}
+    values |= {"bound": {"epsilon": bound, "delta": 1e-5}, "seed": round(100 * (epsilon_zero or 0)), "run": "abcd2345"}
     return values | {"evaluation": {"results": [entry]}}
 
 
@@ -31,6 +31,7 @@ def test_the_table_gives_mean_spread_and_both_references() -> None:
     assert "| 0.610 ± 0.014 (private) |" in rows[3]
     assert rows[4] == "| nonprivate | none | none | 0.900 (private) | 60 |"
     assert rows[5] == "| a, bound 1 | none | 0.999 | 0.750 ± 0.071 (private) | 10 to 14 |"
+    assert rows[7] == "Bounds hold at delta 1e-05."
 
 
 def test_lines_of_one_seed_share_their_public_model() -> None:

@@ -76,7 +76,7 @@ def epsilon_zero(measured: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def check_bounds(results: list[dict[str, Any]], epsilon: float) -> None:
-    """Every run has a proved bound at the default delta, 1/3000, no larger than asked for."""
+    """Every run has a proved bound at the recipe's delta, 1/3000, no larger than asked for."""
     for result in results:
         assert result["bound"]["status"] == "proved"
         assert result["bound"]["epsilon"] <= epsilon

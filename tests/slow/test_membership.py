@@ -154,7 +154,7 @@ def split(seed: int) -> Dataset:
 
 def trained(method: str, data: Dataset, seed: int) -> tuple[Plan, State, float]:
     """A model with bound 1 of the method's defaults, and the accuracy of logistic regression on 1 500 of its samples."""
-    plan = experiment.make_plan(method, data.facts, epsilon=1.0)
+    plan = experiment.make_plan(method, data.facts, epsilon=1.0, delta=1 / (2 * MEMBERS))
     state = experiment.new_state(plan, seed=seed)
     for _ in experiment.fit(plan, data, state):
         pass

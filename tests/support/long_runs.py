@@ -9,7 +9,7 @@ from typing import Any
 
 from digests import SPEED, of_fit, one_thread
 
-from support.quick import quick_plan
+from support.quick import quick_dataset, quick_plan
 from workbench import datasets, experiment
 from workbench.plan import Plan
 from workbench.recipes.lines import load_recipe
@@ -60,5 +60,5 @@ def essence(plan: Plan) -> dict[str, Any]:
 
 @cache
 def short_run(method: str) -> dict[str, Any]:
-    """Digests of the method's seeded short run: weights, samples and measures to the bit."""
-    return jsonable(of_fit(quick_plan(method)))
+    """Digests of the method's seeded short run: weights, samples and measures to the bit; at the delta of the first records."""
+    return jsonable(of_fit(quick_plan(method, delta=1 / (2 * quick_dataset(method).facts.num_records))))

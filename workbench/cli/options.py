@@ -41,7 +41,7 @@ Label = Annotated[
 ]
 SplitSeed = Annotated[int, typer.Option(help="Splits your own files into training and held-out records.", min=0)]
 Epsilon = Annotated[float | None, typer.Option(help="Target epsilon; it is the proved bound that meets it.")]
-Delta = Annotated[float | None, typer.Option(help="Delta; the preset's, else 1/(2 num_records).")]
+Delta = Annotated[float | None, typer.Option(help="Delta; the preset's, else 1/(n ln n) of n training records.")]
 PresetName = Annotated[str, typer.Option("--preset", help="A named configuration of the method.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the configuration, as network.base_channels=16.")

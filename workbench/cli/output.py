@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.escaping import terminal
 from workbench.jobs.run import Run
+from workbench.plan import Plan
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.serialization import dumps, jsonable
 
@@ -90,6 +91,14 @@ def bounds_of(bound: PrivacyValue, replace_one: PrivacyValue | None) -> dict[str
     """A bound, and beside it the one where a record is replaced by another, if there is one."""
     beside = {"bound where one record is replaced": describe_value(replace_one)} if replace_one else {}
     return {"bound": describe_value(bound), **beside}
+
+
+def strict_fields(plan: Plan) -> dict[str, Any]:
+    """The bound of a plan's releases at delta 1/n^2, where its own delta is larger."""
+    from workbench.planning import strict_bound
+
+    bound = strict_bound(plan)
+    return {} if bound is None else {"bound at delta 1/n^2": {"epsilon": bound.epsilon, "delta": bound.delta}}
 
 
 def run_values(run: Run) -> dict[str, Any]:

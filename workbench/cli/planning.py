@@ -35,7 +35,7 @@ from workbench.cli.options import (
     parse_settings,
     place_of,
 )
-from workbench.cli.output import bar_pace, bounds_of, describe_value, print_fields, print_json, print_table
+from workbench.cli.output import bar_pace, bounds_of, describe_value, print_fields, print_json, print_table, strict_fields
 from workbench.cli.starting import ask_again, seed_warning, warn
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
@@ -140,8 +140,8 @@ def plan(
     made = experiment.make_plan(asked, checked_facts(asked))
     group = group_bound(made.stages, made.delta, group_size) if group_size != 1 else None
     if as_json:
-        beside = {"not_dp": offered(made.build())} | ({"group_size": group_size, "group_bound": group} if group else {})
-        print_json(jsonable(made) | beside)
+        beside = {"group_size": group_size, "group_bound": group} if group else {}
+        print_json(jsonable(made) | {"not_dp": offered(made.build()), **strict_fields(made), **beside})
         return
     print_plan(made)
     if group:
@@ -280,7 +280,8 @@ def print_plan(plan: "Plan") -> None:
     from workbench.methods.protocols import offered
 
     facts: dict[str, Any] = {"method": plan.method, "dataset": plan.facts.name, "num_records": plan.num_records, "delta": plan.delta}
-    print_fields({**facts, "config": plan.config, "claim": describe_value(plan.claim), **bounds_of(plan.bound, plan.replace_one)})
+    bounds = bounds_of(plan.bound, plan.replace_one) | strict_fields(plan)
+    print_fields({**facts, "config": plan.config, "claim": describe_value(plan.claim), **bounds})
     if plan.sampling is not None:
         print_fields({f"bound with its {plan.sampling.stop} samples": describe_value(plan.sampling.bound)})
     print_fields({"accountants": jsonable(plan.accountants)})

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.marks import MARKS_MEAN, mark, may_leave
-from workbench.recipes import comparison_picture, pieces
+from workbench.recipes import comparison_picture, pieces, report
 from workbench.recipes.directions import Picture
 from workbench.recipes.findings import HOW, Finding, Verdict, findings, values_of
 from workbench.recipes.lines import load_recipe, recipe_names
@@ -51,9 +52,6 @@ def result_file(folder: Path, name: str) -> Path:
 
 def take(folder: Path, piece: Path) -> Path:
     """Add the results of a piece, a file of `workbench reproduce --out`, to those in `folder`, which stay; returns the file."""
-    from workbench.errors import WorkbenchError
-    from workbench.recipes import report
-
     title = report.read(piece)[0].title
     for name, recipe in shipped().items():
         if recipe.title == title:
@@ -84,7 +82,8 @@ def section(name: str, recipe: Recipe, results: Results) -> str:
     if len(results) < wanted:
         parts.append(f"Measured in part: {len(results)} of {wanted} runs.")
     found = findings(recipe.comparison, results)
-    parts += ["\n".join(_lines(recipe, results)), "\n".join(_directions(found))]
+    at_delta = report.at_delta(result["bound"]["delta"] for result in results)
+    parts += ["\n".join(_lines(recipe, results)), at_delta, "\n".join(_directions(found))]
     if picture := recipe.comparison.picture:
         parts.append(f"![{picture.up} against {picture.across}](results/{name}.png)")
     return "\n\n".join([*parts, sentence(found)])

@@ -3,7 +3,7 @@
 import json
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ class Line(BaseModel):
     method: str
     claim: float
     bound: float
+    delta: float
     values: tuple[float, ...]
     epsilon_zero: tuple[tuple[str, float], ...]
     ceiling: tuple[float, ...]
@@ -63,6 +64,7 @@ def summary_rows(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         {
             "line": line.name,
             "bound": line.bound,
+            "delta": line.delta,
             "measure": measure,
             "mean": _mean(line.values),
             "spread": statistics.stdev(line.values) if len(line.values) > 1 else None,
@@ -88,6 +90,7 @@ def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line
         method=results[0]["method"],
         claim=float(results[0]["claim"]["epsilon"]),
         bound=float(results[0]["bound"]["epsilon"]),
+        delta=float(results[0]["bound"]["delta"]),
         values=tuple(float(entry["value"]) for entry in found if entry["value"] is not None),
         epsilon_zero=tuple((_source(result), float(entry["epsilon_zero"])) for result, entry in taken if entry["epsilon_zero"] is not None),
         ceiling=tuple(float(entry["ceiling"]) for entry in found if entry["ceiling"] is not None),
@@ -115,7 +118,12 @@ def markdown_table(lines: Sequence[Line], measure: str) -> str:
         value, seconds = _spread(line.values, line.releasable), _range(line.seconds)
         value += ", below the floor" * is_below_floor(line, lines, measure)
         rows.append(f"| {markdown(line.name)} | {_epsilon(line.claim)} | {_epsilon(line.bound)} | {value} | {seconds} |")
-    return "\n".join([*rows, "", MARKS_MEAN]) + "\n"
+    return "\n".join([*rows, "", at_delta(line.delta for line in lines), "", MARKS_MEAN]) + "\n"
+
+
+def at_delta(deltas: Iterable[float]) -> str:
+    """At which delta the bounds of a table hold."""
+    return f"Bounds hold at delta {', '.join(f'{delta:.3g}' for delta in dict.fromkeys(deltas))}."
 
 
 def is_below_floor(line: Line, lines: Sequence[Line], measure: str) -> bool:

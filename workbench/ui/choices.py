@@ -235,6 +235,6 @@ def _privacy_choices(
         key=f"{prefix}delta",
         bind="query-params",
         placeholder=f"{default_delta(method_class, facts, preset):.3g}",
-        help="The probability with which the bound may fail. Default: the preset's, else 1 / (2 · records). Keep it below 1 / records.",
+        help="The probability with which the bound may fail. Default: the preset's, else 1/(n ln n) of n records. Keep it below 1/n.",
     )
     return target, epsilon, delta

@@ -26,6 +26,7 @@ def test_budget_shows_three_numbers_configuration_time_and_memory(open_page: Ope
     assert values["Expected memory"] == "about 1.0 GiB"
     assert float(values["Noise multiplier"]) > 0
     assert "proved upper bound" in text_of(app)
+    assert "At delta 4.44×10⁻⁷ (1/n² of n = 1,500 records) the same releases have the upper bound epsilon **2.713**" in text_of(app)
 
 
 def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:

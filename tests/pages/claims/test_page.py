@@ -27,7 +27,7 @@ def test_a_total_under_another_relation_says_so_beside_the_number(open_page: Ope
     bound = RunStore(here()).list()[0].bound.model_copy(update={"neighboring_relation": "REPLACE_ONE", "epsilon": 9.98})
     with closing(sqlite3.connect(RunStore(here()).path)) as connection, connection:
         connection.execute("UPDATE runs SET bound = ?", (bound.model_dump_json(),))
-    assert "alone is epsilon 9.98 at delta 0.000333 under replace one" in text_of(open_page("claims"))
+    assert "alone is epsilon 9.98 at delta 9.12e-05 under replace one" in text_of(open_page("claims"))
 
 
 def test_a_budget_is_set_on_the_claims_page(open_page: OpenPage) -> None:

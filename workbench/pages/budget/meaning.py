@@ -8,6 +8,7 @@ import streamlit as st
 
 from workbench.errors import RefusedError
 from workbench.plan import Plan
+from workbench.planning import strict_bound
 from workbench.privacy import group_bound
 from workbench.privacy.attacks import tradeoff
 from workbench.serialization import dumps
@@ -85,6 +86,20 @@ def _groups(plan: Plan, prefix: str) -> None:
     if size > 1:
         bound = group_value(dumps(plan), int(size))
         st.caption(f"Upper bound for {size} records together: epsilon **{number(bound[0])}**. {bound[1]}")
+
+
+@st.cache_data(max_entries=60, show_spinner="Bounding at the smaller delta …")
+def strict_words(plan_json: str) -> str:
+    """The bound at delta 1/n^2, for who wants no record at all to be published; nothing where the plan's own delta is no larger."""
+    plan = Plan.model_validate_json(plan_json)
+    bound = strict_bound(plan)
+    if bound is None:
+        return ""
+    return (
+        f"At delta {number(plan.delta)}, a mechanism could still publish {number(plan.delta * plan.num_records, 2)} records on average and "
+        f"keep its bound. At delta {number(bound.delta)} (1/n² of n = {plan.num_records:,} records) the same releases have the upper bound "
+        f"epsilon **{number(bound.epsilon, 4)}**."
+    )
 
 
 @st.cache_data(max_entries=60, show_spinner="Bounding the group …")

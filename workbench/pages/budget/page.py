@@ -7,8 +7,9 @@ from workbench.escaping import markdown
 from workbench.pages import go_to
 from workbench.pages.budget.curves import accountant_section
 from workbench.pages.budget.expected import show_expectation
-from workbench.pages.budget.meaning import meaning_section
+from workbench.pages.budget.meaning import meaning_section, strict_words
 from workbench.pages.budget.utility import utility_section
+from workbench.serialization import dumps
 from workbench.training.state import PerformanceSettings
 from workbench.ui.cards import plan_details, plan_numbers
 from workbench.ui.choices import plan_choices
@@ -29,6 +30,8 @@ def draw() -> None:
     except WorkbenchError as error:
         st.error(markdown(error))
     if plan is not None:
+        if strict := strict_words(dumps(plan)):
+            st.caption(strict)
         accountant_section(plan, PREFIX)
         st.header("What this plan sets and takes", anchor=False)
         plan_details(plan)
