@@ -17,12 +17,13 @@ from workbench.jobs import control, rehearsal
 from workbench.jobs.heartbeat import StoppedError, StopSignal
 from workbench.jobs.job import WORKSPACE, Job
 from workbench.jobs.pace import Line, Pace, Steps, expected, keep, known_pace, line, place_of
-from workbench.jobs.rehearsal import stage_seconds
+from workbench.jobs.rehearsal import Work, stage_times
 from workbench.jobs.tasks.background import in_turn
 from workbench.methods import METHODS
 from workbench.methods.base import Method
 from workbench.methods.fields import dotted
 from workbench.privacy.spending.ledger import Ledger
+from workbench.serialization import dumps
 from workbench.training.state import PerformanceSettings, Step
 
 CPU = PerformanceSettings(device="cpu", num_threads=1)
@@ -143,6 +144,55 @@ def test_stages_that_take_turns_are_measured_beyond_their_first_step(monkeypatch
         yield from whole(self, *arguments)
 
     monkeypatch.setattr(kind, "fit", slow_at_first)
-    seconds = stage_seconds(quick_plan("odd-interleaved"), CPU)
+    seconds = stage_times(quick_plan("odd-interleaved"), CPU)
     assert list(seconds) == ["student", "critic"]
-    assert max(seconds.values()) < 0.4
+    assert max(map(max, seconds.values())) < 0.4
+
+
+def pace_with(points: tuple[tuple[float, float], ...], others: float, spread: float = 1.0, taken: float = 0.0) -> Pace:
+    """A pace of DP-MERF's generator; its release takes no time."""
+    stages = {"release": Steps(points=((1.0, 0.0),)), "generator": Steps.measured(points, spread)}
+    return Pace(stages=stages, memory=Line(fixed=0, per_row=0), starting=1.0, device="cpu", others=others, taken=taken)
+
+
+def test_times_that_cannot_be_are_refused_and_what_was_timed_is_made_possible() -> None:
+    seen = ((2.0, 3.9), (6.0, 1.0), (24.0, 2.0))  # as it was once, beside other work
+    with pytest.raises(ValueError, match="times that grow with the rows"):
+        Steps(points=seen)
+    assert Steps.measured(seen).points == ((2.0, 1.0), (6.0, 1.0), (24.0, 2.0))
+    path = place_of(here(), plan_of(), CPU)
+    keep(pace_with(((2.0, 1.0), (6.0, 3.9)), 0.0), path)
+    assert known_pace(here(), plan_of(), CPU) is not None
+    path.write_text(path.read_text().replace("3.9", "0.9"))
+    assert known_pace(here(), plan_of(), CPU) is None
+
+
+def test_a_disturbed_measurement_is_made_again_and_the_faster_times_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    path, calm, now = place_of(here(), plan_of(), CPU), pace_with(((2.0, 0.1), (8.0, 0.4)), 0.1, 1.5), time.time()
+    keep(pace_with(((2.0, 3.9), (8.0, 0.3)), 0.9, 4.0, now), path)
+    monkeypatch.setattr(rehearsal, "measure", lambda *_: calm)
+    (path.with_suffix(".plan.json")).write_text(dumps({"plan": plan_of(), "performance": CPU}))
+    rehearsal.rehearse(here(), path.stem, 0.0)
+    found = known_pace(here(), plan_of(), CPU)
+    assert found is not None
+    assert (found.others, found.is_disturbed, found.is_due) == (0.9, True, False)  # only a moment ago: not yet
+    keep(found.model_copy(update={"taken": now - 3600}), path)
+    rehearsal.rehearse(here(), path.stem, 0.0)
+    found = known_pace(here(), plan_of(), CPU)
+    assert found is not None
+    assert (found.stages["generator"].points, found.stages["generator"].spread, found.others) == (((2.0, 0.1), (8.0, 0.3)), 1.5, 0.1)
+    monkeypatch.setattr(rehearsal, "measure", None)
+    rehearsal.rehearse(here(), path.stem, 0.0)  # a calm one stands
+
+
+def test_an_expected_time_is_an_interval_from_the_fastest_steps_to_the_usual_ones() -> None:
+    found = expected(plan_of(**{"training.steps": 10}), pace_with(((8.0, 0.4),), 0.5, 2.5))
+    assert found.interval == pytest.approx((1 + 4.0, 1 + 10.0))
+    assert found.others == 0.5
+
+
+def test_the_work_of_other_processes_is_told_from_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Work(moment=0.0, done=10.0, own=1.0)
+    monkeypatch.setattr(Work, "now", classmethod(lambda cls: cls(moment=10.0, done=10.0 + 16.0, own=1.0 + 6.0)))
+    monkeypatch.setattr(psutil, "cpu_count", lambda: 4)
+    assert before.others() == pytest.approx(10.0 / 40.0)

@@ -84,7 +84,7 @@ def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pace as if it had been measured; tests/jobs holds the measurement itself."""
     flat = Steps(points=((1.0, 2.0),))
     monkeypatch.setattr(
-        "workbench.pages.budget.expected.known_pace",
+        "workbench.ui.expected.known_pace",
         lambda _workspace, plan, _performance: Pace(
             stages={stage.name: flat for stage in plan.stages},
             memory=Line(fixed=2.0**30, per_row=0.0),

@@ -9,11 +9,13 @@ import json
 import math
 import os
 import platform
+import time
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from workbench.files import make_private_folder, write_text_atomically
 from workbench.methods.fields import dotted, part_of, value_at
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     from workbench.plan import Plan
     from workbench.training.state import PerformanceSettings
 
-FORMAT = 3  # raised when what is measured changes
+FORMAT = 4  # raised when what is measured changes
+DISTURBED = 0.25  # share of the processors beyond which other work slows a measurement that gives way to it
+AGAIN_SECONDS = 120.0  # after which a disturbed measurement may be made again
 ROWS_AT_ONCE = {"cpu": 128, "cuda": 1024}  # of a large batch, as microbatches take them
 
 
@@ -43,11 +47,30 @@ class Line(BaseModel):
 
 
 class Steps(BaseModel):
-    """Seconds of a step by its number of rows, as measured at growing sizes: lines between them, the last one drawn out."""
+    """Seconds of a step by its number of rows, as measured at growing sizes: lines between them, the last one drawn out.
+
+    `spread` is how many times as long as the fastest step the usual one took. Times that fall as rows grow are refused.
+    """
 
     model_config = ConfigDict(frozen=True)
 
-    points: tuple[tuple[float, float], ...]  # (rows, seconds), rows growing
+    points: tuple[tuple[float, float], ...]  # (rows, seconds of the fastest step), both growing
+    spread: float = Field(1.0, ge=1.0)
+
+    @field_validator("points")
+    @classmethod
+    def _can_be(cls, points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+        if not points or list(points) != sorted(points) or [seconds for _, seconds in points] != sorted(seconds for _, seconds in points):
+            raise ValueError(f"Expected times that grow with the rows, got {points}.")
+        return points
+
+    @classmethod
+    def measured(cls, points: Iterable[tuple[float, float]], spread: float = 1.0) -> "Steps":
+        """The steps of which these were timed: of equal and larger sizes the least, as more rows take no less and other work only slows."""
+        least: dict[float, float] = {}
+        for rows, seconds in sorted(points, reverse=True):
+            least[rows] = min([seconds, *least.values()])
+        return cls(points=tuple(sorted(least.items())), spread=spread)
 
     def at(self, rows: float) -> float:
         """The seconds of a step of so many rows."""
@@ -78,44 +101,78 @@ class Pace(BaseModel):
     memory: Line
     starting: float
     device: str
+    others: float = 0.0  # share of the processors that other work had meanwhile
+    taken: float = 0.0  # when, in seconds since the epoch
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether so much other work was done that the steps may be faster than they seemed."""
+        return self.others > DISTURBED
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it should be measured again by now."""
+        return self.is_disturbed and time.time() > self.taken + AGAIN_SECONDS
+
+    def joined(self, other: "Pace") -> "Pace":
+        """What two measurements tell together: of each size the faster, as other work only slows; the rest of the calmer one."""
+        calmer = min(self, other, key=lambda pace: pace.others)
+        stages = {
+            name: Steps.measured(
+                [point for pace in (self, other) if name in pace.stages for point in pace.stages[name].points], steps.spread
+            )
+            for name, steps in calmer.stages.items()
+        }
+        latest = {"stages": stages, "starting": min(self.starting, other.starting), "taken": max(self.taken, other.taken)}
+        return calmer.model_copy(update=latest)
 
 
 class StageTime(BaseModel):
-    """How long a stage is expected to take."""
+    """How long a stage is expected to take: at the pace of the fastest steps, and at that of the usual ones as they were measured."""
 
     model_config = ConfigDict(frozen=True)
 
     stage: str
     steps: int
     seconds: float
+    usual: float
 
 
 class Expectation(BaseModel):
-    """Expected time and memory of a run on this machine, as busy as it was when its pace was measured."""
+    """Expected time and memory of a run on this machine; `others` is the share of it that other work had when it was measured."""
 
     model_config = ConfigDict(frozen=True)
 
     stages: tuple[StageTime, ...]
     starting: float
     peak_bytes: int
+    others: float = 0.0
 
     @property
     def seconds(self) -> float:
-        """Expected seconds from the start of the process to its last step."""
+        """Expected seconds from the start of the process to its last step, if nothing slows it."""
         return self.starting + sum(stage.seconds for stage in self.stages)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """`seconds`, and what it takes where the machine is as busy as it was."""
+        return self.seconds, self.starting + sum(stage.usual for stage in self.stages)
 
 
 def expected(plan: "Plan", pace: Pace) -> Expectation:
     """The time and memory of `plan` at a measured pace."""
     method = plan.build()
     rows = {stage.name: rows_of(method, plan, stage.name) for stage in plan.releases}
-    times = [
-        StageTime(stage=stage.name, steps=stage.steps, seconds=stage.steps * pace.stages[stage.name].at(rows[stage.name]))
-        for stage in plan.releases
-    ]
+    times = [_time(stage.name, stage.steps, pace.stages[stage.name], rows[stage.name]) for stage in plan.releases]
     at_once = min(max(rows.values(), default=1.0), ROWS_AT_ONCE[pace.device])
     records = plan.num_records * plan.facts.dimensions * 5  # bytes as they are, and as float32
-    return Expectation(stages=tuple(times), starting=pace.starting, peak_bytes=int(pace.memory.at(at_once)) + records)
+    peak = int(pace.memory.at(at_once)) + records
+    return Expectation(stages=tuple(times), starting=pace.starting, peak_bytes=peak, others=pace.others)
+
+
+def _time(stage: str, steps: int, pace: Steps, rows: float) -> StageTime:
+    seconds = steps * pace.at(rows)
+    return StageTime(stage=stage, steps=steps, seconds=seconds, usual=seconds * pace.spread)
 
 
 def rows_of(method: "Method", plan: "Plan", stage: str) -> float:
@@ -129,8 +186,15 @@ def _size(method: "Method", plan: "Plan", name: str) -> float:
 
 def known_pace(workspace: Workspace, plan: "Plan", performance: "PerformanceSettings") -> Pace | None:
     """The pace that has been measured for `plan`'s network on this machine, or None."""
-    path = place_of(workspace, plan, performance)
-    return Pace.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else None
+    return kept(place_of(workspace, plan, performance))
+
+
+def kept(path: Path) -> Pace | None:
+    """The pace kept in a file; None where there is none, or one that cannot be."""
+    try:
+        return Pace.model_validate_json(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValidationError):
+        return None
 
 
 def keep(pace: Pace, path: Path) -> None:

@@ -5,8 +5,10 @@ No record of any dataset is touched, so a rehearsal costs no privacy.
 
 import json
 import time
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from workbench.files import make_private_folder, write_text_atomically
 from workbench.jobs import control
 from workbench.jobs.job import WORKSPACE, Job
 from workbench.jobs.lifecycle import Jobs
-from workbench.jobs.pace import Line, Pace, Steps, keep, pace_file, place_of, rows_of
+from workbench.jobs.pace import Line, Pace, Steps, keep, kept, pace_file, place_of, rows_of
 from workbench.methods.fields import dotted, value_at, with_values
 from workbench.plan import Plan
 from workbench.serialization import dumps
@@ -45,9 +47,13 @@ def begin(workspace: Workspace, plan: Plan, performance: "PerformanceSettings") 
 
 
 def rehearse(workspace: Workspace, pace: str, waited: float) -> None:
-    """What the job does: measure the pace of that name, unless it is known; its process has waited so many seconds for its turn."""
+    """What the job does: measure the pace of that name, unless it is known and was not disturbed.
+
+    Its process has waited so many seconds for its turn.
+    """
     place = pace_file(workspace, pace)
-    if place.exists():
+    known = kept(place)
+    if known is not None and not known.is_due:
         return
     from workbench.training.state import PerformanceSettings
 
@@ -56,7 +62,8 @@ def rehearse(workspace: Workspace, pace: str, waited: float) -> None:
     performance = PerformanceSettings.model_validate(request["performance"])
     performance.torch_device()  # imports what the first step of a run waits for
     starting = time.time() - psutil.Process().create_time() - waited
-    keep(measure(plan, performance, starting), place)
+    found = measure(plan, performance, starting)
+    keep(found if known is None else known.joined(found), place)
 
 
 def _plan_of(place: Path) -> Path:
@@ -74,30 +81,47 @@ def measure(plan: Any, performance: Any, starting: float) -> Pace:
 
         torch.set_num_threads(performance.num_threads)
     points: dict[str, list[tuple[float, float]]] = {}
+    spreads: dict[str, float] = {}
+    work = Work.now()
     peaks: list[tuple[float, float]] = []
     for least, size in enumerate(ROWS[device.type], 1):
         sized = _at_size(plan, size, least)
-        times = stage_seconds(sized, performance)
+        timed = stage_times(sized, performance)
+        times = {name: min(seconds) for name, seconds in timed.items()}
         rows = {name: rows_of(sized.build(), sized, name) for name in times}
         for name, seconds in times.items():
             points.setdefault(name, []).append((rows[name], seconds))
+            spreads[name] = max(spreads.get(name, 1.0), median(timed[name]) / seconds)
         peaks.append((max(rows.values()), peak_memory(device)))
         if len(peaks) > 1 and (peaks[-1][0] == peaks[-2][0] or max(times.values()) > LONG_STEP):
             break
     (few, low), (many, high) = peaks[:2]
     each = (high - low) / (many - few) if many > few else 0.0
     memory = Line(fixed=high - each * many, per_row=each)
-    return Pace(
-        stages={name: Steps(points=_growing(found)) for name, found in points.items()}, memory=memory, starting=starting, device=device.type
-    )
+    stages = {name: Steps.measured(found, spreads[name]) for name, found in points.items()}
+    return Pace(stages=stages, memory=memory, starting=starting, device=device.type, others=work.others(), taken=time.time())
 
 
-def _growing(points: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """The points in order of rows, the slowest of equal ones."""
-    slowest: dict[float, float] = {}
-    for rows, seconds in points:
-        slowest[rows] = max(seconds, slowest.get(rows, 0.0))
-    return tuple(sorted(slowest.items()))
+@dataclass(frozen=True)
+class Work:
+    """What the processors have done up to a moment, in seconds: all of them, and for this process."""
+
+    moment: float
+    done: float
+    own: float
+
+    @classmethod
+    def now(cls) -> "Work":
+        """Up to now."""
+        times = psutil.cpu_times()
+        idle = times.idle + getattr(times, "iowait", 0.0) + getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
+        return cls(time.monotonic(), sum(times) - idle, time.process_time())
+
+    def others(self) -> float:
+        """The share of the processors that other processes had since then, from 0 to 1."""
+        now = Work.now()
+        theirs = (now.done - self.done) - (now.own - self.own)
+        return min(1.0, max(0.0, theirs / ((now.moment - self.moment) * (psutil.cpu_count() or 1))))
 
 
 def _at_size(plan: Any, rows: int, least: int) -> Any:
@@ -117,8 +141,8 @@ def _product(method: Any, names: tuple[str, ...]) -> float:
     return float(np.prod([value_at(method.config, name) for name in names]))
 
 
-def stage_seconds(plan: Any, performance: Any) -> dict[str, float]:
-    """Seconds of a step by stage, each begun as if those before it were complete: the fastest, as other work only slows them.
+def stage_times(plan: Any, performance: Any) -> dict[str, list[float]]:
+    """Seconds of each timed step by stage, which is begun as if those before it were complete; other work only slows them.
 
     The first step, which also sets things up, counts only while it is the only one.
     """
@@ -140,5 +164,5 @@ def stage_seconds(plan: Any, performance: Any) -> dict[str, float]:
                 if step.step == step.steps or len(times) > STEPS or (len(times) > 1 and sum(times) > SECONDS):
                     break
             began = time.perf_counter()
-        found[stage.name] = min(times[1:] or times or [SECONDS_OF_NOTHING])
+        found[stage.name] = times[1:] or times or [SECONDS_OF_NOTHING]
     return found

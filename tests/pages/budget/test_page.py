@@ -30,7 +30,7 @@ def test_budget_shows_three_numbers_configuration_time_and_memory(open_page: Ope
 
 
 def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.pages.budget.expected.known_pace", lambda *_: None)
+    monkeypatch.setattr("workbench.ui.expected.known_pace", lambda *_: None)
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
 
     def begun() -> list[Job]:

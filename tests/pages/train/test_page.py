@@ -1,5 +1,6 @@
 """The Train page: launches, watches, and says beforehand what a launch does."""
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -9,8 +10,10 @@ from support.homes import here
 from support.launchers import Nowhere
 
 from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.pace import Line, Pace, Steps
 from workbench.jobs.store import RunStore
 from workbench.methods import METHODS
+from workbench.plan import Plan
 from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.privacy.spending.ledger import Ledger
 from workbench.request import Request
@@ -100,6 +103,18 @@ def test_what_comes_and_goes_with_a_run_s_state_moves_nothing_below_it(home_with
         places.append([(place, node.type) for place, node in app.main.children.items()])
     assert len(places[0]) == 7
     assert places == places[:1] * 4
+
+
+def test_the_expected_time_is_an_interval_that_says_how_busy_the_machine_was(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def disturbed(_workspace: object, plan: Plan, _performance: object) -> Pace:
+        steps = Steps(points=((1.0, 2.0),), spread=2.0)
+        none = Line(fixed=0, per_row=0)
+        return Pace(stages={one.name: steps for one in plan.stages}, memory=none, starting=1.0, device="cpu", others=0.7, taken=time.time())
+
+    monkeypatch.setattr("workbench.ui.expected.known_pace", disturbed)
+    app = open_page("train", **{"train_method": "dp-merf", "train_set.training.steps": "9"})
+    assert {metric.label: metric.value for metric in app.metric}["Expected time"] == "21 s to 41 s"
+    assert "Measured while other work had 70% of the processors: a run may be faster." in text_of(app)
 
 
 def test_a_seed_is_said_to_forbid_release(open_page: OpenPage) -> None:

@@ -6,7 +6,6 @@ from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.pages import go_to
 from workbench.pages.budget.curves import accountant_section
-from workbench.pages.budget.expected import show_expectation
 from workbench.pages.budget.meaning import meaning_section, strict_words
 from workbench.pages.budget.utility import utility_section
 from workbench.serialization import dumps
@@ -14,6 +13,7 @@ from workbench.training.state import PerformanceSettings
 from workbench.ui.cards import plan_details, plan_numbers
 from workbench.ui.choices import plan_choices
 from workbench.ui.example import example_notice
+from workbench.ui.expected import show_expectation
 from workbench.ui.links import link
 from workbench.ui.runs import known_runs
 

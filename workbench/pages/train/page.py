@@ -14,6 +14,7 @@ from workbench.training.state import PerformanceSettings
 from workbench.ui.cards import plan_details, plan_numbers
 from workbench.ui.choices import Choices, device_choice, plan_choices, settings_form
 from workbench.ui.example import example_notice
+from workbench.ui.expected import show_expectation
 from workbench.ui.forms import config_form
 from workbench.ui.runs import is_asked_for, run_choice
 from workbench.ui.session import launch_warnings
@@ -38,6 +39,8 @@ def draw() -> None:
     with st.expander("Audit", expanded=False):
         audit = audit_choices()
     plan = show_plan(choices, settings)
+    if plan is not None:
+        show_expectation(plan, PerformanceSettings.model_validate(performance), PREFIX)
     launch_button(None if plan is None else Asked(plan, performance, seed, audit), PREFIX)
     if not asked_for:
         watch_section(launched)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workbench.jobs import rehearsal
-from workbench.jobs.pace import Expectation, expected, known_pace
+from workbench.jobs.pace import DISTURBED, Expectation, expected, known_pace
 from workbench.plan import Plan
 from workbench.training.state import PerformanceSettings
 from workbench.ui.actions import told
@@ -12,6 +12,8 @@ from workbench.ui.jobs import Unasked, unasked_job
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 2.0
+CLOSE = 1.15  # a ratio at which two times are told as one
+AGAIN = "It was measured beside other work, and is being measured again …"
 MEASURING = "Expected time and memory: this machine's pace with this network is being measured, once, on random records …"
 
 
@@ -22,20 +24,31 @@ def show_expectation(plan: Plan, performance: PerformanceSettings, prefix: str) 
         pace = known_pace(*asked)
         if pace is not None:
             _show(expected(plan, pace))
+        if pace is not None and not pace.is_due:
             return
         measuring = Unasked(
             find=lambda: rehearsal.find_job(*asked),
             begin=lambda: rehearsal.begin(*asked),
-            is_there=lambda: known_pace(*asked) is not None,
+            is_there=lambda: (found := known_pace(*asked)) is not None and not found.is_due,
         )
-        unasked_job(measuring, f"{prefix}pace_", MEASURING, POLL_SECONDS)
+        unasked_job(measuring, f"{prefix}pace_", MEASURING if pace is None else AGAIN, POLL_SECONDS)
 
 
 def _show(found: Expectation) -> None:
     whole, peak, stages = st.columns([1, 1, 2])
-    about = "From small steps of growing size on this machine, as busy as it was then. The slow tier holds it to half of what runs take."
-    whole.metric("Expected time", f"about {duration(found.seconds)}", help=about)
+    about = (
+        "From small steps of growing size on this machine: at the pace of the fastest, and of the usual ones as busy as it was then. "
+        "The slow tier holds the first to half of what runs take."
+    )
+    whole.metric("Expected time", span(*found.interval), help=about)
     peak.metric(
         "Expected memory", f"about {memory(found.peak_bytes)}", help="Peak of the process: on the GPU where there is one, else resident."
     )
-    stages.caption("  \n".join(f"{stage.stage}: {stage.steps:,} steps, {duration(stage.seconds)}" for stage in found.stages))
+    lines = [f"{stage.stage}: {stage.steps:,} steps, {span(stage.seconds, stage.usual)}" for stage in found.stages]
+    busy = f"Measured while other work had {found.others:.0%} of the processors: a run may be faster." if found.others > DISTURBED else ""
+    stages.caption("  \n".join(filter(None, [*lines, busy])))
+
+
+def span(least: float, most: float) -> str:
+    """Seconds as `about 40 s`, or as `40 s to 1 min 5 s` where the two are not much the same."""
+    return f"about {duration(least)}" if most < CLOSE * least else f"{duration(least)} to {duration(most)}"
