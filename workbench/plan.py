@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from workbench import former_plans
 from workbench.datasets.base import DatasetFacts
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, choose, first_complaint
 from workbench.privacy.accounting.planned_stage import PlannedStage
 from workbench.privacy.accounting.stages import Stage, difference
 from workbench.privacy.accounting.values import PrivacyValue, Target
@@ -101,9 +101,14 @@ class Plan(BaseModel):
         return [planned.stage for planned in self.releases]
 
     @property
+    def sampled(self) -> tuple[PlannedStage, ...]:
+        """What drawing the run's own samples spends, as plain values."""
+        return () if self.sampling is None else self.sampling.releases
+
+    @property
     def sampling_stages(self) -> list[Stage]:
         """What drawing the run's own samples spends."""
-        return [] if self.sampling is None else self.sampling.stages
+        return [planned.stage for planned in self.sampled]
 
     @property
     def num_samples(self) -> int:
@@ -127,8 +132,11 @@ class Plan(BaseModel):
         """
         from workbench.methods import METHODS  # takes a second, which reading a plan need not wait for
 
-        method_class = METHODS[self.method]
-        method = method_class(method_class.Config.model_validate(self.config))
+        method_class = choose(self.method, METHODS, "method")
+        try:
+            method = method_class(method_class.Config.model_validate(self.config))
+        except ValidationError as error:
+            raise WorkbenchError(f"Expected a configuration of {self.method} in the plan, got {first_complaint(error)} {STALE}") from None
         training, sampling = method.stages(self.facts), sampling_stages(method, self.facts)
         if found := difference(self.stages, training) or difference(self.sampling_stages, sampling):
             raise WorkbenchError(f"Expected a plan whose releases are those of its configuration, got {found}. {STALE}")

@@ -18,7 +18,7 @@ from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.jobs import runs, worker
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.release import export_run, verify
-from workbench.jobs.release.export import card_of
+from workbench.jobs.release.export import card_of, restated
 from workbench.jobs.release.verify import wrong_card
 from workbench.jobs.run import Run
 from workbench.jobs.samples import sample_set
@@ -70,7 +70,7 @@ def test_the_price_that_the_plan_shows_is_charged(plan: Plan, tmp_path: Path) ->
     paid = RunStore(here()).get(run.id)
     assert (paid.bound, paid.replace_one) == (plan.sampling.bound, None), "of training alone there is another"
     export_run(here(), run.id, tmp_path / "run.zip")
-    card = card_of(here(), paid).model_copy(update={"replace_one": plan.replace_one})
+    card = card_of(here(), paid, restated(plan)).model_copy(update={"replace_one": plan.replace_one})
     assert verify(tmp_path / "run.zip").holds
     assert "bound where one record is replaced" in wrong_card(card, plan, card.markdown.encode())
     assert (RunFolder(here(), run.id).drawing_seconds() or 0.0) > 0.0  # as of samples that cost nothing

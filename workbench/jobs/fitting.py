@@ -195,12 +195,17 @@ class Fitting:
         return self._outcome("done")
 
     def _outcome(self, state: str) -> dict[str, Any]:
-        """The fields of a run that ended: what it spent exactly, and its plan's bound, or one that covers steps counted twice."""
+        """The fields of a run that ended: what it spent exactly, and its bound, which covers steps counted twice.
+
+        Never less than the registry has: the ledger may have been replaced since by one that knows of no step counted twice.
+        """
         spent = self.ledger.epsilon_spent(self.id, self.plan.delta)
         self.progress.epsilon_spent = spent.epsilon
+        if state != "done":
+            return {"state": state, "epsilon_spent": spent.epsilon}
         again = any(spending.charged_again for spending in self.ledger.spent(self.id))
-        changed = {"bound": spent if again else self.plan.bound} if state == "done" else {}
-        return {"state": state, "epsilon_spent": spent.epsilon, **changed}
+        bounds = (spent if again else self.plan.bound, RunStore(self.workspace).get(self.id).bound)
+        return {"state": state, "epsilon_spent": spent.epsilon, "bound": max(bounds, key=lambda bound: bound.epsilon)}
 
 
 def _why(error: Exception) -> str:

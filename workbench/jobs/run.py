@@ -65,12 +65,17 @@ class Run(Life):
     @property
     def release_reason(self) -> str:
         """Why samples and weights may leave the room, or may not, in one sentence."""
-        if self.may_be_released:
-            return f"Samples and weights carry the proved bound epsilon {self.bound.epsilon:.4g} at delta {self.delta:.4g}."
-        if self.releasable:
+        if self.releasable and not self.may_be_released:
             return "Only a finished run may be released: until then its checkpoint holds the noise key."
-        if self.seed is not None:
-            return "The run is seeded: its noise can be drawn again by whoever knows the seed."
-        if self.audit is not None:
-            return "The run is audited: canaries were among its records. Train another by the same plan to release."
-        return self.bound.reason or "No finite bound is proved for this run."
+        return release_words(self.bound, self.releasable, self.seed is not None, self.audit is not None)
+
+
+def release_words(bound: PrivacyValue, releasable: bool, seeded: bool, audited: bool) -> str:
+    """Why samples and weights of a finished run may leave the room at `bound`, or may not."""
+    if releasable:
+        return f"Samples and weights carry the proved bound epsilon {bound.epsilon:.4g} at delta {bound.delta:.4g}."
+    if seeded:
+        return "The run is seeded: its noise can be drawn again by whoever knows the seed."
+    if audited:
+        return "The run is audited: canaries were among its records. Train another by the same plan to release."
+    return bound.reason or "No finite bound is proved for this run."

@@ -3,7 +3,7 @@
 import json
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,15 +23,20 @@ def write_records(records: Records, path: Path, notes: dict[str, Any], facts: Da
     Records as their kind keeps them; `labels` and the names of the `classes`; of each attribute `attribute_NAME` and the names
     of its values `values_of_NAME`. A reader sees the old file or the new one. Nothing in it needs unpickling.
     """
-    arrays = facts.kind.to_arrays(records.records)
+    with written_atomically(path, "wb") as file:
+        np.savez_compressed(file, **arrays_of(records, notes, facts))  # type: ignore[arg-type]
+
+
+def arrays_of(records: Records, notes: dict[str, Any], facts: DatasetFacts) -> dict[str, np.ndarray]:
+    """The arrays of `write_records` by name."""
+    arrays = {"notes": np.array(dumps(notes)), **facts.kind.to_arrays(records.records)}
     if records.labels is not None:
         arrays["labels"] = records.labels
     if facts.classes:
         arrays["classes"] = np.array(facts.classes)
     for name, values in records.attributes.items():
         arrays |= {f"attribute_{name}": values, f"values_of_{name}": np.array(facts.attributes[name])}
-    with written_atomically(path, "wb") as file:
-        np.savez_compressed(file, notes=np.array(dumps(notes)), **arrays)  # type: ignore[arg-type]
+    return arrays
 
 
 def write_csv(records: Records, path: Path, _notes: dict[str, Any], facts: DatasetFacts) -> None:
@@ -54,10 +59,13 @@ def opened(path: Path) -> Iterator[np.lib.npyio.NpzFile]:
 def read_records(path: Path) -> Records:
     """Read what `write_records` wrote."""
     with opened(path) as file:
-        kind = _kind_in(file.files)
-        attributes = {name.removeprefix("attribute_"): file[name] for name in file.files if name.startswith("attribute_")}
-        labels = file["labels"] if "labels" in file.files else None
-        return Records(kind.from_arrays(file), labels, attributes)
+        return records_of(file)
+
+
+def records_of(arrays: Mapping[str, np.ndarray]) -> Records:
+    """The records in the arrays of `write_records`."""
+    attributes = {name.removeprefix("attribute_"): arrays[name] for name in arrays if name.startswith("attribute_")}
+    return Records(_kind_in(arrays).from_arrays(arrays), arrays.get("labels"), attributes)
 
 
 def _kind_in(names: Collection[str]) -> type[RecordKind]:

@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator
 from importlib.metadata import version
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from workbench.escaping import markdown
+from workbench.jobs.run import release_words
 from workbench.plan import Plan
 from workbench.privacy.accounting.planned_stage import PlannedStage
 from workbench.privacy.accounting.values import PrivacyValue
 
 GROUPS = (2, 5)
 NOT_AUDITED = "No audit has been run."
+STATED = ("run", "seeded", "audited", "spent", "audit", "ledger", "measured")  # of a card's fields
 ASSUMES = (
     "The noise comes from ChaCha20 under a key that the operating system drew and that was erased when the run was done. Every epsilon "
     "here is computational: it holds against adversaries who cannot tell that cipher from uniform bits.",
@@ -42,19 +45,21 @@ class LedgerPlace(BaseModel):
 class PrivacyCard(BaseModel):
     """The three numbers of a run with all that they mean; `spent` is every release of training and sampling, at its count.
 
-    `groups` are the bounds for somebody who has 2 or 5 records. `audit` is a measured lower bound, None where none is. `measured`: the
-    run's samples have been compared with private records here, so that a choice among runs may rest on these.
+    `groups` are the bounds for somebody who has 2 or 5 records. `audit` is a measured lower bound, None where none is. `audited`: canaries
+    were among the run's own records. `measured`: the run's samples have been compared with private records here, so that a choice among
+    runs may rest on these. The fields of STATED are told by who exports, all others follow from these and the plan.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
-    workbench: str = Field(default_factory=lambda: version("dp-diffusion-workbench"))
+    workbench: str
     run: str
     method: str
     dataset: str
     num_records: int
     releasable: bool
     seeded: bool
+    audited: bool
     release_reason: str
     unit: str
     claim: PrivacyValue
@@ -65,8 +70,39 @@ class PrivacyCard(BaseModel):
     spent: tuple[PlannedStage, ...]
     ledger: LedgerPlace
     measured: bool
-    assumes: tuple[str, ...] = ASSUMES
-    outside: tuple[str, ...] = OUTSIDE
+    assumes: tuple[str, ...]
+    outside: tuple[str, ...]
+
+    @classmethod
+    def of(cls, plan: Plan, **stated: Any) -> Self:
+        """The card of a run of `plan` of which the fields of STATED are known."""
+        from workbench.privacy.accounting.bounds import proved_bound, replace_one_bound
+
+        stages = [planned.stage for planned in stated["spent"]]
+        bound = proved_bound(stages, plan.delta)
+        marks: dict[str, bool] = {"seeded": stated["seeded"], "audited": stated["audited"]}
+        releasable = not any(marks.values()) and bound.status == "proved" and bound.is_finite
+        return cls(
+            workbench=version("dp-diffusion-workbench"),
+            method=plan.method,
+            dataset=plan.facts.name,
+            num_records=plan.num_records,
+            releasable=releasable,
+            release_reason=release_words(bound, releasable, **marks),
+            unit=unit_of(plan),
+            claim=plan.claim,
+            bound=bound,
+            replace_one=replace_one_bound(stages, plan.delta),
+            groups=group_bounds(plan, stated["spent"]),
+            assumes=ASSUMES,
+            outside=OUTSIDE,
+            **stated,
+        )
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """What cannot be computed from the plan and the rest of the card."""
+        return {name: getattr(self, name) for name in STATED}
 
     @property
     def markdown(self) -> str:

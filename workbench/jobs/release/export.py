@@ -1,7 +1,6 @@
 """Writing an export: what may leave of a finished run, with its privacy card, hashes, and a list of what stays."""
 
 import json
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,19 @@ from workbench.errors import WorkbenchError
 from workbench.jobs.audits import audit_of
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.paid import paid_stages
-from workbench.jobs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest, write_archive
-from workbench.jobs.release.card import LedgerPlace, PrivacyCard, group_bounds, unit_of
+from workbench.jobs.release.archive import CARD, CARD_TEXT, FORMAT, MANIFEST, PLAN, WEIGHTS, digest, packed_arrays, write_archive
+from workbench.jobs.release.card import LedgerPlace, PrivacyCard
 from workbench.jobs.run import Run
-from workbench.jobs.sample_files import write_records
+from workbench.jobs.sample_files import arrays_of
 from workbench.jobs.samples.drawn import RunSamples, sets_of
-from workbench.jobs.trained import as_shown, trained_run
+from workbench.jobs.samples.request import SamplesRequest
+from workbench.jobs.trained import trained_run
 from workbench.plan import Plan
 from workbench.privacy.accounting.planned_stage import PlannedStage
 from workbench.privacy.spending.ledger import Ledger
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
-FORMAT = "dp-diffusion-workbench release 1"
 STAYS = {  # of a run's folder, by the beginning of a file's name or of a folder's
     "plan.json": "names the place of the records here; the export has it without",
     "model.pt": "the export has these weights as safetensors",
@@ -57,6 +56,8 @@ COMPARES = (  # files that exist where somebody looked
     "pac",
     "shadows",
 )
+ALWAYS = {"plan.json", "model.pt"}  # what every finished run keeps
+WORDS = ("relations", "sampling", "reason")  # of a stage, which may be told in another order or otherwise
 UNNAMED = "nothing but what is listed leaves"
 ELSEWHERE = {
     "the training and held-out records": "private",
@@ -71,13 +72,13 @@ def export_run(workspace: Workspace, run_id: str, path: Path, not_private: bool 
 
     Refused without `not_private` where no finite bound is proved or the run is seeded; the card says so then.
     """
-    run = as_shown(trained_run(workspace, run_id))
-    if not (run.may_be_released or not_private):
+    run = trained_run(workspace, run_id)
+    plan = restated(run.plan)
+    card = card_of(workspace, run, plan)
+    if not (card.releasable or not_private):
         raise WorkbenchError(
-            f"Expected a run that may be released, got {run.id}. {run.release_reason} --not-private exports it all the same."
+            f"Expected a run that may be released, got {run.id}. {card.release_reason} --not-private exports it all the same."
         )
-    plan = without_place(run.plan)
-    card = card_of(workspace, run)
     members = {CARD: _text(card), CARD_TEXT: card.markdown.encode(), PLAN: _text(plan)}
     members[WEIGHTS] = _weights(workspace, run, digest(members[PLAN]))
     members |= {f"samples/{found.id}.npz": _samples(found, card, digest(members[PLAN])) for found in sets_of(workspace, run.id)}
@@ -90,33 +91,38 @@ def export_run(workspace: Workspace, run_id: str, path: Path, not_private: bool 
     return manifest
 
 
-def card_of(workspace: Workspace, run: Run) -> PrivacyCard:
-    """The privacy card of a finished run."""
+def card_of(workspace: Workspace, run: Run, plan: Plan) -> PrivacyCard:
+    """The privacy card of a finished run, whose plan is told as `plan`; refused where the ledger does not have all that it spent."""
     ledger = Ledger(workspace.ledger)
-    spent = tuple(PlannedStage.of(stage) for stage in paid_stages(run, ledger))
-    return PrivacyCard(
+    audit = audit_of(workspace, run.plan)
+    return PrivacyCard.of(
+        plan,
         run=run.id,
-        method=run.method,
-        dataset=run.plan.facts.name,
-        num_records=run.plan.num_records,
-        releasable=run.may_be_released,
         seeded=run.seed is not None,
-        release_reason=run.release_reason,
-        unit=unit_of(run.plan),
-        claim=run.claim,
-        bound=run.bound,
-        replace_one=run.replace_one,
-        groups=group_bounds(run.plan, spent),
-        audit=audit.value if (audit := audit_of(workspace, run.plan)) is not None and audit.may_leave else None,
-        spent=spent,
+        audited=run.audit is not None,
+        spent=tuple(_as_planned(PlannedStage.of(stage), plan) for stage in paid_stages(run, ledger)),
+        audit=audit.value if audit is not None and audit.may_leave else None,
         ledger=_place(ledger, run),
         measured=any(path.name.startswith(COMPARES) for path in RunFolder(workspace, run.id).path.rglob("*")),
     )
 
 
-def without_place(plan: Plan) -> Plan:
-    """The plan with its dataset's facts in the place of its name or path: what a recipient can plan by."""
-    return plan.model_copy(update={"request": plan.request.model_copy(update={"dataset": plan.facts})})
+def restated(plan: Plan) -> Plan:
+    """The plan as this version computes and words it, with its dataset's facts in the place of its name or path."""
+    from workbench.planning import describe
+
+    request = plan.request.model_copy(update={"dataset": plan.facts})
+    now = describe(plan.build(), plan.facts, plan.delta, request)
+    return now.model_copy(update={"warnings": tuple(dict.fromkeys((*plan.warnings, *now.warnings)))})
+
+
+def _as_planned(spent: PlannedStage, plan: Plan) -> PlannedStage:
+    """What was spent, in the words of the plan's equal stage, if there is one."""
+    for planned in (*plan.releases, *plan.sampled):
+        same = (planned.name, planned.event, set(planned.relations)) == (spent.name, spent.event, set(spent.relations))
+        if same:
+            return spent.model_copy(update={name: getattr(planned, name) for name in WORDS})
+    return spent
 
 
 def left_out(workspace: Workspace, run_id: str) -> Iterator[tuple[str, str]]:
@@ -125,9 +131,26 @@ def left_out(workspace: Workspace, run_id: str) -> Iterator[tuple[str, str]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix != ".lock" and path.name != "lock":
             name = path.relative_to(folder).as_posix()
-            beginning = next((start for start in STAYS if path.name.startswith(start) or name.startswith(start)), "")
-            yield name, STAYS.get(beginning, UNNAMED)
+            yield name, _why_it_stays(name)
     yield from ELSEWHERE.items()
+
+
+def wrong_left_out(listed: Any) -> str:
+    """What a list of what stays says that no export does; "" if nothing."""
+    if not isinstance(listed, dict) or not all(isinstance(reason, str) for reason in listed.values()):
+        return "The manifest has no list of what stays."
+    for name, reason in listed.items():
+        if reason not in {ELSEWHERE.get(name, ""), _why_it_stays(name)}:
+            return f"{name[:100]!r} is said to stay for another reason than an export gives."
+    missing = sorted((ELSEWHERE.keys() | ALWAYS) - listed.keys())
+    return f"{missing[0]!r} is not among what stays." if missing else ""
+
+
+def _why_it_stays(name: str) -> str:
+    """Why a file of a run's folder, named from there on, stays."""
+    last = name.rpartition("/")[2]
+    beginning = next((start for start in STAYS if last.startswith(start) or name.startswith(start)), "")
+    return STAYS.get(beginning, UNNAMED)
 
 
 def _place(ledger: Ledger, run: Run) -> LedgerPlace:
@@ -147,14 +170,15 @@ def _weights(workspace: Workspace, run: Run, plan: str) -> bytes:
 
 def _samples(found: RunSamples, card: PrivacyCard, plan: str) -> bytes:
     """A set of samples as a file of arrays, with notes that name no place of this machine."""
-    notes = {"run": card.run, "samples": found.id, "request": found.request, "dataset": card.dataset, "plan": plan}
-    notes |= {"bound": card.bound, "releasable": card.releasable}
     kept = found.kept()
     assert kept is not None
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "samples.npz"
-        write_records(kept, path, notes, found.facts)
-        return path.read_bytes()
+    return packed_arrays(arrays_of(kept, notes_of(found.request, card, plan), found.facts))
+
+
+def notes_of(request: SamplesRequest, card: PrivacyCard, plan: str) -> dict[str, Any]:
+    """What stands beside the samples of a request; `plan` is the digest of the plan's file."""
+    notes = {"run": card.run, "samples": request.id, "request": request, "dataset": card.dataset, "plan": plan}
+    return {**notes, "bound": card.bound, "releasable": card.releasable}
 
 
 def _text(value: Any) -> bytes:

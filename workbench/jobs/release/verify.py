@@ -1,24 +1,28 @@
 """The check of an export on any machine, without data: hashes, plan, bound, card, weights and samples against each other."""
 
 import json
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from workbench.datasets.arrays import read_headers
 from workbench.errors import WorkbenchError, first_complaint
-from workbench.jobs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest, read_archive
-from workbench.jobs.release.card import PrivacyCard, group_bounds, unit_of
-from workbench.jobs.sample_files import read_notes, read_records
-from workbench.plan import ROUNDING, Plan
-from workbench.privacy.accounting.planned_stage import PlannedStage
-from workbench.privacy.accounting.values import PrivacyValue
+from workbench.jobs.release.archive import CARD, CARD_TEXT, FORMAT, MANIFEST, PLAN, WEIGHTS, digest, read_archive, unpacked_arrays
+from workbench.jobs.release.card import PrivacyCard
+from workbench.jobs.release.export import notes_of, restated, wrong_left_out
+from workbench.jobs.release.statements import alike, differing, wrong_audit, wrong_bound, wrong_place, wrong_spending
+from workbench.jobs.run import check_run_id, release_words
+from workbench.jobs.sample_files import arrays_of, records_of
+from workbench.jobs.samples.request import SamplesRequest
+from workbench.plan import Plan
 from workbench.records import Records
+from workbench.serialization import jsonable
 
 M = TypeVar("M", bound=BaseModel)
+FROM_STRANGERS = (  # what code that is written for values of its own may raise on a stranger's
+    ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError,
+)  # fmt: skip
 
 
 class Verification(BaseModel):
@@ -41,20 +45,20 @@ class Verification(BaseModel):
 
 def verify(path: Path) -> Verification:
     """Check an export; raises WorkbenchError where it cannot be read at all."""
-    members = read_archive(path)
+    content, members = read_archive(path)
     card, plan = _read(PrivacyCard, CARD, members[CARD]), _read(Plan, PLAN, members[PLAN])
-    manifest = _json(members[MANIFEST])
+    manifest, plan_digest = _json(members[MANIFEST]), digest(members[PLAN])
+    samples = sorted(name for name in members if name.startswith("samples/"))
     checks: dict[str, Callable[[], str]] = {
         "hashes": lambda: changed(members, manifest),
-        "plan": lambda: _refusal(plan.check),
-        "bound": lambda: wrong_bound(card, plan, any(name.startswith("samples/") for name in members)),
+        "manifest": lambda: wrong_manifest(manifest),
+        "plan": lambda: wrong_plan(plan),
+        "bound": lambda: wrong_spending(card, plan, bool(samples)) or wrong_bound(card, plan, expected_card(card, plan).bound),
         "card": lambda: wrong_card(card, plan, members[CARD_TEXT]),
-        "weights": lambda: wrong_weights(members[WEIGHTS], plan, digest(members[PLAN])),
+        "weights": lambda: wrong_weights(members[WEIGHTS], card, plan, plan_digest),
+        **{name: lambda name=name: wrong_samples(name, members[name], card, plan, plan_digest) for name in samples},
     }
-    for name in sorted(members):
-        if name.startswith("samples/"):
-            checks[name] = lambda name=name: wrong_samples(members[name], card, plan, digest(members[PLAN]))
-    return Verification(sha256=digest(path.read_bytes()), card=card, checks={name: check() for name, check in checks.items()})
+    return Verification(sha256=digest(content), card=card, checks={name: _complaint(check) for name, check in checks.items()})
 
 
 def changed(members: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
@@ -67,116 +71,125 @@ def changed(members: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
     return f"Changed, added or missing: {', '.join(map(str, differ))}." if differ else ""
 
 
-def wrong_bound(card: PrivacyCard, plan: Plan, has_samples: bool) -> str:
-    """What is wrong with the card's bound: it is that of all that was spent, which is at least what the plan releases."""
-    from workbench.privacy import proved_bound
+def wrong_manifest(manifest: Mapping[str, Any]) -> str:
+    """What a manifest says, beside hashes, that no export of this format does."""
+    if manifest.get("format") != FORMAT:
+        return f"Expected the format {FORMAT!r}, got {str(manifest.get('format'))[:100]!r}."
+    if set(manifest) != {"format", "files", "left_out"}:
+        return "The manifest has other fields than format, files and left_out."
+    return wrong_left_out(manifest["left_out"])
 
-    drawn = {stage.name for stage in card.spent}
-    missing = [stage.name for stage in plan.sampling_stages if has_samples and stage.name not in drawn]
-    if missing:
-        return f"{missing[0]} is what drawing samples spends, and there are samples; the card says nothing of it."
-    for planned in plan.releases:
-        steps = sum(stage.steps for stage in card.spent if _is_step_of(stage, planned))
-        if planned.spent != "free" and steps < planned.steps:
-            return f"{planned.name} is planned with {planned.steps} steps, and {steps} of them are on the card."
-    return _differs("bound", card.bound, proved_bound([stage.stage for stage in card.spent], plan.delta))
+
+def wrong_plan(plan: Plan) -> str:
+    """What the plan says that does not follow from its configuration and its dataset's facts, or was not asked for."""
+    plan.check()
+    now = restated(plan)
+    for name in Plan.model_fields:
+        if name != "warnings" and (wrong := differing(f"plan's {name}", *(_plain(name, of) for of in (plan, now)))):
+            return wrong
+    if set(now.warnings) - set(plan.warnings):
+        return "The plan lacks a warning that belongs to it."
+    return wrong_request(plan)
+
+
+def wrong_request(plan: Plan) -> str:
+    """What was asked for that the plan is not."""
+    request, config = plan.request.edited(), plan.build().config.model_dump(mode="json")
+    if request != plan.request:
+        return "The plan's request is not in its normal form."
+    for name, value in request.settings.items():
+        if value is not None and not alike(_value_at(config, name), value):
+            return f"{name} was asked to be {value!r}, and is {_value_at(config, name)!r} in the plan."
+    if request.delta not in (None, plan.delta):
+        return f"A delta of {request.delta:g} was asked for, and the plan is at {plan.delta:g}."
+    met = plan.claim if request.target == "claim" else plan.bound
+    if request.epsilon is not None and not met.epsilon <= request.epsilon * (1 + 1e-6):
+        return f"An epsilon of {request.epsilon:g} was asked for, and the plan's {request.target} is {met.epsilon:.6g}."
+    return ""
+
+
+def expected_card(card: PrivacyCard, plan: Plan) -> PrivacyCard:
+    """The card as it follows from the plan and what it states."""
+    return PrivacyCard.of(plan, **card.stated)
 
 
 def wrong_card(card: PrivacyCard, plan: Plan, text: bytes) -> str:
-    """What the card says that does not follow from plan and bound."""
-    facts = {"dataset": plan.facts.name, "num_records": plan.num_records, "method": plan.method, "unit": unit_of(plan)}
-    for name, value in facts.items():
-        if getattr(card, name) != value:
-            return f"{name} is {value!r} in the plan and {getattr(card, name)!r} on the card."
-    if card.releasable and (card.seeded or card.bound.status != "proved" or not card.bound.is_finite):
-        return "It calls itself releasable, and is seeded or without a finite proved bound."
-    if card.audit is not None and card.audit.epsilon > card.bound.epsilon:
-        return f"An audit measured {card.audit.epsilon:.4g}, above its bound of {card.bound.epsilon:.4g}."
-    if wrong := _differs("claim", card.claim, plan.claim):
-        return wrong
-    if wrong := wrong_replace_one(card, plan):
-        return wrong
-    groups = group_bounds(plan, card.spent)
-    if groups.keys() != card.groups.keys():
-        return f"It has bounds for groups of {', '.join(card.groups) or 'no size'} and not of {', '.join(groups) or 'none'}."
-    for size, value in groups.items():
-        if wrong := _differs(f"bound for groups of {size}", card.groups[size], value):
+    """What the card says that does not follow from the plan and what was spent; the bound is checked by itself."""
+    check_run_id(card.run)
+    now = expected_card(card, plan)
+    if card.workbench != now.workbench:
+        return (
+            f"It says that version {card.workbench} made it, and {now.workbench} checks it here. Verify it with the version that made it."
+        )
+    words = release_words(card.bound, now.releasable, card.seeded, card.audited)
+    now = now.model_copy(update={"bound": card.bound, "release_reason": words})
+    for name in PrivacyCard.model_fields:
+        if wrong := differing(NAMES.get(name, name), getattr(card, name), getattr(now, name)):
             return wrong
+    if wrong := wrong_audit(card, plan) or wrong_place(card, plan):
+        return wrong
     return "" if text == card.markdown.encode() else "Its text (card.md) does not say what its values (card.json) say."
 
 
-def wrong_replace_one(card: PrivacyCard, plan: Plan) -> str:
-    """What is wrong with the bound where one record is replaced: a card may go without, and has no other than that of what was spent."""
-    from workbench.privacy.accounting.bounds import replace_one_bound
-
-    if card.replace_one is None:
-        return ""
-    found = replace_one_bound([stage.stage for stage in card.spent], plan.delta)
-    if found is None:
-        return "It has a bound where one record is replaced, and what was spent has none."
-    return _differs("bound where one record is replaced", card.replace_one, found)
+NAMES = {"replace_one": "bound where one record is replaced", "groups": "bounds for groups"}  # of a card's fields, in words
 
 
-def wrong_weights(content: bytes, plan: Plan, plan_digest: str) -> str:
+def wrong_weights(content: bytes, card: PrivacyCard, plan: Plan, plan_digest: str) -> str:
     """What keeps the weights from being those of a run of the plan."""
     from workbench.jobs.release.weights import misfit, unpacked
 
-    try:
-        tensors, about = unpacked(content)
-        if about.get("plan") != plan_digest:
-            return "They were written beside another plan."
-        return misfit(tensors, plan)
-    except (WorkbenchError, RuntimeError, MemoryError) as error:
-        return str(error) or "They do not go into memory."
-
-
-def wrong_samples(content: bytes, card: PrivacyCard, plan: Plan, plan_digest: str) -> str:
-    """What keeps a file of samples from being such of the plan's schema, written beside this card."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "samples.npz"
-        path.write_bytes(content)
-        try:
-            read_headers(path)
-            records, notes = read_records(path), read_notes(path)
-        except WorkbenchError as error:
-            return str(error).replace(str(path), "the file")
-    if notes.get("plan") != plan_digest or notes.get("run") != card.run:
+    tensors, about = unpacked(content)
+    if about != {"run": card.run, "plan": plan_digest}:
         return "They were written beside another plan or run."
-    if PrivacyValue.model_validate(notes.get("bound")) != card.bound or notes.get("releasable") is not card.releasable:
-        return "Their notes tell another bound."
-    return _refusal(lambda: check_samples(records, plan))
+    return misfit(tensors, plan)
+
+
+def wrong_samples(name: str, content: bytes, card: PrivacyCard, plan: Plan, plan_digest: str) -> str:
+    """What keeps a file of samples from being such of the plan's schema, written beside this card."""
+    arrays = unpacked_arrays(content)
+    notes, records = _json(str(arrays["notes"]).encode()), records_of(arrays)
+    request = _read(SamplesRequest, "the request in the notes", json.dumps(notes.get("request")).encode())
+    request.method(plan)
+    if name != f"samples/{request.id}.npz":
+        return f"They were asked for as the set {request.id}."
+    if notes != jsonable(notes_of(request, card, plan_digest)):
+        return "Their notes are of another plan or run, or tell another bound."
+    check_samples(records, plan)
+    expected = arrays_of(records, notes, plan.facts)
+    same = {key: key in arrays and _same_array(arrays[key], expected[key]) for key in expected if key != "notes"}
+    wrong = [*(key for key, agrees in same.items() if not agrees), *(arrays.keys() - expected.keys())]
+    return f"Its array {wrong[0]!r} is not that of the plan's records." if wrong else ""
 
 
 def check_samples(records: Records, plan: Plan) -> None:
     """Refuse records that are not of the plan's schema."""
-    plan.facts.model_copy(update={"num_records": len(records), "attributes": {}}).check(Records(records.records, records.labels))
+    own = {name: plan.facts.attributes[name] for name in records.attributes if name in plan.facts.attributes}
+    plan.facts.model_copy(update={"num_records": len(records), "attributes": own}).check(records)
 
 
-def _is_step_of(spent: PlannedStage, planned: PlannedStage) -> bool:
-    """Whether what was spent is steps of a planned stage, with no less said of its sampler."""
-    share = spent.steps / max(1, planned.steps)
-    same = (spent.name, spent.event, set(spent.relations)) == (planned.name, planned.event, set(planned.relations))
-    return same and spent.sampler_distance >= planned.sampler_distance * share * (1 - ROUNDING)
+def _same_array(one: Any, other: Any) -> bool:
+    return one.dtype == other.dtype and one.shape == other.shape and bool((one == other).all())
 
 
-def _differs(what: str, shown: PrivacyValue, found: PrivacyValue) -> str:
-    """How a number on the card differs from the one that was computed here, in either direction."""
-    close = shown.epsilon == found.epsilon or abs(shown.epsilon - found.epsilon) <= max(ROUNDING, 1e-6 * abs(found.epsilon))
-    named = ("status", "neighboring_relation", "delta")
-    differ = [name for name in named if getattr(shown, name) != getattr(found, name)]
-    if close and not differ:
-        return ""
-    return (
-        f"The {what} is epsilon {found.epsilon:.6g} ({found.status}) by what was spent; the card says {shown.epsilon:.6g} ({shown.status})."
-    )
+def _plain(name: str, plan: Plan) -> Any:
+    """A field of a plan as it is written; of the sampling's, which is None where nothing is spent, too."""
+    return getattr(plan, name) if name in ("claim", "bound") else jsonable(getattr(plan, name))
 
 
-def _refusal(check: Callable[[], object]) -> str:
+def _value_at(config: Mapping[str, Any], name: str) -> Any:
+    for part in name.split("."):
+        config = config[part]
+    return config
+
+
+def _complaint(check: Callable[[], str]) -> str:
+    """What a check says, or why it could not be carried out on what the file holds."""
     try:
-        check()
+        return check()
     except WorkbenchError as error:
-        return str(error)
-    return ""
+        return str(error) or "It does not hold."
+    except FROM_STRANGERS as error:
+        return f"It cannot be computed from what the file says ({type(error).__name__}: {str(error)[:200]})."
 
 
 def _read(model: type[M], name: str, content: bytes) -> M:
@@ -184,6 +197,8 @@ def _read(model: type[M], name: str, content: bytes) -> M:
         return model.model_validate(_json(content))
     except ValidationError as error:
         raise WorkbenchError(f"Expected {name} as `workbench export` writes it, got {first_complaint(error)}") from None
+    except FROM_STRANGERS as error:
+        raise WorkbenchError(f"Expected {name} as `workbench export` writes it, got {type(error).__name__}: {str(error)[:200]}.") from None
 
 
 def _json(content: bytes) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """A run's released weights as safetensors, which hold numbers and nothing that runs."""
 
+import resource
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
     from workbench.plan import Plan
 
 MODULES, TENSORS = "modules", "tensors"
+LEAST_MEMORY, COPIES = 2**31, 16  # what a state may take: at least this, and so many times its released weights
 
 
 def packed(part: Mapping[str, Any], about: Mapping[str, str]) -> bytes:
@@ -37,17 +41,21 @@ def unpacked(content: bytes) -> tuple["dict[str, torch.Tensor]", dict[str, str]]
 
 
 def misfit(tensors: "Mapping[str, torch.Tensor]", plan: "Plan") -> str:
-    """What keeps these weights from being those of a run of `plan`, by names and shapes; empty if nothing does."""
+    """What keeps these weights from being those of a run of `plan`, by names, types and shapes; empty if nothing does.
+
+    A plan whose network is far larger than the weights are is refused by the memory that it asks for.
+    """
     from workbench import experiment
     from workbench.training.state import PerformanceSettings
 
-    state = experiment.new_state(plan, PerformanceSettings(device="cpu"))
+    with memory_at_most(LEAST_MEMORY + COPIES * sum(tensor.nbytes for tensor in tensors.values())):
+        state = experiment.new_state(plan, PerformanceSettings(device="cpu"))
     released = plan.build().released_parts
-    expected = {name: tensor.shape for name, tensor in _named({MODULES: state.part(released)[MODULES], TENSORS: {}})}
-    found = {name: tensor.shape for name, tensor in tensors.items() if name.startswith(f"{MODULES}/")}
+    expected = {name: _form(tensor) for name, tensor in _named({MODULES: state.part(released)[MODULES], TENSORS: {}})}
+    found = {name: _form(tensor) for name, tensor in tensors.items() if name.startswith(f"{MODULES}/")}
     for name in sorted(expected.keys() | found.keys()):
         if expected.get(name) != found.get(name):
-            return f"{name} is {_shape(found.get(name))} and not {_shape(expected.get(name))}"
+            return f"{name} is {found.get(name, 'missing')} and not {expected.get(name, 'there')}"
     others = sorted(tensors.keys() - found.keys() - {f"{TENSORS}/{name}" for name in released})
     return f"{others[0]} is no part of what {plan.method} releases" if others else ""
 
@@ -58,5 +66,25 @@ def _named(part: Mapping[str, Any]) -> "Iterator[tuple[str, torch.Tensor]]":
     yield from ((f"{TENSORS}/{name}", tensor) for name, tensor in part[TENSORS].items())
 
 
-def _shape(shape: "torch.Size | None") -> str:
-    return "missing" if shape is None else f"{tuple(shape)}"
+def _form(tensor: "torch.Tensor") -> str:
+    return f"{tuple(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}"
+
+
+@contextmanager
+def memory_at_most(more: int) -> Iterator[None]:
+    """Let this process take `more` bytes beyond what it has while the block runs: what asks for more raises MemoryError or RuntimeError.
+
+    Where the system does not tell what the process has, there is no limit.
+    """
+    status = Path("/proc/self/statm")
+    if not status.exists():
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = int(status.read_text().split()[0]) * resource.getpagesize() + more
+    ceilings = [known for known in (soft, hard) if known != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min([limit, *ceilings]), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

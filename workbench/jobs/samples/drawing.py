@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
 from workbench.jobs.folder import RunFolder
-from workbench.jobs.paid import bound_with, raise_bound
+from workbench.jobs.paid import bound_with, paid_stages, raise_bound
 from workbench.jobs.run import Run
 from workbench.jobs.samples.request import DEFAULT, SamplesRequest
 from workbench.jobs.samples.sets import ProgressFunction
@@ -79,7 +79,8 @@ class Drawing:
 
         The run's bound is raised before anything is drawn too: a draw that fails leaves none that is below what the ledger has.
         """
-        ledger, run = Ledger(self.workspace.ledger), self.run
+        ledger, run = Ledger(self.workspace.ledger), RunStore(self.workspace).get(self.run.id)
+        paid_stages(run, ledger)  # refuses, before it spends, where the ledger would be too small for the bound that follows
         entry = f"{run.id}-samples-{self.request.id}-{start}-{stop}"
         account = run.plan.facts.name
         ledger.open_run(entry, run.fingerprint, run.dataset, run.method, stages, run.delta, purpose="sampling", account=account)

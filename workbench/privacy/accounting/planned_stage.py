@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.privacy.accounting.stages import Relation, Stage
 
@@ -17,11 +17,11 @@ class PlannedStage(BaseModel):
     name: str
     event: dict[str, Any]
     spent: Literal["once", "per_step", "free"]
-    steps: int = 1
+    steps: int = Field(default=1, ge=0)
     relations: tuple[Relation, ...]
     sampling: str = ""
     reason: str = ""
-    sampler_distance: float = 0.0
+    sampler_distance: float = Field(default=0.0, ge=0.0, le=1.0)
 
     @classmethod
     def of(cls, stage: Stage) -> Self:
