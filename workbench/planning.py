@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from workbench.datasets import DatasetFacts
 from workbench.datasets.reference import DatasetRef
+from workbench.datasets.whose import check_public_apart
 from workbench.errors import WorkbenchError, first_complaint
 from workbench.methods import METHODS
 from workbench.methods.base import Method, MethodConfig, strict_delta
@@ -75,6 +76,8 @@ def _planned(request: Request, facts: DatasetFacts) -> Plan:
         config = with_values(config, {method_class.field_to_calibrate(config, by_hand).name: None})
         config, note = method_class.adapted(config, facts, wanted, delta, request.target, {*dotted(presets), *settings})
         configured, notes = method_class.calibrated(config, facts, wanted, delta, request.target), [*notes, note]
+    if configured.public_dataset is not None:
+        check_public_apart(configured.public_dataset, request.dataset, facts)
     return describe(configured, facts, delta, request, notes)
 
 

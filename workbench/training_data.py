@@ -6,6 +6,7 @@ import numpy as np
 
 from workbench import datasets
 from workbench.datasets import Dataset, DatasetFacts
+from workbench.datasets.whose import check_public_apart
 from workbench.errors import WorkbenchError
 from workbench.plan import Plan
 from workbench.records import Records
@@ -39,15 +40,14 @@ def public_dataset(plan: Plan, workspace: Workspace) -> Dataset | None:
     """The public dataset at the records' shape: the one the method pre-trains on, else the private dataset's companion, else None.
 
     Where the plan's classes are an attribute that its records have too, that is their label. Measures compare in its features. Naming a
-    dataset as public in a configuration declares it so; the private dataset itself is refused.
+    dataset as public in a configuration declares it so; one of the private records is refused.
     """
     method = plan.build()
     entry = datasets.DATASETS.get(plan.facts.name)
     name = method.public_dataset or (entry.public_companion if entry else None)
     if name is None:
         return None
-    if name == plan.facts.name:
-        raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
+    check_public_apart(name, plan.request.dataset, plan.facts)
     found = datasets.load_public(name, plan.facts.shape, method.public_records, declared_public=True, workspace=workspace)
     return found.labelled_alike(plan.facts)
 
@@ -72,13 +72,12 @@ def pretraining_records(plan: Plan, workspace: Workspace) -> Records | None:
 
 
 def check_public(plan: Plan, workspace: Workspace) -> None:
-    """Refuse a public dataset that is not there at this shape and number, or is the private one itself, before anything is written."""
+    """Refuse a public dataset that is not there at this shape and number, or has the private records, before anything is written."""
     method = plan.build()
     name = method.public_dataset
     if name is None:
         return
-    if name == plan.facts.name:
-        raise WorkbenchError(f"Expected a public dataset other than the private one, got {name!r} for both.")
+    check_public_apart(name, plan.request.dataset, plan.facts)
     try:
         datasets.check_public(name, plan.facts.shape, method.public_records, workspace)
     except WorkbenchError as error:

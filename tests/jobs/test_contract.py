@@ -27,9 +27,11 @@ from workbench.training.state import PerformanceSettings
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Odd methods and a small table, by registry alone."""
     join_registry(monkeypatch)
-    entry = DatasetEntry("A small table.", lambda _: toy_table().facts, lambda _: toy_table())
+    entry = DatasetEntry("A small table.", "toy-table", lambda _: toy_table().facts, lambda _: toy_table())
     monkeypatch.setitem(DATASETS, "toy-table", entry)
-    monkeypatch.setitem(DATASETS, "toy-faces", DatasetEntry("A few faces.", lambda _: toy_faces().facts, lambda _: toy_faces()))
+    monkeypatch.setitem(
+        DATASETS, "toy-faces", DatasetEntry("A few faces.", "toy-faces", lambda _: toy_faces().facts, lambda _: toy_faces())
+    )
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)

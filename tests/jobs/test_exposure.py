@@ -31,7 +31,7 @@ from workbench.training.state import PerformanceSettings
 @pytest.fixture
 def trained(workbench_home: object, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Train a method's quick plan in this process."""
-    entry = DatasetEntry("A small table.", lambda _: toy_table().facts, lambda _: toy_table())
+    entry = DatasetEntry("A small table.", "toy-table", lambda _: toy_table().facts, lambda _: toy_table())
     monkeypatch.setitem(DATASETS, "toy-table", entry)
     monkeypatch.setitem(LAUNCHERS, "local", Here())
 

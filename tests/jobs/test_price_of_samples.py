@@ -37,7 +37,9 @@ def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
     kind = odd("odd-paying-sampler")
     join_registry(monkeypatch)
     dataset = quick_dataset(kind.name)
-    monkeypatch.setitem(DATASETS, dataset.facts.name, DatasetEntry("A small table.", lambda _: dataset.facts, lambda _: dataset))
+    monkeypatch.setitem(
+        DATASETS, dataset.facts.name, DatasetEntry("A small table.", dataset.facts.name, lambda _: dataset.facts, lambda _: dataset)
+    )
     whole = kind.sampling_stages
 
     def by_number(method: Method, facts: Any, request: SampleRequest) -> list[Any]:

@@ -83,6 +83,7 @@ def list_datasets(as_json: Json = False) -> None:
                 "num_records": facts.num_records,
                 "shape": list(facts.shape),
                 "num_classes": facts.num_classes,
+                "records_of": entry.records_of,
                 "is_public": facts.is_public,
                 "is_local": entry.is_local(workspace),
                 "summary": entry.summary,

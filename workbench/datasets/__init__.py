@@ -44,6 +44,7 @@ __all__ = [
     "load_as",
     "load_public",
     "reading",
+    "records_of",
     "to_uint8",
     "to_unit_range",
 ]
@@ -51,8 +52,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """A named dataset: one sentence, its facts without its records, its records, and whether they are here without a download.
+    """A named dataset: one sentence, whose records it has, its facts without its records, its records, and whether they are here.
 
+    `records_of` is the name of the dataset whose records these are, its own or that of another entry with the same people's: no entry
+    is public beside another of the same, and runs on either are on one account of the ledger.
     `draw(workspace, shape, num_records, seed)` is for datasets made or read to order, shape and number None for their defaults;
     `sides` bounds height and width, `fewest` the number drawn, which `is_unlimited` where they are made; `is_fetched` is False where
     files that are not here are asked for and not downloaded. `public_companion` names a public dataset of the same
@@ -60,6 +63,7 @@ class DatasetEntry:
     """
 
     summary: str
+    records_of: str
     facts: Callable[[Workspace], DatasetFacts]
     load: Callable[[Workspace], Dataset]
     is_local: Callable[[Workspace], bool] = lambda _workspace: True
@@ -71,10 +75,11 @@ class DatasetEntry:
     public_companion: str | None = None
 
 
-def _drawn_faces(summary: str, family: faces.Family, public_companion: str | None = None) -> DatasetEntry:
+def _drawn_faces(summary: str, records_of: str, family: faces.Family, public_companion: str | None = None) -> DatasetEntry:
     draw = partial(faces.load, family)
     return DatasetEntry(
         summary,
+        records_of,
         lambda _: faces.facts(family),
         draw,
         draw=draw,
@@ -85,14 +90,15 @@ def _drawn_faces(summary: str, family: faces.Family, public_companion: str | Non
     )
 
 
-def _drawn_patients(summary: str, form: patients.Form) -> DatasetEntry:
+def _drawn_patients(summary: str, records_of: str, form: patients.Form) -> DatasetEntry:
     draw = partial(patients.load, form)
-    return DatasetEntry(summary, lambda _: patients.facts(form), draw, draw=draw, fewest=patients.FEWEST, is_unlimited=True)
+    return DatasetEntry(summary, records_of, lambda _: patients.facts(form), draw, draw=draw, fewest=patients.FEWEST, is_unlimited=True)
 
 
 def _for_choosing(whole: DatasetEntry, fraction: float) -> DatasetEntry:
     return DatasetEntry(
         f"Training records alone, to choose settings: the last 1 in {1 / fraction:.0f} is held out, unprotected. {whole.summary}",
+        whole.records_of,
         lambda workspace: validation.facts(whole.facts(workspace), fraction),
         lambda workspace: validation.split(whole.load(workspace), fraction),
         whole.is_local,
@@ -103,12 +109,14 @@ def _for_choosing(whole: DatasetEntry, fraction: float) -> DatasetEntry:
 DATASETS: dict[str, DatasetEntry] = {
     "digits": DatasetEntry(
         "1 797 handwritten digits of 8x8 pixels, bundled with scikit-learn.",
+        "digits",
         lambda _: digits.facts(),
         lambda _: digits.load(),
         public_companion="glyphs",
     ),
     "mnist": DatasetEntry(
         "70 000 handwritten digits of 28x28 pixels.",
+        "mnist",
         partial(idx.facts, idx.MNIST),
         partial(idx.load, idx.MNIST),
         partial(idx.is_local, idx.MNIST),
@@ -116,13 +124,15 @@ DATASETS: dict[str, DatasetEntry] = {
     ),
     "fashion-mnist": DatasetEntry(
         "70 000 pictures of clothes of 28x28 pixels.",
+        "fashion-mnist",
         partial(idx.facts, idx.FASHION_MNIST),
         partial(idx.load, idx.FASHION_MNIST),
         partial(idx.is_local, idx.FASHION_MNIST),
     ),
-    "cifar-10": DatasetEntry("60 000 colour pictures of ten classes of 32x32 pixels.", cifar.facts, cifar.load, cifar.is_local),
+    "cifar-10": DatasetEntry("60 000 colour pictures of ten classes of 32x32 pixels.", "cifar-10", cifar.facts, cifar.load, cifar.is_local),
     "celeba": DatasetEntry(
         "182 732 faces with attributes, read at 64x64 pixels; its test part is held out.",
+        "celeba",
         partial(celeba.facts, celeba.PARTED),
         partial(celeba.load, celeba.PARTED),
         celeba.is_local,
@@ -130,6 +140,7 @@ DATASETS: dict[str, DatasetEntry] = {
     ),
     "celeba-all": DatasetEntry(
         "All 202 599 faces of celeba as training records; nothing is held out.",
+        "celeba",
         partial(celeba.facts, celeba.EVERYONE),
         partial(celeba.load, celeba.EVERYONE),
         celeba.is_local,
@@ -137,36 +148,44 @@ DATASETS: dict[str, DatasetEntry] = {
     ),
     "faces": _drawn_faces(
         "Drawn faces of 20 people at any size from 16x16 to 64x64, with smile, glasses, hair, its length and identity: nobody's.",
+        "faces",
         faces.FACES,
         public_companion="cartoons",
     ),
     "faces-70": _drawn_faces(
         "Drawn faces as those of faces, of whom 70 % do not smile.",
+        "faces",
         faces.FACES_70,
         public_companion="cartoons",
     ),
     "faces-90": _drawn_faces(
         "Drawn faces as those of faces, of whom 90 % do not smile.",
+        "faces",
         faces.FACES_90,
         public_companion="cartoons",
     ),
-    "cartoons": _drawn_faces("Public faces with the same attributes in another style, flat and in ink.", faces.CARTOONS),
+    "cartoons": _drawn_faces("Public faces with the same attributes in another style, flat and in ink.", "cartoons", faces.CARTOONS),
     "breast-cancer": DatasetEntry(
         "A table of 569 tumours, malignant or benign, in ten measures of their cells, bundled with scikit-learn.",
+        "breast-cancer",
         lambda _: breast_cancer.FACTS,
         lambda _: breast_cancer.load(),
     ),
     "breast-cancer-fine": DatasetEntry(
         "The same tumours in 50 ranges a measure, among which methods release edges of their own (columns.quantile_ranges).",
+        "breast-cancer",
         lambda _: breast_cancer.FINE,
         lambda _: breast_cancer.load(breast_cancer.FINE),
     ),
     "patients": _drawn_patients(
-        "A drawn table of 2 000 patients, nobody's, in 8 columns; 20 of them are planted outliers.", patients.PATIENTS
+        "A drawn table of 2 000 patients, nobody's, in 8 columns; 20 of them are planted outliers.", "patients", patients.PATIENTS
     ),
-    "patients-large": _drawn_patients("50 000 such patients in 15 columns, 500 of them planted outliers.", patients.LARGE),
+    "patients-large": _drawn_patients(
+        "50 000 such patients in 15 columns, 500 of them planted outliers.", "patients-large", patients.LARGE
+    ),
     "glyphs": DatasetEntry(
         "Public images of digits at any size from 8x8 to 64x64, drawn by a seed from strokes and fonts.",
+        "glyphs",
         lambda _: glyphs.facts(),
         glyphs.load,
         draw=glyphs.load,
@@ -176,6 +195,7 @@ DATASETS: dict[str, DatasetEntry] = {
     ),
     "imagenet": DatasetEntry(
         "Pictures in ImageNet's folders, taken to be public, at any size from 8x8 to 256x256.",
+        "imagenet",
         imagenet.facts,
         imagenet.load,
         imagenet.is_local,
@@ -185,6 +205,7 @@ DATASETS: dict[str, DatasetEntry] = {
     ),
     "permuted-digits": DatasetEntry(
         "The digits with their pixels in one random order: as hard as they are for moments, and like nothing public.",
+        "digits",
         lambda _: permuted.facts(),
         lambda _: permuted.load(),
     ),
@@ -206,14 +227,19 @@ def is_path(name_or_path: str | Path) -> bool:
 def entry_of(name_or_path: str | Path) -> DatasetEntry:
     """The named entry, or one made for the user's own files, split with seed 0."""
     if is_path(name_or_path):
-        return DatasetEntry(f"Images of {name_or_path}.", lambda _: facts(name_or_path), lambda _: load(name_or_path))
+        return DatasetEntry(f"Images of {name_or_path}.", str(name_or_path), lambda _: facts(name_or_path), lambda _: load(name_or_path))
     return choose(str(name_or_path), DATASETS, "dataset")
 
 
 def account_name(name_or_path: str | Path) -> str:
-    """The name that a dataset's account in the ledger goes by where none was given: the registered one, else the file's own."""
+    """The name that a dataset's account in the ledger goes by where none was given: whose records it has, else the file's own."""
     is_own = is_path(name_or_path) or (str(name_or_path) not in DATASETS and Path(name_or_path).is_absolute())
-    return default_name(name_or_path, DATASETS) if is_own else str(name_or_path)
+    return default_name(name_or_path, DATASETS) if is_own else records_of(str(name_or_path))
+
+
+def records_of(name: str) -> str:
+    """Whose records a dataset of this name has: of a registered one what its entry says, of one's own files their own name."""
+    return DATASETS[name].records_of if name in DATASETS else name
 
 
 def facts(

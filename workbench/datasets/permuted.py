@@ -1,7 +1,7 @@
 """`permuted-digits`: digits whose pixels are put in one random order, so that they look like nothing that is public.
 
 A learner that does not use the places of pixels (logistic regression, class means, moments) finds them exactly as hard as digits; what
-hopes for help from public drawings finds none. They are the same people's digits: who spends on both adds the two accounts.
+hopes for help from public drawings finds none. They are the same people's digits: never public beside digits, and on one account with them.
 """
 
 from dataclasses import replace

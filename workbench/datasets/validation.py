@@ -1,8 +1,8 @@
 """`digits-validation`, `mnist-validation`: the training records alone, the last of them taken out to choose settings on.
 
 The test records have no part in it, so whoever chooses here may judge there. Those taken out are not trained on and not protected: a
-choice that they decide tells of them. The others are the same people's records as those of the whole dataset: who spends on both adds
-the two accounts.
+choice that they decide tells of them. The others are the same people's records as those of the whole dataset: both are on one
+account of the ledger.
 """
 
 from workbench.datasets.base import Dataset, DatasetFacts

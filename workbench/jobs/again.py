@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.datasets import records_of
 from workbench.jobs.job import RESUMABLE
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
@@ -31,13 +32,13 @@ def repetition(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> Repetit
     run = started_before(workspace, plan, fingerprint)
     if run is None:
         return None
-    total = account_with(workspace, plan, fingerprint)
+    total, account = account_with(workspace, plan, fingerprint), records_of(plan.facts.name)
     instead = " Resuming it spends only what is left." if run.state in RESUMABLE else ""
     why = "" if total.is_finite else f" {total.reason}"
     return Repetition(
         run,
         f"Run {run.id} has this very plan on the same records ({run.state}, epsilon {run.epsilon_spent:.4g} spent).{instead} "
-        f"Another one spends {plan.bound.epsilon:.4g} more: the account of {plan.facts.name!r} would stand at epsilon {total.epsilon:.4g} "
+        f"Another one spends {plan.bound.epsilon:.4g} more: the account of {account!r} would stand at epsilon {total.epsilon:.4g} "
         f"(delta {total.delta:.3g}, {plain(total.neighboring_relation)}).{why}",
     )
 
@@ -54,9 +55,9 @@ def account_with(workspace: Workspace, plan: "Plan", fingerprint: str) -> "Priva
     A run that has been started a moment ago counts though its process has not opened its account yet. At the smallest delta of all.
     """
     entries = Ledger(workspace.ledger).entries(plan.facts.name, fingerprint)
-    opened, accounts = {entry.run_id for entry in entries}, {plan.facts.name, *(entry.account for entry in entries)}
+    opened, accounts = {entry.run_id for entry in entries}, {records_of(plan.facts.name), *(entry.account for entry in entries)}
     starting = [run for run in RunStore(workspace).list() if run.is_active and run.id not in opened]
-    mine = [run for run in starting if run.fingerprint == fingerprint or run.plan.facts.name in accounts]
+    mine = [run for run in starting if run.fingerprint == fingerprint or records_of(run.plan.facts.name) in accounts]
     spending = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in entries]
     spending += [(f"run {run.id}", _paid(run.plan)) for run in mine]
     delta = min([plan.delta, *(entry.delta for entry in entries), *(run.delta for run in mine)])

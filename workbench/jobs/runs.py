@@ -67,8 +67,8 @@ def register(
     performance = performance or PerformanceSettings()
     performance.torch_device()
     check_trainable(plan)
-    training_data.check_public(plan, workspace)
     place = plan.request.place if dataset is None else dataset_of_plan(plan, dataset)
+    training_data.check_public(plan.on(place), workspace)
     other = f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {place.text}. Plan again."
     if place.name and place.name != plan.facts.name:
         raise WorkbenchError(other)

@@ -10,6 +10,7 @@ import pytest
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 from support.homes import here
 
+from workbench.datasets import DATASETS
 from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.gaussian import gdp_epsilon
@@ -54,6 +55,42 @@ def test_every_version_of_the_records_counts_under_the_name() -> None:
     ledger.set_budget("scans", gaussians(3) + 0.01, DELTA)
     assert "its budget" in str(ledger.warning_before("scans", RELEASE, DELTA))
     assert ledger.warning_before("birds", RELEASE, DELTA) is None
+
+
+SAME_PEOPLE = {  # by the first, every other registered dataset that has its people's records
+    "digits": {"permuted-digits", "digits-validation"},
+    "mnist": {"mnist-validation"},
+    "celeba": {"celeba-all"},
+    "breast-cancer": {"breast-cancer-fine"},
+    "faces": {"faces-70", "faces-90"},
+}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_registered_datasets_of_the_same_people_are_on_one_account(name: str) -> None:
+    others = next((({first} | rest) - {name} for first, rest in SAME_PEOPLE.items() if name in {first} | rest), set[str]())
+    ledger = Ledger(here().ledger)
+    for number, other in enumerate(DATASETS):
+        spend(ledger, other, f"{number:016}", other, account=other)
+    total = gaussians(1 + len(others))
+    assert {entry.run_id for entry in ledger.entries(name)} == {name, *others}
+    assert ledger.total(name).epsilon == pytest.approx(total)
+    ledger.set_budget(name, total + 0.01, DELTA)
+    for other in DATASETS:
+        assert ("its budget" in str(ledger.warning_before(other, RELEASE, DELTA))) == (other in {name, *others})
+
+
+def test_a_ledger_that_counted_the_same_people_apart_adds_them_up() -> None:
+    ledger = Ledger(here().ledger)
+    spend(ledger, "first", "a" * 16, "digits")
+    spend(ledger, "second", "b" * 16, "permuted-digits")
+    with closing(sqlite3.connect(ledger.path)) as connection, connection:
+        connection.execute("UPDATE runs SET account = dataset")
+        connection.executemany("INSERT INTO budgets VALUES (?, ?, ?, '')", [("permuted-digits", 2.0, DELTA), ("digits", 3.0, DELTA)])
+    assert ledger.total("digits").epsilon == pytest.approx(gaussians(2))
+    assert ledger.budget("digits-validation") == Budget(2.0, DELTA)
+    ledger.set_budget("digits", 5.0, DELTA)
+    assert ledger.budgets() == {"digits": (5.0, DELTA)}
 
 
 def test_equal_records_stay_on_one_account_under_any_name() -> None:

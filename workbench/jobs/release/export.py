@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from workbench.datasets import records_of
 from workbench.errors import WorkbenchError
 from workbench.jobs.audits import audit_of
 from workbench.jobs.folder import RunFolder
@@ -154,7 +155,7 @@ def _why_it_stays(name: str) -> str:
 
 
 def _place(ledger: Ledger, run: Run) -> LedgerPlace:
-    account = run.plan.facts.name
+    account = records_of(run.plan.facts.name)
     entries = ledger.entries(account)
     position, own = next((number, entry) for number, entry in enumerate(entries, 1) if entry.run_id == run.id)
     total = ledger.total(account, delta=run.delta)

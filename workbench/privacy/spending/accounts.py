@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from workbench.datasets import records_of
 from workbench.privacy.spending.totals import LedgerEntry
 
 MOST_HASHES = 65_536  # kept of a dataset: the smallest ones, a sample that does not depend on the records' order
@@ -15,7 +16,7 @@ def on_account(entries: Sequence[LedgerEntry], keys: Iterable[str]) -> tuple[lis
 
     Whatever shares a name or a fingerprint with these belongs to them: exactly equal records stay on one account under any name.
     """
-    known = set(keys)
+    known = {records_of(key) for key in keys}
     while True:
         mine = [entry for entry in entries if known & {entry.account, entry.fingerprint}]
         wider = known | {key for entry in mine for key in (entry.account, entry.fingerprint)}

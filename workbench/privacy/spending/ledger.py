@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from workbench.datasets import account_name, records_of
 from workbench.errors import WorkbenchError, check_delta
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.accounts import kept_hashes, on_account, resembling
@@ -26,8 +27,9 @@ Purpose = Literal["training", "tuning", "sampling"]
 class Ledger:
     """An SQLite file that only ever grows, safe for concurrent threads and processes.
 
-    An account goes by its dataset's name and holds every run under it, whatever version of the records it was on, and every run
-    on exactly equal records under another name. Methods that take an account take a fingerprint of its records as well.
+    An account goes by the name of whose records a dataset has. It holds every run on them, whatever version or form of the records it
+    was on, and every run on exactly equal records under another name. Methods that take an account take a fingerprint of its
+    records as well.
 
     Nothing is removed when a run is deleted. A charge is on the disk before `charge` returns, so whatever then happens to
     the process, the count is at least the number of steps that touched the data.
@@ -66,7 +68,9 @@ class Ledger:
         with self._database.transaction() as connection:
             known = connection.execute("SELECT run_id, fingerprint, dataset, method, purpose, delta FROM runs WHERE run_id = ?", (run_id,))
             if (row := known.fetchone()) is None:
-                connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)", (*run, _now(), account or _own_name(dataset)))
+                connection.execute(
+                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)", (*run, _now(), records_of(account or account_name(dataset)))
+                )
                 rows = [(run_id, *planned) for planned in plan]
                 connection.executemany(f"INSERT INTO stages (run_id, {PLANNED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
                 return
@@ -178,10 +182,11 @@ class Ledger:
         """Set what all runs on an account together may spend (zero-out relation); infinity lifts the limit."""
         if not epsilon > 0:
             raise WorkbenchError(f"Expected a budget epsilon above 0, got {epsilon}.")
-        values = (account, float(epsilon), check_delta(delta), _now())
+        values = (records_of(account), float(epsilon), check_delta(delta), _now())
         keys = on_account(self.entries(), {account})[1]
         with self._database.transaction() as connection:
-            connection.executemany("DELETE FROM budgets WHERE account = ?", [(key,) for key in keys])
+            set_for = [key for (key,) in connection.execute("SELECT account FROM budgets") if records_of(key) in keys]
+            connection.executemany("DELETE FROM budgets WHERE account = ?", [(key,) for key in set_for])
             connection.execute("INSERT INTO budgets VALUES (?, ?, ?, ?)", values)
 
     def budget(self, *accounts: str) -> Budget | None:
@@ -191,9 +196,10 @@ class Ledger:
         return min(found, key=lambda budget: (budget.epsilon, budget.delta), default=None)
 
     def budgets(self) -> dict[str, tuple[float, float]]:
-        """Epsilon and delta of every budget, by the name (or, from before there were names, the fingerprint) it was set for."""
+        """Epsilon and delta of every budget, by the account (or, from before there were names, the fingerprint) it was set for."""
         with self._database.transaction("DEFERRED") as connection:
-            return {row[0]: (row[1], row[2]) for row in connection.execute("SELECT account, epsilon, delta FROM budgets")}
+            rows = connection.execute("SELECT account, epsilon, delta FROM budgets ORDER BY epsilon DESC, delta DESC").fetchall()
+        return {records_of(account): (epsilon, delta) for account, epsilon, delta in rows}  # of several the strictest
 
     def has_budgets(self) -> bool:
         """Whether any dataset has a budget."""
@@ -236,12 +242,6 @@ class Ledger:
         if unknown := wanted - {entry.run_id for entry in entries}:
             raise WorkbenchError(f"Expected runs on dataset {account}, got {', '.join(sorted(unknown))}.")
         return [entry for entry in entries if entry.run_id in wanted]
-
-
-def _own_name(dataset: str) -> str:
-    from workbench.datasets import account_name
-
-    return account_name(dataset)
 
 
 def _now() -> str:

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.datasets import records_of
 from workbench.errors import WorkbenchError
 from workbench.privacy.spending.totals import LedgerEntry, StageSpending
 
@@ -36,13 +37,13 @@ def comparable(plan: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def entry_of(connection: sqlite3.Connection, row: Sequence[Any]) -> LedgerEntry:
-    """A run from its row of `RUNS`, with what its stages have spent."""
+    """A run from its row of `RUNS`, with what its stages have spent; its account is that of whose records it was on."""
     rows = connection.execute(f"SELECT {SPENT} FROM stages WHERE run_id = ? ORDER BY position", (row[0],))
     stages = (
         StageSpending(name, spent, steps, charged, again, json.loads(event), tuple(relations.split()), sampling, reason, distance)
         for name, spent, steps, charged, again, event, relations, sampling, reason, distance in rows
     )
-    return LedgerEntry(*row, stages=tuple(stages))
+    return LedgerEntry(*row[:-1], account=records_of(row[-1]), stages=tuple(stages))
 
 
 def planned_steps(connection: sqlite3.Connection, run_id: str, stage: str) -> int:

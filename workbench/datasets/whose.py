@@ -1,0 +1,49 @@
+"""Whether a public dataset has the private records too: under another name or form, at the same place, or in files of the same bytes."""
+
+import filecmp
+from pathlib import Path
+
+from workbench import datasets
+from workbench.datasets.base import DatasetFacts
+from workbench.datasets.reference import DatasetRef
+from workbench.errors import WorkbenchError
+
+
+def check_public_apart(public: str, private: DatasetRef | DatasetFacts, facts: DatasetFacts) -> None:
+    """Refuse a public dataset, by name or path, of the same people's records as the private one, as far as names and files tell.
+
+    `facts` are the private one's, whose name stands for it where no place is known. Of copies in another form the training itself,
+    which compares the records, is the last to look.
+    """
+    if datasets.is_path(public):
+        own = Path(private.path) if isinstance(private, DatasetRef) and private.path else None
+        shared = own is not None and same_files(Path(public), own)
+    else:
+        shared = datasets.records_of(public) == datasets.records_of(facts.name)
+    if shared:
+        raise WorkbenchError(
+            f"Expected a public dataset other than the private one, got {public!r}, which has the same people's records as {facts.name!r}."
+        )
+
+
+def same_files(first: Path, second: Path) -> bool:
+    """Whether two places are one or within one another, by whatever spelling or link, or hold the same files to the byte."""
+    first, second = (path.expanduser().resolve() for path in (first, second))
+    if first.is_relative_to(second) or second.is_relative_to(first):
+        return True
+    if not (first.exists() and second.exists()):
+        return False
+    return first.samefile(second) or _are_copies(first, second)
+
+
+def _are_copies(first: Path, second: Path) -> bool:
+    """Files are read only where all names and sizes are equal, and only up to the first difference."""
+    if first.is_file() and second.is_file():
+        return filecmp.cmp(first, second, shallow=False)
+    sizes = _sizes(first)
+    return bool(sizes) and sizes == _sizes(second) and all(filecmp.cmp(first / name, second / name, shallow=False) for name in sizes)
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """The size of every file in a folder by its place there."""
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
