@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.errors import WorkbenchError
+from workbench.training.norms import Norms
 from workbench.training.ordinary import SCHEDULES, Schedule, check_batch_size
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ class DPSGD(BaseModel):
     noise_multiplier: float | None = Field(
         default=None, ge=1e-3, le=1e6, description="DP-SGD noise over the clipping norm; empty calibrates it."
     )
-    max_grad_norm: float = Field(default=1.0, gt=0, description="Clipping norm C of a record's gradient.")
+    max_grad_norm: float = Field(default=1.0, ge=1e-6, le=1e6, description="Clipping norm C of a record's gradient.")
     clipping_schedule: Schedule = Field(default="constant", description="How that norm, and the noise with it, falls over the steps.")
-    batch_size: float = Field(default=450, gt=0, description="Expected Poisson batch; the sampling rate times num_records.")
+    batch_size: float = Field(default=450, ge=0.01, le=1e12, description="Expected Poisson batch; the sampling rate times num_records.")
     steps: int = Field(default=60, ge=1, description="DP-SGD steps.")
     noise_multiplicity: int = Field(default=1, ge=1, description="Noise samples K that a record's loss is averaged over.")
-    learning_rate: float = Field(default=2e-3, gt=0, description="Adam's learning rate.")
+    learning_rate: float = Field(default=2e-3, ge=1e-9, le=1e3, description="Adam's learning rate.")
     schedule: Schedule = Field(default="constant", description="How the learning rate falls over the steps.")
 
     def known_noise_multiplier(self, name: str) -> float:
@@ -80,7 +81,7 @@ class DPSGD(BaseModel):
 class GroupedDPSGD(DPSGD):
     """DP-SGD that clips groups of parameters, each to a norm of its own; the method says which parameters are a group."""
 
-    group_norms: tuple[float, ...] = Field(min_length=1, description="Clipping norms of the groups, in units of max_grad_norm.")
+    group_norms: Norms = Field(min_length=1, description="Clipping norms of the groups, in units of max_grad_norm.")
 
     def thresholds_at(self, step: int) -> tuple[float, ...]:
         """The clipping norms C_g of the groups at step 1..steps."""

@@ -27,7 +27,7 @@ class OrdinaryTraining(BaseModel):
 
     steps: int = Field(default=800, ge=0, description="Optimiser steps.")
     batch_size: int = Field(default=128, ge=1, description="Records in a step.")
-    learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate.")
+    learning_rate: float = Field(default=1e-3, ge=1e-9, le=1e3, description="Adam's learning rate.")
     schedule: Schedule = Field(default="cosine", description="How the learning rate falls over the steps.")
 
     def learning_rate_at(self, step: int) -> float:
@@ -58,7 +58,7 @@ class PublicTraining(OrdinaryTraining):
     records: int = Field(default=20_000, ge=1, description="Public images used.")
     steps: int = Field(default=800, ge=0, description="Steps on public images, which cost no privacy.")
     batch_size: int = Field(default=128, ge=1, description="Public images in a step.")
-    learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate on public images.")
+    learning_rate: float = Field(default=1e-3, ge=1e-9, le=1e3, description="Adam's learning rate on public images.")
 
     @property
     def takes_place(self) -> bool:

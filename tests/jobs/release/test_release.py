@@ -11,6 +11,7 @@ import pytest
 import torch
 from support import quick
 from support.homes import here
+from support.mutated_archives import mutated
 from support.odd_methods import join_registry
 
 from workbench import experiment
@@ -338,3 +339,27 @@ def test_the_card_says_that_samples_were_compared_whatever_compared_them(name: s
     card = card_of(here(), run, restated(run.plan))
     assert (card.measured, "Its samples were compared with private records" in card.markdown) == (True, True)
     assert dict(left_out(here(), run.id))[name] != UNNAMED
+
+
+def outcomes(exported: Path, numbers: range) -> set[str]:
+    """What became of exports made wrong in as many ways: each is refused in a sentence, or found wanting in sentences."""
+    _, members = read_archive(exported)
+    found, path = set[str](), exported.with_name("mutated.zip")
+    for number in numbers:
+        path.write_bytes(mutated(members, number))
+        try:
+            found.add("holds" if (checked := verify(path)).holds else "complaint")
+            assert all("\n" not in complaint for complaint in checked.checks.values()), number
+        except WorkbenchError:
+            found.add("refused")
+    return found
+
+
+def test_whatever_is_wrong_with_a_file_is_said_in_a_sentence(exported: Path) -> None:
+    assert outcomes(exported, range(60)) >= {"complaint", "refused"}
+
+
+@pytest.mark.slow(depends=["workbench/jobs/release/*", "tests/support/mutated_archives.py"])
+def test_whatever_is_wrong_with_thousands_of_files_is_said_in_a_sentence(exported: Path, figures: dict[str, Any]) -> None:
+    figures["mutated exports"] = 4000
+    assert outcomes(exported, range(4000)) >= {"complaint", "refused"}

@@ -15,5 +15,5 @@ class DiscreteConfig(BaseModel):
     )
     timesteps: int = Field(default=50, ge=1, le=1000, description="Number of noising steps T.")
     smoothing: float = Field(
-        default=1e-3, gt=0, lt=1, description="xi: share of the last reverse step's distributions that is spread over all categories."
+        default=1e-3, ge=1e-9, lt=1, description="xi: share of the last reverse step's distributions that is spread over all categories."
     )

@@ -25,7 +25,7 @@ class Training(DPSGD):
     groups: Literal["all", "weights and biases", "layers"] = Field(
         default="all", description="Which parameters share a threshold: all, the weights and the biases apart, or those of each layer."
     )
-    max_grad_norm: float = Field(default=1.0, gt=0, description="Clipping norm, in units of the threshold.")
+    max_grad_norm: float = Field(default=1.0, ge=1e-6, le=1e6, description="Clipping norm, in units of the threshold.")
     steps: int | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride]  # None only before a plan is made
         default=150, ge=1, description="Noisy steps; empty plans the most whose bound (or claim) meets epsilon with the noise given."
     )
@@ -53,8 +53,8 @@ class ChuDPDMConfig(MethodConfig):
     training: Training = Training()
     decay: LearningRateDecay = LearningRateDecay()
     public: PublicBatches = PublicBatches()
-    least_threshold: float = Field(default=1e-3, gt=0, description="Floor of every threshold, so that the noise never vanishes.")
-    vlb_weight: float = Field(default=1e-3, ge=0, description="Weight lambda of the variational bound in the hybrid loss.")
+    least_threshold: float = Field(default=1e-3, ge=1e-6, le=1e6, description="Floor of every threshold, so that the noise never vanishes.")
+    vlb_weight: float = Field(default=1e-3, ge=0, le=1e6, description="Weight lambda of the variational bound in the hybrid loss.")
     ema_decay: float = Field(default=0.99, ge=0, lt=1, description="Decay of the moving average that samples come from.")
     network: UNetConfig = UNetConfig()
     diffusion: DiffusionConfig = DiffusionConfig(schedule="cosine", prediction="v")

@@ -14,7 +14,9 @@ class LearningRateDecay(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: Decay = Field(default="none", description="none, linear lr'/(1+dr e), exponential lr0 dr^e, or logarithmic lr'/(1+dr ln e).")
-    rate: float = Field(default=0.3, gt=0, le=1, description="Decay rate dr; the paper's are .3 (linear), .99 (exponential), .002 (log).")
+    rate: float = Field(
+        default=0.3, ge=1e-9, le=1, description="Decay rate dr; the paper's are .3 (linear), .99 (exponential), .002 (log)."
+    )
     printed_logarithm: bool = Field(
         default=False, description="The logarithmic form as printed, lr'/(1+ln e), which has no decay rate although the table gives one."
     )

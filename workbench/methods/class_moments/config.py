@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import MethodConfig
+from workbench.training.norms import NormOrNone
 
 MOST_DIMENSIONS = 1_200  # a second moment has half the square of them
 
@@ -19,10 +20,12 @@ class ClassMomentsConfig(MethodConfig):
     noise_multiplier: float | None = Field(
         default=None, ge=1e-3, le=1e6, description="Noise of the three releases together, over the norm of one record; empty calibrates it."
     )
-    share_of_sums: float = Field(default=0.45, gt=0, lt=1, description="Part of the squared budget that the sums by class have.")
-    share_of_counts: float = Field(default=0.05, gt=0, lt=1, description="Part of the counts by class; the second moment has the rest.")
-    max_norm: float = Field(
-        default=0.0, ge=0, description="Norm that an image with pixels in [0, 1] is clipped to; 0 takes a quantile of public images' norms."
+    share_of_sums: float = Field(default=0.45, ge=1e-4, le=0.9999, description="Part of the squared budget that the sums by class have.")
+    share_of_counts: float = Field(
+        default=0.05, ge=1e-4, le=0.9999, description="Part of the counts by class; the second moment has the rest."
+    )
+    max_norm: NormOrNone = Field(
+        default=0.0, description="Norm that an image with pixels in [0, 1] is clipped to; 0 takes a quantile of public images' norms."
     )
     quantile: float = Field(default=0.95, gt=0, le=1, description="Which quantile of the norms of public images.")
     dataset: str = Field(default="glyphs", description="Public images that the norm is taken from.")

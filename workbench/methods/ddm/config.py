@@ -14,11 +14,11 @@ from workbench.training.ordinary import OrdinaryTraining
 class PrivateTraining(DPSGD):
     """Noisy steps on clipped gradients, where `private` asks for them."""
 
-    max_grad_norm: float = Field(default=0.2, gt=0, description="Clipping norm C of a record's gradient.")
-    batch_size: float = Field(default=200, gt=0, description="Expected Poisson batch; the sampling rate times num_records.")
+    max_grad_norm: float = Field(default=0.2, ge=1e-6, le=1e6, description="Clipping norm C of a record's gradient.")
+    batch_size: float = Field(default=200, ge=0.01, le=1e12, description="Expected Poisson batch; the sampling rate times num_records.")
     steps: int = Field(default=100, ge=1, description="DP-SGD steps.")
     noise_multiplicity: int = Field(default=8, ge=1, description="Noisy copies K that a record's loss is averaged over.")
-    learning_rate: float = Field(default=0.1, gt=0, description="Adam's learning rate.")
+    learning_rate: float = Field(default=0.1, ge=1e-9, le=1e3, description="Adam's learning rate.")
 
 
 class Unprotected(OrdinaryTraining):
@@ -26,7 +26,7 @@ class Unprotected(OrdinaryTraining):
 
     steps: int = Field(default=3000, ge=1, description="Steps without protection.")
     batch_size: int = Field(default=128, ge=1, description="Records in a step without protection.")
-    learning_rate: float = Field(default=2e-3, gt=0, description="Adam's learning rate without protection.")
+    learning_rate: float = Field(default=2e-3, ge=1e-9, le=1e3, description="Adam's learning rate without protection.")
 
 
 class DDMConfig(GroupedConfig):

@@ -14,7 +14,7 @@ from workbench.training.ordinary import PublicTraining
 class FineTuning(DPSGD):
     """DP-SGD on all weights."""
 
-    max_grad_norm: float = Field(default=1e-3, gt=0, description="Clipping norm C of a record's gradient.")
+    max_grad_norm: float = Field(default=1e-3, ge=1e-6, le=1e6, description="Clipping norm C of a record's gradient.")
     noise_multiplicity: int = Field(
         default=4,
         ge=1,

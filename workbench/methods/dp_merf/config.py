@@ -12,7 +12,7 @@ class GeneratorTraining(OrdinaryTraining):
 
     steps: int = Field(default=800, ge=1, description="Generator steps; they touch the release alone.")
     batch_size: int = Field(default=500, ge=1, description="Generated images in a step.")
-    learning_rate: float = Field(default=1e-2, gt=0, description="Adam's first learning rate.")
+    learning_rate: float = Field(default=1e-2, ge=1e-9, le=1e3, description="Adam's first learning rate.")
 
 
 class DPMERFConfig(MethodConfig):
@@ -22,7 +22,9 @@ class DPMERFConfig(MethodConfig):
         default=None, ge=1e-3, le=1e6, description="Noise over the replace-one distance 2/num_records; empty calibrates it to the target."
     )
     num_features: int = Field(default=2_000, ge=2, description="Random Fourier features (cosines and sines together).")
-    length_scale: float = Field(default=0.0, ge=0, description="Kernel length scale on pixels in [0, 1]; 0 takes sqrt(0.134 dimensions).")
+    length_scale: float = Field(
+        default=0.0, ge=0, le=1e6, description="Kernel length scale on pixels in [0, 1]; 0 takes sqrt(0.134 dimensions)."
+    )
     latent_size: int = Field(default=10, ge=1, description="Inputs of the generator beside the label.")
     hidden_size: int = Field(default=200, ge=1, description="Units of the generator's first layer.")
     channels: int = Field(default=16, ge=1, description="Channels of the generator's convolutions.")

@@ -18,16 +18,16 @@ class PhaseOne(OrdinaryTraining):
 
     steps: int = Field(default=100, ge=0, description="Steps of phase one; 0 leaves it out.")
     batch_size: int = Field(default=16, ge=1, description="Records in a phase-one batch, drawn without replacement.")
-    learning_rate: float = Field(default=3e-4, gt=0, description="Adam's learning rate in phase one.")
+    learning_rate: float = Field(default=3e-4, ge=1e-9, le=1e3, description="Adam's learning rate in phase one.")
     schedule: Schedule = Field(default="constant", description="How the learning rate falls over the steps.")
     draws: int = Field(default=8, ge=1, description="Time steps trained per renoised release; further draws are free.")
-    share: float = Field(default=0.1, gt=0, lt=1, description="Part of the target epsilon that phase one alone may reach.")
+    share: float = Field(default=0.1, ge=1e-4, le=0.9999, description="Part of the target epsilon that phase one alone may reach.")
 
 
 class PhaseTwo(DPSGD):
     """DP-SGD on the time steps up to the boundary."""
 
-    max_grad_norm: float = Field(default=0.01, gt=0, description="Clipping norm C of a record's gradient.")
+    max_grad_norm: float = Field(default=0.01, ge=1e-6, le=1e6, description="Clipping norm C of a record's gradient.")
     noise_multiplicity: int = Field(default=2, ge=1, description="Noise samples K that a record's loss is averaged over.")
     trained: Literal["all", "up"] = Field(default="all", description="Layers that these steps train: all, or the U-Net's way up alone.")
 

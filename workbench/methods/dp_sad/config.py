@@ -26,7 +26,7 @@ class PrivateTeacher(DPSGD):
     """DP-SGD on the teacher, after its public steps."""
 
     noise_multiplier: float | None = Field(default=None, ge=1e-3, le=1e6, description="Its noise over its norm; empty takes the student's.")
-    max_grad_norm: float = Field(default=0.01, gt=0, description="Clipping norm C of a record's gradient.")
+    max_grad_norm: float = Field(default=0.01, ge=1e-6, le=1e6, description="Clipping norm C of a record's gradient.")
     steps: int = Field(default=60, ge=1, description="DP-SGD steps of the teacher.")
 
 
@@ -43,7 +43,7 @@ class Student(DPSGD):
     noise_multiplier: float | None = Field(
         default=None, ge=1e-3, le=1e6, description="sigma: noise over the clipping norm; empty calibrates it. Eq. 15 and 17 divide it by T."
     )
-    max_grad_norm: float = Field(default=0.01, gt=0, description="Clipping norm C of what is clipped.")
+    max_grad_norm: float = Field(default=0.01, ge=1e-6, le=1e6, description="Clipping norm C of what is clipped.")
     noise_multiplicity: int = Field(default=2, ge=1, description="Noise samples K that a record's loss is averaged over.")
 
 
@@ -85,7 +85,9 @@ class DPSADConfig(MethodConfig):
         default="output", description="What losses compare: predicted noise (or v), or the images of the next time step made of it."
     )
     timestep_per: Literal["record", "batch"] = Field(default="record", description="A random time step a record, or one a batch (eq. 15).")
-    adversarial_weight: float = Field(default=1.0, ge=0, description="lambda, the weight of the discriminator's judgement (eq. 12).")
+    adversarial_weight: float = Field(
+        default=1.0, ge=0, le=1e6, description="lambda, the weight of the discriminator's judgement (eq. 12)."
+    )
     adversarial_over_time: WeightOverTime = Field(
         default="constant", description="How lambda varies with t: not, or more where images are noisy, or clean; its mean stays."
     )

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
+from workbench.training.norms import NormOrNone
 from workbench.training.ordinary import OrdinaryTraining
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class SelfSupervision(OrdinaryTraining):
 
     steps: int = Field(default=200, ge=1, description="Contrastive steps on private records, without protection.")
     batch_size: int = Field(default=128, ge=2, description="Private records in a contrastive step, each in two variations.")
-    temperature: float = Field(default=0.5, gt=0, description="Temperature of the contrastive loss.")
+    temperature: float = Field(default=0.5, ge=1e-3, le=1e3, description="Temperature of the contrastive loss.")
 
 
 class Labels(BaseModel):
@@ -43,11 +44,10 @@ class Labels(BaseModel):
         default=None, ge=1e-3, le=1e6, description="Noise of a round of DP k-means, over what a record adds; empty takes its share."
     )
     share: float = Field(
-        default=0.2, gt=0, lt=1, description="Part of the target's mu^2 (Gaussian differential privacy) that DP k-means takes."
+        default=0.2, ge=1e-4, le=0.9999, description="Part of the target's mu^2 (Gaussian differential privacy) that DP k-means takes."
     )
-    max_norm: float = Field(
+    max_norm: NormOrNone = Field(
         default=0.0,
-        ge=0,
         description="Norm that an image with pixels in [0, 1] is clipped to in DP k-means; 0 takes a quantile of public images' norms, or "
         "the norm of a white image where there are no public ones.",
     )

@@ -13,7 +13,7 @@ from workbench.training.ordinary import PublicTraining
 class Training(DPSGD):
     """DP-SGD on all time steps."""
 
-    max_grad_norm: float = Field(default=0.01, gt=0, description="Clipping norm C of a record's gradient.")
+    max_grad_norm: float = Field(default=0.01, ge=1e-6, le=1e6, description="Clipping norm C of a record's gradient.")
     noise_multiplicity: int = Field(default=2, ge=1, description="Noise samples K that a record's loss is averaged over.")
 
 

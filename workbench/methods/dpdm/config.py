@@ -19,7 +19,7 @@ class Pretraining(PublicTraining):
 class Training(DPSGD):
     """DP-SGD on all noise levels."""
 
-    max_grad_norm: float = Field(default=0.01, gt=0, description="Clipping norm C of a record's gradient.")
+    max_grad_norm: float = Field(default=0.01, ge=1e-6, le=1e6, description="Clipping norm C of a record's gradient.")
     noise_multiplicity: int = Field(default=4, ge=1, description="Noise samples K, each at its own level, that a loss is averaged over.")
 
 

@@ -16,8 +16,10 @@ class MSTConfig(GroupedConfig):
         default=None, ge=1e-3, le=1e6, description="Noise of all releases together, over how far one record made null moves them; "
         "empty calibrates it.",
     )  # fmt: skip
-    share_of_one_way: float = Field(default=1 / 3, gt=0, lt=1, description="Part of the squared budget that single columns have.")
-    share_of_choice: float = Field(default=1 / 3, gt=0, lt=1, description="Part of the choice of pairs; their marginals have the rest.")
+    share_of_one_way: float = Field(default=1 / 3, ge=1e-4, le=0.9999, description="Part of the squared budget that single columns have.")
+    share_of_choice: float = Field(
+        default=1 / 3, ge=1e-4, le=0.9999, description="Part of the choice of pairs; their marginals have the rest."
+    )
 
     @model_validator(mode="after")
     def _shares_leave_some(self) -> Self:

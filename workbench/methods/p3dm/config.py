@@ -23,7 +23,7 @@ class PrivateClassifying(DPSGD):
     """DP-SGD on the classifier."""
 
     noise_multiplier: float | None = Field(default=2.0, ge=1e-3, le=1e6, description="Its noise over its clipping norm.")
-    batch_size: float = Field(default=200, gt=0, description="Expected Poisson batch; the sampling rate times num_records.")
+    batch_size: float = Field(default=200, ge=0.01, le=1e12, description="Expected Poisson batch; the sampling rate times num_records.")
     steps: int = Field(default=100, ge=1, description="DP-SGD steps of the classifier.")
 
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from workbench.methods.class_moments import ClassMomentsConfig
+from workbench.training.norms import NormOrNone
 
 
 class PriorMomentsConfig(ClassMomentsConfig):
@@ -12,10 +13,9 @@ class PriorMomentsConfig(ClassMomentsConfig):
 
     signed: ClassVar[bool] = True
 
-    share_of_sums: float = Field(default=0.6, gt=0, lt=1, description="Part of the squared budget that the sums by class have.")
-    max_norm: float = Field(
+    share_of_sums: float = Field(default=0.6, ge=1e-4, le=0.9999, description="Part of the squared budget that the sums by class have.")
+    max_norm: NormOrNone = Field(
         default=0.0,
-        ge=0,
         description="Norm that the difference of an image, with pixels in [0, 1], from its class's public mean is clipped to; 0 takes a "
         "quantile of public images' own.",
     )

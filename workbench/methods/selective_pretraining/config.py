@@ -24,13 +24,13 @@ class UnselectedTraining(OrdinaryTraining):
 
     steps: int = Field(default=200, ge=0, description="Steps on unselected public images, which cost no privacy; 0 leaves them out.")
     batch_size: int = Field(default=128, ge=1, description="Public images in a step.")
-    learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate on public images.")
+    learning_rate: float = Field(default=1e-3, ge=1e-9, le=1e3, description="Adam's learning rate on public images.")
 
 
 class Refinement(DPSGD):
     """DP-SGD on the private records themselves."""
 
-    max_grad_norm: float = Field(default=0.01, gt=0, description="Clipping norm C of a record's gradient.")
+    max_grad_norm: float = Field(default=0.01, ge=1e-6, le=1e6, description="Clipping norm C of a record's gradient.")
     noise_multiplicity: int = Field(default=2, ge=1, description="Noise samples K that a record's loss is averaged over.")
     trained: Literal["all", "up"] = Field(default="all", description="Layers that these steps train: all, or the U-Net's way up alone.")
 
@@ -40,7 +40,7 @@ class SelectivePretrainingConfig(MethodConfig):
 
     selection: Votes = Votes()
     selection_share: float = Field(
-        default=0.25, gt=0, lt=1, description="Part of the target's mu^2 (Gaussian differential privacy) that the votes take."
+        default=0.25, ge=1e-4, le=0.9999, description="Part of the target's mu^2 (Gaussian differential privacy) that the votes take."
     )
     start: int = Field(
         default=400, ge=1, description="Time step that selected images are noised to and samples start from; the last is pure noise."

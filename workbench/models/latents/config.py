@@ -31,7 +31,7 @@ class Latents(OrdinaryTraining):
     width: int = Field(default=32, ge=4, le=512, description="Channels of the autoencoder's first layer.")
     steps: int = Field(default=1_000, ge=1, description="Steps on public images, which cost no privacy.")
     batch_size: int = Field(default=64, ge=1, description="Public images in a step.")
-    learning_rate: float = Field(default=2e-3, gt=0, description="Adam's first learning rate.")
+    learning_rate: float = Field(default=2e-3, ge=1e-9, le=1e3, description="Adam's first learning rate.")
 
     @property
     def takes_place(self) -> bool:

@@ -30,7 +30,7 @@ class ClassifierTraining(OrdinaryTraining):
 
     steps: int = Field(default=1_000, ge=1, description="Steps on public images, which cost no privacy.")
     batch_size: int = Field(default=64, ge=1, description="Public images in a step.")
-    learning_rate: float = Field(default=2e-3, gt=0, description="Adam's first learning rate.")
+    learning_rate: float = Field(default=2e-3, ge=1e-9, le=1e3, description="Adam's first learning rate.")
 
 
 class DenoiserTraining(OrdinaryTraining):
@@ -38,8 +38,10 @@ class DenoiserTraining(OrdinaryTraining):
 
     steps: int = Field(default=800, ge=1, description="Steps on public images, which cost no privacy.")
     batch_size: int = Field(default=64, ge=1, description="Public images in a step.")
-    learning_rate: float = Field(default=2e-3, gt=0, description="Adam's first learning rate.")
-    strength: float = Field(default=0.4, gt=0, le=1, description="Share of the time steps that a variation of size 1 noises an image to.")
+    learning_rate: float = Field(default=2e-3, ge=1e-9, le=1e3, description="Adam's first learning rate.")
+    strength: float = Field(
+        default=0.4, ge=1e-4, le=1, description="Share of the time steps that a variation of size 1 noises an image to."
+    )
     num_inference_steps: int = Field(default=8, ge=1, le=1_000, description="Network evaluations that take the noise away again.")
 
 
@@ -61,7 +63,7 @@ class Selection(BaseModel):
     rounds: int = Field(default=4, ge=0, le=1_000, description="How often all records vote; 0 leaves the selection out.")
     candidates: int = Field(default=600, ge=1, le=1_000_000, description="Candidates of each class; a constant, never from private counts.")
     choices: int = Field(default=1, ge=1, description="How many nearest candidates a record votes for; its votes together have norm 1.")
-    threshold: float = Field(default=2.0, ge=0, description="Noisy counts below so many of their deviations count as no votes.")
+    threshold: float = Field(default=2.0, ge=0, le=1e6, description="Noisy counts below so many of their deviations count as no votes.")
     dataset: str = Field(default="glyphs", description="Public images that the first candidates are.")
     records: int = Field(default=20_000, ge=1, description="Public images to take them from.")
     space: Literal["pixels", "classifier"] = Field(
@@ -74,8 +76,8 @@ class Selection(BaseModel):
     variations: tuple[Variation, ...] = Field(
         default=(), description="How candidates are varied, in this order, denoise last; none takes what suits the number of channels."
     )
-    variation_size: float = Field(default=1.0, ge=0, description="Size of the variations after the first round.")
-    decay: float = Field(default=0.75, gt=0, le=1, description="What that size is multiplied by from round to round.")
+    variation_size: float = Field(default=1.0, ge=0, le=1e6, description="Size of the variations after the first round.")
+    decay: float = Field(default=0.75, ge=1e-4, le=1, description="What that size is multiplied by from round to round.")
 
     @model_validator(mode="after")
     def _as_many_as_choices(self) -> Self:
@@ -151,10 +153,15 @@ class Draws(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    variation_size: float = Field(default=0.6, ge=0, description="Size of the variations of what is drawn; 0 draws candidates as they are.")
-    power: float = Field(default=1.0, ge=0, description="Candidates are drawn in proportion to their noisy votes to this power.")
+    variation_size: float = Field(
+        default=0.6, ge=0, le=1e6, description="Size of the variations of what is drawn; 0 draws candidates as they are."
+    )
+    power: float = Field(default=1.0, ge=0, le=1e3, description="Candidates are drawn in proportion to their noisy votes to this power.")
     sharpening: float = Field(
-        default=0.0, ge=0, description="How much of what a small blur takes away is added to what is drawn: every warp blurs. 0 adds none."
+        default=0.0,
+        ge=0,
+        le=1e3,
+        description="How much of what a small blur takes away is added to what is drawn: every warp blurs. 0 adds none.",
     )
 
 
@@ -164,7 +171,7 @@ class SelectiveTraining(OrdinaryTraining):
     records: int = Field(default=20_000, ge=1, description="Images drawn from the selected ones to train on.")
     steps: int = Field(default=600, ge=1, description="Steps on selected images, which cost no more privacy.")
     batch_size: int = Field(default=128, ge=1, description="Selected images in a step.")
-    learning_rate: float = Field(default=1e-3, gt=0, description="Adam's learning rate on selected images.")
+    learning_rate: float = Field(default=1e-3, ge=1e-9, le=1e3, description="Adam's learning rate on selected images.")
 
 
 class Votes(Selection):
@@ -178,7 +185,7 @@ class SelectedPretraining(SelectiveTraining):
 
     selection: Votes = Votes()
     share: float = Field(
-        default=0.25, gt=0, lt=1, description="Part of the target's mu^2 (Gaussian differential privacy) that the votes take."
+        default=0.25, ge=1e-4, le=0.9999, description="Part of the target's mu^2 (Gaussian differential privacy) that the votes take."
     )
     draws: Draws = Draws()
 
