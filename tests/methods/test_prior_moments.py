@@ -13,8 +13,8 @@ from support.quick import quick_plan
 from workbench.datasets import load
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
-from workbench.methods.class_moments import COUNTS, SECOND_MOMENT, SUMS, ClassMomentsConfig
-from workbench.methods.class_moments.releases import RELEASES
+from workbench.methods.class_moments import COUNTS, SECOND_MOMENT, SUMS, ClassMomentsConfig, stages
+from workbench.methods.class_moments.releases import RELEASES, Reading
 from workbench.methods.prior_moments import PriorMoments, posterior, prior
 from workbench.plan import Plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
@@ -55,17 +55,71 @@ def public() -> Records:
     return found
 
 
-def test_the_three_are_one_gaussian_release_and_opposite_differences_count_twice() -> None:
+SHARES = {SUMS: 0.6, COUNTS: 0.05, SECOND_MOMENT: 0.35}
+
+
+def test_the_three_are_one_gaussian_release_and_opposite_differences_count_twice_in_the_sums_alone() -> None:
     made = plan(2.0)
     assert [stage.name for stage in made.stages] == [prior_stage := "public prior", SUMS, COUNTS, SECOND_MOMENT]
     assert made.bound.epsilon == pytest.approx(gdp_epsilon(1 / 2.0, made.delta), rel=1e-9)
     assert made.replace_one is not None
     assert made.claim.status == "not_evaluated"
     assert "floor" not in made.claim.reason
-    shares = {SUMS: 0.6, COUNTS: 0.05, SECOND_MOMENT: 0.35}
-    apart = math.sqrt(4 * shares[SUMS] + 2 * shares[COUNTS] + 2 * shares[SECOND_MOMENT])
-    assert made.replace_one.epsilon == pytest.approx(gdp_epsilon(apart / 2.0, made.delta), rel=1e-9)
+    apart = math.sqrt(2 * 0.6 + 2 * 0.35 + 0.6**2 / (2 * 0.35))
+    assert apart**2 == pytest.approx(2.414, abs=5e-4), "and not the 3.2 of each at its farthest"
+    exact = gdp_epsilon(apart / 2.0, made.delta)
+    assert exact < made.replace_one.epsilon <= exact * 1.001, "the little more is for rounding"
     assert next(stage for stage in made.stages if stage.name == prior_stage).spent == "free"
+
+
+@pytest.mark.parametrize("shares", [(0.6, 0.35), (0.3, 0.3), (0.8, 0.15), (0.1, 0.85), (0.5, 0.25)])
+def test_no_two_records_move_the_three_farther_than_the_joint_distance_and_some_as_far(shares: tuple[float, float]) -> None:
+    """By pairs of differences of norm 1 or less at random, in one class and in two, and by a climb from the best of them."""
+    sums, second = shares
+    made = plan(2.0, share_of_sums=sums, share_of_counts=1.0 - sums - second)
+    stated = stages.joint_distance(made.build().config, made.facts)  # pyright: ignore[reportArgumentType]
+    draw = np.random.default_rng(0)
+
+    def squared(one: np.ndarray, two: np.ndarray, same_class: bool) -> np.ndarray:
+        inner, (first, other) = (one * two).sum(1), ((side**2).sum(1) for side in (one, two))
+        moments = second * (first**2 + other**2 - 2 * inner**2)
+        return sums * (first + other - 2 * inner * same_class) + 2 * (1.0 - sums - second) * (not same_class) + moments
+
+    def in_ball(vectors: np.ndarray) -> np.ndarray:
+        return vectors / np.maximum(1.0, np.linalg.norm(vectors, axis=1, keepdims=True))
+
+    best = 0.0
+    for same_class in (True, False):
+        pairs = draw.normal(size=(2, 4_000, 3))
+        for width in (1.0, *np.geomspace(0.5, 1e-4, 12)):
+            tried = np.concatenate([pairs, pairs + width * draw.normal(size=pairs.shape)], axis=1)
+            tried = np.stack([in_ball(side) for side in tried])
+            found = squared(*tried, same_class)
+            pairs = tried[:, np.argsort(-found)[:4_000]]
+            best = max(best, float(found.max()))
+    assert best <= stated**2
+    assert best == pytest.approx(stated**2, rel=1e-3)
+
+
+def test_real_releases_are_no_farther_apart_together() -> None:
+    """Differences at the worst angle, measured in the noiseless releases themselves: more than two thirds of what adding up allows."""
+    made = plan(1e-2, max_norm=1.0)
+    config = made.build().config
+    assert isinstance(config, ClassMomentsConfig)
+    reading = Reading(1.0, 1, np.full((10, 64), 0.5))
+    cosine = -0.6 / 0.7
+    one, two = np.zeros(64), np.zeros(64)
+    one[:32], two[:32], two[32:] = 1.0, cosine, math.sqrt(1 - cosine**2)
+    images = [np.rint(127.5 + 127.5 * vector).astype(np.uint8).reshape(1, 8, 8) for vector in (one, two)]
+    squares = 0.0
+    for name, share in SHARES.items():
+        pair = []
+        for image in images:
+            records = DIGITS.train.records.copy()
+            records[0] = image
+            pair.append(RELEASES[name][1](config, replace(DIGITS.train, records=records), reading, new_state(made, seed=0)))
+        squares += share * float(((pair[0] - pair[1]) ** 2).sum())
+    assert 2.41 < squares <= stages.joint_distance(config, made.facts) ** 2
 
 
 @pytest.mark.parametrize("stage", [SUMS, COUNTS, SECOND_MOMENT])

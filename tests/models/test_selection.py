@@ -294,3 +294,14 @@ def test_classes_are_told_to_no_denoiser_that_knows_none() -> None:
 def test_what_is_no_list_is_refused_with_the_form_of_one() -> None:
     with pytest.raises(WorkbenchError, match=r"variations: Expected a list, such as \[.*, got 'odd'"):
         quick_plan("private-evolution", overrides={"selection.variations": "odd"})
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_what_is_compared_for_the_nearest_is_exact_at_the_most_features_of_either_sign_and_refused_beyond(sign: float) -> None:
+    assert 3 * spaces.LARGEST**2 * spaces.MOST_DIMENSIONS < 2**53, "|t|^2 - 2 f.t, opposite and as large as can be"
+    features = torch.full((1, spaces.MOST_DIMENSIONS), float(spaces.LARGEST), dtype=torch.float64)
+    targets = (sign * features).repeat(2, 1)
+    targets[1, 0] -= sign  # one step nearer to 0: nearer to an opposite record, farther from an equal one
+    assert spaces.nearest(features, targets, 1).item() == (0 if sign > 0 else 1)
+    with pytest.raises(WorkbenchError, match=r"at most 2\^19 features"):
+        spaces.nearest(torch.zeros(1, spaces.MOST_DIMENSIONS + 1), torch.zeros(1, spaces.MOST_DIMENSIONS + 1), 1)

@@ -74,7 +74,7 @@ class Grid:
         return np.trunc(vectors, out=vectors).astype(np.int64)
 
     def rounded(self, sums: np.ndarray) -> np.ndarray:
-        """Sums of vectors, as made without rounding but for two products in float64, in grid steps, int64.
+        """Sums of vectors, as made without rounding but for two products in float64, in grid steps, int64: with the division here three roundings.
 
         Neighboring sums come apart by at most ROUNDING steps more in every number; `widened_deviation` makes up for it. Raises
         WorkbenchError where a sum may be too large for that.
@@ -94,10 +94,15 @@ def widened_deviation(deviation: float, noise_multiplier: float, count: int) -> 
     Neighbors at most deviation / noise_multiplier apart are, in steps of the wider grid, at most deviation / (noise_multiplier spacing)
     + ROUNDING sqrt(count) apart; that is 2^30 / noise_multiplier, as it has to be.
     """
-    share = noise_multiplier * ROUNDING * math.sqrt(count) * 2.0**-NOISE_BITS
+    share = rounding_share(noise_multiplier, count)
     if share >= 0.5:
         raise WorkbenchError(f"Expected noise that the rounding of {count} sums hardly adds to, got {noise_multiplier:g}. Use less noise.")
     return deviation / (1.0 - share)
+
+
+def rounding_share(noise_multiplier: float, count: int) -> float:
+    """What rounding `count` sums adds at most to the distance of neighbors, over the distance that `noise_multiplier` refers to."""
+    return noise_multiplier * ROUNDING * math.sqrt(count) * 2.0**-NOISE_BITS
 
 
 def sampler_distance(count: int) -> float:

@@ -35,6 +35,7 @@ from workbench.privacy.accounting.bounds import (
 )
 from workbench.privacy.accounting.events import (
     FixedBatchGaussianDpEvent,
+    PartOfGaussianDpEvent,
     RealisedBatchSizeDpEvent,
     ReplaceOneGaussianDpEvent,
     UnprovedDpEvent,
@@ -364,3 +365,19 @@ def test_no_replace_one_bound_where_one_stage_does_not_hold_under_it() -> None:
     null = Stage("b", dp_event.GaussianDpEvent(2.0), "once", 1, ("REPLACE_SPECIAL",))
     assert replace_one_bound([both], 1e-5) is not None
     assert replace_one_bound([both, null], 1e-5) is None
+
+
+def test_parts_of_one_release_cost_their_joint_distance_where_one_record_is_replaced_and_elsewhere_what_each_does() -> None:
+    both = ("REPLACE_SPECIAL", "REPLACE_ONE")
+    parts = [Stage(name, PartOfGaussianDpEvent(1.0, 0.5, (1.0, 1.0), 1 / 1.2), "once", 1, both) for name in ("a", "b")]
+    stated = {1: 1.0, 2: 1.2, 3: math.sqrt(3)}  # a part by itself; both; and one more than there are
+    beside = Stage("c", ReplaceOneGaussianDpEvent(0.5, 0.5), "once", 1, both)
+    for count in (2, 3):
+        found = replace_one_bound((parts * 2)[:count], 1e-5)
+        assert found is not None
+        assert found.epsilon == pytest.approx(gdp_epsilon(stated[count], 1e-5))
+    with_other = replace_one_bound([*parts, beside], 1e-5)
+    assert with_other is not None
+    assert with_other.epsilon == pytest.approx(gdp_epsilon(math.sqrt(1.2**2 + 2**2), 1e-5))
+    assert proved_bound(parts, 1e-5).epsilon == pytest.approx(gdp_epsilon(math.sqrt(0.5), 1e-5))
+    assert mechanisms(parts[0].event or dp_event.NoOpDpEvent(), "REPLACE_ONE") == {ExactGaussian(1.0): 1}

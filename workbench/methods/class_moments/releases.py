@@ -10,15 +10,13 @@ import torch
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.class_moments.config import ClassMomentsConfig
-from workbench.methods.class_moments.stages import COUNTS, SECOND_MOMENT, SUMS, multiplier, numbers
+from workbench.methods.class_moments.stages import COUNTS, SECOND_MOMENT, SUMS, multiplier, numbers, pixel_bits
 from workbench.records import Records
 from workbench.training.one_shot import NOISE_BITS, Grid, widened_deviation
 from workbench.training.state import State, Step
 
 LEAST_NORM = 1.0  # of the clipping norm: a handful of public black images would clip everything away
 CHUNK = 1_000
-MANTISSA = 52  # bits in which sums of products of whole numbers stay exact
-MOST_PIXEL_BITS = 20
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,7 @@ def second_moment(data: Records, reading: Reading, num_records: int) -> np.ndarr
     Vectors are clipped and rounded towards zero to so many steps that sums of squares fit float64's mantissa: then sums of products
     of whole numbers are exact in any order, and what one record adds does not depend on the others.
     """
-    bits = min(MOST_PIXEL_BITS, (MANTISSA - num_records.bit_length()) // 2)
-    pixels = Grid(math.ldexp(reading.norm, NOISE_BITS - bits), reading.norm, num_records)  # a step is norm / 2^bits
+    pixels = Grid(math.ldexp(reading.norm, NOISE_BITS - pixel_bits(num_records)), reading.norm, num_records)  # a step is norm / 2^bits
     total = 0.0
     for part in chunks(data):
         steps = (pixels.truncated(reading.vectors(part)) * part.mask[:, None]).astype(np.float64)

@@ -2,7 +2,7 @@
 
 A record's vote must be its own: were a sum rounded, the number of other records beside it in a batch could decide between two
 candidates that are almost equally near, and one record could move more than one vote. So features are rounded to integers
-of at most 2^16, in float64, where sums of up to 2^20 products of them are exact in any order.
+of at most 2^16, in float64, where what is compared, a square less twice a product, is exact in any order for up to 2^19 of them.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,13 @@ import torch
 from torch import Tensor
 
 from workbench import networks
+from workbench.errors import WorkbenchError
 from workbench.records import Records
 
 LARGEST = 2**16
 WEIGHT = 2**12  # what a blur's integer weights sum to along one side
 PER_PIXEL = 2**8  # steps of a pixel's value: 255 * 2^8 < 2^16
-MOST_DIMENSIONS = 2**20
+MOST_DIMENSIONS = 2**19  # |t|^2 - 2 f.t is at most 3 2^32 of each, 1.5 2^52 together
 CHUNK_BYTES = 2**27
 
 Space = Callable[[Tensor], Tensor]  # uint8 images (N, C, H, W) -> integers as float64 (N, D)
@@ -86,5 +87,6 @@ def count_votes(space: Space, candidates: Tensor, data: Records, choices: int) -
 
 def nearest(features: Tensor, targets: Tensor, choices: int) -> Tensor:
     """The nearest `choices` targets (M, D) of each row of features (N, D), both whole numbers of at most 2^16 in float64: (N, choices)."""
-    assert features.shape[1] < MOST_DIMENSIONS
+    if features.shape[1] > MOST_DIMENSIONS:
+        raise WorkbenchError(f"Expected at most 2^19 features to find the nearest by, got {features.shape[1]}. Use smaller images.")
     return (targets.square().sum(1) - 2 * features @ targets.T).topk(choices, dim=1, largest=False, sorted=False).indices

@@ -77,12 +77,31 @@ def proved_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue:
 
 
 def replace_one_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue | None:
-    """The proved bound under REPLACE_ONE, where every paid stage has one that is finite; None elsewhere."""
+    """The proved bound under REPLACE_ONE of one run's stages, where every paid one has one that is finite; None elsewhere."""
     paid = [stage for stage in stages if stage.spent != "free"]
     if not paid or not all("REPLACE_ONE" in stage.relations for stage in paid):
         return None
-    bound = proved_bound([replace(stage, relations=("REPLACE_ONE",)) for stage in paid], delta)
+    bound = proved_bound([replace(stage, relations=("REPLACE_ONE",)) for stage in _joined(paid)], delta)
     return bound if bound.is_finite else None
+
+
+def _joined(stages: Sequence[Stage]) -> list[Stage]:
+    """The stages of one run, those that are parts of one release as a single stage at the distance of all parts together."""
+    found: dict[object, list[Stage]] = {}
+    for place, stage in enumerate(stages):
+        part = stage.event if isinstance(stage.event, own.PartOfGaussianDpEvent) and stage.steps == 1 else None
+        found.setdefault(place if part is None else (part.together, part.joint_noise_multiplier), []).append(stage)
+    return [merged for parts in found.values() for merged in _as_one(parts)]
+
+
+def _as_one(parts: Sequence[Stage]) -> Sequence[Stage]:
+    """Some parts of one release as one stage; as they are where they are more than the release has."""
+    event = parts[0].event
+    if not isinstance(event, own.PartOfGaussianDpEvent) or len(parts) > len(event.together):
+        return parts
+    whole = own.ReplaceOneGaussianDpEvent(event.joint_noise_multiplier, zero_out_ratio=1.0)
+    reason = " ".join(dict.fromkeys(part.reason for part in parts))
+    return [replace(parts[0], event=whole, sampler_distance=sampler_distance(parts), reason=reason)]
 
 
 def event_bound(event: dp_event.DpEvent, delta: float, relation: Relation, distance: float = 0.0) -> PrivacyValue:

@@ -46,6 +46,22 @@ class ReplaceOneGaussianDpEvent(dp_event.DpEvent):
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
+class PartOfGaussianDpEvent(ReplaceOneGaussianDpEvent):
+    """A ReplaceOneGaussianDpEvent that is one part of a release, no pair of records being as far apart in every part as in this one.
+
+    Attributes:
+        together: the noise multipliers of all parts, of which one run releases each once.
+        joint_noise_multiplier: noise over the replace-one distance of all parts together, 1/mu of the whole.
+
+    Read by itself it costs what a ReplaceOneGaussianDpEvent costs; only `replace_one_bound`, which knows that its parts are of one run,
+    takes the whole.
+    """
+
+    together: tuple[float, ...] = attr.field(converter=tuple)
+    joint_noise_multiplier: float
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
 class RealisedBatchSizeDpEvent(dp_event.DpEvent):
     """A Poisson-sampled noisy sum of clipped vectors, divided by the realised batch size instead of its expectation.
 
@@ -91,6 +107,7 @@ class UnprovedDpEvent(dp_event.DpEvent):
 OWN_EVENTS: dict[str, type[dp_event.DpEvent]] = {
     "FixedBatchGaussianDpEvent": FixedBatchGaussianDpEvent,
     "ReplaceOneGaussianDpEvent": ReplaceOneGaussianDpEvent,
+    "PartOfGaussianDpEvent": PartOfGaussianDpEvent,
     "RealisedBatchSizeDpEvent": RealisedBatchSizeDpEvent,
     "ExponentialMechanismDpEvent": ExponentialMechanismDpEvent,
     "UnprovedDpEvent": UnprovedDpEvent,
@@ -263,6 +280,7 @@ ZERO_OUT_FORMS: dict[type, Callable[[Any], dp_event.DpEvent | None]] = {
     FixedBatchGaussianDpEvent: _itself,
     RealisedBatchSizeDpEvent: _itself,
     ReplaceOneGaussianDpEvent: _zero_out_replace_one,
+    PartOfGaussianDpEvent: _zero_out_replace_one,
     ExponentialMechanismDpEvent: _zero_out_exponential,
     dp_event.ComposedDpEvent: _zero_out_composed,
     dp_event.SelfComposedDpEvent: _zero_out_self_composed,

@@ -227,6 +227,7 @@ READERS: dict[type, Callable[[Any, Relation], Mechanism]] = {
     dp_event.NonPrivateDpEvent: _read_non_private,
     own.FixedBatchGaussianDpEvent: _read_fixed_batch,
     own.ReplaceOneGaussianDpEvent: _read_replace_one,
+    own.PartOfGaussianDpEvent: _read_replace_one,
     own.RealisedBatchSizeDpEvent: _read_realised,
     own.ExponentialMechanismDpEvent: _read_exponential,
     own.UnprovedDpEvent: _read_unproved,
