@@ -74,7 +74,7 @@ class Grid:
         return np.trunc(vectors, out=vectors).astype(np.int64)
 
     def rounded(self, sums: np.ndarray) -> np.ndarray:
-        """Sums of vectors, as made without rounding but for two products in float64, in grid steps, int64: with the division here three roundings.
+        """Sums of vectors, as made without rounding but for two products in float64, in grid steps, int64; dividing by the step is a third.
 
         Neighboring sums come apart by at most ROUNDING steps more in every number; `widened_deviation` makes up for it. Raises
         WorkbenchError where a sum may be too large for that.
