@@ -9,8 +9,9 @@ from support.homes import here
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
-from workbench.evaluation import MetricResult, evaluate
+from workbench.evaluation import MetricResult, evaluate, feature_space
 from workbench.evaluation import context as measures
+from workbench.evaluation.features import told_at_once
 from workbench.records import Records
 
 
@@ -90,3 +91,32 @@ def test_accuracy_is_by_the_attribute_that_samples_tell(faces: Dataset) -> None:
     assert accuracy("smile", told=inverted).value < 0.5 < smile.value
     with pytest.raises(WorkbenchError, match="carry no labels"):
         accuracy("smile", faces, Records(faces.train.records, faces.train.labels))
+
+
+def test_agreement_is_the_share_that_shows_the_value_asked_for(faces: Dataset) -> None:
+    """What the judge sees against what a sample carries; a third of the values turned round agree no more."""
+    samples = faces.train.take(slice(48))
+    asked = samples.attributes["smile"].copy()
+    asked[:16] = 1 - asked[:16]
+    (found,) = evaluate(
+        replace(samples, attributes={"smile": asked}), faces, metrics=["agreement"], features="pixels", attribute="smile", workspace=here()
+    )
+    assert found.value == pytest.approx(2 / 3)
+    assert (found.chance, found.releasable) == (0.5, False)
+    with pytest.raises(WorkbenchError, match="these carry no labels"):
+        evaluate(replace(samples, attributes={}), faces, metrics=["agreement"], features="pixels", attribute="smile", workspace=here())
+
+
+@pytest.mark.usefixtures("short_training")
+def test_a_network_that_was_taught_attributes_makes_features() -> None:
+    """Of the public companion where there is one, so that they may leave the room; of the faces themselves else."""
+    own = toy_faces()
+    public = Dataset(own.facts.model_copy(update={"name": "open", "is_public": True}), own.train, own.held_out)
+    spaces = [feature_space("attributes", own, given, workspace=here()) for given in (None, public)]
+    assert [space.private for space in spaces] == [True, False]
+    assert "smile" in spaces[1].label
+    assert spaces[1].label.endswith("of open)")
+    assert spaces[1](own.train.take(slice(5))).shape == (5, 128)
+    assert len(told_at_once(own.facts)) >= 2
+    with pytest.raises(WorkbenchError, match="Choose the features pixels"):
+        told_at_once(own.facts.model_copy(update={"attributes": {}}))

@@ -189,6 +189,14 @@ def test_leakage_falls_with_the_decay_and_a_late_release_and_grows_with_samples(
     assert decay["cubic"] < decay["linear"] < decay["cosine"]
     samples = [row["median delta"] for row in found["samples"]]
     assert samples == sorted(samples)
+    sizes, first, last = (
+        np.array([row[name] for row in found["records"]]) for name in ("records", "median J of the first step", "median J")
+    )
+    assert sizes.tolist() == sorted(sizes, reverse=True)
+    assert (np.diff(first) > 0).all(), "fewer records show more of the same ones"
+    slope = -np.polyfit(np.log(sizes), np.log(first), 1)[0]
+    assert slope == pytest.approx(2, abs=0.2), "1/s^2 as generation begins"
+    assert (first < last).all()
     release = [row["largest delta"] for row in found["release"]]
     assert found["release"][0]["release step"] == 0
     assert release == sorted(release, reverse=True)

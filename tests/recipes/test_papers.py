@@ -20,3 +20,28 @@ def test_wei_et_al_say_that_models_without_the_most_exposed_surpass_the_others(n
         (("without the most exposed",), ("without as many at random",)),
     }
     assert {line.dataset for line in recipe.runs} == {dataset}
+
+
+@pytest.mark.parametrize("name", ["dp-sad-conditioning", "dp-sad-adversarial-weight"])
+def test_dp_sads_ablations_compare_images_of_the_next_time_step(name: str) -> None:
+    """As the paper's models predict them (section 4.1); of predicted noise the discriminator's gradient is a thousandth."""
+    assert {line.settings["compared"] for line in load_recipe(f"comparisons/{name}").runs} == {"image"}
+
+
+def test_table_3s_weights_are_all_there() -> None:
+    names = {line.name for line in load_recipe("comparisons/dp-sad-adversarial-weight").runs}
+    assert {f"lambda {value}" for value in ("0", "0.2", "0.5", "1", "2", "4")} <= names
+
+
+@pytest.mark.parametrize(("name", "features"), [("p3dm-frontier", None), ("p3dm-frontier-network", "attributes")])
+def test_p3dms_table_1_has_its_epsilons_and_a_tuned_scale(name: str, features: str | None) -> None:
+    """Xu et al., Tables 1 and 2: 1, 5, 10, 15 and no privacy; gamma .01."""
+    runs = load_recipe(f"comparisons/{name}").runs
+    for series in ("p3dm-smile", "p3dm-length", "dpgen by smile", "dpdm by smile"):
+        assert {line.name.rpartition(", ")[2] for line in runs if line.name.startswith(series)} == {"1", "5", "10", "15", "infinity"}
+    steered = [line for line in runs if line.method == "p3dm"]
+    tuned = {line.sampling["guidance.scale"] for line in steered}
+    assert len(tuned) == 1
+    assert f"k {tuned.pop():g}" in {line.name for line in load_recipe("comparisons/p3dm-scale").runs}
+    assert {line.features for line in runs} == {features}
+    assert features or all("pac_noise_norm_certain" in (line.metrics or ()) for line in runs)

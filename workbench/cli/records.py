@@ -58,20 +58,20 @@ def records(
 @app.command()
 def leakage(
     run_id: RunId,
-    over: Annotated[str, typer.Option(help="What varies: decay (of the noise), samples (how many) or release (at which step).")],
+    over: Annotated[str, typer.Option(help="What varies: decay (of noise), samples, release (its step) or records (how many there are).")],
     draws: Annotated[int, typer.Option(help="Chains of the ideal denoiser.", min=2, max=MOST_DRAWS)] = 400,
     seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0, max=LARGEST_SEED)] = 0,
     epsilon: Annotated[float, typer.Option(help="The epsilon whose delta is told.", min=1e-6, max=MOST_EPSILON)] = 1.0,
     num_samples: Annotated[int, typer.Option("--num-samples", help="m, the samples that are released.", min=1)] = 1,
     as_json: Json = False,
 ) -> None:
-    """Tell how what samples show of the training records grows with the decay, the samples or the release step; private."""
+    """Tell how what samples show of the training records varies with the decay, the samples, the release step or the records; private."""
     from workbench.errors import choose
     from workbench.jobs.exposure import PRIVATE
     from workbench.jobs.leakage import OVER, leakage_over
 
     way = choose(over, OVER, "way to vary")
-    if way != "decay":
+    if way in ("samples", "release"):
         wait_for("records", run_id, {"num_draws": draws, "seed": seed})
     with progress_bar("leakage") as move:
         rows = leakage_over(Workspace.default(), run_id, way, epsilon, num_samples, draws, seed, move)

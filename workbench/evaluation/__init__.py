@@ -16,10 +16,10 @@ from workbench.evaluation.bound_terms import bound_term
 from workbench.evaluation.cache import Cache
 from workbench.evaluation.context import Bits, Context, Metric, Report, Split, Terms, ignored
 from workbench.evaluation.feature_files import file_features, is_file
-from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, can_train_classifier, classifier, pixels
+from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, attributes, can_train_classifier, classifier, pixels
 from workbench.evaluation.gallery_file import neighbours_html
 from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, PRIVACY_SCORE_CAVEAT, Neighbours, find_neighbours
-from workbench.evaluation.pac_noise import PAC_NOISE_NORM
+from workbench.evaluation.pac_noise import PAC_NOISE_NORM, PAC_NOISE_NORM_CERTAIN
 from workbench.evaluation.protocols import PROTOCOLS
 from workbench.evaluation.quality import quality
 from workbench.evaluation.results import MetricResult, measure
@@ -54,6 +54,7 @@ HELD_OUT: frozenset[Split] = frozenset({"held_out"})
 FEATURES: dict[str, Feature] = {
     "pixels": Feature("pixels", ANY_KIND, pixels, "The records themselves: pixels in [0, 1], or a table's categories one-hot."),
     "classifier": Feature("classifier", IMAGES, classifier, "Last layer of a small classifier, trained on public records if there are."),
+    "attributes": Feature("attributes", IMAGES, attributes, "Last layer of a small network, taught attributes, of public records if any."),
 }
 
 METRICS: dict[str, Metric] = {
@@ -127,6 +128,7 @@ METRICS: dict[str, Metric] = {
         needs="classes",
     ),
     "pac_noise_norm": PAC_NOISE_NORM,
+    "pac_noise_norm_certain": PAC_NOISE_NORM_CERTAIN,
     "privacy_score": Metric(
         name="privacy_score",
         title="Privacy score",
@@ -138,6 +140,21 @@ METRICS: dict[str, Metric] = {
         needs="classes",
         is_fraction=True,
         by_attribute=True,
+    ),
+    "agreement": Metric(
+        name="agreement",
+        title="Agreement with what was asked",
+        kinds=IMAGES,
+        function=metrics.agreement,
+        description="Share of samples that a classifier of clean training records finds to be of the class, or value, asked for.",
+        better="higher",
+        touches=TRAIN,
+        needs="labels",
+        chance=metrics.share_of_classes,
+        is_fraction=True,
+        in_features=False,
+        by_attribute=True,
+        by_name=True,
     ),
     "nearer_to_training": Metric(
         name="nearer_to_training",

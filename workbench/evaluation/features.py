@@ -13,6 +13,7 @@ from workbench.evaluation.learners import Classifier, build_cnn, restore_classif
 from workbench.records import Records
 
 IMAGES = frozenset({"image"})
+MOST_COMBINATIONS = 100
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,24 @@ def classifier(dataset: Dataset, public: Dataset | None, seed: int, cache: Cache
     model = remembered_classifier(source, seed, cache)
     label = f"classifier (trained on {source.facts.name})"
     return FeatureSpace(label, f"{label} {cache.fingerprint(source)} {seed}", model.features, not source.facts.is_public, model)
+
+
+def attributes(dataset: Dataset, public: Dataset | None, seed: int, cache: Cache) -> FeatureSpace:
+    """The penultimate layer of a SmallCNN that tells attributes apart, those of `public` where it is given, else of private records."""
+    source = dataset if public is None else public
+    names = told_at_once(source.facts)
+    model = remembered_classifier(source.labelled_by("+".join(names)), seed, cache)
+    label = f"network (taught {', '.join(names)} of {source.facts.name})"
+    return FeatureSpace(label, f"{label} {cache.fingerprint(source)} {seed}", model.features, not source.facts.is_public)
+
+
+def told_at_once(facts: DatasetFacts) -> list[str]:
+    """The first attributes of a dataset, as many as have at most 100 combinations of values."""
+    sizes = np.cumprod([len(values) for values in facts.attributes.values()])
+    names = list(facts.attributes)[: int((sizes <= MOST_COMBINATIONS).sum())]
+    if not names:
+        raise WorkbenchError(f"Expected attributes to teach a network, {facts.name} has none. Choose the features pixels.")
+    return names
 
 
 def can_train_classifier(facts: DatasetFacts) -> bool:

@@ -107,6 +107,14 @@ def privacy(samples: Records, context: Context) -> Measurement:
     return Measurement(value, wilson(value, len(samples)), context.space.label, note)
 
 
+def agreement(samples: Records, context: Context) -> Measurement:
+    """Share of samples that the judge of clean images finds to be what they carry as their label or value, with Wilson's interval."""
+    asked = context.as_judged(samples).labels
+    assert asked is not None  # what `needs` asks for
+    value = float(np.mean(context.judge.predict(samples) == asked))
+    return Measurement(value, wilson(value, len(samples)), f"classifier (trained on {context.dataset.facts.name})")
+
+
 def balance_note(context: Context, judged: np.ndarray) -> str:
     """How often an attribute has each value among training records and samples; a warning where it is out of balance. "" for classes."""
     if not context.attribute:

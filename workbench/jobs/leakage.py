@@ -1,4 +1,4 @@
-"""What a run's samples show of its records against the decay of the noise, the number of samples and the release step; private."""
+"""What a run's samples show of its records against the decay, the numbers of samples and records, and the release step; private."""
 
 from collections.abc import Callable
 from typing import Any, Literal, get_args
@@ -17,10 +17,11 @@ from workbench.methods.protocols import PerInstanceValues
 from workbench.privacy.not_dp.per_instance import Leakage, kappa_j
 from workbench.workspace import Workspace
 
-Over = Literal["decay", "samples", "release"]
+Over = Literal["decay", "samples", "release", "records"]
 OVER: dict[str, Over] = {name: name for name in get_args(Over)}
 SAMPLES = (1, 10, 100, 1_000, 10_000)
 RELEASES = 8  # release steps that are told, evenly over all
+HALVINGS, FEWEST = 5, 8  # numbers of records: all, a half, a quarter and so on, and no fewer than this
 
 
 def leakage_over(
@@ -33,14 +34,16 @@ def leakage_over(
     seed: int = 0,
     progress: ProgressFunction | None = None,
 ) -> list[dict[str, Any]]:
-    """A row a schedule, a number of samples or a release step: the median and the largest delta over the records, and J's median.
+    """A row a schedule, a number of samples, a release step or a number of records: median and largest delta over them, and median J.
 
-    The schedules are all that there are, with the run's number of steps; each takes the draws of a whole view of the records.
+    The schedules are all that there are, with the run's number of steps; each takes the draws of a whole view of the records, and so
+    does each number of records: nested parts of the table, drawn by `seed`, all told of the records of the smallest one.
     """
     ways: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "decay": lambda: _over_decay(workspace, run_id, epsilon, num_samples, num_draws, seed, progress),
         "samples": lambda: _over_samples(expose_run(workspace, run_id, num_draws, seed, progress).leakage, epsilon),
         "release": lambda: _over_release(expose_run(workspace, run_id, num_draws, seed, progress).leakage, epsilon, num_samples),
+        "records": lambda: _over_records(workspace, run_id, epsilon, num_samples, num_draws, seed, progress),
     }
     return choose(over, ways, "way to vary")()
 
@@ -58,6 +61,35 @@ def _over_decay(
             found = other.per_instance(*seen, num_draws, seed, progress_within(progress, number / count, (number + 1) / count))
         rows.append({"schedule": schedule, **told(found.total, epsilon, num_samples)})
     return rows
+
+
+def _over_records(
+    workspace: Workspace, run_id: str, epsilon: float, num_samples: int, num_draws: int, seed: int, progress: ProgressFunction | None
+) -> list[dict[str, Any]]:
+    """Also the largest J, and J of a release after the first step: Wei et al. have them fall by 1/s and by 1/s^2."""
+    run, method = checked(workspace, run_id)
+    facts, data = run.plan.build().seen(load_state(workspace, run), dataset_of(workspace, run).train)
+    order, rows = np.random.default_rng(seed).permutation(len(data)), []
+    sizes = numbers_of_records(len(data))
+    for number, size in enumerate(sizes):
+        part = facts.model_copy(update={"num_records": size})
+        with few_threads():
+            whole = progress_within(progress, number / len(sizes), (number + 1) / len(sizes))
+            found = method.per_instance(part, data.take(order[:size]), num_draws, seed, whole)
+        rows.append(
+            {
+                "records": size,
+                **told(found.total[: sizes[-1]], epsilon, num_samples),
+                "largest J": float(found.total[: sizes[-1]].max()),
+                "median J of the first step": float(np.median(found.first[: sizes[-1]])),
+            }
+        )
+    return rows
+
+
+def numbers_of_records(whole: int) -> list[int]:
+    """All, and half as many each time while there are enough."""
+    return [whole, *(whole // 2**halving for halving in range(1, HALVINGS) if whole // 2**halving >= FEWEST)]
 
 
 def _over_samples(leakage: Leakage, epsilon: float) -> list[dict[str, Any]]:

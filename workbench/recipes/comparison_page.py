@@ -135,7 +135,7 @@ def _lines(recipe: Recipe, results: Results) -> Iterator[str]:
     assert recipe.comparison is not None
     measures = recipe.comparison.measures
     marks = {measure: mark(all(may_leave(entry, "value") for entry in _entries(results, measure))) for measure in measures}
-    named = " | ".join(f"{measure} ({marks[measure]})" for measure in measures)
+    named = " | ".join(f"{comparison_picture.told_of(results, measure)} ({marks[measure]})" for measure in measures)
     yield f"| line | runs | claim | proved bound | {named} | seconds to train |"
     yield "|" + "---|" * (len(measures) + 5)
     for line in recipe.runs:

@@ -35,15 +35,24 @@ def series(picture: Picture, results: Sequence[Mapping[str, Any]]) -> dict[str, 
     return found
 
 
+def told_of(results: Sequence[Mapping[str, Any]], measure: str) -> str:
+    """The measure's name, and where it is a distance, the features in which it was taken."""
+    from workbench.evaluation import METRICS
+
+    entries = (entry for result in results for entry in result["evaluation"]["results"] if entry["name"] == measure)
+    spaces = sorted({entry["features"] for entry in entries}) if measure in METRICS and METRICS[measure].in_features else []
+    return f"{measure} in {' or '.join(spaces)}" if spaces else measure
+
+
 def draw(picture: Picture, results: Sequence[Mapping[str, Any]], path: Path, title: str) -> None:
     """Write the picture as a PNG."""
     from matplotlib import rc_context
 
     with rc_context({"text.parse_math": False}):  # a title is text: a dollar in it begins no formula
-        _draw(picture, series(picture, results), path, title)
+        _draw((told_of(results, picture.across), told_of(results, picture.up)), series(picture, results), path, title)
 
 
-def _draw(picture: Picture, found: Mapping[str, Sequence[Point]], path: Path, title: str) -> None:
+def _draw(words: tuple[str, str], found: Mapping[str, Sequence[Point]], path: Path, title: str) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.6), dpi=120, layout="constrained")
@@ -54,8 +63,8 @@ def _draw(picture: Picture, found: Mapping[str, Sequence[Point]], path: Path, ti
         axes.errorbar(across, up, xerr=across_deviation, yerr=up_deviation, label=name, **style)
     for (across, up), words in labels([point for points in found.values() for point in points]).items():
         axes.annotate(words, (across, up), textcoords="offset points", xytext=(4, 4), fontsize=7)
-    axes.set_xlabel(f"{picture.across.replace('_', ' ')} (private)")
-    axes.set_ylabel(f"{picture.up.replace('_', ' ')} (private)")
+    axes.set_xlabel(f"{words[0].replace('_', ' ')} (private)")
+    axes.set_ylabel(f"{words[1].replace('_', ' ')} (private)")
     axes.set_title(title, fontsize=10)
     axes.grid(alpha=0.3)
     if found:

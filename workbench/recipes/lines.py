@@ -53,8 +53,14 @@ class RecipeRun(BaseModel):
     sampling_seed: int | None = Field(default=None, ge=0)
     metrics: tuple[str, ...] | None = None
     attribute: str | None = Field(default=None, description="What privacy score and accuracies judge by, as --attribute.")
+    features: str | None = Field(default=None, description="Where distances are taken, as --features.")
     audit: AuditDesign | None = Field(default=None, description="Canaries to measure a lower bound by, as --audit-canaries.")
     probe: AnyProbe | None = Field(default=None, description="What is asked of its records in the place of measures of its samples.")
+
+    @property
+    def judged(self) -> str:
+        """What else tells it from lines that measure the same samples of the same run."""
+        return f"{self.attribute or ''}, {self.features or ''}"
 
     @property
     def all_seeds(self) -> Sequence[int | None]:
@@ -144,15 +150,15 @@ def reproduce(
     the samples, None if not noted), `environments` (of its attempts), `evaluation`, and `audit` of a line with canaries. `reuse` takes runs
     with the same plan, dataset, seed, canaries and performance settings, each once, in the place of new ones: finished ones, else
     those at work, else ones to go on with. Lines that ask for the same run and other samples of it, or to be judged by another
-    attribute, share one. A run that fails ends the recipe with its error.
+    attribute or in other features, share one. A run that fails ends the recipe with its error.
     `known` are names of lines with the seeds whose results are there already: these are left out.
     """
     check(recipe, workspace)
     lines = [(line, seed) for line, seed in _in_turn(recipe) if (line.name, seed) not in known]
-    used: dict[str, set[tuple[str, str | None]]] = {}
+    used: dict[str, set[tuple[str, str]]] = {}
     for number, (line, seed) in enumerate(lines):
         result = _make(workspace, line, seed, used, reuse, _part(progress, number, len(lines)))
-        used.setdefault(result["run"], set()).add((result["evaluation"]["samples"], line.attribute))
+        used.setdefault(result["run"], set()).add((result["evaluation"]["samples"], line.judged))
         yield result
 
 
@@ -165,16 +171,17 @@ def _in_turn(recipe: Recipe) -> list[tuple[RecipeRun, int | None]]:
 
 def check(recipe: Recipe, workspace: Workspace) -> None:
     """Refuse names and files that would stop the recipe only when a line before has been trained."""
-    from workbench.evaluation import METRICS
+    from workbench.evaluation import METRICS, check_feature_kind
     from workbench.planning import make_plan
     from workbench.training.state import PerformanceSettings
 
     choose(recipe.measure, METRICS, "metric")
     for line in recipe.runs:
-        line.request.facts(workspace)
+        facts = line.request.facts(workspace)
+        check_feature_kind(line.features or "pixels", facts.kind.name)
         PerformanceSettings.parse(line.performance).torch_device()
         if line.sampling or line.labels:
-            line.samples(make_plan(line.request, line.request.facts(workspace)))
+            line.samples(make_plan(line.request, facts))
         known = METRICS if line.probe is None or line.probe.measures is None else line.probe.measures
         for name in line.metrics or ():
             choose(name, known, "metric")
@@ -184,11 +191,11 @@ def _make(
     workspace: Workspace,
     line: RecipeRun,
     seed: int | None,
-    used: Mapping[str, Set[tuple[str, str | None]]],
+    used: Mapping[str, Set[tuple[str, str]]],
     reuse: bool,
     progress: Callable[[float], None],
 ) -> dict[str, Any]:
-    """One result. `used` are the runs that lines before were measured on, with the sets, or what was asked, and attributes of each."""
+    """One result. `used` are the runs that lines before were measured on, with the sets, or what was asked, and how each was judged."""
     from workbench.jobs import audits
 
     run, samples = _trained(workspace, line, seed, used, reuse, lambda share: progress(0.8 * share))
@@ -209,16 +216,15 @@ def _measured(
         found = line.probe.results(workspace, run, line.metrics or (), line.num_samples)
         return {"run": run.id, "samples": line.asked(samples), "results": jsonable(found)}
     RunSamples(workspace, run, samples).begin()
-    return finished.evaluate_run(
-        workspace, run.id, line.num_samples, metrics=line.metrics, progress=progress, samples=samples.id, attribute=line.attribute
-    )
+    judged: dict[str, Any] = {"attribute": line.attribute, "features": line.features}
+    return finished.evaluate_run(workspace, run.id, line.num_samples, metrics=line.metrics, progress=progress, samples=samples.id, **judged)
 
 
 def _trained(
     workspace: Workspace,
     line: RecipeRun,
     seed: int | None,
-    used: Mapping[str, Set[tuple[str, str | None]]],
+    used: Mapping[str, Set[tuple[str, str]]],
     reuse: bool,
     progress: Callable[[float], None],
 ) -> tuple[Run, SamplesRequest]:
@@ -232,7 +238,7 @@ def _trained(
     plan = experiment.make_plan(request, dataset.facts)
     performance = PerformanceSettings.parse(line.performance)
     samples = line.samples(plan)
-    free = {run for run, measured in used.items() if (line.asked(samples), line.attribute) not in measured}
+    free = {run for run, measured in used.items() if (line.asked(samples), line.judged) not in measured}
     alike = _alike(workspace, plan, (dataset.fingerprint(workspace.key), seed, line.audit), performance)
     run = _usable([run for run in alike if run.id in free or (reuse and run.id not in used)])
     if run is None:
