@@ -45,6 +45,17 @@ def test_real_records_come_first_in_a_red_frame_and_make_it_private() -> None:
     assert opened(contact_sheet(samples, FACTS, releasable=False))[1]["mark"] == "private"
 
 
+def test_what_to_know_of_the_samples_is_written_below_them_and_in_the_file() -> None:
+    plain, _ = opened(contact_sheet(shades([0, 1], 10), FACTS, releasable=True))
+    pixels, notes = opened(contact_sheet(shades([0, 1], 10), FACTS, True, None, ["They look like something else.", "Twice. " * 60]))
+    assert notes["cautions"].startswith("They look like something else. Twice.")
+    assert (pixels[: len(plain)] == plain).all(), "the samples stand as they did"
+    below = pixels[len(plain) :]
+    assert len(below) > 100, "a long sentence is wrapped, not cut"
+    assert (below < 128).any(axis=(1, 2)).sum() > 40, "rows with ink"
+    assert (below[:, -3:] > 250).all(), "within the picture"
+
+
 def test_samples_without_labels_stand_in_order() -> None:
     plain = Records(shades([0] * 12, 50).records)
     pixels, notes = opened(contact_sheet(plain, FACTS, releasable=True))

@@ -1,5 +1,7 @@
 """A small table of categories."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,3 +20,18 @@ def toy_table(num_records: int = 240) -> Dataset:
     facts = DatasetFacts(name="toy-table", kind=TableKind.of_sizes((3, 2, 4)), num_records=num_records, **named)
     records = Records(rows.astype(np.int64), labels.astype(np.int64), {"shifted": shifted})
     return Dataset(facts, records.take(slice(0, num_records)), records.take(slice(num_records, None)))
+
+
+def uneven_table(folder: Path, num_rows: int = 600) -> Path:
+    """A CSV file of one's own with its declaration beside it: 24 % of the rows are of the class `>50K`, the last of four columns."""
+    draw = np.random.default_rng(0)
+    rich = np.arange(num_rows) % 25 < 6
+    columns = {"hours": draw.integers(0, 3, num_rows), "sex": draw.integers(0, 2, num_rows), "degree": draw.integers(0, 4, num_rows)}
+    lines = ["hours,sex,degree,income"]
+    lines += [f"{a},{b},{c},{'>50K' if is_rich else '<=50K'}" for a, b, c, is_rich in zip(*columns.values(), rich, strict=True)]
+    path = folder / "uneven.csv"
+    path.write_text("\n".join(lines) + "\n")
+    declared = [{"name": name, "categories": [str(value) for value in np.unique(cells)]} for name, cells in columns.items()]
+    declared.append({"name": "income", "categories": ["<=50K", ">50K"]})
+    path.with_suffix(".declared.json").write_text(json.dumps({"columns": declared, "target": "income"}))
+    return path

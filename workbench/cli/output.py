@@ -4,7 +4,7 @@ import math
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import zip_longest
@@ -68,6 +68,13 @@ def short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if math.isfinite(value) else str(jsonable(value))
     return ", ".join(short(item) for item in value) if isinstance(value, (list, tuple)) else terminal(value)
+
+
+def warn(sentences: Iterable[str | None]) -> None:
+    """Each sentence on stderr."""
+    for sentence in sentences:
+        if sentence:
+            print(f"Warning: {terminal(sentence)}", file=sys.stderr)
 
 
 def moment(seconds: float | None) -> str | None:

@@ -35,8 +35,8 @@ from workbench.cli.options import (
     parse_settings,
     place_of,
 )
-from workbench.cli.output import bar_pace, bounds_of, describe_value, print_fields, print_json, print_table, strict_fields
-from workbench.cli.starting import ask_again, seed_warning, warn
+from workbench.cli.output import bar_pace, bounds_of, describe_value, print_fields, print_json, print_table, strict_fields, warn
+from workbench.cli.starting import ask_again, seed_warning
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.jobs.job import Job, Life

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.options import Features, Json, Num, Public, Releasable, RunId, Samples, check_target
-from workbench.cli.output import print_fields, print_json, print_table, progress_bar, short
+from workbench.cli.output import print_fields, print_json, print_table, progress_bar, short, warn
 from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError, choose
 from workbench.escaping import terminal
@@ -56,8 +56,10 @@ def evaluate(
     found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute, features=space)
     if releasable:
         found = _releasable_results(found)
+    measured = sample_set(Workspace.default(), run_id, samples)
+    warn(measured.cautions)
     if as_json:
-        print_json({**found, "claim_only": sample_set(Workspace.default(), run_id, samples).claim_only})
+        print_json({**found, "claim_only": measured.claim_only, "cautions": measured.cautions})
     else:
         print_table(result_rows(found), "No measure fits this run's data.")
         if note := likeness_note(found["results"]):
@@ -89,7 +91,9 @@ def neighbours(
     found = finished.neighbours_run(Workspace.default(), run_id, space, k, num, samples=samples)
     shown_set = sample_set(Workspace.default(), run_id, samples)
     records, title = shown_set.records(len(found)), shown_set.title
-    write_text_atomically(out, evaluation.neighbours_html(records, shown_set.dataset(), found, title=title, limit=limit))
+    said = {"title": title, "limit": limit, "cautions": shown_set.cautions}
+    write_text_atomically(out, evaluation.neighbours_html(records, shown_set.dataset(), found, **said))
+    warn(shown_set.cautions)
     print(f"Warning: {evaluation.OUTSIDE_GUARANTEE}", file=sys.stderr)
     values = {
         "run": run_id,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.options import Classes, Json, Num, Out, Resize, RunId, Settings, check_target, parse_settings
-from workbench.cli.output import describe_value, print_fields, print_json, print_table
+from workbench.cli.output import describe_value, print_fields, print_json, print_table, warn
 from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
@@ -68,9 +68,11 @@ def sample(
         (write_csv if out.suffix == ".csv" else write_records)(records, out, found.notes(), found.facts)
     if sheet is not None:
         _write_sheet(sheet, found, records, with_records)
+    warn(found.cautions)
     if not found.releasable:
         print(f"Warning: samples of run {run_id} are not releasable. {found.release_reason}", file=sys.stderr)
     values = {"run": run_id, "samples": found.id, "num_samples": len(records), "releasable": found.releasable}
+    values["cautions"] = found.cautions
     if out is not None:
         values["file"] = str(out)
     if sheet is not None:
@@ -156,7 +158,7 @@ def _write_sheet(path: Path, found: "RunSamples", records: "Records", with_recor
     from workbench.jobs import contact_sheet
 
     originals = found.dataset().train if with_records else None
-    content = contact_sheet.contact_sheet(records, found.facts, found.releasable, originals)
+    content = contact_sheet.contact_sheet(records, found.facts, found.releasable, originals, found.cautions)
     with written_atomically(path, "wb") as file:
         file.write(content)
     if with_records:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from workbench.cli.output import warn
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.workspace import Workspace
@@ -17,13 +18,6 @@ if TYPE_CHECKING:
 def seed_warning(seed: int | None) -> str | None:
     """What a seed means for what the run makes."""
     return None if seed is None else "A seeded run is repeatable and NOT releasable: whoever knows the seed can remove the noise."
-
-
-def warn(sentences: list[str | None]) -> None:
-    """Each sentence on stderr."""
-    for sentence in sentences:
-        if sentence:
-            print(f"Warning: {terminal(sentence)}", file=sys.stderr)
 
 
 def ask_again(plan: "Plan", loaded: "Dataset", yes: bool) -> None:

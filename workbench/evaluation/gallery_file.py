@@ -1,5 +1,7 @@
 """The neighbour gallery as one HTML file that needs nothing else: every sample beside its nearest records."""
 
+from collections.abc import Sequence
+
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.escaping import html_text
@@ -17,21 +19,27 @@ code { font-size: .75rem; word-break: break-all; }
 
 
 def neighbours_html(
-    samples: Records, dataset: Dataset, neighbours: Neighbours, title: str = "Nearest neighbours", limit: int | None = 200
+    samples: Records,
+    dataset: Dataset,
+    neighbours: Neighbours,
+    title: str = "Nearest neighbours",
+    limit: int | None = 200,
+    cautions: Sequence[str] = (),
 ) -> str:
     """A page with a row per sample, the most suspicious first: sample, k nearest training records, nearest held-out record.
 
     Images are inline PNGs, table rows text. `limit` rows at most (None: all); the page says how many of how many. It shows
-    private records and says so; it is not releasable.
+    private records and says so; it is not releasable. `cautions` are what a reader has to know of the samples.
     """
     if len(samples) != len(neighbours):
         raise WorkbenchError(f"Expected the neighbours of these {len(samples)} samples, got those of {len(neighbours)}.")
     order = neighbours.order()[:limit]
     rows = "\n".join(_row(position, samples, dataset, neighbours) for position in order)
     title = html_text(title)
+    known = "".join(f'<p class="warning">{html_text(sentence)}</p>\n' for sentence in cautions)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style></head>\n'
-        f'<body>\n<h1>{title}</h1>\n<p class="warning">{OUTSIDE_GUARANTEE}</p>\n{_introduction(len(order), dataset, neighbours)}\n'
+        f'<body>\n<h1>{title}</h1>\n<p class="warning">{OUTSIDE_GUARANTEE}</p>\n{known}{_introduction(len(order), dataset, neighbours)}\n'
         f"<table>\n<thead>{_header(neighbours)}</thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n</body></html>\n"
     )
 

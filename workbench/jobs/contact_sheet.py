@@ -1,9 +1,11 @@
 """A contact sheet: samples as one picture, a class a row, with real records before them where these are asked for by name."""
 
 import io
+import textwrap
+from collections.abc import Sequence
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 from PIL.PngImagePlugin import PngInfo
 
 from workbench.datasets.base import DatasetFacts
@@ -12,14 +14,18 @@ from workbench.records import ImageKind, Records
 from workbench.records.images import grid
 
 COLUMNS, MOST_ROWS = 10, 20
-FRAME, RED, WHITE = 6, (200, 0, 0), (255, 255, 255)
+FRAME, RED, WHITE, BLACK = 6, (200, 0, 0), (255, 255, 255), (0, 0, 0)
+TEXT_PIXELS, LETTER_WIDTH = 14, 0.6  # the height of letters, and their mean width over it
 PRIVATE = "The rows framed in red are real training records: nothing bounds what this picture shows. It stays in the room."
 
 
-def contact_sheet(samples: Records, facts: DatasetFacts, releasable: bool, originals: Records | None = None) -> bytes:
+def contact_sheet(
+    samples: Records, facts: DatasetFacts, releasable: bool, originals: Records | None = None, cautions: Sequence[str] = ()
+) -> bytes:
     """A PNG of ten samples of each class that there is, a class a row, of at most 20 classes; without labels, the first hundred samples.
 
     `originals` are training records: as many of them stand above, in a red frame. The file says its mark, "private" with any.
+    `cautions` are what a reader has to know of the samples: they stand below them, and in the file.
     """
     ImageKind.of(facts.kind)
     labels = np.zeros(0, np.int64) if samples.labels is None or not facts.classes else samples.labels
@@ -27,11 +33,14 @@ def contact_sheet(samples: Records, facts: DatasetFacts, releasable: bool, origi
     parts = [grid(rows(samples, classes), COLUMNS).convert("RGB")]
     if originals is not None:
         parts.insert(0, framed(grid(rows(originals, classes), COLUMNS).convert("RGB")))
+    parts += [written(sentence, parts[0].width) for sentence in cautions]
     notes = PngInfo()
     notes.add_text("mark", mark(releasable and originals is None))
     notes.add_text("classes, a row each", ", ".join(facts.classes[label] for label in classes) or "none")
     if originals is not None:
         notes.add_text("warning", PRIVATE)
+    if cautions:
+        notes.add_text("cautions", " ".join(cautions))
     buffer = io.BytesIO()
     stacked(parts).save(buffer, format="PNG", pnginfo=notes)
     return buffer.getvalue()
@@ -53,6 +62,17 @@ def framed(picture: Image.Image) -> Image.Image:
     """The picture in a red frame."""
     made = Image.new("RGB", (picture.width + 2 * FRAME, picture.height + 2 * FRAME), RED)
     made.paste(picture, (FRAME, FRAME))
+    return made
+
+
+def written(sentence: str, width: int) -> Image.Image:
+    """A sentence in black on white, wrapped to a picture of this width."""
+    font = ImageFont.load_default(TEXT_PIXELS)
+    letters = max(1, int(width / (LETTER_WIDTH * TEXT_PIXELS)))
+    text = "\n".join(textwrap.wrap(sentence, letters))
+    _, _, right, bottom = ImageDraw.Draw(Image.new("RGB", (1, 1))).multiline_textbbox((FRAME, FRAME), text, font=font)
+    made = Image.new("RGB", (max(width, int(right) + FRAME), int(bottom) + FRAME), WHITE)
+    ImageDraw.Draw(made).multiline_text((FRAME, FRAME), text, fill=BLACK, font=font)
     return made
 
 

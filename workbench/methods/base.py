@@ -204,6 +204,11 @@ class Method(ABC):
         return False
 
     @property
+    def selects_public(self) -> bool:
+        """Whether its images are public ones that the records chose, or of a model that learned from such first."""
+        return False
+
+    @property
     def draws_labels(self) -> bool:
         """Whether samples of records with classes carry labels, and are drawn by them."""
         return True

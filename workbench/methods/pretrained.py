@@ -67,6 +67,11 @@ class Pretrained(Method, Generic[ConfigT]):
         """The moving average that public pre-training ended with, before any vote."""
         return self.config.pretraining.takes_place
 
+    @property
+    def selects_public(self) -> bool:
+        """Where it began with a selection."""
+        return self.config.selected.takes_place
+
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The paper's, where it begins as the paper does."""
         if self.config.selected.takes_place:

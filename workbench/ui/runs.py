@@ -73,6 +73,12 @@ def set_choice(key: str, owner: str) -> SampleSet:
     return named[label]
 
 
+def show_cautions(sentences: Sequence[str]) -> None:
+    """What a reader has to know of the samples that are shown."""
+    for sentence in sentences:
+        st.info(markdown(sentence), icon=":material/visibility:")
+
+
 def results_of(run_id: str, samples: str = DEFAULT) -> list[dict[str, Any]]:
     """The measures of a set of samples that has been evaluated, those taken by name at its end; none otherwise."""
     return kept_results(Workspace.default(), run_id, samples)

@@ -8,10 +8,12 @@ import streamlit as st
 from workbench.escaping import markdown
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
+from workbench.jobs.samples.cautions import of_preview
 from workbench.ui import charts
 from workbench.ui.cards import releasable_mark
 from workbench.ui.formats import number
 from workbench.ui.gallery import VIEWS
+from workbench.ui.runs import show_cautions
 from workbench.workspace import Workspace
 
 SHOWN_STEPS = 6
@@ -24,6 +26,7 @@ def show_preview(run: Run) -> None:
     if preview is None:
         st.caption("The first generated records appear here after a while.")
     else:
+        show_cautions(of_preview(run.plan))
         VIEWS[run.plan.facts.kind.name].preview(preview, run.id)
 
 

@@ -14,6 +14,7 @@ from workbench.jobs.release.archive import CARD, CARD_TEXT, FORMAT, MANIFEST, PL
 from workbench.jobs.release.card import LedgerPlace, PrivacyCard
 from workbench.jobs.run import Run
 from workbench.jobs.sample_files import arrays_of
+from workbench.jobs.samples import cautions
 from workbench.jobs.samples.drawn import RunSamples, sets_of
 from workbench.jobs.samples.request import SamplesRequest
 from workbench.jobs.trained import trained_run
@@ -43,6 +44,7 @@ STAYS = {  # of a run's folder, by the beginning of a file's name or of a folder
     "copies": "compares with private records",
     "neighbours": "holds private records",
     "public": "samples of the model before it saw a private record; not this run's",
+    "prior.json": "stands in the notes of the samples",
     "samples.npz": "the export has these samples with the card's notes",
     "request.json": "stands in the notes of the samples",
 }
@@ -173,7 +175,8 @@ def _samples(found: RunSamples, card: PrivacyCard, plan: str) -> bytes:
     """A set of samples as a file of arrays, with notes that name no place of this machine."""
     kept = found.kept()
     assert kept is not None
-    return packed_arrays(arrays_of(kept, notes_of(found.request, card, plan), found.facts))
+    beside = cautions.noted(found.run.plan, found.request.labels, len(kept), cautions.kept_likeness(found.folder))
+    return packed_arrays(arrays_of(kept, notes_of(found.request, card, plan) | beside, found.facts))
 
 
 def notes_of(request: SamplesRequest, card: PrivacyCard, plan: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from workbench.jobs.release.export import notes_of, restated, wrong_left_out
 from workbench.jobs.release.statements import alike, differing, wrong_audit, wrong_bound, wrong_place, wrong_spending
 from workbench.jobs.run import check_run_id, release_words
 from workbench.jobs.sample_files import arrays_of, records_of
+from workbench.jobs.samples import cautions
 from workbench.jobs.samples.request import SamplesRequest
 from workbench.plan import Plan
 from workbench.records import Records
@@ -152,7 +153,10 @@ def wrong_samples(name: str, content: bytes, card: PrivacyCard, plan: Plan, plan
     request.method(plan)
     if name != f"samples/{request.id}.npz":
         return f"They were asked for as the set {request.id}."
-    if notes != jsonable(notes_of(request, card, plan_digest)):
+    likeness = notes.get("prior_likeness")
+    if not (likeness is None or isinstance(likeness, float)):
+        return "Their notes tell a likeness to the public prior that is no number."
+    if notes != jsonable(notes_of(request, card, plan_digest) | cautions.noted(plan, request.labels, len(records), likeness)):
         return "Their notes are of another plan or run, or tell another bound."
     check_samples(records, plan)
     expected = arrays_of(records, notes, plan.facts)

@@ -56,6 +56,11 @@ class Drawing:
         stages = self._stages(start, stop) if source == "model" else []
         yield from self._paid(stages, start, stop) if stages else self._free(start, stop, source, progress)
 
+    def prior(self, count: int) -> Records:
+        """So many samples of the model before it saw a private record, of the same classes, to compare with; kept nowhere."""
+        asked = replace(self._asked(0, count, "public"), purpose="public samples to compare")
+        return self.method.sample(load_state(self.workspace, self.run, self.request.seed), asked)
+
     def _stages(self, start: int, stop: int) -> "list[Stage]":
         """What the sampler spends on private records; refused for a seed, which would tell its noise."""
         found = self.method.sampling_stages(self.run.plan.facts, self._asked(start, stop, "model"))

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
+from workbench.evaluation.prior_likeness import COMPARED, prior_likeness
 from workbench.files import make_private_folder, write_text_atomically
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.sample_files import read_records, write_records
+from workbench.jobs.samples import cautions
 from workbench.jobs.samples.drawing import Drawing
 from workbench.jobs.samples.request import DEFAULT, SamplesRequest, check_set_id
 from workbench.jobs.samples.sets import ProgressFunction, SampleSet
@@ -97,13 +99,30 @@ class RunSamples(SampleSet):
         wanted = self._wanted(num_samples)
         with locked(self._run_folder.samples / "lock"):
             kept = self.kept()
-            if kept is None or len(kept) < wanted:
+            if lacking := kept is None or len(kept) < wanted:
                 self.begin()
                 for drawn in self._drawing.parts(0 if kept is None else len(kept), wanted, "model", progress):
                     kept = drawn if kept is None else kept.followed_by(drawn)
                     write_records(kept, self.file, self.notes(), self.facts)
         assert kept is not None
+        if lacking:
+            self.compare_with_prior()
         return kept.take(slice(0, wanted))
+
+    def compare_with_prior(self) -> None:
+        """At most the first 300 samples, once: the more there are, the surer it is."""
+        kept = self.kept()
+        if kept is None or not self._drawing.method.has_public_model or not cautions.is_due(self.folder, len(kept)):
+            return
+        compared = kept.take(slice(0, COMPARED))
+        cautions.keep(self.folder, prior_likeness(compared, self._drawing.prior(len(compared)), self.facts), len(compared))
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Of shares of classes, of public images that were chosen, and of a prior that the samples look like."""
+        kept = self.kept()
+        count = 0 if kept is None else len(kept)
+        return cautions.of_samples(self.run.plan, self.request.labels, count, cautions.kept_likeness(self.folder))
 
     def public_records(self, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
         """Samples of the model before it saw a private record (epsilon 0), by the same request."""
@@ -153,6 +172,7 @@ class RunSamples(SampleSet):
             "claim": run.claim,
             "claim_only": run.claim_only,
             "releasable": run.releasable,
+            "cautions": self.cautions,
         }
 
     def plan(self, num_samples: int | None = None) -> SamplingPlan:

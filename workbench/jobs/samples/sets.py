@@ -71,6 +71,14 @@ class SampleSet(ABC):
         """Whether they rest on a paper's word alone."""
         return False
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a reader has to know wherever the samples are shown; it may leave where they may."""
+        return ()
+
+    def compare_with_prior(self) -> None:  # noqa: B027 - of what was made elsewhere no prior is known
+        """Find out whether the samples there are look like those of the model before any private record, where there is such a model."""
+
     def check_ready(self) -> None:  # noqa: B027 - what was made elsewhere always is
         """Refuse what has no samples yet and cannot draw any."""
 

@@ -94,7 +94,9 @@ class Sample(OnSamples[Asked]):
         """A sampler that pays is charged before it draws."""
         from workbench.jobs.samples import sample_set
 
-        sample_set(workspace, owner, asked.samples).records(asked.num_samples, report)
+        found = sample_set(workspace, owner, asked.samples)
+        found.records(asked.num_samples, report)
+        found.compare_with_prior()  # those that another version drew
 
 
 class Evaluate(OnSamples[Measures]):

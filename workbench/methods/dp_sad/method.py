@@ -90,6 +90,11 @@ class DPSAD(Method):
         return self.config.has_public_model
 
     @property
+    def selects_public(self) -> bool:
+        """Where the teacher began with a selection."""
+        return self.config.selected.takes_place
+
+    @property
     def draws_labels(self) -> bool:
         """Where they are the dataset's own."""
         return self.config.labels.are_given

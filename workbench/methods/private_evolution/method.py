@@ -61,6 +61,11 @@ class PrivateEvolution(Method):
         """The candidates before the first vote, drawn alike and varied as those at the end are."""
         return True
 
+    @property
+    def selects_public(self) -> bool:
+        """All that it draws."""
+        return True
+
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Candidates (free) and votes, in turn."""
         return self.config.selection.stages(facts)

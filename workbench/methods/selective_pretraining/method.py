@@ -87,6 +87,11 @@ class SelectivePretraining(Method):
         """The moving average that training on unselected images ended with, applied to unselected images."""
         return self.config.pretraining.steps > 0
 
+    @property
+    def selects_public(self) -> bool:
+        """All that the model learned from before DP-SGD."""
+        return True
+
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """An autoencoder if any (free), public pre-training (free), the selection, training on what was selected (free), DP-SGD."""
         return stages.stages(self.config, facts)

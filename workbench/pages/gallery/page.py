@@ -20,7 +20,7 @@ from workbench.pages.gallery.copying import copying_numbers, distance_chart, sea
 from workbench.ui.cards import import_marks, run_marks
 from workbench.ui.example import example_notice
 from workbench.ui.gallery import class_name
-from workbench.ui.runs import known_runs, run_choice, set_choice
+from workbench.ui.runs import known_runs, run_choice, set_choice, show_cautions
 from workbench.ui.session import loaded
 from workbench.workspace import Workspace
 
@@ -68,6 +68,7 @@ def draw() -> None:
     if found is None:
         return
     samples, neighbours, measured = found
+    show_cautions(look.samples.cautions)
     copying_numbers(measured, len(samples))
     verdicts = Verdicts(Workspace.default().verdicts)
     given = verdicts.of(look.samples.owner, look.samples.id)

@@ -17,7 +17,7 @@ from workbench.pages.runs.tables import result_table
 from workbench.ui.cards import config_table, epsilon_text, planned_numbers, run_marks
 from workbench.ui.formats import number, words
 from workbench.ui.gallery import show_records
-from workbench.ui.runs import marked, results_of, set_choice, warning_marks
+from workbench.ui.runs import marked, results_of, set_choice, show_cautions, warning_marks
 from workbench.ui.traces import show_curves, show_preview, show_steps, show_values, value_frames, value_title
 from workbench.workspace import Workspace
 
@@ -86,6 +86,7 @@ def show_samples(run: Run, chosen: SampleSet, columns: int = 10, limit: int = 60
     if samples is None:
         show_preview(run)
     else:
+        show_cautions(chosen.cautions)
         show_records(samples, run.plan.facts, f"{min(limit, len(samples))} samples of run {run.id}", columns, limit)
 
 
