@@ -24,9 +24,10 @@ def test_the_page_shows_copies_first_and_loads_nothing(small_digits: Dataset, fr
     copy = small_digits.train.take(slice(7, 8))
     samples = fresh.take(slice(0, 4)).followed_by(copy)
     found = find_neighbours(samples, small_digits, feature_space("pixels", small_digits, workspace=here()), k=2)
-    page = neighbours_html(samples, small_digits, found, title="Run <1>", limit=3)
+    page = neighbours_html(samples, small_digits, found, title="Run <1>", limit=3, cautions=["Much <like> it."])
     assert OUTSIDE_GUARANTEE in page
     assert "Run &lt;1&gt;" in page
+    assert "Much &lt;like&gt; it." in page
     assert "3 of 5 samples" in page
     sources = re.findall(r'src="([^"]+)"', page)
     assert len(sources) == 3 * (1 + 2 + 1)

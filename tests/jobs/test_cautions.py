@@ -48,7 +48,7 @@ def workbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
 @pytest.fixture
 def shapes(tmp_path: Path) -> Path:
     path = tmp_path / "shapes.npz"
-    np.savez(path, **folder_of_arrays(coloured_shapes()))
+    np.savez(path, **folder_of_arrays(coloured_shapes()))  # type: ignore[arg-type]
     return path
 
 
