@@ -5,12 +5,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from workbench.errors import RefusedError, WorkbenchError
 from workbench.privacy.accounting.accountants import ACCOUNTANTS, pld
 from workbench.privacy.accounting.accountants.mechanisms import BoundedRange, ExactGaussian
 from workbench.privacy.accounting.accountants.reading import mechanisms
-from workbench.privacy.accounting.bounded_range import bounded_range_delta
+from workbench.privacy.accounting.bounded_range import MOST_CHOICES, adaptive_delta, bounded_range_delta
 from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.events import ExponentialMechanismDpEvent, zero_out
 from workbench.privacy.accounting.stages import Stage
@@ -79,3 +80,58 @@ def test_the_event_is_read_under_both_relations_and_no_other() -> None:
         ExponentialMechanismDpEvent(1.0)  # pyright: ignore[reportCallIssue]
     endless = Stage("a", ExponentialMechanismDpEvent(math.inf, 0.5), "once", 1, ("REPLACE_SPECIAL",))
     assert proved_bound([endless], 1e-5).epsilon == math.inf
+
+
+def brute(kinds: str, range_: float, mu: float, epsilon: np.ndarray, places: int = 41) -> np.ndarray:
+    """The largest delta at each epsilon of choices ("c") and Gaussians ("g", seen to 24 bins) in this order, each choice's losses placed by
+    an adversary who saw what came before: backwards over all histories, on no grid of delta and without a privacy loss distribution."""
+    if not kinds:
+        return np.maximum(-np.expm1(epsilon), 0.0)
+    if kinds[0] == "g":
+        ends = np.concatenate([[-np.inf], np.linspace(-4, 4 + mu, 23), [np.inf]])
+        one, other = np.diff(norm.cdf(ends - mu)), np.diff(norm.cdf(ends))
+        return np.tensordot(one, brute(kinds[1:], range_, mu, epsilon - np.log(one / other).reshape(-1, *[1] * epsilon.ndim), places), 1)
+    largest = np.linspace(0, range_, places).reshape(-1, *[1] * epsilon.ndim)
+    upper = np.expm1(largest - range_) / math.expm1(-range_)
+    high, low = (brute(kinds[1:], range_, mu, epsilon - loss, places) for loss in (largest, largest - range_))
+    return (upper * high + (1 - upper) * low).max(axis=0)
+
+
+@pytest.mark.parametrize("range_", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_adaptive_profile_is_the_largest_that_an_adversary_reaches(range_: float, count: int) -> None:
+    epsilon = np.array([-1.2, -0.4, 0.0, 0.3, 0.8, 1.5]) * range_
+    found, reached = adaptive_delta(range_, count, epsilon), brute("c" * count, range_, 0.0, epsilon, places=161 if count < 3 else 61)
+    assert (reached <= found * (1 + 1e-12) + 1e-15).all()
+    assert found == pytest.approx(reached, rel=5e-3, abs=1e-9)
+
+
+@pytest.mark.parametrize("kinds", ["gcc", "cgc", "ccg"])
+def test_gaussians_before_between_and_after_choices_cost_no_more_than_the_composition(kinds: str) -> None:
+    """The composition knows no order. It is reached up to the bins where the Gaussian comes first, so that all choices can see it."""
+    range_, mu, epsilon = 0.7, 0.6, np.array([0.2, 0.6, 1.2])
+    composed = pld.distribution({BoundedRange(range_): 2, ExactGaussian(mu): 1}, 1e-4)
+    bound = np.array([float(composed.get_delta_for_epsilon(float(value))) for value in epsilon])
+    reached, first = brute(kinds, range_, mu, epsilon), brute("gcc", range_, mu, epsilon)
+    assert (reached <= bound).all()
+    assert (reached <= first * (1 + 1e-9)).all()
+    assert kinds != "gcc" or (reached > 0.97 * bound).all()
+
+
+@pytest.mark.parametrize(("range_", "count", "single"), [(0.5, 14, 4.3995), (0.1, 14, 0.7498), (0.05, 30, 0.5492), (0.2, 100, 5.1158)])
+def test_many_choices_cost_less_than_as_many_worst_ones(range_: float, count: int, single: float) -> None:
+    """Than the profile of one choice composed so often (`single`), and than by moments; and no less than one tenth fewer of them."""
+    composition = {BoundedRange(range_): count}
+    found = pld.epsilon(composition, 1e-5)
+    assert found < 0.96 * min(single, ACCOUNTANTS["rdp"].epsilon(composition, 1e-5))
+    assert found > pld.epsilon({BoundedRange(range_): count * 9 // 10}, 1e-5)
+
+
+def test_the_adaptive_profile_is_the_same_in_both_directions_and_falls() -> None:
+    epsilon = np.linspace(-4, 4, 801)
+    for count in (2, 7, MOST_CHOICES):
+        found = adaptive_delta(0.1, count, epsilon)
+        assert found == pytest.approx(-np.expm1(epsilon) + np.exp(epsilon) * found[::-1], abs=1e-14)
+        assert (np.diff(found) <= 0).all()
+        assert (np.diff(np.diff(found) / np.diff(np.exp(epsilon))) >= -1e-9).all(), "convex in e^epsilon, as a profile is"
+        assert (found >= adaptive_delta(0.1, count - 1, epsilon) * (1 - 1e-9) - 1e-20).all()

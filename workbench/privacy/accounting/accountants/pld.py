@@ -29,7 +29,7 @@ from workbench.privacy.accounting.accountants.mechanisms import (
     num_steps,
 )
 from workbench.privacy.accounting.accountants.pmf import Pmf, dense
-from workbench.privacy.accounting.bounded_range import bounded_range_delta
+from workbench.privacy.accounting.bounded_range import MOST_CHOICES, adaptive_delta, reach
 
 Floats = NDArray[np.float64]
 REPORTED_INTERVAL = 1e-4
@@ -148,6 +148,8 @@ def _single_width(mechanism: Mechanism) -> float:
 def _self_composed(mechanism: Mechanism, count: int, interval: float) -> PrivacyLossDistribution:
     if isinstance(mechanism, ExactGaussian):
         return BUILDERS[ExactGaussian](ExactGaussian(mechanism.mu * math.sqrt(count)), interval)
+    if isinstance(mechanism, BoundedRange):
+        return _choices(mechanism.epsilon, count, interval)
     single = _single(mechanism, interval)
     return single if count == 1 else single.self_compose(count)
 
@@ -184,9 +186,21 @@ def _visible(mechanism: VisibleGaussian, interval: float) -> PrivacyLossDistribu
     return PrivacyLossDistribution(_from_profile(lambda eps: gaussian.visible_batch_delta(rate, mu, eps), _reach(mu), interval))
 
 
-def _bounded_range(mechanism: BoundedRange, interval: float) -> PrivacyLossDistribution:
-    profile = _from_profile(lambda eps: bounded_range_delta(mechanism.epsilon, eps), mechanism.epsilon, interval)
+def _choices(range_: float, count: int, interval: float) -> PrivacyLossDistribution:
+    """Choices of one range: blocks of as many as one profile is made for, and what is left."""
+    blocks, left = divmod(count, MOST_CHOICES)
+    parts = [_block(range_, MOST_CHOICES, interval).self_compose(blocks)] if blocks else []
+    parts += [_block(range_, left, interval)] if left else []
+    return parts[0] if len(parts) == 1 else parts[0].compose(parts[1])
+
+
+def _block(range_: float, count: int, interval: float) -> PrivacyLossDistribution:
+    profile = _from_profile(lambda eps: adaptive_delta(range_, count, eps), reach(range_, count), interval)
     return PrivacyLossDistribution(profile)
+
+
+def _bounded_range(mechanism: BoundedRange, interval: float) -> PrivacyLossDistribution:
+    return _block(mechanism.epsilon, 1, interval)
 
 
 def _reach(mu: float) -> float:
