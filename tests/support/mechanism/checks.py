@@ -9,20 +9,11 @@ import numpy as np
 from dp_accounting import dp_event
 
 from support.mechanism import statistics
+from support.mechanism.events import At, Changes, Chosen, Drawn, Floats, Sampled, Window
 from support.mechanism.finding import Finding, p_value
-from support.mechanism.flow import apart, ends, freshness, spending, times, untouched
-from support.mechanism.recording import (
-    SAMPLERS,
-    At,
-    Bench,
-    Changes,
-    Chosen,
-    Drawn,
-    Floats,
-    Sampled,
-    Window,
-    replaced,
-)
+from support.mechanism.flow import apart, ends, freshness, spending, times
+from support.mechanism.recording import SAMPLERS, Bench, replaced
+from support.mechanism.replay import follows
 from workbench.privacy.accounting import events as own
 from workbench.privacy.accounting.stages import Stage
 from workbench.training.dp_sgd import DPSGD
@@ -36,9 +27,9 @@ SINGLE = 2e-3  # relative, of differences of releases in single precision
 def findings(bench: Bench, only: str | None = None) -> list[Finding]:
     """Everything that the harness measures of one method; with `only`, of the flow and of the stage of that name."""
     stages = bench.method.stages(bench.plan.facts)
-    found = [*spending(bench, stages), *freshness(bench, stages), *times(bench, stages)]
+    found = [*spending(bench, stages), *follows(bench, stages), *freshness(bench, stages), *times(bench, stages)]
     if only is None:
-        found += [*untouched(bench, stages), *apart(bench)]
+        found += apart(bench)
     for stage in stages:
         if stage.spent != "free" and only in (None, stage.name):
             found += of_event(bench, stage)

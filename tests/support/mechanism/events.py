@@ -1,32 +1,46 @@
 """What happens in a fit, event by event, and the events of one step."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+
+from workbench.training.state import Step
 
 Floats = NDArray[np.float64]
 At = tuple[str, int]  # a stage and its step, from 1
+ValueT = TypeVar("ValueT")
 
 
 @dataclass(frozen=True)
 class Spent:
-    """`spend(stage, step)` was called; `weights` are those of all modules and tensors at that moment (of a step that is run again)."""
+    """`spend(stage, step)` was called; `state` is the digest of all that the state keeps at that moment but for what stays in the room."""
 
     at: At
-    weights: Floats
+    state: bytes
 
 
 @dataclass(frozen=True)
 class Yielded:
-    """`fit` yielded a step; the state's tensors (flat), its weights (of a step that is run again) and its values as they were then."""
+    """`fit` yielded `step`; the state's tensors (flat) as they were then, the digest of the state, and that of what is released of it."""
 
-    at: At
+    step: Step
     tensors: Floats
-    weights: Floats
-    values: Mapping[str, float]
+    state: bytes
+    released: bytes
+
+    @property
+    def at(self) -> At:
+        """Which step it is."""
+        return self.step.stage, self.step.step
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """What it says of itself."""
+        return self.step.values
 
 
 @dataclass(frozen=True)
@@ -59,18 +73,31 @@ class Sampled:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A choice was drawn by weights: their logarithms, and the position."""
+    """A choice was drawn by weights from a stream: their logarithms, and the position."""
 
+    key: tuple[str, int, int]
     log_weights: Floats
     place: int
 
 
 @dataclass(frozen=True)
+class Released:
+    """A sum was released on its grid: the noisy values."""
+
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
 class Updated:
-    """An optimiser stepped on these gradients, flat over its parameters."""
+    """An optimiser stepped on these gradients, one a parameter."""
 
     optimizer: str
-    gradient: Floats
+    gradients: tuple[torch.Tensor, ...]
+
+    @property
+    def gradient(self) -> Floats:
+        """Flat over the parameters."""
+        return np.concatenate([np.zeros(0), *(gradient.double().flatten().numpy() for gradient in self.gradients)])
 
 
 @dataclass(frozen=True)
@@ -82,21 +109,28 @@ class Timed:
 
 @dataclass(frozen=True)
 class Read:
-    """`fit` read the private records it was given."""
+    """`fit` took up the private records that it was given, or `made` entries of a batch of them."""
+
+    made: bool = False
 
 
-Event = Spent | Yielded | Drawn | Opened | Sampled | Chosen | Updated | Timed | Read
+Event = Spent | Yielded | Drawn | Opened | Sampled | Chosen | Released | Updated | Timed | Read
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What is changed from outside: batches and choices by stage and step, standard normals by the key of their stream."""
+    """What is changed from outside, by stage and step: batches, choices, sums that are released, gradients that optimisers step on.
+
+    Standard normals are shifted by the key of their stream.
+    """
 
     batches: Mapping[At, np.ndarray] = field(default_factory=dict)
     shifts: Mapping[tuple[str, int, int], np.ndarray] = field(default_factory=dict)
     scale: float = 1.0  # of all weights before the fit goes on, so that gradients are large
     key: int = 0  # seed of the run's noise key
-    choices: Mapping[At, tuple[int, ...]] = field(default_factory=dict)
+    choices: Mapping[At, Sequence[int]] = field(default_factory=dict)
+    releases: Mapping[At, Sequence[np.ndarray]] = field(default_factory=dict)
+    gradients: Mapping[At, Sequence[tuple[torch.Tensor, ...]]] = field(default_factory=dict)
 
 
 @dataclass
@@ -131,6 +165,7 @@ class Log:
 
     def __init__(self, changes: Changes, wanted: At | None = None) -> None:
         self.changes, self.wanted = changes, wanted
+        self.quiet = False  # while a map that looks at each record alone is made
         self.events: list[Event] = []
         self.now: At | None = None  # the step that has been paid for and not yet yielded
 
@@ -138,10 +173,12 @@ class Log:
         """One more."""
         self.events.append(event)
 
-    def chosen(self) -> int:
-        """How many choices were drawn since the step was paid for."""
+    def in_place(self, asked: Mapping[At, Sequence[ValueT]], kind: type[Any], found: ValueT) -> ValueT:
+        """What is asked for in the place of `found`, the next event of a kind since the step was paid for; as it is where nothing is."""
+        if self.now is None or self.now not in asked:
+            return found
         since = max(place for place, event in enumerate(self.events) if isinstance(event, Spent))
-        return sum(isinstance(event, Chosen) for event in self.events[since:])
+        return asked[self.now][sum(isinstance(event, kind) for event in self.events[since:])]
 
     def windows(self) -> list[Window]:
         """The events of every step."""

@@ -1,26 +1,18 @@
 """What holds of a whole fit, whatever its mechanisms: what is spent and when, what is fresh, what is untouched, which times are asked."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from dp_accounting import dp_event
 
+from support.mechanism.events import At, Chosen, Drawn, Event, Opened, Read, Released, Sampled, Timed, Updated, Window
 from support.mechanism.finding import Finding
-from support.mechanism.recording import (
-    QUICK,
-    At,
-    Bench,
-    Drawn,
-    Opened,
-    Sampled,
-    Timed,
-    Updated,
-    Window,
-)
+from support.mechanism.recording import QUICK, Bench
 from workbench import experiment
 from workbench.datasets import Dataset
 from workbench.errors import WorkbenchError
+from workbench.privacy.accounting.events import ExponentialMechanismDpEvent, ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.records import Records
 
@@ -41,34 +33,22 @@ def spending(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
     in_order = sorted(taken, key=lambda at: position[at[0]])  # stages may take turns: the order within each stays
     told = f"{len(spent)} spent, {len(taken)} taken"
     yield Finding("all", "spending", f"{len(planned)} steps", told, spent == taken and in_order == planned)
+    sampled = {stage.name for stage in stages if stage.spent == "per_step" and not isinstance(stage.event, OF_ALL_RECORDS)}
     for window in bench.whole:
-        early = [event for event in window.before if isinstance(event, Sampled | Updated | Drawn)]
+        early = [event for event in unpaid(window) if isinstance(event, Sampled | Updated | Drawn | Chosen | Released)]
         if window.spent is not None:
             yield Finding(window.at[0], "spending comes first", "nothing before", f"{len(early)} events", not early)
-    if taken:
-        yield from begins_with_spending(bench, stages[position[taken[0][0]]])
+        prepares = window.at[1] == 1 and window.at[0] in sampled
+        reads = [event for event in unpaid(window) if isinstance(event, Read) and (event.made or not prepares)]
+        yield Finding(window.at[0], "spending comes first", "no record read", f"{len(reads)} reads", not reads)
 
 
-def begins_with_spending(bench: Bench, first: Stage) -> Iterator[Finding]:
-    """When the stage that is paid first is spent, the state holds nothing of the records; a release in one go has not even read them."""
-    at = (first.name, 1)
-    here, there = (bench.again(at, data) for data in (bench.data, other_data(bench)))
-    assert here.spent is not None
-    assert there.spent is not None
-    same = np.array_equal(here.spent.weights, there.spent.weights)
-    yield Finding(first.name, "spending comes first", "no record in the state", f"{'none' if same else 'some'}", same)
-    if first.spent == "once":
-        read = sum(not isinstance(event, Opened) for event in here.before)
-        yield Finding(first.name, "spending comes first", "no record read", f"{read} reads", read == 0)
+OF_ALL_RECORDS = (dp_event.GaussianDpEvent, ReplaceOneGaussianDpEvent, ExponentialMechanismDpEvent)  # nothing is prepared but batches
 
 
-def untouched(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
-    """Free stages go the same way whatever the private records are."""
-    free = {stage.name for stage in stages if stage.spent == "free"}
-    for name in sorted(free & {window.at[0] for window in bench.whole}):
-        for at in ends(bench, name):
-            same = np.array_equal(bench.again(at).end.weights, bench.again(at, other_data(bench)).end.weights)
-            yield Finding(name, "free", "no private record", "none" if same else "private records", same)
+def unpaid(window: Window) -> list[Event]:
+    """What happened in a step before it was spent; in a free step all of it."""
+    return window.after if window.spent is None else window.before
 
 
 def apart(bench: Bench) -> Iterator[Finding]:
@@ -88,13 +68,6 @@ def apart(bench: Bench) -> Iterator[Finding]:
     except WorkbenchError as error:
         found = str(error)
     yield Finding("all", "public records", "refused if private", found, "no private training records" in found and not spent)
-
-
-def other_data(bench: Bench) -> Any:
-    """Other records altogether: the same ones backwards, and inside out."""
-    highest = bench.data.records.max(axis=0, keepdims=True)
-    labels = None if bench.data.labels is None else bench.data.labels[::-1].copy()
-    return replace(bench.data, records=(highest - bench.data.records)[::-1].copy(), labels=labels)
 
 
 def ends(bench: Bench, stage: str) -> list[At]:
@@ -121,7 +94,7 @@ def freshness(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
     yield Finding("all", "freshness", "a stream a step", f"{len(shared)} shared: {shared[:2]}", not shared)
     again = [keys for keys in contents.values() if len(keys) > 1]
     yield Finding("all", "freshness", "values of one stream", f"{len(again)} in several: {again[:2]}", not again)
-    yield from noise_taken_once(bench, paid)
+    yield from drawn_once(bench, paid)
 
 
 def beginning(drawn: Drawn) -> bytes:
@@ -134,20 +107,16 @@ def beginning(drawn: Drawn) -> bytes:
     return drawn.kind.encode() + values[:64] + few
 
 
-def noise_taken_once(bench: Bench, paid: set[str]) -> Iterator[Finding]:
-    """Within a step, the stream of its noise and that of its batch are each asked for once."""
+def drawn_once(bench: Bench, paid: set[str]) -> Iterator[Finding]:
+    """Within a step every stream is asked for once: another call would draw the same again. Trial passes may, for a record's own draws."""
     for window in bench.whole:
         if window.at[0] in paid:
-            opened = [event.key for event in window.after if isinstance(event, Opened)]
-            once = {drawn.key for drawn in window.normals if drawn.values.ndim > 0 and drawn.key[2] == 0 and sum_noise(window, drawn)}
-            twice = [key for key in once if opened.count(key) > 1]
-            yield Finding(window.at[0], "freshness", "noise drawn once", f"{len(twice)} streams again", not twice)
+            opened = [event.key for event in window.after if isinstance(event, Opened) and not event.key[0].endswith(OWN_DRAWS)]
+            twice = sorted({key for key in opened if opened.count(key) > 1})
+            yield Finding(window.at[0], "freshness", "noise drawn once", f"{len(twice)} streams again: {twice[:2]}", not twice)
 
 
-def sum_noise(window: Window, drawn: Drawn) -> bool:
-    """Whether a draw is of a stream that is not a record's own (those are asked again for trial passes, with the same values)."""
-    purposes = {event.key[0] for event in window.after if isinstance(event, Opened) and event.key[2] > 0}
-    return drawn.key[0] not in purposes
+OWN_DRAWS = (": draws", ": threshold")  # purposes of streams that have a record's own index, and hide none
 
 
 def times(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:

@@ -1,17 +1,19 @@
 """What really happens in a fit: every stream of randomness and what was drawn, every batch, every noisy sum that an optimiser took.
 
-The method's own `fit` runs. Three things about it can be changed from outside, to see what depends on what: the records that it is
-given, the batch that a step draws, and the standard normals that a stream returns.
+The method's own `fit` runs. What goes into it can be changed from outside, to see what depends on what: the records that it is
+given, the batch that a step draws, the standard normals that a stream returns, and what it releases.
 """
 
+import hashlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import pytest
 import torch
 
 from support.homes import here
@@ -24,6 +26,7 @@ from support.mechanism.events import (
     Log,
     Opened,
     Read,
+    Released,
     Sampled,
     Spent,
     Timed,
@@ -33,9 +36,13 @@ from support.mechanism.events import (
 )
 from workbench.datasets import Dataset
 from workbench.methods.base import Method
+from workbench.methods.dp_sad import labelling
+from workbench.methods.grouped_columns import GroupedColumns
 from workbench.plan import Plan
 from workbench.records import Records
 from workbench.training import poisson
+from workbench.training.entries import Images
+from workbench.training.one_shot import Grid
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step
 from workbench.training_data import pretraining_records
@@ -45,6 +52,12 @@ SAMPLERS: dict[str, Callable[..., np.ndarray]] = {
     "poisson_batch": poisson.poisson_batch,
     "fixed_size_batch": poisson.fixed_size_batch,
 }
+
+
+MAPS: tuple[tuple[Any, str], ...] = (  # what makes of each record another one, by that record and what is released: no look at all of them
+    (GroupedColumns, "grouped"),
+    (labelling, "labelled"),
+)
 
 
 class RecordedStream:
@@ -83,26 +96,89 @@ class RecordingRandomness(Randomness):
     def choose(self, purpose: str, step: int, scores: np.ndarray, rate: float, index: int = 0) -> int:
         """The choice, recorded, or the one asked for in its place."""
         log, place = self.bench.log, super().choose(purpose, step, scores, rate, index)
-        if log.now is not None and log.now in log.changes.choices:
-            place = log.changes.choices[log.now][log.chosen()]
-        log.add(Chosen(rate * np.asarray(scores, dtype=np.float64), place))
+        place = log.in_place(log.changes.choices, Chosen, place)
+        log.add(Chosen((purpose, step, index), rate * np.asarray(scores, dtype=np.float64), place))
         return place
+
+    def release(self, purpose: str, step: int, total: np.ndarray, grid: Grid) -> np.ndarray:
+        """The release, recorded, or the one asked for in its place."""
+        log, values = self.bench.log, super().release(purpose, step, total, grid)
+        values = log.in_place(log.changes.releases, Released, values)
+        log.add(Released(values.copy()))
+        return values
 
 
 class WatchedRecords(Records):
-    """Records that say when they are read."""
+    """Records that say when they are read, and so do those that are made of them."""
+
+    log: ClassVar[Log]
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ("records", "labels", "attributes", "present") and (log := object.__getattribute__(self, "__dict__").get("log")):
+        if name in ("records", "labels", "attributes", "present") and not (log := type(self).log).quiet:
             log.add(Read())
         return super().__getattribute__(name)
+
+    def take(self, index: np.ndarray | slice) -> Records:
+        """Some of them, watched."""
+        return watched(super().take(index), type(self).log)
 
 
 def watched(records: Records, log: Log) -> Records:
     """`records`, watched."""
-    found = WatchedRecords(records.records, records.labels, records.attributes, records.present)
-    found.__dict__["log"] = log
-    return found
+    kind = type("Watched", (WatchedRecords,), {"log": log})
+    return kind(records.records, records.labels, records.attributes, records.present)
+
+
+def quietly(original: Callable[..., Records], log: Log) -> Callable[..., Records]:
+    """A map of private records, each by itself: what it reads is not noted, what is read of its result is."""
+
+    def made(*arguments: Any) -> Records:
+        private, log.quiet = any(isinstance(argument, WatchedRecords) for argument in arguments), True
+        found = original(*arguments)
+        found = watched(found, log) if private else found
+        log.quiet = False
+        return found
+
+    return made
+
+
+def told_by(original: Callable[..., Any], log: Log) -> Callable[..., Any]:
+    """Images' `__getitem__`, which says so where they are of private records."""
+
+    def made(images: Images, index: torch.Tensor) -> torch.Tensor:
+        if images.__dict__.get("private"):
+            log.add(Read(made=True))
+        return original(images, index)
+
+    return made
+
+
+def marked(original: Callable[..., None]) -> Callable[..., None]:
+    """Images' `__init__`, which keeps whether they are of private records."""
+
+    def made(images: Images, data: Records, device: torch.device) -> None:
+        original(images, data, device)
+        images.__dict__["private"] = isinstance(data, WatchedRecords)
+
+    return made
+
+
+@contextmanager
+def recorded_records(log: Log) -> Iterator[None]:
+    """Within, maps of records by themselves are quiet, and images of private records say when they are made."""
+    with pytest.MonkeyPatch.context() as patched:
+        for owner, name in MAPS:
+            patched.setattr(owner, name, quietly(getattr(owner, name), log))
+        patched.setattr(Images, "__getitem__", told_by(Images.__getitem__, log))
+        patched.setattr(Images, "__init__", marked(Images.__init__))
+        yield
+
+
+@contextmanager
+def recorded(log: Log, state: State) -> Iterator[None]:
+    """Within, the samplers, the networks and the records tell the log."""
+    with recorded_samplers(log), recorded_times(log, state), recorded_records(log):
+        yield
 
 
 @contextmanager
@@ -170,6 +246,7 @@ class Bench:
         self.checkpoints: dict[At, dict[str, Any]] = {}
         self.log = Log(Changes())
         self.state = self._state()
+        self.trained = [parameter for parameter in self._parameters() if parameter.requires_grad]
         self.setup, self.log = self.log.events, Log(Changes())
         self.whole = self._first()
 
@@ -180,24 +257,45 @@ class Bench:
     def again(self, at: At, data: Records | None = None, changes: Changes | None = None) -> Window:
         """One step again from where it began, with something changed."""
         self.log = log = Log(changes or Changes(), at)
-        self.state.restore(deepcopy(self.checkpoints[at]))
-        self.state.randomness = self._randomness()
+        self._restore(self.checkpoints[at])
         if log.changes.scale != 1.0:
             scale_weights(self.state, log.changes.scale)
-        with recorded_samplers(log), recorded_times(log, self.state):
+        with recorded(log, self.state):
             for step in self._fit(self.data if data is None else data):
                 if (step.stage, step.step) == at:
                     return next(window for window in log.windows() if window.at == at)
         raise AssertionError(f"fit did not come to {at}")
 
+    def replayed(self, data: Records, kept: Container[str]) -> list[Window]:
+        """The whole fit on other records, all releases as they were; after each step of the stages `kept`, all of the state too."""
+        self.log = log = Log(releases_of(self.whole))
+        after = [*(self.checkpoints[window.at] for window in self.whole[1:]), self.last]
+        self._restore(self.checkpoints[self.whole[0].at])
+        with recorded(log, self.state):
+            for step, checkpoint in zip(self._fit(data), after, strict=True):
+                if step.stage in kept:
+                    self._restore(checkpoint)
+        return log.windows()
+
     def _first(self) -> list[Window]:
         """The whole fit as it is; keeps a checkpoint from before every step."""
         checkpoint = deepcopy(self.state.checkpoint())
-        with recorded_samplers(self.log), recorded_times(self.log, self.state):
+        with recorded(self.log, self.state):
             for step in self._fit(self.data):
                 self.checkpoints[step.stage, step.step] = checkpoint
                 checkpoint = deepcopy(self.state.checkpoint())
+        self.last = checkpoint
         return self.log.windows()
+
+    def _restore(self, checkpoint: dict[str, Any]) -> None:
+        self.state.restore(deepcopy(checkpoint))
+        self.state.randomness = self._randomness()
+        for parameter in self.trained:  # a later stage may have frozen some, which no checkpoint knows
+            parameter.requires_grad_(True)
+
+    def _parameters(self) -> Iterator[torch.nn.Parameter]:
+        for module in self.state.modules.values():
+            yield from module.parameters()
 
     def _randomness(self) -> RecordingRandomness:
         """Streams of the key asked for, recorded."""
@@ -216,28 +314,52 @@ class Bench:
         return state
 
     def _spend(self, at: At) -> None:
-        self.log.add(Spent(at, self._weights(at)))
+        self.log.add(Spent(at, self._digest()))
         self.log.now = at
 
     def _fit(self, data: Records) -> Iterator[Step]:
         log = self.log
         for step in self.method.fit(watched(data, log), self.public, self.state):
-            at = step.stage, step.step
-            log.add(Yielded(at, flat(self.state.tensors.values()), self._weights(at), step.values))
+            log.add(Yielded(step, flat(self.state.tensors.values()), self._digest(), self._digest(self.method.released_parts)))
             log.now = None
             yield step
 
-    def _weights(self, at: At) -> Floats:
-        """All modules and tensors in one row, at the step that is looked at."""
-        modules = self.state.modules.values() if at == self.log.wanted else ()
-        return flat([value for module in modules for value in module.state_dict().values()] + list(self.state.tensors.values()))
+    def _digest(self, names: Container[str] | None = None) -> bytes:
+        """Of modules and tensors, of all but those that stay in the room where no names are given; only where whole fits are compared."""
+        if self.log.wanted is not None:
+            return b""
+        parts = self.state.modules | self.state.tensors
+        chosen = [part for name, part in parts.items() if (name not in self.method.kept_private if names is None else name in names)]
+        return digest(chosen)
+
+
+def digest(parts: Iterable[torch.nn.Module | torch.Tensor]) -> bytes:
+    """Of the values of modules and tensors."""
+    found = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        for value in part.state_dict().values() if isinstance(part, torch.nn.Module) else [part]:
+            found.update(value.detach().contiguous().numpy().tobytes())
+    return found.digest()
+
+
+def releases_of(windows: Sequence[Window]) -> Changes:
+    """What makes another run release what was released in these steps."""
+    paid = [window for window in windows if window.spent is not None]
+    return Changes(
+        choices={window.at: [choice.place for choice in window.of(Chosen)] for window in paid},
+        releases={window.at: [release.values for release in window.of(Released)] for window in paid},
+        gradients={window.at: [update.gradients for update in window.of(Updated)] for window in paid},
+    )
 
 
 def note_update(log: Log, name: str, optimizer: torch.optim.Optimizer) -> None:
-    """Keep the gradients of a step that was paid for."""
+    """Keep the gradients of a step that was paid for, or put those asked for in their place."""
     if log.now is not None:
-        gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        log.add(Updated(name, flat(gradients)))
+        parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        gradients = log.in_place(log.changes.gradients, Updated, tuple(p.grad.detach().clone() for p in parameters))
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            parameter.grad = gradient.clone()
+        log.add(Updated(name, gradients))
 
 
 def note_times(log: Log, inputs: tuple[Any, ...]) -> None:
