@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any
 
 import pytest
-from support.mechanism import Bench, bench_of, findings, violations
+from support.mechanism import Bench, bench_of, cases, findings, violations
 from support.odd_methods import join_registry, odd
 from support.quick import ALL_METHODS
 
@@ -17,9 +17,16 @@ from workbench import experiment, methods
 from workbench.methods.dp_merf import stages as dp_merf_stages
 from workbench.methods.dp_merf import training as dp_merf
 from workbench.methods.dp_promise import losses
+from workbench.methods.dp_sad import labelling
+from workbench.methods.dp_sad.labels import SUMS
+from workbench.methods.mst import releases as mst
 from workbench.methods.mst.stages import CHOICE
 from workbench.methods.mst.stages import _choice as mst_choice  # pyright: ignore[reportPrivateUsage]
 from workbench.models import image_diffusion
+from workbench.models.grouping import EDGES
+from workbench.models.grouping import releases as grouping
+from workbench.models.selection.config import CANDIDATES, VOTES
+from workbench.models.selection.selector import Selector
 from workbench.privacy.accounting import events
 from workbench.training import poisson
 from workbench.training.per_record import clipping
@@ -247,6 +254,76 @@ def test_a_change_that_breaks_the_guarantee_is_found(what: str, monkeypatch: pyt
     if "sqrt 2" in what:
         altered(monkeypatch, *LONGER_FEATURES)
     assert expected in broken(bench_of(method), stage)
+
+
+COUNTED = 'votes = spaces.count_votes(self._space, self._images("candidates"), data, choices) * share'
+IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wrong: case, stage, the changes, the quantity that is found
+    "the same noise in every round of DP k-means": (
+        cases.Case("dp-sad", {"labels.source": "dp-k-means"}),
+        "all",
+        [(labelling.release, "release(SUMS, round_,", "release(SUMS, 1,")],
+        "freshness",
+    ),
+    "one draw for all ranges of a level": (
+        cases.Case("mst", {"columns.quantile_ranges": 4}),
+        EDGES,
+        [(grouping.halved, "rate, place)", "rate)")],
+        "freshness",
+    ),
+    "votes counted before they are recorded": (
+        cases.Case("private-evolution"),
+        VOTES,
+        [
+            (
+                Selector.vote,
+                "self.state.spend(VOTES, round_)",
+                'spaces.count_votes(self._space, self._images("candidates"), data, 1); self.state.spend(VOTES, round_)',
+            )
+        ],
+        "spending comes first",
+    ),
+    "pair scores counted before they are recorded": (
+        cases.Case("mst"),
+        CHOICE,
+        [
+            (
+                mst.choose_pairs,
+                "state.spend(CHOICE, step)\n        found = scores(data, state) if found is None else found",
+                "found = scores(data, state) if found is None else found\n        state.spend(CHOICE, step)",
+            )
+        ],
+        "spending comes first",
+    ),
+    "candidates chosen by clean votes": (
+        cases.Case("private-evolution"),
+        CANDIDATES,
+        [
+            (Selector.vote, COUNTED, f"self.clean = {COUNTED}"),
+            (Selector._draw_again, "weights_of(self.kept_votes())", "weights_of(torch.from_numpy(self.clean).double())"),
+        ],
+        "free",
+    ),
+    "clean votes told of as if they were noisy": (
+        cases.Case("private-evolution"),
+        VOTES,
+        [(Selector.vote, "float((self.kept_votes() > 0).double().mean())", "float((votes > 0).mean())")],
+        "private",
+    ),
+    "centroids found by clean sums": (
+        cases.Case("dp-sad", {"labels.source": "dp-k-means"}),
+        SUMS,
+        [(labelling.release, "state.randomness.release(SUMS, round_, total, grid)", "grid.values(total)")],
+        "follows from releases",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", IN_CASES)
+def test_a_change_of_a_configured_mechanism_is_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, stage, changes, quantity = IN_CASES[what]
+    for function, old, new in changes:
+        altered(monkeypatch, function, old, new)
+    assert (stage, quantity) in broken(case.bench(), stage)
 
 
 def test_longer_features_are_truncated_before_they_are_released(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,14 @@
 """Every method's own fit, held against what its stages state: rate, noise, clipping, divisor, boundary, freshness, sensitivity."""
 
+import re
+
 import pytest
-from support.mechanism import Finding, bench_of, findings, violations
+from support.mechanism import Finding, bench_of, cases, findings, violations
 from support.odd_methods import join_registry
 from support.quick import ALL_METHODS
+
+from workbench.errors import WorkbenchError
+from workbench.methods import METHODS
 
 SAMPLED = {"sampling rate", "independence of steps", "independence of records"}
 MOVED = {"replaced record", "null record"}  # both distances, held against `Stage.distances`
@@ -11,8 +16,12 @@ MEASURED = {  # what must have been measured of a paid stage, by the type of its
     "PoissonSampledDpEvent": SAMPLED | MOVED | {"noise", "noise multiplier", "clipping", "record not drawn"},
     "FixedBatchGaussianDpEvent": SAMPLED | MOVED | {"order", "noise", "noise multiplier", "label", "record not drawn"},
     "ReplaceOneGaussianDpEvent": MOVED | {"noise"},
+    "PartOfGaussianDpEvent": MOVED | {"noise"},
     "ExponentialMechanismDpEvent": MOVED | {"choice"},
 }
+
+
+MEANS = re.compile(r"(?<!\[)\b0(:| (takes|for|leaves|keeps|draws|is)\b)")  # what a description says of a zero
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +39,28 @@ def test_what_happens_is_what_the_stages_state(method: str) -> None:
             assert measured(found, stage.name) >= MEASURED.get(type(stage.event).__name__, {"mechanism"})
     assert {"spending", "freshness"} <= measured(found, "all")
     assert ("public records" in measured(found, "all")) == (bench.public is not None)
+
+
+@pytest.mark.parametrize("case", [*cases.changed(), *cases.presets()], ids=lambda case: case.name)
+def test_what_happens_is_what_the_stages_state_of_every_mechanism(case: cases.Case) -> None:
+    assert violations(findings(case.bench())) == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_number_whose_zero_means_something_is_declared_a_switch(method: str) -> None:
+    kind = METHODS[method]
+    declared = {switch.name for switch in cases.switches(kind)} | set(kind.sampling_fields)
+    told = {name for name, _, info in cases.fields(kind.Config) if MEANS.search(info.description or "")}
+    assert told - declared == set()
+
+
+def test_what_is_refused_is_refused() -> None:
+    for name in cases.REFUSED:
+        method, change = name.split()
+        field, changed, value = change.partition("=")
+        case = cases.Case(method, {field: int(value) if value.isdigit() else value}) if changed else cases.Case(method, {}, field)
+        with pytest.raises(WorkbenchError):
+            case.plan()
 
 
 def measured(found: list[Finding], stage: str) -> set[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts
-from workbench.records import Records, TableKind
+from workbench.records import Column, Records, TableKind
 
 
 def toy_table(num_records: int = 240) -> Dataset:
@@ -35,3 +35,16 @@ def uneven_table(folder: Path, num_rows: int = 600) -> Path:
     declared.append({"name": "income", "categories": ["<=50K", ">50K"]})
     path.with_suffix(".declared.json").write_text(json.dumps({"columns": declared, "target": "income"}))
     return path
+
+
+def toy_people(num_records: int = 120) -> Dataset:
+    """Ages in 16 ranges, a tenth of them missing, and six cities, in most of which hardly anybody lives."""
+    draw = np.random.default_rng(0)
+    ages = np.where(draw.random(num_records + 30) < 0.1, 16, draw.binomial(15, 0.3, num_records + 30))
+    cities = np.where(draw.random(len(ages)) < 0.9, draw.choice([1, 4], len(ages)), draw.integers(0, 6, len(ages)))
+    ranges = Column.of_ranges("age", range(0, 85, 5))
+    age = ranges.model_copy(update={"categories": (*ranges.categories, "missing")})
+    kind = TableKind(columns=(age, Column(name="city", categories=tuple("abcdef"))))
+    facts = DatasetFacts(name="toy-people", kind=kind, num_records=num_records, classes=("no", "yes"))
+    records = Records(np.stack([ages, cities], axis=1).astype(np.int64), draw.integers(0, 2, len(ages)))
+    return Dataset(facts, records.take(slice(num_records)), records.take(slice(num_records, None)))

@@ -6,13 +6,14 @@ steps are read from here by both sides, so that they cannot disagree.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.errors import WorkbenchError
 from workbench.training.norms import Norms
 from workbench.training.ordinary import SCHEDULES, Schedule, check_batch_size
+from workbench.training.switches import Switches
 
 if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
@@ -26,6 +27,8 @@ class DPSGD(BaseModel):
     Abadi et al. 2016, Algorithm 1; a record's loss is the mean over `noise_multiplicity` draws (Dockhorn et al. 2023). A
     method with defaults of its own makes a subclass that gives the fields anew.
     """
+
+    switches: ClassVar[Switches] = {"noise_multiplicity": (1, 2)}
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

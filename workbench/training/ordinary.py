@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.errors import WorkbenchError
+from workbench.training.switches import Switches
 
 if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
@@ -53,6 +54,8 @@ class OrdinaryTraining(BaseModel):
 
 class PublicTraining(OrdinaryTraining):
     """Ordinary training on records of a public dataset, before any private one is touched."""
+
+    switches: ClassVar[Switches] = {"steps": (0,), "dataset": ("",)}
 
     dataset: str = Field(default="glyphs", description="Public images for pre-training; empty (in a form: none) for none.")
     records: int = Field(default=20_000, ge=1, description="Public images used.")

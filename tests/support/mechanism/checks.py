@@ -9,11 +9,11 @@ import numpy as np
 from dp_accounting import dp_event
 
 from support.mechanism import statistics
-from support.mechanism.events import At, Changes, Chosen, Drawn, Floats, Sampled, Window
+from support.mechanism.events import At, Changes, Chosen, Drawn, Floats, Sampled, Updated, Window
 from support.mechanism.finding import Finding, p_value
 from support.mechanism.flow import apart, ends, freshness, spending, times
 from support.mechanism.recording import SAMPLERS, Bench, replaced
-from support.mechanism.replay import follows
+from support.mechanism.replay import follows, other_data
 from workbench.privacy.accounting import events as own
 from workbench.privacy.accounting.stages import Stage
 from workbench.training.dp_sgd import DPSGD
@@ -33,7 +33,7 @@ def findings(bench: Bench, only: str | None = None) -> list[Finding]:
     for stage in stages:
         if stage.spent != "free" and only in (None, stage.name):
             found += of_event(bench, stage)
-    return found
+    return found + list(together(bench, stages)) if only is None else found
 
 
 def violations(found: list[Finding]) -> list[Finding]:
@@ -46,6 +46,8 @@ def of_event(bench: Bench, stage: Stage) -> list[Finding]:
     check = None if stage.event is None else CHECKS.get(type(stage.event))
     if check is not None:
         return list(check(bench, stage))
+    if isinstance(stage.event, dp_event.NoOpDpEvent):
+        return []  # `follows` sees that what is released stays as it was
     infinite = not bench.plan.bound.is_finite
     return [Finding(stage.name, "mechanism", "one that the harness knows, or no finite bound", type(stage.event).__name__, infinite)]
 
@@ -87,7 +89,8 @@ def poisson_sum(bench: Bench, stage: Stage) -> Iterator[Finding]:
     event: Any = stage.event
     rate, noise_multiplier = event.sampling_probability, own.effective_noise_multiplier(event.event)
     assert noise_multiplier is not None
-    yield from batches(bench, stage, "poisson_batch", rate, lambda member, _orders: statistics.poisson_p_values(member, rate))
+    if stage.name not in bench.known:
+        yield from batches(bench, stage, "poisson_batch", rate, lambda member, _orders: statistics.poisson_p_values(member, rate))
     for at in ends(bench, stage.name):
         yield from noisy_sum(bench, stage, at, noise_multiplier)
 
@@ -116,7 +119,7 @@ def noisy_sum(bench: Bench, stage: Stage, at: At, noise_multiplier: float) -> It
 def noise_of(window: Window) -> tuple[float, float]:
     """The deviation of the noise of a release that holds nothing else, and the p-value of its being normal, one a coordinate."""
     release = window.release
-    drawn = np.concatenate([np.zeros(0), *(d.values.astype(np.float64).ravel() for d in window.normals)])
+    drawn = np.concatenate([np.zeros(0), *(d.values.astype(np.float64).ravel() for d in window.hiding)])
     if drawn.size != release.size or not drawn.any():
         return float(np.sqrt((release**2).mean())), 0.0
     unit = float(release @ drawn / (drawn @ drawn))
@@ -196,9 +199,12 @@ def whole_release(bench: Bench, stage: Stage) -> Iterator[Finding]:
 
     Numbers of the state that noise does not reach may not move at all.
     """
+    if bench.window((stage.name, 1)).of(Updated):
+        yield from clipped_mean(bench, stage)
+        return
     for at in ends(bench, stage.name):
         window = bench.window(at)
-        keys = min(500, max(8, 8000 // window.release.size))
+        keys = min(500, max(8, (1000 if stage.name in bench.known else 8000) // window.release.size))
         releases = np.stack([bench.again(at, changes=Changes(key=key)).release for key in range(1, keys + 1)])
         noisy = (releases != releases[0]).any(0)
         noise, reach = statistics.deviation(releases[:, noisy])
@@ -209,6 +215,20 @@ def whole_release(bench: Bench, stage: Stage) -> Iterator[Finding]:
             stage.name, "sampler's distance", f"at least that of {drawn} integers", stage.sampler_distance, stage.sampler_distance >= least
         )
         yield from moved_release(bench, stage, at, noisy, noise, reach)
+
+
+def clipped_mean(bench: Bench, stage: Stage) -> Iterator[Finding]:
+    """The last gradient of a batch that one record may turn round: its noise, and that no record moves it further than stated."""
+    stated, at, large = stage.distances, ends(bench, stage.name)[-1], Changes(scale=LARGE)
+    assert stated is not None
+    unit, straight = noise_of(bench.again(at, bench.data.without(np.arange(len(bench.data))), large))
+    yield p_value(stage, "noise", straight, "standard normals, one a coordinate")
+    for quantity, most, data in (
+        ("null record", stated.zero_out, bench.data.without(0)),
+        ("replaced record", stated.replace_one, replaced(bench.data, 0, *extremes(bench, 0)[1])),
+        ("replaced record", stated.replace_one, other_data(bench.data)),
+    ):
+        yield within(stage, quantity, distance(bench, at, data, large) / unit, most, SINGLE, least=-1.0)
 
 
 def moved_release(bench: Bench, stage: Stage, at: At, noisy: np.ndarray, noise: float, reach: float) -> Iterator[Finding]:
@@ -230,6 +250,22 @@ def moved_release(bench: Bench, stage: Stage, at: At, noisy: np.ndarray, noise: 
 def within(stage: Stage, quantity: str, found: float, most: float, reach: float, least: float = 0.1) -> Finding:
     """A distance in deviations that must not be above the stated one, nor below a share `least` of it, as if nothing had moved."""
     return Finding(stage.name, quantity, f"at most {most:.4g} deviations", found, least * most < found <= most * (1 + reach))
+
+
+def together(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
+    """Releases that are parts of one: a record that is replaced moves all of them together no further than stated."""
+    parts = [stage for stage in stages if isinstance(stage.event, own.PartOfGaussianDpEvent)]
+    squares = np.zeros(0)
+    for stage in parts:
+        at = (stage.name, 1)
+        releases = np.stack([bench.again(at, changes=Changes(key=key)).release for key in range(1, 9)])
+        noisy, before = (releases != releases[0]).any(0), bench.again(at).release
+        others = [replaced(bench.data, place, *extreme) for place in (0, 1) for extreme in extremes(bench, place)]
+        moved = [np.linalg.norm((bench.again(at, data).release - before)[noisy]) for data in others]
+        squares = np.square(moved) / statistics.deviation(releases[:, noisy])[0] ** 2 + (squares if squares.size else 0.0)
+    if parts:
+        event: Any = parts[0].event
+        yield within(parts[0], "replaced record, all parts", math.sqrt(squares.max()), 1 / event.joint_noise_multiplier, 0.2)
 
 
 # A choice by the exponential mechanism
@@ -339,6 +375,7 @@ CHECKS: dict[type[dp_event.DpEvent], Callable[[Bench, Stage], Iterator[Finding]]
     dp_event.PoissonSampledDpEvent: poisson_sum,
     dp_event.GaussianDpEvent: whole_release,
     own.ReplaceOneGaussianDpEvent: whole_release,
+    own.PartOfGaussianDpEvent: whole_release,
     own.FixedBatchGaussianDpEvent: noised_records,
     own.ExponentialMechanismDpEvent: weighted_choice,
 }

@@ -6,12 +6,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from dp_accounting import dp_event
 from numpy.typing import NDArray
 
+from workbench.privacy.accounting.events import UnprovedDpEvent
 from workbench.training.state import Step
 
 Floats = NDArray[np.float64]
 At = tuple[str, int]  # a stage and its step, from 1
+OWN_DRAWS = (": draws", ": threshold", ": time step")  # ends of purposes: streams that a pass draws from, and that hide no record
+WITHOUT_MECHANISM = (dp_event.NoOpDpEvent, dp_event.NonPrivateDpEvent, UnprovedDpEvent)  # nothing is released, or anything
 ValueT = TypeVar("ValueT")
 
 
@@ -151,6 +155,11 @@ class Window:
     def normals(self) -> list[Drawn]:
         """Normals that were drawn, rounded ones too."""
         return [drawn for drawn in self.of(Drawn) if drawn.kind in ("standard_normal", "floored_normal")]
+
+    @property
+    def hiding(self) -> list[Drawn]:
+        """The normals that are no record's own draws."""
+        return [drawn for drawn in self.normals if not drawn.key[0].endswith(OWN_DRAWS)]
 
     @property
     def release(self) -> Floats:

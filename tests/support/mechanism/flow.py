@@ -1,20 +1,32 @@
 """What holds of a whole fit, whatever its mechanisms: what is spent and when, what is fresh, what is untouched, which times are asked."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from dp_accounting import dp_event
 
-from support.mechanism.events import At, Chosen, Drawn, Event, Opened, Read, Released, Sampled, Timed, Updated, Window
+from support.mechanism.events import (
+    OWN_DRAWS,
+    WITHOUT_MECHANISM,
+    At,
+    Chosen,
+    Drawn,
+    Event,
+    Opened,
+    Read,
+    Released,
+    Sampled,
+    Timed,
+    Updated,
+    Window,
+)
 from support.mechanism.finding import Finding
 from support.mechanism.recording import QUICK, Bench
 from workbench import experiment
 from workbench.datasets import Dataset
 from workbench.errors import WorkbenchError
-from workbench.privacy.accounting.events import ExponentialMechanismDpEvent, ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.stages import Stage
-from workbench.records import Records
 
 TIMES: dict[str, Callable[[Any], dict[str, tuple[int, int]]]] = {  # diffusion time steps a stage may use, where privacy is split by them
     "dp-promise": lambda config: {
@@ -33,17 +45,13 @@ def spending(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
     in_order = sorted(taken, key=lambda at: position[at[0]])  # stages may take turns: the order within each stays
     told = f"{len(spent)} spent, {len(taken)} taken"
     yield Finding("all", "spending", f"{len(planned)} steps", told, spent == taken and in_order == planned)
-    sampled = {stage.name for stage in stages if stage.spent == "per_step" and not isinstance(stage.event, OF_ALL_RECORDS)}
     for window in bench.whole:
         early = [event for event in unpaid(window) if isinstance(event, Sampled | Updated | Drawn | Chosen | Released)]
         if window.spent is not None:
             yield Finding(window.at[0], "spending comes first", "nothing before", f"{len(early)} events", not early)
-        prepares = window.at[1] == 1 and window.at[0] in sampled
+        prepares = window.at[1] == 1 and bool(window.of(Updated)) and window.spent is not None  # batches of entries, not yet made
         reads = [event for event in unpaid(window) if isinstance(event, Read) and (event.made or not prepares)]
         yield Finding(window.at[0], "spending comes first", "no record read", f"{len(reads)} reads", not reads)
-
-
-OF_ALL_RECORDS = (dp_event.GaussianDpEvent, ReplaceOneGaussianDpEvent, ExponentialMechanismDpEvent)  # nothing is prepared but batches
 
 
 def unpaid(window: Window) -> list[Event]:
@@ -57,7 +65,7 @@ def apart(bench: Bench) -> Iterator[Finding]:
         return
     records = bench.data.records.copy()
     records[-1] = bench.public.records[0]
-    dataset = Dataset(bench.plan.facts, Records(records, bench.data.labels), bench.data.take(slice(1)))
+    dataset = Dataset(bench.plan.facts, replace(bench.data, records=records), bench.data.take(slice(1)))
     spent: list[At] = []
     steps = experiment.fit(
         bench.plan, dataset, experiment.new_state(bench.plan, QUICK, seed=0, spend=lambda stage, step: spent.append((stage, step)))
@@ -73,6 +81,8 @@ def apart(bench: Bench) -> Iterator[Finding]:
 def ends(bench: Bench, stage: str) -> list[At]:
     """The first and the last step of a stage."""
     taken = [window.at for window in bench.whole if window.at[0] == stage]
+    if stage in bench.known:
+        return taken[-1:]
     return list(dict.fromkeys([taken[0], taken[-1]]))
 
 
@@ -94,7 +104,7 @@ def freshness(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
     yield Finding("all", "freshness", "a stream a step", f"{len(shared)} shared: {shared[:2]}", not shared)
     again = [keys for keys in contents.values() if len(keys) > 1]
     yield Finding("all", "freshness", "values of one stream", f"{len(again)} in several: {again[:2]}", not again)
-    yield from drawn_once(bench, paid)
+    yield from drawn_once(bench, paid - {stage.name for stage in stages if isinstance(stage.event, WITHOUT_MECHANISM)})
 
 
 def beginning(drawn: Drawn) -> bytes:
@@ -103,7 +113,7 @@ def beginning(drawn: Drawn) -> bytes:
     Two streams agree in so much by chance with probability below 1e-9 (a boundary's uniform draws have 24 bits, hence eight of them).
     """
     values = np.ascontiguousarray(drawn.values).tobytes()
-    few = repr(drawn.key).encode() if len(values) < 8 else b""  # a single small number says nothing
+    few = repr(drawn.key).encode() if drawn.values.size < (8 if drawn.kind == "integers" else 2) else b""  # a few small numbers say nothing
     return drawn.kind.encode() + values[:64] + few
 
 
@@ -114,9 +124,6 @@ def drawn_once(bench: Bench, paid: set[str]) -> Iterator[Finding]:
             opened = [event.key for event in window.after if isinstance(event, Opened) and not event.key[0].endswith(OWN_DRAWS)]
             twice = sorted({key for key in opened if opened.count(key) > 1})
             yield Finding(window.at[0], "freshness", "noise drawn once", f"{len(twice)} streams again: {twice[:2]}", not twice)
-
-
-OWN_DRAWS = (": draws", ": threshold")  # purposes of streams that have a record's own index, and hide none
 
 
 def times(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:

@@ -36,6 +36,7 @@ from support.mechanism.events import (
 )
 from workbench.datasets import Dataset
 from workbench.methods.base import Method
+from workbench.methods.dp_promise import training as dp_promise
 from workbench.methods.dp_sad import labelling
 from workbench.methods.grouped_columns import GroupedColumns
 from workbench.plan import Plan
@@ -57,6 +58,7 @@ SAMPLERS: dict[str, Callable[..., np.ndarray]] = {
 MAPS: tuple[tuple[Any, str], ...] = (  # what makes of each record another one, by that record and what is released: no look at all of them
     (GroupedColumns, "grouped"),
     (labelling, "labelled"),
+    (dp_promise, "replace"),
 )
 
 
@@ -132,9 +134,9 @@ def watched(records: Records, log: Log) -> Records:
 def quietly(original: Callable[..., Records], log: Log) -> Callable[..., Records]:
     """A map of private records, each by itself: what it reads is not noted, what is read of its result is."""
 
-    def made(*arguments: Any) -> Records:
+    def made(*arguments: Any, **named: Any) -> Records:
         private, log.quiet = any(isinstance(argument, WatchedRecords) for argument in arguments), True
-        found = original(*arguments)
+        found = original(*arguments, **named)
         found = watched(found, log) if private else found
         log.quiet = False
         return found
@@ -237,10 +239,13 @@ def recorded_sampler(name: str, original: Callable[..., np.ndarray], log: Log) -
 
 
 class Bench:
-    """One method at one plan and one dataset, run as often as needed on one state that goes back to where a step began."""
+    """One method at one plan and one dataset, run as often as needed on one state that goes back to where a step began.
 
-    def __init__(self, plan: Plan, dataset: Dataset) -> None:
-        self.plan, self.data = plan, dataset.train
+    Of the stages `known`, which another bench has looked at in full, the last step alone is looked at, and less often.
+    """
+
+    def __init__(self, plan: Plan, dataset: Dataset, known: Container[str] = ()) -> None:
+        self.plan, self.data, self.known = plan, dataset.train, known
         self.method: Method = plan.build()
         self.public = pretraining_records(plan, here())
         self.checkpoints: dict[At, dict[str, Any]] = {}
@@ -257,7 +262,7 @@ class Bench:
     def again(self, at: At, data: Records | None = None, changes: Changes | None = None) -> Window:
         """One step again from where it began, with something changed."""
         self.log = log = Log(changes or Changes(), at)
-        self._restore(self.checkpoints[at])
+        self._begin(at)
         if log.changes.scale != 1.0:
             scale_weights(self.state, log.changes.scale)
         with recorded(log, self.state):
@@ -270,7 +275,7 @@ class Bench:
         """The whole fit on other records, all releases as they were; after each step of the stages `kept`, all of the state too."""
         self.log = log = Log(releases_of(self.whole))
         after = [*(self.checkpoints[window.at] for window in self.whole[1:]), self.last]
-        self._restore(self.checkpoints[self.whole[0].at])
+        self._begin(self.whole[0].at)
         with recorded(log, self.state):
             for step, checkpoint in zip(self._fit(data), after, strict=True):
                 if step.stage in kept:
@@ -290,7 +295,11 @@ class Bench:
     def _restore(self, checkpoint: dict[str, Any]) -> None:
         self.state.restore(deepcopy(checkpoint))
         self.state.randomness = self._randomness()
-        for parameter in self.trained:  # a later stage may have frozen some, which no checkpoint knows
+
+    def _begin(self, at: At) -> None:
+        """Back to before a step; later stages may have frozen parameters, which no checkpoint knows."""
+        self._restore(self.checkpoints[at])
+        for parameter in self.trained:
             parameter.requires_grad_(True)
 
     def _parameters(self) -> Iterator[torch.nn.Parameter]:

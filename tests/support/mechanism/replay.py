@@ -6,15 +6,12 @@ from typing import Any
 
 from dp_accounting import dp_event
 
-from support.mechanism.events import Window
+from support.mechanism.events import WITHOUT_MECHANISM, Window
 from support.mechanism.finding import Finding
 from support.mechanism.recording import Bench
-from workbench.privacy.accounting.events import UnprovedDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.records import Records
 from workbench.training.state import Step
-
-WITHOUT_MECHANISM = (dp_event.NoOpDpEvent, dp_event.NonPrivateDpEvent, UnprovedDpEvent)
 
 
 def follows(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:

@@ -8,12 +8,15 @@ from pydantic import Field, model_validator
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import MethodConfig
 from workbench.training.norms import NormOrNone
+from workbench.training.switches import Switches
 
 MOST_DIMENSIONS = 1_200  # a second moment has half the square of them
 
 
 class ClassMomentsConfig(MethodConfig):
     """Hyper-parameters of class moments."""
+
+    switches: ClassVar[Switches] = {"max_norm": (0.0, 4.0), "pooling": (1, 2)}
 
     signed: ClassVar[bool] = False  # whether what a record adds may be negative: its difference from something public
 

@@ -1,5 +1,7 @@
 """Hyper-parameters of DP-Diffusion."""
 
+from typing import ClassVar
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.diffusion import DiffusionConfig, SamplerConfig
@@ -9,6 +11,7 @@ from workbench.models.selection.config import SelectedPretraining
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import PublicTraining
+from workbench.training.switches import Switches
 
 
 class FineTuning(DPSGD):
@@ -24,6 +27,8 @@ class FineTuning(DPSGD):
 
 class Augmentation(BaseModel):
     """How a record is changed anew in each of its K draws."""
+
+    switches: ClassVar[Switches] = {"crop": (0, 1)}
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,10 +1,13 @@
 """Hyper-parameters of DP-MERF."""
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import MethodConfig
 from workbench.training.ordinary import OrdinaryTraining
+from workbench.training.switches import Switches
 
 
 class GeneratorTraining(OrdinaryTraining):
@@ -17,6 +20,8 @@ class GeneratorTraining(OrdinaryTraining):
 
 class DPMERFConfig(MethodConfig):
     """Hyper-parameters of DP-MERF."""
+
+    switches: ClassVar[Switches] = {"length_scale": (0.0, 2.0)}
 
     noise_multiplier: float | None = Field(
         default=None, ge=1e-3, le=1e6, description="Noise over the replace-one distance 2/num_records; empty calibrates it to the target."

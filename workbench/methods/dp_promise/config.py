@@ -1,6 +1,6 @@
 """Hyper-parameters of dp-promise and what follows from them."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,10 +11,13 @@ from workbench.models.selection.config import SelectedPretraining
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import OrdinaryTraining, PublicTraining, Schedule
+from workbench.training.switches import Switches
 
 
 class PhaseOne(OrdinaryTraining):
     """Steps on noised records."""
+
+    switches: ClassVar[Switches] = {"steps": (0,)}
 
     steps: int = Field(default=100, ge=0, description="Steps of phase one; 0 leaves it out.")
     batch_size: int = Field(default=16, ge=1, description="Records in a phase-one batch, drawn without replacement.")

@@ -56,12 +56,12 @@ def fit(config: DPPromiseConfig, data: Records, public: Records | None, state: S
 def train_phase_one(config: DPPromiseConfig, data: Records, state: State) -> Iterator[Step]:
     """Unconditional training of the time steps beyond the boundary."""
     network = image_diffusion.ordinary(pretrained.start_from_average(state, PHASE_ONE)[0], state)
-    images, _ = image_diffusion.entries(data, state.device)
-    if config.targets == "renoised":
-        loss = partial(losses.renoised_loss, config, network, images, state)
-    elif config.targets == "one-shot":
+    if config.targets == "one-shot":
         loss = partial(one_shot.loss, config, network, state)
+    elif config.targets == "renoised":
+        loss = partial(losses.renoised_loss, config, network, image_diffusion.entries(data, state.device)[0], state)
     else:
+        images, _ = image_diffusion.entries(data, state.device)
         present = torch.from_numpy(data.mask).to(state.device)
         loss = partial(losses.paper_loss, config, network, images, present, state)
     private = config.targets != "one-shot"

@@ -1,7 +1,7 @@
 """Hyper-parameters of DP-SAD."""
 
 from collections.abc import Callable
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,7 @@ from workbench.models.selection.config import SelectedPretraining
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import OrdinaryTraining, PublicTraining, Schedule
+from workbench.training.switches import Switches
 
 Mode = Literal["sound", "eq15", "eq17"]
 WeightOverTime = Literal["constant", "noisy", "clean"]
@@ -50,6 +51,8 @@ class Student(DPSGD):
 class Discriminating(OrdinaryTraining):
     """The discriminator's steps, one after each of the student's as long as there are any."""
 
+    switches: ClassVar[Switches] = {"steps": (0,)}
+
     steps: int = Field(default=60, ge=0, description="Steps of the discriminator; 0 leaves it as it was initialised.")
     batch_size: int = Field(default=64, ge=1, description="Noised images in a step of the discriminator.")
     schedule: Schedule = Field(default="constant", description="How the learning rate falls over the steps.")
@@ -62,6 +65,8 @@ class Discriminating(OrdinaryTraining):
 
 class DPSADConfig(MethodConfig):
     """Hyper-parameters of DP-SAD; None stands for what calibration finds."""
+
+    switches: ClassVar[Switches] = {"adversarial_weight": (0.0, 1.0), "teacher_guidance": (0.0, 1.0)}
 
     mode: Mode = Field(
         default="sound",

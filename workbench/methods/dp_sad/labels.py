@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,6 +11,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.training.norms import NormOrNone
 from workbench.training.ordinary import OrdinaryTraining
+from workbench.training.switches import Switches
 
 if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
@@ -30,6 +31,8 @@ class SelfSupervision(OrdinaryTraining):
 
 class Labels(BaseModel):
     """Labels: the dataset's own, or the nearest of k centroids."""
+
+    switches: ClassVar[Switches] = {"rounds": (1, 2), "max_norm": (0.0, 3.0)}
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

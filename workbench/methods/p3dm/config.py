@@ -1,6 +1,6 @@
 """Hyper-parameters of P3DM."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,6 +10,7 @@ from workbench.models.recovery.config import Responses, ScoreTraining
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import OrdinaryTraining
+from workbench.training.switches import Switches
 
 
 class Classifying(OrdinaryTraining):
@@ -30,6 +31,8 @@ class PrivateClassifying(DPSGD):
 class Guidance(BaseModel):
     """How the classifier enters the sampler."""
 
+    switches: ClassVar[Switches] = {"scale": (0.0, 1.0)}
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     form: Literal["paper", "code"] = Field(
@@ -44,6 +47,8 @@ class Guidance(BaseModel):
 
 class P3DMConfig(MethodConfig):
     """Hyper-parameters of P3DM."""
+
+    switches: ClassVar[Switches] = {"pac_samples": (0, 10)}
 
     attribute: str = Field(default="", description="The attribute that samples are steered by; empty: the classes.")
     responses: Responses = Responses()

@@ -1,6 +1,6 @@
 """Hyper-parameters of selective pre-training."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,7 @@ from workbench.models.selection.config import Draws, Selection, SelectiveTrainin
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import OrdinaryTraining
+from workbench.training.switches import Switches
 
 
 class Votes(Selection):
@@ -21,6 +22,8 @@ class Votes(Selection):
 
 class UnselectedTraining(OrdinaryTraining):
     """Steps on public images before anything is selected; what they end in is the model at epsilon 0."""
+
+    switches: ClassVar[Switches] = {"steps": (0,)}
 
     steps: int = Field(default=200, ge=0, description="Steps on unselected public images, which cost no privacy; 0 leaves them out.")
     batch_size: int = Field(default=128, ge=1, description="Public images in a step.")

@@ -1,15 +1,19 @@
 """Settings of what is released of columns before a model sees them. No torch."""
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from workbench.training.switches import Switches
 
 MOST_RANGES = 16
 
 
 class Grouping(BaseModel):
     """What a model's columns are: the declared ones, or coarser ones by releases of their own, which the plan counts."""
+
+    switches: ClassVar[Switches] = {"quantile_ranges": (0, 4), "most_categories": (0, 3)}
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

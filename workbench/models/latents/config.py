@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.training.ordinary import OrdinaryTraining
+from workbench.training.switches import Switches
 
 if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
@@ -21,6 +22,8 @@ SMALLEST = 4  # of a latent image
 
 class Latents(OrdinaryTraining):
     """An autoencoder of public images, trained before anything else; private records only pass through its encoder, one by one."""
+
+    switches: ClassVar[Switches] = {"channels": (0, 2)}
 
     channels: int = Field(
         default=0,

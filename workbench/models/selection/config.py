@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.training.ordinary import OrdinaryTraining
+from workbench.training.switches import Switches
 
 if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
@@ -51,6 +52,8 @@ class Selection(BaseModel):
     Candidates are public images in the first round; later ones are drawn in proportion to the noisy votes, repeats varied. A
     method with defaults of its own makes a subclass that gives the fields anew.
     """
+
+    switches: ClassVar[Switches] = {"choices": (1, 2), "blur": (0.0,), "variations": ((), ("denoise",))}
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -176,6 +179,8 @@ class SelectiveTraining(OrdinaryTraining):
 
 class Votes(Selection):
     """The rounds of a method that can do without."""
+
+    switches: ClassVar[Switches] = {**Selection.switches, "rounds": (0, 2)}
 
     rounds: int = Field(default=0, ge=0, le=1_000, description="How often all records vote for public images; 0: nothing is selected.")
 
