@@ -10,8 +10,8 @@ from support.homes import here
 
 from workbench.cli import main
 from workbench.cli.output import print_fields, print_table
-from workbench.cli.planning import warn
-from workbench.escaping import html_text, markdown, spreadsheet_cell, terminal
+from workbench.cli.starting import warn
+from workbench.escaping import html_text, markdown, prose, spreadsheet_cell, terminal
 from workbench.jobs.verdicts import Verdicts
 
 EVIL = [
@@ -40,6 +40,18 @@ def test_markdown_shows_the_letters(text: str) -> None:
     read = "".join(child.content for child in children)
     assert read.replace("\u2060", "") == f"Dataset {' '.join(text.split())}"
     assert not re.search(r"https?://|www\.|[\w.+-]@", read)  # what GitHub's extension makes a link of, whatever was escaped
+
+
+@pytest.mark.parametrize("text", [*EVIL, "`a` ``b`` `[x](http://127.0.0.1:9)` \\`c`", "`", "``", "``` d"])
+def test_a_sentence_shows_code_and_is_as_inert(text: str) -> None:
+    from markdown_it import MarkdownIt
+
+    (_, line, _) = MarkdownIt("gfm-like", {"linkify": False}).parse(f"Run {prose(text)}")
+    children = line.children or []
+    assert {child.type for child in children} <= {"text", "code_inline"}
+    assert prose("`workbench runs` lists *them*.") == "`workbench runs` lists \\*them\\*."
+    words = "".join(child.content for child in children if child.type == "text")
+    assert not re.search(r"https?://|www\.|[\w.+-]@", words)
 
 
 def test_a_plain_name_stays_as_it_is() -> None:

@@ -8,6 +8,7 @@ import re
 
 PUNCTUATION = re.compile(r"([\\`*_\[\]<>$~|&#^{}]|:(?=\S))")
 ADDRESS = re.compile(r"(?<=http:)|(?<=https:)|(?<=www)(?=\.)|(?=@)", flags=re.IGNORECASE)  # where a bare address becomes a link
+CODE = re.compile(r"`([^`]+)`")
 JOINER = "\u2060"  # takes no room and breaks no line; addresses are looked for after escapes are read
 FORMULA_STARTS = ("=", "+", "-", "@")
 # C0, C1, marks of direction, and what is no text
@@ -19,6 +20,18 @@ NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 def markdown(text: object) -> str:
     """`text` as one line of Markdown that shows it letter by letter: no link, image, formula, icon, colour or HTML."""
     return PUNCTUATION.sub(r"\\\1", ADDRESS.sub(JOINER, " ".join(str(text).split())))
+
+
+def prose(text: object) -> str:
+    """A sentence of ours that may quote a stranger: as `markdown`, but what is between two backticks is shown as code, as inert."""
+    parts = CODE.split(" ".join(str(text).split()))
+    return "".join(f"`{part}`" if place % 2 else _spaced(part) for place, part in enumerate(parts))
+
+
+def _spaced(part: str) -> str:
+    """`markdown` of a part of a line, with the blanks at its ends."""
+    inner = part.strip()
+    return part.replace(inner, markdown(inner)) if inner else part
 
 
 def html_text(text: object) -> str:

@@ -87,6 +87,9 @@ def test_the_gallery_begins_a_search_once_and_lets_a_stopped_one_rest(open_page:
     run = newest()
     asked = {"gallery_run": run, "gallery_features": "classifier"}
     app = open_page("gallery", **asked)
+    assert jobs() == [], "a private search is asked about first"
+    assert "what it finds is private" in words(app)
+    app.button(key="gallery_begin").click().run()
     (job,) = jobs()
     assert job.request == {"samples": "default", "num_samples": 40, "features": "classifier", "k": 5}
     assert "Search for neighbours: starting" in words(app)
@@ -122,7 +125,9 @@ def test_the_gallery_takes_a_network_that_is_typed_in_never_one_of_the_address(o
     app = open_page("gallery", gallery_features="a network of your own", gallery_network=str(file))
     assert any("Type where the file" in info.value for info in app.info)
     app.text_input(key="gallery_network").set_value(str(file)).run()
+    app.button(key="gallery_begin").click().run()
     app.checkbox(key="gallery_network_public").check().run()
+    app.button(key="gallery_begin").click().run()
     assert not app.exception
     asked = sorted(job.request["features"].split(":")[0] for job in jobs())
     assert asked == ["network", "public"]

@@ -25,6 +25,14 @@ def own_points(*rows: tuple) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "epsilon", "value", "low", "high", "label"])
 
 
+def test_an_axis_of_a_share_ends_at_0_and_1() -> None:
+    chance = [ReferenceLine("chance", 0.1)]
+    printed, mine = load_published("digits"), own_points(("dp-merf", 1.0, 0.9, 0.8, 1.0, "mine"))
+    for own in (own_points(), mine):
+        assert charts.utility_chart(own, printed, chance, "Accuracy", fraction=True).layout.yaxis.range == (0, 1)
+    assert charts.utility_chart(mine, printed, chance, "FID", fraction=False).layout.yaxis.range is None
+
+
 def test_gdp_is_dashed_and_called_an_approximation() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0] * 2, "accountant": ["gdp"] * 2 + ["pld"] * 2, "epsilon": [3.0, 1.0, 3.2, 1.1]})
     figure = charts.accountant_curves(frame, "x", "Noise multiplier", target=2.0, chosen=1.5)

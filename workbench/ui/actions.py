@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from workbench.errors import WorkbenchError
-from workbench.escaping import markdown
+from workbench.escaping import prose
 from workbench.jobs import control
 from workbench.jobs.job import RESUMABLE, Life
 from workbench.jobs.registry import unusable
@@ -22,7 +22,7 @@ def told() -> Iterator[None]:
     try:
         yield
     except EXPECTED as error:
-        st.error(markdown(sentence(error)))
+        st.error(prose(sentence(error)))
 
 
 def sentence(error: Exception) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from workbench.escaping import markdown
+from workbench.escaping import markdown, prose
 from workbench.jobs.audits import audit_of
 from workbench.jobs.run import Run
 from workbench.jobs.samples import SampleSet
@@ -21,6 +21,7 @@ from workbench.ui.theme import CLAIM_WORDS, STATE_COLOURS, STATUS_COLOURS, STATU
 from workbench.workspace import Workspace
 
 MOST_NUMBERS = 4
+REPLACED = "The epsilon of the same releases where one record is replaced by another, which tells more than that one is absent."
 GUARANTEES = ("proved", "approximation")  # statuses that need no reason in sight: the first is one, the second says what it is
 
 
@@ -29,27 +30,24 @@ def three_numbers(
 ) -> None:
     """The paper's claim, the proved upper bound and the measured lower bound in three cards of equal weight.
 
-    `replace_one` is the bound's value where one record is replaced by another, `ceiling` what the audit could have said at most; each
-    is told below its headline. A lower bound above the upper one is an alarm.
+    `replace_one` is the bound's value where one record is replaced by another, as large as the headline beside it; `ceiling` is what the
+    audit could have said at most. A lower bound above the upper one is an alarm.
     """
     claimed, proved, measured = st.columns(3)
     with claimed:
         value_card("Paper's claim", claim, "what the paper's own formula gives; not a guarantee by itself", words=CLAIM_WORDS)
     with proved:
         beside = replace_one is not None and replace_one.neighboring_relation != bound.neighboring_relation
-        other = (
-            f"Where one record is replaced by another: epsilon {epsilon_text(replace_one)}." if replace_one is not None and beside else ""
-        )
-        value_card("Upper bound", bound, "the smallest epsilon that this workbench can prove", other)
+        value_card("Upper bound", bound, "the smallest epsilon that this workbench can prove", other=replace_one if beside else None)
     with measured:
         if audit is None:
             empty_card(
                 "Audit", "No audit of this configuration has been run. An audit measures a lower bound by attacking a trained model."
             )
         else:
-            value_card("Audit", audit, "a lower bound measured by an attack", ceiling)
+            value_card("Audit", audit, "a lower bound measured by an attack", note=ceiling)
             if audit.epsilon > bound.epsilon:
-                st.error(markdown(audit.reason))
+                st.error(prose(audit.reason))
 
 
 def planned_numbers(plan: Plan, claim: PrivacyValue, bound: PrivacyValue, replace_one: PrivacyValue | None) -> None:
@@ -62,10 +60,17 @@ def planned_numbers(plan: Plan, claim: PrivacyValue, bound: PrivacyValue, replac
         three_numbers(claim, bound, found.value, replace_one, ceiling)
 
 
-def value_card(heading: str, value: PrivacyValue, meaning: str, other_relation: str = "", words: Mapping[str, str] = STATUS_WORDS) -> None:
+def value_card(
+    heading: str,
+    value: PrivacyValue,
+    meaning: str,
+    note: str = "",
+    other: PrivacyValue | None = None,
+    words: Mapping[str, str] = STATUS_WORDS,
+) -> None:
     """One epsilon with its status in words, delta, accountant and neighboring relation; behind a button, sampling, reason and source.
 
-    A value that is no guarantee says why on the card itself. `other_relation` is what holds under another relation.
+    A value that is no guarantee says why on the card itself. `other` is the value where one record is replaced.
     """
     with st.container(border=True, height="stretch", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -73,11 +78,13 @@ def value_card(heading: str, value: PrivacyValue, meaning: str, other_relation: 
             st.badge(words[value.status], color=STATUS_COLOURS[value.status])
         with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
             st.metric("Epsilon", epsilon_text(value), help=meaning, width="content")
+            if other is not None:
+                st.metric("One record replaced", epsilon_text(other), help=REPLACED, width="content")
             _grounds(value)
         facts = [f"delta {number(value.delta)}", value.accountant, _plain(value.neighboring_relation)]
         st.caption(" · ".join(fact for fact in facts if fact and fact != "none"))
-        if other_relation:
-            st.caption(other_relation)
+        if note:
+            st.caption(markdown(note))
         if value.reason and value.status not in GUARANTEES:
             st.caption(markdown(value.reason))
 
@@ -145,7 +152,7 @@ def plan_numbers(plan: Plan) -> None:
     """A plan's three numbers and its warnings."""
     planned_numbers(plan, plan.claim, plan.bound, plan.replace_one)
     for warning in plan.warnings:
-        st.warning(markdown(warning))
+        st.warning(prose(warning))
     if plan.claim_only:
         st.warning("Claim only: a finite claim without a finite bound. Nothing made with this configuration is releasable.")
 

@@ -84,7 +84,8 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
         figure.add_hline(line.value, line={"color": GREY, "width": 1.5, "dash": line.dash}, name=text, showlegend=True, legendrank=1)
     figure.update_xaxes(type="log", **_epsilon_ticks(edge, epsilons))
     empty = own.empty and published.empty and not lines
-    figure.update_yaxes(tickformat=".2f" if fraction else None, range=[0, 1] if empty else None)
+    figure.update_yaxes(tickformat=".2f" if fraction else None, range=[0, 1] if empty or fraction else None)
+    figure.update_traces(cliponaxis=False)  # a point at 0 or 1 is whole
     figure.update_layout(height=560, showlegend=True, legend={"maxheight": 0.4})  # above: beside, it would leave a narrow window no room
     return figure
 

@@ -12,7 +12,7 @@ import streamlit as st
 from workbench.datasets import DATASETS, DatasetFacts, account_name, is_csv, is_path
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
-from workbench.escaping import markdown
+from workbench.escaping import markdown, prose
 from workbench.lazy import torch
 from workbench.methods import METHODS
 from workbench.methods.base import Method
@@ -152,7 +152,7 @@ def reading_choice(dataset: str, key: str) -> DatasetRef:
     try:
         return DatasetRef.parse(dataset, given, shape, named, int(seed or 0), attribute, declared=declared or None)
     except WorkbenchError as error:
-        st.error(markdown(error))
+        st.error(prose(error))
         st.stop()
 
 

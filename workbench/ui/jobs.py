@@ -20,17 +20,13 @@ POLL_SECONDS = 1.0
 LOG_LINES = 20
 
 
-def needed_job(task: str, owner: str, request: Mapping[str, Any], prefix: str, offer: str, at_once: bool = True) -> None:
-    """The job that makes what a page lacks: begun if nobody has asked for it yet and `at_once` says so, else by a button called `offer`.
+def needed_job(task: str, owner: str, request: Mapping[str, Any], prefix: str, offer: str) -> None:
+    """The job that makes what a page lacks, begun by a button called `offer`.
 
     Its end draws the page anew. One that was stopped, has failed or died says so and waits for a person.
     """
     workspace = Workspace.default()
     job = Jobs(workspace).find(task, owner, request)
-    if job is None and at_once:
-        job = control.begin(workspace, task, owner, request)
-        if job.state == "done":
-            st.rerun()
     if job is None or job.state in ("queued", "done"):
         if st.button(offer, key=f"{prefix}begin", type="primary"):
             attempt(lambda: control.begin(workspace, task, owner, request))

@@ -11,7 +11,7 @@ from workbench.datasets.csv_table import BESIDE, read
 from workbench.datasets.declaration import TableDeclaration
 from workbench.datasets.proposal import WARNING
 from workbench.errors import WorkbenchError
-from workbench.escaping import markdown
+from workbench.escaping import markdown, prose
 from workbench.ui.actions import told
 from workbench.ui.declaration_grid import declaration_from, edited, proposed_rows, rows_of, shown
 
@@ -52,7 +52,7 @@ def ending_the_page() -> Iterator[None]:
     try:
         yield
     except WorkbenchError as error:
-        st.error(markdown(error))
+        st.error(prose(error))
         st.stop()
 
 

@@ -5,7 +5,7 @@ import streamlit as st
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
-from workbench.escaping import markdown
+from workbench.escaping import prose
 from workbench.jobs import runs
 from workbench.jobs.run import Run
 from workbench.plan import Plan
@@ -71,5 +71,5 @@ def facts_or_stop(dataset: DatasetRef) -> DatasetFacts:
     try:
         return known_facts(dataset)
     except WorkbenchError as error:
-        st.error(markdown(error))
+        st.error(prose(error))
         st.stop()

@@ -29,6 +29,7 @@ STATUS_WORDS: Final = {
     "measured": "measured lower bound",
 }
 CLAIM_WORDS: Final = STATUS_WORDS | {"proved": "proved for its relation"}  # of the paper's number, which may have another than the bound
+BOUND_WORDS: Final = STATUS_WORDS | {"refuted": "none: the claim is refuted"}  # of our own number in a table
 STATUS_COLOURS: Final[dict[str, BadgeColour]] = {
     "proved": "green",
     "approximation": "orange",

@@ -12,6 +12,7 @@ from support.launchers import Nowhere
 from workbench.jobs.job import Job
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.store import RunStore
 
 OpenPage = Callable[..., AppTest]
 
@@ -27,6 +28,21 @@ def test_budget_shows_three_numbers_configuration_time_and_memory(open_page: Ope
     assert float(values["Noise multiplier"]) > 0
     assert "proved upper bound" in text_of(app)
     assert "At delta 4.44×10⁻⁷ (1/n² of n = 1,500 records) the same releases have the upper bound epsilon **2.713**" in text_of(app)
+
+
+def test_an_empty_chart_says_what_would_fill_it_and_offers_it(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_page("budget", budget_method="dp-merf", budget_dataset="permuted-digits")
+    app.selectbox(key="budget_measure").set_value("coverage").run()
+    assert [info.value for info in app.info] == [
+        "No point yet: nothing has been trained on permuted-digits here. A run of the plan above, once evaluated, is the first."
+    ]
+    assert app.button(key="budget_fill").label == "Train the plan above"
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+    app = open_page("budget", budget_method="dp-merf")
+    app.selectbox(key="budget_measure").set_value("coverage").run()
+    app.button(key="budget_fill").click().run()
+    newest = RunStore(here()).list()[0]
+    assert [(job.task, job.owner) for job in Jobs(here()).all() if job.task == "evaluate"] == [("evaluate", newest.id)]
 
 
 def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,8 @@ def test_claims_lists_every_method_and_what_was_spent(open_page: OpenPage) -> No
     table = app.dataframe[0].value
     assert {"dp-promise", "dp-sad", "dpgen", "p3dm", "ddm", "dp-merf"} <= set(table["Method"])
     assert table.set_index("Method").loc["dp-promise", "Upper bound"] == "∞"
+    assert table.set_index("Method").loc["dpgen", "The bound is"] == "none: the claim is refuted"
+    assert max(map(len, table["Audit (lower bound)"])) < 40
     total = [metric.value for metric in app.metric if metric.label == "Epsilon"][3]
     assert float(total) > 0
 

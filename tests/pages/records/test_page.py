@@ -3,6 +3,7 @@
 import pytest
 from pages.conftest import app_at, train_in_process
 from pages.reading import elements, text_of
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from support.homes import here
 from support.quick import QUICK
 from support.tables import toy_table
@@ -10,6 +11,7 @@ from support.tables import toy_table
 from workbench.datasets import DATASETS, DatasetEntry
 from workbench.jobs.exposure import kept_exposure
 from workbench.jobs.run import Run
+from workbench.ui.formats import number
 
 
 @pytest.fixture
@@ -37,6 +39,13 @@ def test_values_are_asked_for_shown_and_said_to_be_what_they_are(run: Run) -> No
     for words in ("stay in the room", "of the trained one they are an estimate", "gamma up to", "outside any bound"):
         assert words in said
     exposed = next(table.value for table in app.dataframe if "J (private)" in table.value.columns and "column 1" in table.value.columns)
+    (values,) = [
+        table.proto.arrow_data.styler
+        for table in app.dataframe
+        if "J (private)" in table.value.columns and "column 1" in table.value.columns
+    ]
+    shown = convert_arrow_bytes_to_pandas_df(values.display_values)
+    assert shown["J (private)"].tolist() == [number(value) for value in exposed["J (private)"]], "a number as elsewhere, not 0.00e+0"
     assert exposed["record"].tolist() == found.ranking()[:50].tolist()
     assert exposed["J (private)"].tolist() == pytest.approx(found.leakage.total[found.ranking()[:50]])
     before, after = (exposed[f"delta {when} (private)"] for when in ("before", "after"))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pages.conftest import app_at
 from pages.reading import blocks, elements, text_of
 from streamlit.testing.v1 import AppTest
 from support.homes import here
@@ -24,6 +25,7 @@ from workbench.jobs.samples import sample_sets
 from workbench.jobs.samples.drawn import request_samples
 from workbench.jobs.store import RunStore
 from workbench.methods import METHODS
+from workbench.pages.runs.page import NONE_YET, look_at_marked
 from workbench.pages.runs.release import exported
 from workbench.pages.runs.tables import run_table
 from workbench.planning import make_plan
@@ -31,7 +33,7 @@ from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings
 from workbench.ui.formats import number
 from workbench.ui.links import clone_link
-from workbench.ui.runs import run_label
+from workbench.ui.runs import results_of, run_label
 
 OpenPage = Callable[..., AppTest]
 TrainHere = Callable[..., Run]
@@ -66,9 +68,8 @@ def test_a_run_s_replace_one_bound_stands_beside_its_own(open_page: OpenPage, ho
     beside = [run.replace_one for run in runs]
     assert all(value is not None and value.epsilon > run.bound.epsilon for value, run in zip(beside, runs, strict=True))
     assert beside[0] is not None
-    said = f"Where one record is replaced by another: epsilon {number(beside[0].epsilon, 4)}."
     app = open_page("runs")
-    assert said in text_of(app)
+    assert [metric.value for metric in app.metric if metric.label == "One record replaced"] == [number(beside[0].epsilon, 4)]
     app.multiselect(key="runs_chosen").set_value([run.id for run in runs]).run()
     row = app.dataframe[1].value.set_index("Measure").loc["Upper bound, one record replaced"]
     assert row.tolist() == [number(value.epsilon) for value in beside if value is not None]
@@ -76,6 +77,29 @@ def test_a_run_s_replace_one_bound_stands_beside_its_own(open_page: OpenPage, ho
     (metric,) = [metric for metric in watched.metric if metric.label == "Upper bound when done"]
     assert "replaced" in metric.help
     assert runs[0].model_copy(update={"epsilon_spent": runs[0].bound.epsilon * 1.01}).replace_one is None
+
+
+def test_the_list_counts_its_runs_shows_their_accuracy_and_opens_the_marked_rows(open_page: OpenPage) -> None:
+    app = open_page("runs")
+    newer, older = RunStore(here()).list()[:2]
+    assert "2 of 2 runs." in text_of(app)
+    reached = next(row for row in results_of(older.id) if row["name"] == "accuracy_logistic_regression")
+    assert app.dataframe[0].value["Accuracy"].tolist()[1] == f"{number(reached['value'])} (private)"
+    assert app.header[0].value == f"Run {newer.id}"
+    with pytest.MonkeyPatch.context() as patch:
+        chosen: dict[str, Any] = {"runs_table": {"selection": {"rows": [1]}}}
+        patch.setattr("streamlit.session_state", chosen)
+        look_at_marked([newer, older])
+    assert chosen["runs_chosen"] == [older.id]
+    (measures,) = [table.value for table in app.dataframe if "Measure" in table.value]
+    assert set(measures["Measure"]) == {"Accuracy, logistic regression", "Nearer to training"}
+    assert not [text for text in [*measures["Measure"], *measures["Against"]] if "_" in text]
+
+
+def test_an_empty_home_has_no_filters_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.pages.runs.page.example_notice", lambda _: None)
+    app = app_at("runs").run()
+    assert [info.value for info in app.info] == [NONE_YET]
 
 
 def test_a_run_is_deleted_only_when_confirmed_and_stays_in_the_ledger(open_page: OpenPage) -> None:
@@ -105,6 +129,7 @@ def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: Ope
     plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, settings=overrides)
     settings = PerformanceSettings(device="cpu", num_threads=1)
     run = runs.register(here(), plan, "digits", performance=settings, loaded=dataset)
+    RunStore(here()).change(run.id, {"queued"}, "failed", state="failed")  # with nothing spent: a clone of it is no repetition
     app = open_page("train", **clone_link(run, "train_"))
     assert not app.error
     assert app.number_input(key="train_epsilon").value == 5.0

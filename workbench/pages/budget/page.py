@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workbench.errors import WorkbenchError
-from workbench.escaping import markdown
+from workbench.escaping import prose
 from workbench.pages import go_to
 from workbench.pages.budget.curves import accountant_section
 from workbench.pages.budget.meaning import meaning_section, strict_words
@@ -28,7 +28,7 @@ def draw() -> None:
         plan = choices.plan()
         plan_numbers(plan)
     except WorkbenchError as error:
-        st.error(markdown(error))
+        st.error(prose(error))
     if plan is not None:
         if strict := strict_words(dumps(plan)):
             st.caption(strict)
@@ -39,7 +39,7 @@ def draw() -> None:
         if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
             go_to("train", link(plan.request, "train_"))
     st.header("Utility against epsilon", anchor=False)
-    utility_section(choices.facts, choices.dataset.text, known_runs(), PREFIX)
+    utility_section(choices.facts, choices.dataset.text, known_runs(), PREFIX, None if plan is None else plan.request)
     example_notice(PREFIX)
     if plan is not None:
         st.header("What this epsilon means", anchor=False)

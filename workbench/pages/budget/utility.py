@@ -8,7 +8,7 @@ import streamlit as st
 
 from workbench import datasets
 from workbench.datasets import DATASETS, DatasetFacts
-from workbench.escaping import markdown
+from workbench.escaping import prose
 from workbench.evaluation import METRICS, Metric
 from workbench.evaluation.feature_files import is_fid
 from workbench.evaluation.likeness import likeness_note
@@ -16,10 +16,12 @@ from workbench.evaluation.results import EVENLY
 from workbench.jobs.run import Run
 from workbench.marks import mark, may_leave
 from workbench.measured import load_measured
+from workbench.pages.budget.empty import offer_to_fill
 from workbench.pages.budget.frontier import draw_measured, measured_note, measured_points, measured_references, measured_rows
 from workbench.pages.budget.points import on_axis, own_points, reference_values
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.published import load_published
+from workbench.request import Request
 from workbench.ui import charts
 from workbench.ui.charts import ReferenceLine
 from workbench.ui.formats import number
@@ -35,8 +37,11 @@ PUBLIC_DATASET = "glyphs"  # what methods pre-train on unless told otherwise
 PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy_cnn"
 
 
-def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], prefix: str) -> None:
-    """The chart with its two choices (measure; which epsilon the own runs stand at), its table, and what is not on it."""
+def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], prefix: str, asked: Request | None = None) -> None:
+    """The chart with its two choices (measure; which epsilon the own runs stand at), its table, and what is not on it.
+
+    Where no point is on it, it offers to fill it, by what is `asked` for if there is no finished run.
+    """
     mine = [run for run in runs if run.dataset == dataset and run.state == "done"]
     names = measure_names(facts, dataset)
     left, right = st.columns([2, 3])
@@ -56,9 +61,11 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
     figure = charts.utility_chart(own, printed, lines, title, is_fraction(measure))
     draw_measured(figure, measured)
     alt = f"{title} against epsilon on {facts.name}: {len(own)} own runs, {len(measured)} measured and {len(printed)} published points"
+    if own.empty and printed.empty and measured.empty:
+        offer_to_fill(facts.name, mine, asked, prefix)
     charts.show(figure, alt, utility_table(own, printed, measured), f"{prefix}utility_chart")
     for note in [*measured_note(measured), *notes, *absences(facts, dataset, measure, mine, printed, missing)]:
-        st.caption(markdown(note))
+        st.caption(prose(note))
 
 
 def measure_names(facts: DatasetFacts, dataset: str) -> list[str]:

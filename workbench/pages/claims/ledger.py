@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from workbench.errors import WorkbenchError
-from workbench.escaping import markdown
+from workbench.escaping import prose
 from workbench.jobs.store import RunStore
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.ledger import Ledger
@@ -101,6 +101,6 @@ def budget_form(ledger: Ledger, account: str, prefix: str) -> None:
                     raise WorkbenchError("Expected both an epsilon and a delta for the budget.")
                 ledger.set_budget(account, epsilon, delta)
             except WorkbenchError as error:
-                st.error(markdown(error))
+                st.error(prose(error))
             else:
                 st.rerun()

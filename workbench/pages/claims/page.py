@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from workbench.escaping import markdown
+from workbench.escaping import prose
 from workbench.pages.claims.ledger import ledger_section
 from workbench.pages.claims.table import audited_methods, caught_at, claim_rows, claims_frame
 from workbench.ui.cards import three_numbers
@@ -24,8 +24,13 @@ def draw() -> None:
     row = rows[chosen]
     three_numbers(row.claim, row.bound, None if row.caught is None else row.caught.value, ceiling=caught_at(row))
     if row.caught is not None:
-        st.warning(markdown(row.caught.words))
-    grounds = (f"Formula: {row.formula}" if row.formula else "", f"Setting: {row.setting}" if row.setting else "")
-    st.caption("  \n".join(text for text in grounds if text))
+        st.warning(prose(row.caught.words))
+    grounds = (
+        f"Formula: {row.formula}" if row.formula else "",
+        f"Setting: {row.setting}" if row.setting else "",
+        f"Why: {row.bound.reason}",
+        f"Source: {row.source}",
+    )
+    st.caption("  \n".join(prose(text) for text in grounds if text))
     st.header("Spent on each dataset", anchor=False)
     ledger_section(PREFIX)

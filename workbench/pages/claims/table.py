@@ -9,7 +9,7 @@ from workbench.claims import ClaimRow, claims_table
 from workbench.jobs.audits import audits
 from workbench.ui.cards import epsilon_text
 from workbench.ui.formats import number
-from workbench.ui.theme import CLAIM_WORDS, STATUS_WORDS
+from workbench.ui.theme import BOUND_WORDS, CLAIM_WORDS
 from workbench.workspace import Workspace
 
 
@@ -36,8 +36,13 @@ def caught_at(row: ClaimRow) -> str:
     return f"at least {number(row.caught.epsilon)} where the paper's formula gives {number(row.caught.claim)}"
 
 
+def caught_short(row: ClaimRow) -> str:
+    """As `caught_at`, in the width of a column."""
+    return "" if row.caught is None else f"{number(row.caught.epsilon)} of a claimed {number(row.caught.claim)}"
+
+
 def claims_frame(rows: Mapping[str, ClaimRow], audited: Mapping[str, str]) -> pd.DataFrame:
-    """A line a method: claim, bound and audit, each number with the words for what it is."""
+    """A line a method: claim, bound and audit, each number with the words for what it is; why it is so is told of one method at a time."""
     return pd.DataFrame(
         [
             {
@@ -45,10 +50,8 @@ def claims_frame(rows: Mapping[str, ClaimRow], audited: Mapping[str, str]) -> pd
                 "Claimed epsilon": epsilon_text(row.claim),
                 "The claim is": CLAIM_WORDS[row.claim.status],
                 "Upper bound": epsilon_text(row.bound),
-                "The bound is": STATUS_WORDS[row.bound.status],
-                "Audit (lower bound)": "; ".join(filter(None, [caught_at(row), audited.get(row.method, "")])) or "not audited",
-                "Why": row.bound.reason,
-                "Source": row.source,
+                "The bound is": BOUND_WORDS[row.bound.status],
+                "Audit (lower bound)": "; ".join(filter(None, [caught_short(row), audited.get(row.method, "")])) or "not audited",
             }
             for row in rows.values()
         ]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from workbench.escaping import markdown
+from workbench.escaping import markdown, prose
 from workbench.evaluation import Neighbours
 from workbench.jobs.finished import kept_copying, kept_neighbours
 from workbench.jobs.samples import SampleSet
@@ -18,6 +18,10 @@ from workbench.ui.formats import number
 from workbench.ui.jobs import needed_job
 from workbench.workspace import Workspace
 
+ASKED = (
+    "Nothing has been looked at yet. The search holds each sample against every training record: what it finds is private, and outside the "
+    "run's guarantee."
+)
 PRIVATE = "Private: stays in the room."
 
 
@@ -32,7 +36,8 @@ def searched(chosen: SampleSet, space: str, attribute: str | None) -> tuple[Reco
         if bound is not None:
             price_of_samples(bound)
         asked = {"samples": chosen.id, "num_samples": count, "features": space, "attribute": attribute}
-        needed_job("neighbours", chosen.owner, asked, "gallery_", "Draw samples and search their neighbours", at_once=bound is None)
+        st.caption(ASKED)
+        needed_job("neighbours", chosen.owner, asked, "gallery_", "Draw samples and search their neighbours")
         return None
     return kept, neighbours, results
 
@@ -43,10 +48,10 @@ def copying_numbers(measured: Sequence[dict[str, Any]], num_samples: int) -> Non
     nearer, score, counted = st.columns(3)
     counted.metric("Samples searched", f"{num_samples:,}")
     if row := results.get("nearer_to_training"):
-        nearer.metric("Nearer to training than to held-out", number(row["value"]), help=markdown(row["note"]))
+        nearer.metric("Nearer to training than to held-out", number(row["value"]), help=prose(row["note"]))
         nearer.caption(f"0.5 is what no copying gives. {_interval(row)} {PRIVATE} Features: {markdown(row['features'])}.")
     if row := results.get("privacy_score"):
-        score.metric("Privacy score", number(row["value"]), help=markdown(row["note"]))
+        score.metric("Privacy score", number(row["value"]), help=prose(row["note"]))
         score.caption(f"Share of samples judged unlike their nearest training record; copies score 0. {_interval(row)} {PRIVATE}")
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.escaping import markdown
+from workbench.escaping import prose
 from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE
 from workbench.evaluation.feature_files import feature_name, is_file
 from workbench.evaluation.features import IMAGES
@@ -63,7 +63,7 @@ def draw() -> None:
         dataset = look.samples.same_records(loaded(look.samples.place, look.facts))
         found = searched(look.samples, look.features, look.attribute)
     except WorkbenchError as error:
-        st.error(markdown(error))
+        st.error(prose(error))
         return
     if found is None:
         return

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workbench.errors import WorkbenchError
-from workbench.escaping import markdown
+from workbench.escaping import markdown, prose
 from workbench.jobs.exposure import DEFAULT_DRAWS, IDEAL, PRIVATE, Exposure, kept_exposure, tells_records
 from workbench.jobs.run import Run
 from workbench.jobs.trained import same_records
@@ -32,11 +32,11 @@ def draw() -> None:
         dataset = same_records(Workspace.default(), run, loaded_for(run))
         found = kept_exposure(Workspace.default(), run.id, num_draws)
     except WorkbenchError as error:
-        st.error(markdown(error))
+        st.error(prose(error))
         return
     if found is None:
         asked = {"num_draws": num_draws, "seed": 0}
-        needed_job("records", run.id, asked, PREFIX, "Estimate what samples show of every record", at_once=False)
+        needed_job("records", run.id, asked, PREFIX, "Estimate what samples show of every record")
         return
     told(found)
     distribution(found, epsilon, num_samples, f"{PREFIX}distribution")

@@ -19,7 +19,7 @@ def removal_section(run_id: str, num_draws: int, prefix: str) -> None:
     found = kept_removal(Workspace.default(), run_id, share, SEEDS, num_draws)
     if found is None:
         asked = {"share": share, "seeds": SEEDS, "num_draws": num_draws}
-        needed_job("removal", run_id, asked, f"{prefix}removal_", f"Train {len(KEPT) * SEEDS} times and compare", at_once=False)
+        needed_job("removal", run_id, asked, f"{prefix}removal_", f"Train {len(KEPT) * SEEDS} times and compare")
         return
     frame = pd.DataFrame(found["results"]).groupby("kept", sort=False)[list(CLASSIFIERS)].agg(["mean", "min", "max"])
     frame.columns = [f"{name.removeprefix('accuracy_').replace('_', ' ')}, {what} (private)" for name, what in frame.columns]

@@ -69,9 +69,9 @@ def exposed_table(found: Exposure, dataset: Dataset, epsilon: float, num_samples
         }
     )
     st.markdown(f"**The {len(order)} most exposed records**, by what is shown of them at epsilon {epsilon:g} before and after generation")
-    short = {name: st.column_config.NumberColumn(format="%.2e") for name in values.columns[1:]}
+    shown = pd.concat([values, cells], axis=1).style.format(number, subset=list(values.columns[1:]))  # sorted by value, read as elsewhere
     alt = f"The {len(order)} most exposed training records and their values"
-    st.dataframe(pd.concat([values, cells], axis=1), hide_index=True, column_config=short, alt=alt)
+    st.dataframe(shown, hide_index=True, alt=alt)
     relative = leakage.standard_error / np.maximum(leakage.total, np.finfo(np.float64).tiny)
     told = f"The median standard error is {100 * float(np.median(relative)):.0f} % of a record's value." if leakage.num_draws else EXACT
     st.caption(f"{BEFORE} {VACUOUS} {told} Private.")

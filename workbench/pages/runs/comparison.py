@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from workbench.escaping import markdown
+from workbench.escaping import prose
 from workbench.evaluation.likeness import likeness_note
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
@@ -13,9 +13,9 @@ from workbench.jobs.samples import SampleSet, sample_set
 from workbench.jobs.trained import as_shown
 from workbench.pages.runs.attacks import show_attacks
 from workbench.pages.runs.sampling import sampling_form
-from workbench.pages.runs.tables import result_table
+from workbench.pages.runs.tables import measure_name, result_table
 from workbench.ui.cards import config_table, epsilon_text, planned_numbers, run_marks
-from workbench.ui.formats import number, words
+from workbench.ui.formats import number
 from workbench.ui.gallery import show_records
 from workbench.ui.runs import marked, results_of, set_choice, show_cautions, warning_marks
 from workbench.ui.traces import show_curves, show_preview, show_steps, show_values, value_frames, value_title
@@ -29,7 +29,7 @@ def run_detail(run: Run, prefix: str) -> None:
     run = as_shown(run)
     run_marks(run)
     if run.error:
-        st.warning(markdown(run.error))
+        st.warning(prose(run.error))
     left, right = st.columns(2)
     with left:
         chosen = set_choice(f"{prefix}samples", run.id)
@@ -46,7 +46,7 @@ def run_detail(run: Run, prefix: str) -> None:
             st.badge("each number has its mark", icon=":material/lock:", color="orange", help=MARKS_HELP)
         st.dataframe(result_table(results), hide_index=True, alt=f"Measures of run {run.id} with intervals")
         if note := likeness_note(results):
-            st.caption(markdown(note))
+            st.caption(prose(note))
     elif run.state == "done":
         st.caption("Not evaluated yet: press Evaluate to draw samples and take every measure.")
     show_attacks(run.id, f"{prefix}{run.id}_")
@@ -67,7 +67,7 @@ def compare_measures(runs: Sequence[Run]) -> None:
         table.setdefault("Paper's claim", {})[column] = epsilon_text(run.claim, 3)
         table.setdefault("Delta of both", {})[column] = number(run.delta)
         for row in results_of(run.id):
-            table.setdefault(words(row["name"]), {})[column] = marked(row, "value")
+            table.setdefault(measure_name(row["name"]), {})[column] = marked(row, "value")
     frame = pd.DataFrame.from_dict(table, orient="index").fillna("–").rename_axis("Measure").reset_index()
     st.dataframe(frame, hide_index=True, alt="Privacy and measures of the compared runs")
 

@@ -16,7 +16,8 @@ from workbench.ui.jobs import other_jobs
 from workbench.ui.runs import known_runs, run_label
 
 PREFIX = "runs_"
-TABLE_ROWS, TABLE_PIXELS = 3, 140  # more rows scroll, so that the chosen run shows below them
+TABLE_ROWS, TABLE_PIXELS = 10, 388  # more rows scroll, so that the chosen run shows below them
+NONE_YET = "No run yet. The Train page starts one."
 BOUND: Any = {"bind": "query-params"}
 
 
@@ -28,9 +29,13 @@ def draw() -> None:
     runs = listed(everything, filters)
     if runs:
         height: Any = TABLE_PIXELS if len(runs) > TABLE_ROWS else "auto"
-        st.dataframe(run_table(runs), hide_index=True, height=height, alt=f"{len(runs)} runs with state, bound, claim and time")
+        st.caption(f"{len(runs)} of {len(everything)} runs. Mark rows to look at one run, or to compare several.")
+        st.dataframe(
+            run_table(runs), hide_index=True, height=height, alt=f"{len(runs)} runs with state, bound, claim, accuracy and time",
+            key=f"{PREFIX}table", selection_mode="multi-row", on_select=lambda: look_at_marked(runs),
+        )  # fmt: skip
     else:
-        st.info("No run fits these filters.")
+        st.info("No run fits these filters." if everything else NONE_YET)
     selected = looked_at(everything, look) or runs[:1]
     if len(selected) > 1:
         st.header("Comparison", anchor=False)
@@ -45,6 +50,12 @@ def draw() -> None:
         other_jobs(run.id, f"{PREFIX}{run.id}_")
         if len(selected) == 1:
             run_detail(run, PREFIX)
+
+
+def look_at_marked(runs: list[Run]) -> None:
+    """Choose the runs whose rows are marked, as if they had been picked by name."""
+    rows = st.session_state[f"{PREFIX}table"]["selection"]["rows"]
+    st.session_state[f"{PREFIX}chosen"] = [runs[row].id for row in rows if row < len(runs)]
 
 
 def listed(everything: list[Run], columns: list[Any]) -> list[Run]:

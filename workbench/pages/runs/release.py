@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from workbench.escaping import markdown
+from workbench.escaping import prose
 from workbench.jobs.run import Run
 from workbench.workspace import Workspace
 
@@ -21,7 +21,7 @@ def export_button(run: Run, prefix: str) -> None:
         st.caption(HOLDS)
         known = run.may_be_released
         if not known:
-            st.warning(markdown(run.release_reason))
+            st.warning(prose(run.release_reason))
             known = st.checkbox("Export it though it is not private", key=f"{prefix}not_private")
         st.download_button(
             "Write the file", lambda: exported(run.id), f"run-{run.id}.zip", "application/zip",

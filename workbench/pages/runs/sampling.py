@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from workbench.errors import WorkbenchError
-from workbench.escaping import markdown
+from workbench.escaping import markdown, prose
 from workbench.jobs import control
 from workbench.jobs.run import Run
 from workbench.jobs.samples.drawn import RunSamples, request_samples
@@ -35,7 +35,7 @@ def sampling_form(run: Run, prefix: str) -> None:
         try:
             _offer(request_samples(Workspace.default(), run.id, settings, labels, repeated), count, prefix)
         except WorkbenchError as error:
-            st.error(markdown(error))
+            st.error(prose(error))
 
 
 def _offer(asked: RunSamples, num_samples: int | None, prefix: str) -> None:

@@ -6,11 +6,13 @@ from typing import Any
 
 import pandas as pd
 
+from workbench.evaluation import METRICS
 from workbench.jobs.run import Run
 from workbench.ui.cards import epsilon_text
 from workbench.ui.formats import duration, number, words
-from workbench.ui.runs import as_float, marked, warning_marks
+from workbench.ui.runs import as_float, marked, results_of, warning_marks
 
+SPLITS = {"train": "training records", "held_out": "held-out records", "train+held_out": "training and held-out records", "none": "–"}
 SORTS = {"newest first": "created", "bound, small first": "bound", "steps done, many first": "step", "method": "method"}
 
 
@@ -26,6 +28,7 @@ def run_table(runs: Sequence[Run]) -> pd.DataFrame:
                 "Step": f"{run.step:,} / {run.steps:,}",
                 "Upper bound": number(run.bound.epsilon),
                 "Claim": epsilon_text(run.claim, 3),
+                "Accuracy": accuracy_of(run),
                 "Spent": number(run.epsilon_spent),
                 "Delta": number(run.delta),
                 "Marks": ", ".join(_marks(run)),
@@ -35,6 +38,17 @@ def run_table(runs: Sequence[Run]) -> pd.DataFrame:
             for run in runs
         ]
     )
+
+
+def accuracy_of(run: Run) -> str:
+    """The first accuracy that the run's own samples reached, with its mark; an en dash for none."""
+    found = (row for row in results_of(run.id) if row["name"].startswith("accuracy_") and row.get("value") is not None)
+    return marked(next(found, {}), "value")
+
+
+def measure_name(name: str) -> str:
+    """A measure's title; of what this version does not know, its name in words."""
+    return METRICS[name].title if name in METRICS else words(name)
 
 
 def sorted_runs(runs: Sequence[Run], order: str) -> list[Run]:
@@ -59,14 +73,14 @@ def result_table(results: Sequence[dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "Measure": words(row["name"]),
+                "Measure": measure_name(row["name"]),
                 "Value": marked(row, "value"),
                 "95 % interval": interval_text(row["interval"]),
                 "Real data (ceiling)": marked(row, "ceiling"),
                 "Epsilon 0 (public data)": marked(row, "epsilon_zero"),
                 "Samples": row["num_samples"],
                 "Features": row["features"],
-                "Against": row["split"],
+                "Against": SPLITS.get(row["split"], row["split"]),
             }
             for row in results
         ]

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from workbench.errors import WorkbenchError
-from workbench.escaping import markdown
+from workbench.escaping import prose
 from workbench.pages.train.start import Asked, arrived, launch_button
 from workbench.pages.train.watch import watch
 from workbench.plan import Plan
@@ -103,7 +103,7 @@ def show_plan(choices: Choices, settings: dict[str, Any]) -> Plan | None:
             st.caption("`workbench train --request FILE` takes it, and so does a recipe's line, with a name beside.")
             st.code(plan.request.text, language="json", wrap_lines=True)
         for warning in launch_warnings(plan):
-            st.warning(markdown(warning))
+            st.warning(prose(warning))
     except WorkbenchError as error:
-        st.error(markdown(error))
+        st.error(prose(error))
     return plan

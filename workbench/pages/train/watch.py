@@ -4,7 +4,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from workbench.errors import WorkbenchError
-from workbench.escaping import markdown
+from workbench.escaping import prose
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
@@ -55,7 +55,7 @@ def show_run(run: Run, prefix: str) -> None:
     run_marks(run)
     with st.container():  # places of their own: what comes and goes moves nothing below it, or that would stand there twice meanwhile
         if run.error:
-            st.warning(markdown(run.error))
+            st.warning(prose(run.error))
     done = run.step / run.steps if run.steps else float(run.state == "done")
     st.progress(min(done, 1.0), text=f"{run.stage or run.state}: step {run.step:,} of {run.steps:,}")
     _numbers(run)

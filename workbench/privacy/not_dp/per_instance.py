@@ -275,7 +275,9 @@ def leakage_figure(leakages: Mapping[str, Leakage], records: Sequence[int]) -> "
     for name, leakage in leakages.items():
         for record in records:
             figure.add_scatter(x=leakage.timesteps, y=leakage.per_step[:, record], name=f"{name}, record {record}")
-    figure.update_layout(xaxis_title="diffusion step t", yaxis_title="J_t (nats, symmetrised)", yaxis_type="log")
+    figure.update_layout(
+        xaxis_title="diffusion step t", yaxis_title="J_t (nats, symmetrised)", yaxis={"type": "log", "exponentformat": "power"}
+    )
     return figure
 
 
@@ -287,5 +289,7 @@ def delta_figure(leakage: Leakage, record: int, epsilon: float, num_samples: Seq
     for count in num_samples:
         delta = np.minimum(1.0, kappa_j(epsilon) * count * divergence)
         figure.add_scatter(x=leakage.timesteps - 1, y=delta, name=f"{count} samples")
-    figure.update_layout(xaxis_title="release step", yaxis_title=f"delta at epsilon {epsilon:g}", yaxis_type="log")
+    figure.update_layout(
+        xaxis_title="release step", yaxis_title=f"delta at epsilon {epsilon:g}", yaxis={"type": "log", "exponentformat": "power"}
+    )
     return figure
