@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
+import numpy as np
 import torch
 from opacus import GradSampleModule
 from opacus.grad_sample import GradSampleModuleFastGradientClipping
@@ -135,7 +136,7 @@ class Ours(Variant):
 
     def gradient(self) -> None:
         self._step += 1
-        self.private.accumulate(self._step, self.records, self._losses)
+        self.private.accumulate(self._step, np.arange(self.records), self._losses)
 
     def _rows(self, part: Microbatch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         first = int(part.records[0]) * self.noise_multiplicity

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from support import mutants
 
+from workbench.training import checkpoints
+
 SOURCE = '''"""A module of 2 parts."""
 
 LIMIT = 10
@@ -88,6 +90,15 @@ def test_a_seed_decides_what_is_drawn(checkout: Path) -> None:
     assert set(mutants.drawn(checkout, 4, 1)) - set(first) <= {*mutants.drawn(checkout, 99, 1)} - {*first}
     assert len(set(mutants.drawn(checkout, 4, 1)) & set(first)) >= 3, "what is added takes the place of one at most"
     assert mutants.by_package(first) == {"privacy": 4}
+
+
+def test_a_new_folder_is_drawn_from_by_itself_and_what_only_shows_is_not(checkout: Path) -> None:
+    for name in ("models/new.py", "pages/page.py", "cli/train.py", "plan.py"):
+        (checkout / "workbench" / name).parent.mkdir(exist_ok=True)
+        (checkout / "workbench" / name).write_text("LEAST = 1\n")
+    found = {mutant.path for mutant in mutants.drawn(checkout, 99, 1)}
+    assert found == {"workbench/privacy/thing.py", "workbench/models/new.py", "workbench/plan.py"}
+    assert mutants.SHOWING == checkpoints.SHOWING, "what no step goes through is one list"
 
 
 def outcomes(checkout: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from workbench.methods.class_moments.sampling import gaussians
 from workbench.plan import Plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.records import Records
-from workbench.training.one_shot import ROUNDING, Grid, widened_deviation
+from workbench.training.grid import ROUNDING, Grid, widened_deviation
 from workbench.training.state import State
 
 DIGITS = load("digits")

@@ -57,7 +57,7 @@ def parts(
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, std=0.1)
     batch = (torch.rand(records, 1, 8, 8) * 2 - 1, torch.arange(1, records + 1))
-    part = Microbatch(1, np.arange(records), multiplicity, Randomness.from_seed(0), "draws", torch.device("cpu"))
+    part = Microbatch(1, np.arange(records), np.arange(records), multiplicity, Randomness.from_seed(0), "draws", torch.device("cpu"))
     return network, part, batch
 
 
@@ -69,9 +69,9 @@ def test_the_augmented_gradient_is_the_mean_of_its_parts() -> None:
     gradients = PerRecordGradients(network, 4)
     whole = set(gradients.parameters.values())
     for record in (0, 1):
-        alone = Microbatch(1, np.array([record]), 4, part.randomness, "draws", part.device)
+        alone = Microbatch(1, np.array([record]), np.array([record]), 4, part.randomness, "draws", part.device)
         found = gradients.clipped_sum(lambda alone=alone: losses(alone), 1, [(whole, 1e9)]).gradients
-        drawn = losses.draw(Microbatch(1, np.array([record]), 4, part.randomness, "draws", part.device))
+        drawn = losses.draw(Microbatch(1, np.array([record]), np.array([record]), 4, part.randomness, "draws", part.device))
         assert len({tuple(int(values[k]) for values in drawn[:4]) for k in range(4)}) > 1, "draws of their own"
         total = {name: torch.zeros_like(value) for name, value in network.named_parameters()}
         for k in range(4):

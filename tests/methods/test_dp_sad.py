@@ -241,7 +241,7 @@ def test_one_time_step_a_batch() -> None:
         losses = distillation.of_rows(torch.nn.Identity(), (torch.zeros(8, 1, 2, 2), torch.zeros(8, dtype=torch.int64)), state.randomness)
         from workbench.training.microbatch import Microbatch
 
-        part = Microbatch(3, np.arange(8), 1, state.randomness, "test", torch.device("cpu"))
+        part = Microbatch(3, np.arange(8), np.arange(8), 1, state.randomness, "test", torch.device("cpu"))
         assert len(losses.draw(part)[0].unique()) == pytest.approx(distinct, abs=1)
 
 

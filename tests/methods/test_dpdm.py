@@ -37,7 +37,8 @@ def test_presets_differ_in_their_samplers() -> None:
 def test_a_label_is_dropped_once_a_record_and_every_row_has_a_level_of_its_own() -> None:
     edm, images, labels = EDM(EDMConfig()), torch.zeros(400, 1, 2, 2), torch.arange(1, 401)
     losses = edm_images.row_losses(edm, nn.Identity(), (images, labels), label_dropout=0.25)
-    part = Microbatch(1, np.arange(400), 3, new_state(quick_plan("dpdm"), seed=0).randomness, "DP-SGD draws", torch.device("cpu"))
+    randomness = new_state(quick_plan("dpdm"), seed=0).randomness
+    part = Microbatch(1, np.arange(400), np.arange(400), 3, randomness, "DP-SGD draws", torch.device("cpu"))
     kept, sigma, noise = losses.draw(part)
     by_record = kept.view(400, 3)
     assert torch.equal(by_record, by_record[:, :1].expand(400, 3))

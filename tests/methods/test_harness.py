@@ -14,9 +14,8 @@ from support.odd_methods import join_registry, odd
 from support.quick import ALL_METHODS
 
 from workbench import experiment, methods
-from workbench.methods.dp_merf import stages as dp_merf_stages
 from workbench.methods.dp_merf import training as dp_merf
-from workbench.methods.dp_promise import losses
+from workbench.methods.dp_promise import losses, phase_one
 from workbench.methods.dp_sad import labelling
 from workbench.methods.dp_sad.labels import SUMS
 from workbench.methods.mst import releases as mst
@@ -69,6 +68,12 @@ LONGER_FEATURES: Change = (
 )
 POISSON = "np.flatnonzero(randomness.stream(purpose, step).bernoulli(sample_rate, num_records))"
 DRAWN = "randomness.stream(purpose, step).choice(num_records, batch_size)"
+EARLIER_ALPHA = "build_schedule(config.diffusion).alphas_cumprod[config.last_private_timestep - 20]"
+RELEASED = "randomness.release(purpose, step, grid.truncated(math.sqrt(alpha) * images.astype(np.float64)), grid)"
+SAME_ZETA = (
+    "grid.values(grid.truncated(math.sqrt(alpha) * images.astype(np.float64)) "
+    "+ randomness.stream(purpose, step).floored_normal((1, images.shape[1])))"
+)
 CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wrong: method, stage, the change, what must be found
     "the rate doubled where it is asked for": (
         "dp-promise",
@@ -101,7 +106,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "phase two's noise halved": (
         "dp-promise",
         PHASE_TWO,
-        (PrivateOptimizer.add_noise, "alpha=self.noise_multiplier", "alpha=0.5 * self.noise_multiplier"),
+        (PrivateOptimizer._release, "gradient_grid(self.noise_multiplier", "gradient_grid(0.5 * self.noise_multiplier"),
         (PHASE_TWO, "noise multiplier"),
     ),
     "phase two's noise halved where it is set": (
@@ -113,13 +118,13 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "the same noise at every step of phase two": (
         "dp-promise",
         PHASE_TWO,
-        (PrivateOptimizer.add_noise, "stream(self.purpose, self.noise_step)", "stream(self.purpose, 1)"),
+        (PrivateOptimizer._release, "stream(self.purpose, self.noise_step)", "stream(self.purpose, 1)"),
         ("all", "freshness"),
     ),
     "one number for the noise of a whole layer": (
         "dp-promise",
         PHASE_TWO,
-        (PrivateOptimizer.add_noise, "standard_normal(tuple(gradient.shape))", "standard_normal((1,))"),
+        (PrivateOptimizer._release, "floored_normal(steps.shape, grid.bits)", "floored_normal((1,), grid.bits)"),
         (PHASE_TWO, "noise"),
     ),
     "gradients clipped to twice the norm": (
@@ -153,7 +158,11 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "phase one noised at S - 20": (
         "dp-promise",
         PHASE_ONE,
-        (losses.renoised_loss, "(len(chosen),), boundary,", "(len(chosen),), boundary - 20,"),
+        (
+            phase_one.noised,
+            "alpha_at_boundary(config)",
+            "build_schedule(config.diffusion).alphas_cumprod[config.last_private_timestep - 20]",
+        ),
         (PHASE_ONE, "noise multiplier"),
     ),
     "phase one trained from S - 20": (
@@ -177,7 +186,11 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "zeta the same for every record": (
         "dp-promise",
         PHASE_ONE,
-        (losses.renoised_loss, "(len(chosen), *images.shape[1:]))", "(1, *images.shape[1:])).expand(len(chosen), -1, -1, -1)"),
+        (
+            phase_one.noised,
+            "randomness.release(purpose, step, grid.truncated(math.sqrt(alpha) * images.astype(np.float64)), grid)",
+            SAME_ZETA,
+        ),
         (PHASE_ONE, "noise"),
     ),
     "the same batch at every step of phase one": (
@@ -227,12 +240,6 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         PHASE_ONE,
         (events.distances, "noise_multiplier), _over(1.0, event", "noise_multiplier), _over(0.25, event"),
         (PHASE_ONE, "null record"),
-    ),
-    "DP-MERF's sampler counted for one class": (
-        "dp-merf",
-        "release",
-        (dp_merf_stages.stages, "math.prod(config.embedding_shape(facts))", "config.embedding_shape(facts)[0]"),
-        ("release", "sampler's distance"),
     ),
     "DP-MERF spent after its release": (
         "dp-merf",

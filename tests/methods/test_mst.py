@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from workbench.datasets import Dataset, DatasetFacts
-from workbench.errors import WorkbenchError
+from workbench.errors import RefusedError, WorkbenchError
 from workbench.evaluation.downstream import accuracy, logistic_regression
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.mst.claim import claimed
 from workbench.methods.mst.releases import joining_pairs
 from workbench.methods.mst.sampling import conditional, from_root
+from workbench.methods.mst.stages import CHOICE
 from workbench.records import Records, TableKind
 from workbench.training.state import State
 
@@ -96,3 +97,15 @@ def test_marginals_too_large_to_keep_and_trees_of_one_column_are_refused() -> No
     lonely = FACTS.model_copy(update={"kind": TableKind.of_sizes((4,)), "classes": ()})
     with pytest.raises(WorkbenchError, match="at least two columns"):
         make_plan("mst", lonely, epsilon=1.0)
+
+
+def test_an_epsilon_whose_price_takes_all_of_delta_is_refused_at_once() -> None:
+    """Choices are drawn within a distance of their law, which is paid for in delta; Gaussian noise is drawn exactly."""
+    facts, delta = FACTS, 1e-5
+    stages = make_plan("mst", facts, epsilon=1.0, delta=delta).build().stages(facts)
+    assert [stage.name for stage in stages if stage.sampler_distance] == [CHOICE]
+    limit = math.log(delta / sum(stage.sampler_distance for stage in stages))
+    assert 140 < limit < 180
+    assert make_plan("mst", facts, epsilon=limit - 1, delta=delta).bound.is_finite
+    with pytest.raises(RefusedError, match=r"takes all of delta 1e-05"):
+        make_plan("mst", facts, epsilon=limit + 0.01, delta=delta)

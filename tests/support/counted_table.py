@@ -15,7 +15,7 @@ from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records, TableKind
-from workbench.training.one_shot import Grid, sampler_distance
+from workbench.training.grid import Grid
 from workbench.training.state import State, Step
 
 
@@ -40,7 +40,6 @@ class CountedTable(Method):
                 "once",
                 relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
                 sampling="all records, once",
-                sampler_distance=sampler_distance(facts.num_classes * sum(TableKind.of(facts.kind).categories)),
             )
         ]
 

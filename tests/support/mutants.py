@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGES = ("privacy", "training", "methods")
+SHOWING = ("cli", "pages", "server", "ui")  # folders that no release goes through; all others are drawn from, new ones too
 SKIPPED_CALLS = {"Field", "warning", "warn", "print", "PrivacyValue", "Preset", "TypeVar"}
 COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -83,13 +83,18 @@ def mutated(root: Path, mutant: Mutant) -> str:
 
 
 def drawn(root: Path, count: int, seed: int) -> list[Mutant]:
-    """`count` mutants of the three packages, all equally likely: code counts, not files.
+    """`count` mutants of all packages but `SHOWING`, all equally likely: code counts, not files.
 
     Each has a place of its own in the draw, so that a change of the code leaves the other mutants drawn as they were.
     """
-    files = sorted(path for package in PACKAGES for path in (root / "workbench" / package).rglob("*.py"))
-    found = [mutant for path in files for mutant in mutants(root, path)]
+    found = [mutant for path in files(root) for mutant in mutants(root, path)]
     return sorted(found, key=lambda mutant: hashlib.sha256(f"{seed} {mutant.key}".encode()).digest())[:count]
+
+
+def files(root: Path) -> list[Path]:
+    """The modules that mutants are drawn from."""
+    package = root / "workbench"
+    return sorted(path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in SHOWING)
 
 
 Expression = ast.expr | ast.stmt

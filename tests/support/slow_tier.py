@@ -52,7 +52,7 @@ FLOW = (
     "workbench/privacy/accounting/sampler.py",
     "workbench/training/randomness.py",
     "workbench/training/streams.py",
-    "workbench/training/one_shot.py",
+    "workbench/training/grid.py",
     "workbench/training/state.py",
     "workbench/evaluation/downstream.py",
     "workbench/evaluation/distances.py",

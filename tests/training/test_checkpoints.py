@@ -45,16 +45,16 @@ def train(state: State, until: int) -> Tensor:
         records_at_once=state.records_at_once,
     )
     for step in range(state.steps.get("private", 0) + 1, until + 1):
-        chosen = IMAGES[poisson_batch(state.randomness, "batch", step, 30, 1 / 3)]
+        places = poisson_batch(state.randomness, "batch", step, 30, 1 / 3)
 
         losses = RowLosses(
             network,
-            (chosen,),
+            (IMAGES[places],),
             lambda part: (part.normal((1, 6, 6)),),
             lambda image, noise: (image + noise,),
             lambda output, _image, noise: (output - noise).square().flatten(1).mean(1),
         )
-        stepper.step(step, len(chosen), losses)
+        stepper.step(step, places, losses)
         ema.update(network)
         state.steps["private"] = step
     return torch.cat([p.detach().flatten() for module in (network, ema.module) for p in module.parameters()])
@@ -106,3 +106,31 @@ def test_a_failed_write_leaves_the_checkpoint_before_it(tmp_path: Path, monkeypa
     with pytest.raises(OSError, match="disk full"):
         checkpoints.save_checkpoint(state, path)
     assert path.read_bytes() == before
+
+
+def test_every_module_that_a_step_may_go_through_is_in_the_digest() -> None:
+    """All but what shows and asks, whatever folder it stands in: the private loss of `models/` was not."""
+    package = Path(checkpoints.__file__).parents[1]
+    names = {path.relative_to(package).as_posix() for path in checkpoints.deciding_source(package)}
+    assert {"models/image_diffusion.py", "training/private_step.py", "jobs/fitting.py", "plan.py"} <= names
+    left_out = {path.relative_to(package).as_posix() for path in package.rglob("*.py")} - names
+    assert {name.split("/")[0] for name in left_out} == {"cli", "pages", "server", "ui"}
+
+
+def test_a_changed_module_is_another_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("models/loss.py", "pages/page.py"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("SCALE = 1\n")
+    monkeypatch.setattr(checkpoints.workbench, "__file__", str(tmp_path / "__init__.py"))
+
+    def digest() -> str:
+        checkpoints.source_digest.cache_clear()
+        return checkpoints.source_digest()
+
+    before = digest()
+    (tmp_path / "pages/page.py").write_text("SCALE = 2\n")
+    assert digest() == before
+    (tmp_path / "models/loss.py").write_text("SCALE = 2\n")
+    assert digest() != before
+    monkeypatch.undo()
+    checkpoints.source_digest.cache_clear()

@@ -1,5 +1,6 @@
 """Memory is counted before it is needed, and microbatches follow from it."""
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -7,6 +8,7 @@ from torch import Tensor, nn
 from workbench.errors import WorkbenchError
 from workbench.training import cost, private_step
 from workbench.training.cost import MIB, PREFERRED_ROWS, check_fits, memory_limit, peak_memory, peak_of, records_at_once
+from workbench.training.microbatch import Microbatch
 from workbench.training.private_step import PrivateStep
 from workbench.training.randomness import Randomness
 from workbench.training.row_losses import RowLosses
@@ -73,7 +75,7 @@ def stepped(memory_limit_mib: int) -> tuple[dict[str, int], Tensor, int]:
     losses = RowLosses(
         network, (images,), lambda _part: (), lambda image: (image,), lambda output, _image: output.square().flatten(1).mean(1)
     )
-    peak = peak_of(lambda: stepper.step(1, 24, losses))
+    peak = peak_of(lambda: stepper.step(1, np.arange(24), losses))
     return found, torch.cat([p.detach().flatten() for p in network.parameters()]), peak
 
 
@@ -92,8 +94,8 @@ def test_an_estimate_that_was_too_large_is_found_out_before_the_step(monkeypatch
 
 def test_two_records_are_not_tried_where_one_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    real = PrivateStep._microbatch
-    monkeypatch.setattr(PrivateStep, "_microbatch", lambda self, step, records: sizes.append(len(records)) or real(self, step, records))
+    real = Microbatch.part
+    monkeypatch.setattr(Microbatch, "part", lambda self, which: sizes.append(which.stop) or real(self, which))
     monkeypatch.setattr(cost, "LIBRARY_SHARE", 10.0)
     with pytest.raises(WorkbenchError, match="1 rows of one record"):
         stepped(1)

@@ -48,7 +48,7 @@ def train(group: dist.ProcessGroup | None, noise_multiplier: float) -> tuple[Ten
             lambda image, noise: (image + noise,),
             lambda output, _image, noise: (output - noise).square().flatten(1).mean(1),
         )
-        losses.append(stepper.step(step, len(batch), loss))
+        losses.append(stepper.step(step, batch, loss))
     return torch.cat([p.detach().flatten() for p in network.parameters()]), losses
 
 
@@ -84,7 +84,7 @@ def keys_differ(rank: int, folder: str) -> None:
         Path(folder, f"{rank}.txt").write_text(str(error))
     shared = shared_randomness(own, group)
     check_same_key(shared, group)
-    torch.save(shared.normal("noise", 1, (5,)), f"{folder}/{rank}.pt")
+    torch.save(torch.from_numpy(shared.stream("noise", 1).floored_normal(5)), f"{folder}/{rank}.pt")
     dist.destroy_process_group()
 
 

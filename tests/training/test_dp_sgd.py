@@ -14,6 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.records import ImageKind
 from workbench.training import private_training
 from workbench.training.dp_sgd import DPSGD, GroupedDPSGD
+from workbench.training.grid import gradient_grid
 from workbench.training.ordinary import OrdinaryTraining
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.per_record import PerRecordGradients
@@ -141,7 +142,8 @@ def test_the_noise_follows_the_clipping_norm_from_step_to_step() -> None:
         private.step(step)
         moved = (before - flat(state)) * 10 / (3.0 * threshold)
         drawn = state.randomness.stream("private: noise", step)
-        expected = np.concatenate([drawn.standard_normal(tuple(p.shape)).ravel() for p in state.modules["network"].parameters()])
+        bits, parameters = gradient_grid(3.0, threshold, 10.0, 1).bits, state.modules["network"].parameters()
+        expected = np.concatenate([drawn.floored_normal(tuple(p.shape), bits).ravel() * 2.0**-bits for p in parameters])
         torch.testing.assert_close(moved, torch.from_numpy(expected), rtol=1e-3, atol=1e-4)
 
 

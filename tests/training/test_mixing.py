@@ -103,7 +103,7 @@ def stepper_of(module: nn.Module, **changes: Any) -> PrivateStep:
 def update(make: Callable[[], nn.Module], losses_of: Callable[[nn.Module, Tensor], Losses], images: Tensor, **changes: Any) -> Tensor:
     module = make()
     before = torch.cat([p.detach().flatten().double() for p in module.parameters()])
-    stepper_of(module, **changes).step(1, len(images), losses_of(module, images))
+    stepper_of(module, **changes).step(1, np.arange(len(images)), losses_of(module, images))
     return before - torch.cat([p.detach().flatten().double() for p in module.parameters()])
 
 
@@ -166,7 +166,7 @@ def test_what_a_record_alone_does_not_repeat_stops_the_step_before_the_release(m
     module = network(middle())
     before = [p.clone() for p in module.parameters()]
     with pytest.raises(WorkbenchError, match="depend on that record"):
-        stepper_of(module).step(1, RECORDS, by_rows(module, IMAGES))
+        stepper_of(module).step(1, np.arange(RECORDS), by_rows(module, IMAGES))
     assert all(torch.equal(p, q) for p, q in zip(before, module.parameters(), strict=True))
 
 
@@ -185,7 +185,7 @@ class LaterOn(nn.Module):
 def test_records_are_asked_again_at_random_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     module = network(LaterOn())
     stepper = stepper_of(module)
-    stepper.step(1, RECORDS, by_rows(module, IMAGES))
+    stepper.step(1, np.arange(RECORDS), by_rows(module, IMAGES))
     asked = [stepper._record_asked_again(step, RECORDS) for step in range(2, 402)]
     chosen = [record for record in asked if record >= 0]
     assert 0.5 < len(chosen) / (400 * RECORDS / private_step.CHECKED_ONE_IN) < 1.5
@@ -193,7 +193,7 @@ def test_records_are_asked_again_at_random_steps(monkeypatch: pytest.MonkeyPatch
 
     def all_steps() -> None:
         for step in range(2, 402):
-            stepper.step(step, RECORDS, by_rows(module, IMAGES))
+            stepper.step(step, np.arange(RECORDS), by_rows(module, IMAGES))
 
     with pytest.raises(WorkbenchError, match="depend on that record"):
         all_steps()
@@ -280,5 +280,5 @@ def test_a_record_alone_gives_the_same_step_as_records_together() -> None:
     assert (alone - together).norm() <= 1e-6 * together.norm()
     sizes = []
     module = network(nn.Identity())
-    stepper_of(module).step(1, RECORDS, lambda part: sizes.append(len(np.unique(part.records))) or by_rows(module, IMAGES)(part))
+    stepper_of(module).step(1, np.arange(RECORDS), lambda part: sizes.append(len(np.unique(part.records))) or by_rows(module, IMAGES)(part))
     assert set(sizes) == {1}

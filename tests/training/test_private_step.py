@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from opacus.accountants import RDPAccountant
@@ -9,6 +10,7 @@ from scipy import stats
 from torch import Tensor, nn
 
 from workbench.errors import WorkbenchError
+from workbench.training.grid import gradient_grid
 from workbench.training.microbatch import Microbatch
 from workbench.training.per_record import PerRecordGradients
 from workbench.training.private_step import PrivateStep
@@ -46,6 +48,9 @@ def private_step(network: nn.Module, *, seed: int = 1, **changes) -> PrivateStep
     return PrivateStep(network, optimizer, randomness=Randomness.from_seed(seed), **settings)
 
 
+NOBODY = np.arange(0)
+
+
 def flat(network: nn.Module) -> Tensor:
     return torch.cat([p.detach().flatten().double() for p in network.parameters()])
 
@@ -54,13 +59,13 @@ def moved(step: int, num_records: int, **changes) -> Tensor:
     """How far one step of SGD with rate 1 moves the parameters."""
     network = small_network()
     before = flat(network)
-    private_step(network, **changes).step(step, num_records, denoising(network))
+    private_step(network, **changes).step(step, np.arange(num_records), denoising(network))
     return before - flat(network)
 
 
 def test_without_noise_the_step_is_the_clipped_sum_over_the_expected_batch_size() -> None:
     network = small_network()
-    part = Microbatch(3, torch.arange(7).numpy(), 2, Randomness.from_seed(1), "private step: draws", torch.device("cpu"))
+    part = Microbatch(3, np.arange(7), np.arange(7), 2, Randomness.from_seed(1), "private step: draws", torch.device("cpu"))
     clipped = PerRecordGradients(network, 2).clipped_sum(lambda: denoising(network)(part), 7, 0.1)
     expected = torch.cat([value.flatten().double() for value in clipped.gradients.values()]) / 10.0
     torch.testing.assert_close(moved(3, 7, noise_multiplier=0.0), expected, rtol=1e-4, atol=1e-7)
@@ -77,7 +82,7 @@ def test_the_split_into_microbatches_changes_nothing() -> None:
 def test_an_empty_batch_adds_noise_and_steps() -> None:
     network = small_network()
     before = flat(network)
-    assert private_step(network).step(1, 0, lambda part: pytest.fail("called")) is None
+    assert private_step(network).step(1, NOBODY, lambda part: pytest.fail("called")) is None
     change = before - flat(network)
     expected = 1.0 * 0.1 / 10.0
     assert abs(float(change.std()) / expected - 1) < 5 / math.sqrt(2 * len(change))
@@ -89,9 +94,9 @@ def test_a_batch_of_one() -> None:
 
 def test_the_loss_is_the_mean_over_records() -> None:
     network = small_network()
-    part = Microbatch(1, torch.arange(5).numpy(), 2, Randomness.from_seed(1), "private step: draws", torch.device("cpu"))
+    part = Microbatch(1, np.arange(5), np.arange(5), 2, Randomness.from_seed(1), "private step: draws", torch.device("cpu"))
     expected = float(denoising(network)(part).detach().mean())
-    assert private_step(network).step(1, 5, denoising(network)) == pytest.approx(expected, rel=1e-5)
+    assert private_step(network).step(1, np.arange(5), denoising(network)) == pytest.approx(expected, rel=1e-5)
 
 
 def added_noise(step: int, seed: int = 1, purpose: str = "private step", size: int = 1000) -> Tensor:
@@ -99,7 +104,7 @@ def added_noise(step: int, seed: int = 1, purpose: str = "private step", size: i
     layer = nn.Linear(size, size, bias=False)
     nn.init.zeros_(layer.weight)
     stepper = private_step(layer, seed=seed, noise_multiplier=1.5, max_grad_norm=0.2, expected_batch_size=1.0, purpose=purpose)
-    stepper.step(step, 0, lambda part: pytest.fail("called"))
+    stepper.step(step, NOBODY, lambda part: pytest.fail("called"))
     return -layer.weight.detach().flatten().double()
 
 
@@ -125,7 +130,7 @@ def test_no_two_steps_runs_or_purposes_share_noise_and_a_replayed_step_repeats_i
 
 def test_the_draws_of_a_record_do_not_touch_the_noise_of_the_step() -> None:
     randomness = Randomness.from_seed(1)
-    noise = randomness.stream("private step: noise", 1).standard_normal(1000)
+    noise = randomness.stream("private step: noise", 1).floored_normal(1000)
     draws = [randomness.stream("private step: draws", 1, record).standard_normal(1000) for record in range(3)]
     for values in draws:
         assert not set(noise) & set(values)
@@ -148,7 +153,7 @@ def test_opacus_accountants_count_one_step_a_step() -> None:
     stepper, accountant = private_step(network), RDPAccountant()
     stepper.optimizer.attach_step_hook(accountant.get_optimizer_hook_fn(sample_rate=0.01))
     for step, num_records in ((1, 9), (2, 0), (3, 1)):
-        stepper.step(step, num_records, denoising(network))
+        stepper.step(step, np.arange(num_records), denoising(network))
     assert accountant.history == [(1.0, 0.01, 3)]
 
 
@@ -156,7 +161,7 @@ def test_frozen_parameters_stay_and_need_not_be_in_the_optimiser() -> None:
     network = small_network()
     network[0].requires_grad_(False)
     before = network[0].weight.clone()
-    private_step(network).step(1, 5, denoising(network))
+    private_step(network).step(1, np.arange(5), denoising(network))
     assert torch.equal(network[0].weight, before)
 
 
@@ -191,10 +196,10 @@ def test_losses_that_are_asked_again_draw_the_same(microbatch_size: int) -> None
     network, twin = UsesWeightOutside(), UsesWeightOutside()
     twin.load_state_dict(network.state_dict())
     known = private_step(network, **settings)
-    known.step(1, 5, denoising(network))  # from here on the weight is known to be used outside
+    known.step(1, np.arange(5), denoising(network))  # from here on the weight is known to be used outside
     network.load_state_dict(twin.state_dict())
-    known.step(2, 5, denoising(network))
-    private_step(twin, **settings).step(2, 5, denoising(twin))
+    known.step(2, np.arange(5), denoising(network))
+    private_step(twin, **settings).step(2, np.arange(5), denoising(twin))
     assert torch.equal(flat(network), flat(twin))
 
 
@@ -210,10 +215,59 @@ def test_adam_follows_the_same_gradients() -> None:
         randomness=Randomness.from_seed(1),
         noise_multiplicity=2,
     )
-    stepper.step(1, 5, denoising(network))
+    stepper.step(1, np.arange(5), denoising(network))
     change = moved(1, 5)
     by_hand = torch.optim.Adam(twin.parameters(), lr=0.01)
     for parameter, gradient in zip(twin.parameters(), change.split([p.numel() for p in twin.parameters()]), strict=True):
         parameter.grad = gradient.float().view_as(parameter)
     by_hand.step()
     assert (flat(network) - flat(twin)).norm() < 1e-4
+
+
+def test_a_record_made_null_leaves_the_draws_of_all_others() -> None:
+    """What follows it in the batch moved by 6.6 C when draws went by the position; the sum moves by C at most (plus rounding)."""
+    images = torch.linspace(-1, 1, 12 * 36).view(12, 1, 6, 6)
+
+    def total(places: np.ndarray) -> Tensor:
+        network = small_network()
+        before = flat(network)
+        stepper = private_step(network, noise_multiplier=0.0, max_grad_norm=0.01, expected_batch_size=1.0)
+        losses = RowLosses(
+            network,
+            (images[torch.from_numpy(places)],),
+            lambda part: (part.normal((1, 6, 6)),),
+            lambda image, noise: (image + noise,),
+            lambda output, _image, noise: (output - noise).square().flatten(1).mean(1),
+        )
+        stepper.step(1, places, losses)
+        return before - flat(network)
+
+    batch = np.array([0, 2, 3, 5, 7, 8, 9, 11])
+    for gone in batch:
+        moved = float((total(batch) - total(batch[batch != gone])).norm())
+        assert 0 < moved <= 0.01 * (1 + 1e-3)
+    alone = sum(total(np.array([place])) for place in batch)
+    torch.testing.assert_close(total(batch), alone, rtol=1e-3, atol=1e-6)
+
+
+def test_a_record_is_in_a_batch_once() -> None:
+    with pytest.raises(WorkbenchError, match="once in a batch, got one twice"):
+        private_step(small_network()).step(1, np.array([3, 3]), denoising(small_network()))
+
+
+def test_the_noisy_sum_lies_on_the_grid() -> None:
+    """Every released number is a whole number of the grid's steps, rounded to a float: nothing of the sum is in its last bits."""
+    network = small_network()
+    stepper = private_step(network, noise_multiplier=1.5, max_grad_norm=0.2, expected_batch_size=1.0)
+    sums = [torch.randn_like(p) for p in network.parameters()]
+    for parameter, value in zip(network.parameters(), sums, strict=True):
+        parameter.grad = value.clone()
+    stepper.optimizer.add_noise()
+    released = torch.cat([p.grad.flatten() for p in network.parameters() if p.grad is not None])
+    grid = gradient_grid(1.5, 0.2, 1.0, released.numel())
+    steps = np.rint(released.double().numpy() / grid.spacing)
+    assert np.array_equal((steps * grid.spacing).astype(np.float32), released.numpy())
+    stream = stepper.randomness.stream("private step: noise", 0)
+    noise = [stream.floored_normal(tuple(value.shape), grid.bits) for value in sums]
+    expected = [grid.values(grid.rounded(value.double().numpy()) + drawn) for value, drawn in zip(sums, noise, strict=True)]
+    assert np.array_equal(np.concatenate([value.ravel() for value in expected]).astype(np.float32), released.numpy())

@@ -100,3 +100,24 @@ def test_features_alike_do_not_shorten_a_linear_layer_s_norm() -> None:
         weight = torch.randn(1, 64) * torch.tensor([[1.0], [-1.0]])
         clipped = gradients.clipped_sum(lambda x=x, weight=weight: (layer(x) * weight).sum(1), 1, 1.0)
         assert float(clipped.gradients["weight"].double().norm()) <= SLACK
+
+
+def test_float32_sums_of_neighboring_batches_are_no_farther_apart_than_is_assumed() -> None:
+    """The one assumption of a private step: measured against the same gradients summed in float64."""
+    network = initialized(lambda: UNet(UNETS["tiny"], 1, 8, 3), torch.Generator().manual_seed(1))
+    draw = torch.Generator().manual_seed(2)
+    images, noise = torch.randn(64, 1, 8, 8, generator=draw), torch.randn(64, 1, 8, 8, generator=draw)
+    per_record = PerRecordGradients(network, 1)
+
+    def losses(count: int) -> Callable[[], Tensor]:
+        times, labels = torch.arange(count) + 1, torch.arange(count) % 3
+        return lambda: (network(images[:count], times, labels) - noise[:count]).square().flatten(1).mean(1)
+
+    stored = per_record.gradients(losses(64), 64)
+    whole = torch.cat([value.double().flatten(1) for value in stored.values()], dim=1)
+    norm = 0.1 * float(whole.norm(dim=1).min())  # all are clipped: the longest sums
+    clipped = whole * (norm / whole.norm(dim=1, keepdim=True))
+    for count in (16, 63, 64):
+        found = per_record.clipped_sum(losses(count), count, norm).gradients
+        error = torch.cat([value.double().flatten() for value in found.values()]) - clipped[:count].sum(0)
+        assert 0 < float(error.norm()) < 0.5 * sum_rounding(count) * norm

@@ -37,7 +37,7 @@ def trained(make_step: MakeStep, inputs: Tensor, steps: int, length: float) -> T
     model = directions(inputs.shape[1])
     step = make_step(model, torch.optim.SGD(model.parameters(), lr=1.0))
     for number in range(1, steps + 1):
-        step.step(number, len(inputs), aimed(model, inputs, length))
+        step.step(number, np.arange(len(inputs)), aimed(model, inputs, length))
     return next(model.parameters()).detach().flatten()
 
 

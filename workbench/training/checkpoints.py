@@ -15,6 +15,7 @@ from workbench.files import erase
 from workbench.training.arithmetic import arithmetic
 from workbench.training.state import State, load_saved, save_atomically
 
+SHOWING = ("cli", "pages", "server", "ui")  # folders of the package that no step of a run goes through
 ARITHMETIC_VARIABLES = ("ATEN_CPU_CAPABILITY", "DNNL_", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NPY_", "ONEDNN_", "TORCH_ALLOW_TF32")
 
 
@@ -54,10 +55,14 @@ def source_digest() -> str:
     """12 hex digits of the source that a step's result depends on: another version of it may round, split or draw differently."""
     package = Path(workbench.__file__).parent
     digest = hashlib.sha256()
-    for folder in ("training", "methods", "networks", "diffusion", "datasets"):
-        for path in sorted((package / folder).rglob("*.py")):
-            digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    for path in deciding_source(package):
+        digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def deciding_source(package: Path) -> list[Path]:
+    """All modules of the package but those that only show and ask: what is new counts by itself."""
+    return sorted(path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in SHOWING)
 
 
 def processor() -> str:

@@ -1,4 +1,4 @@
-"""Data-parallel private training: each rank clips its share of the batch, the noise is added once, all sum.
+"""Data-parallel private training: each rank clips its share of the batch, all sum, the first adds the noise.
 
 A script that `torchrun --nproc-per-node N script.py` starts on N devices makes every rank's state with the same group:
 
@@ -54,10 +54,15 @@ def shared_randomness(randomness: Randomness, group: dist.ProcessGroup | None) -
 
 def share_parameters(module: nn.Module, group: dist.ProcessGroup | None) -> None:
     """Give every rank the first rank's parameters, for what came before may have been rounded differently."""
+    share_tensors([parameter.data for parameter in module.parameters()], group)
+
+
+def share_tensors(tensors: Sequence[Tensor], group: dist.ProcessGroup | None) -> None:
+    """Give every rank the first rank's values, in place; nothing to do for None."""
     if group is None:
         return
-    for parameter in module.parameters():
-        dist.broadcast(parameter.data, group_src=0, group=group)
+    for tensor in tensors:
+        dist.broadcast(tensor, group_src=0, group=group)
 
 
 def check_same_key(randomness: Randomness, group: dist.ProcessGroup | None) -> None:

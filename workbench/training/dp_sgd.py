@@ -18,7 +18,10 @@ from workbench.training.switches import Switches
 if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
 
-REASON = "Per-record gradients are clipped and the noisy sum is divided by the expected batch size, a constant."
+REASON = (
+    "Per-record gradients are clipped, their sum gets noise in integers on a grid, and it is divided by the expected batch size, a constant. "
+    "Assumed: float32 rounds the sums of neighboring batches apart by no more than the noise is widened for (docs/proofs.md, section 2)."
+)
 
 
 class DPSGD(BaseModel):

@@ -10,7 +10,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.records import Records, TableKind
-from workbench.training.one_shot import Grid, sampler_distance
+from workbench.training.grid import Grid
 
 Pair = tuple[int, int]  # of columns, the smaller number first
 
@@ -51,7 +51,6 @@ def marginals_stage(name: str, noise_multiplier: float, cells: int) -> Stage:
         spent="once",
         relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
         sampling="all records, once",
-        sampler_distance=sampler_distance(cells),
         reason="A record adds one to a cell of each marginal: making it null moves one count of each by 1, replacing it at most two.",
     )
 

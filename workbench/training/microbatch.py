@@ -1,6 +1,6 @@
 """A share of a batch that runs at once, and the random draws of its rows, which do not depend on how it was shared out."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,16 +15,22 @@ from workbench.training.streams import Stream
 class Microbatch:
     """Records of the batch of `step` that run at once, each in `noise_multiplicity` rows.
 
-    `records` are positions in the batch, int64 (R,). Row r K + k is sample k of record r: index the batch's tensors with
-    `rows`. Draws come from a stream of each record's own; a replayed step, or another split, draws the same.
+    `records` are positions in the batch, int64 (R,), and `places` in the dataset, int64 (R,). Row r K + k is sample k of record r: index
+    the batch's tensors with `rows`. Draws come from a stream of each record's own, named by its place: a replayed step, another split
+    or a batch that lacks other records draws the same.
     """
 
     step: int
     records: np.ndarray
+    places: np.ndarray
     noise_multiplicity: int
     randomness: Randomness = field(repr=False)
     purpose: str
     device: torch.device
+
+    def part(self, which: slice) -> "Microbatch":
+        """Some of its records."""
+        return replace(self, records=self.records[which], places=self.places[which])
 
     @cached_property
     def rows(self) -> Tensor:
@@ -33,7 +39,7 @@ class Microbatch:
 
     @cached_property
     def _streams(self) -> list[Stream]:
-        return [self.randomness.stream(self.purpose, self.step, int(record)) for record in self.records]
+        return [self.randomness.stream(self.purpose, self.step, int(place)) for place in self.places]
 
     def normal(self, shape: tuple[int, ...]) -> Tensor:
         """Standard normal values, float32 (R K, *shape), on `device`."""

@@ -14,6 +14,7 @@ from torch import distributed as dist
 from workbench.errors import WorkbenchError
 from workbench.training.cost import check_fits, fits, peak_of, records_at_once
 from workbench.training.distributed import check_same_key, rank_and_size, share_of, share_parameters, sum_over_ranks
+from workbench.training.grid import MOST_IN_BATCH
 from workbench.training.microbatch import Microbatch
 from workbench.training.mixing import Losses, check_independent, check_repeated, mixing_possible
 from workbench.training.per_record import ClippedSum, PerRecordGradients
@@ -68,6 +69,7 @@ class PrivateStep:
             noise_multiplier=noise_multiplier,
             max_grad_norm=math.hypot(*thresholds),
             divisor=expected_batch_size,
+            expected_batch_size=expected_batch_size,
             randomness=randomness,
             purpose=f"{purpose}: noise",
             group=group,
@@ -93,22 +95,23 @@ class PrivateStep:
         self.thresholds = tuple(thresholds)
         self.optimizer.max_grad_norm = math.hypot(*thresholds)
 
-    def step(self, step: int, num_records: int, losses: Losses) -> float | None:
-        """Step `step` on a batch of `num_records` (0 for an empty one, which still adds noise); the mean loss, or None.
+    def step(self, step: int, places: np.ndarray, losses: Losses) -> float | None:
+        """Step `step` on the batch of the records at `places` of the dataset (none: noise is added all the same); the mean loss, or None.
 
         The loss is a private value.
         """
-        total = self.accumulate(step, num_records, losses)
-        self.apply(step, num_records)
-        return total / num_records if num_records else None
+        total = self.accumulate(step, places, losses)
+        self.apply(step, len(places))
+        return total / len(places) if len(places) else None
 
-    def accumulate(self, step: int, num_records: int, losses: Losses) -> float:
+    def accumulate(self, step: int, places: np.ndarray, losses: Losses) -> float:
         """The first half of `step`: clipped gradients summed over the batch; the sum of the records' losses."""
+        check_places(places)
         total = torch.zeros((), device=self.device)
         self._look_for_mixing(losses)
-        asked_again = self._record_asked_again(step, num_records) if self._alone else -1
+        asked_again = self._record_asked_again(step, len(places)) if self._alone else -1
         kept: tuple[Microbatch, ClippedSum] | None = None
-        for number, part in enumerate(self.microbatches(step, num_records, losses)):
+        for number, part in enumerate(self.microbatches(step, places, losses)):
             clipped = self._clipped_sum(part, losses)
             total += self._add(clipped)
             if number == asked_again:
@@ -144,17 +147,17 @@ class PrivateStep:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
-    def microbatches(self, step: int, num_records: int, losses: Losses) -> Iterator[Microbatch]:
+    def microbatches(self, step: int, places: np.ndarray, losses: Losses) -> Iterator[Microbatch]:
         """This rank's records of the batch, as many at a time as run at once."""
-        mine = share_of(num_records, *rank_and_size(self.group))
-        size = self._size(step, mine, losses)
-        for start in range(0, len(mine), size):
-            yield self._microbatch(step, mine[start : start + size])
+        mine = self._microbatch(step, share_of(len(places), *rank_and_size(self.group)), places)
+        size = self._size(mine, losses)
+        for start in range(0, len(mine.records), size):
+            yield mine.part(slice(start, start + size))
 
-    def _size(self, step: int, mine: np.ndarray, losses: Losses) -> int:
+    def _size(self, mine: Microbatch, losses: Losses) -> int:
         """Records that run at once: one where they could mix, else as set, as found before, or found now."""
-        if not self._tried and len(mine) > (0 if self._alone else 1):
-            (self._try_alone if self._alone else self._try)(step, mine, losses)
+        if not self._tried and len(mine.records) > (0 if self._alone else 1):
+            (self._try_alone if self._alone else self._try)(mine, losses)
             self._tried = True
         if self._alone:
             return 1
@@ -162,13 +165,13 @@ class PrivateStep:
             return max(1, self.performance.microbatch_size // self.gradients.noise_multiplicity)
         return self.records_at_once.get(self.purpose, 1)
 
-    def _try_alone(self, step: int, mine: np.ndarray, losses: Losses) -> None:
+    def _try_alone(self, mine: Microbatch, losses: Losses) -> None:
         """See that a record fits into memory."""
         if not self.performance.microbatch_size:
-            one = peak_of(lambda: self._clipped_sum(self._microbatch(step, mine[:1]), losses))
+            one = peak_of(lambda: self._clipped_sum(mine.part(slice(1)), losses))
             check_fits(one, self.performance, self.gradients.noise_multiplicity)
 
-    def _try(self, step: int, mine: np.ndarray, losses: Losses) -> None:
+    def _try(self, mine: Microbatch, losses: Losses) -> None:
         """Refuse losses that mix records; find how many records run at once, if that is not known, and see that they do.
 
         The memory of one and of two records is counted, that of more follows, and a pass over so many is counted in turn.
@@ -178,7 +181,7 @@ class PrivateStep:
         tried: list[ClippedSum] = []
 
         def peak(num_records: int) -> int:
-            return peak_of(lambda: tried.append(self._clipped_sum(self._microbatch(step, mine[:num_records]), losses)))
+            return peak_of(lambda: tried.append(self._clipped_sum(mine.part(slice(num_records)), losses)))
 
         one = peak(1)
         if not self.performance.microbatch_size:
@@ -188,13 +191,13 @@ class PrivateStep:
         if self.performance.microbatch_size or self.purpose in self.records_at_once:
             return
         size = records_at_once(one, two, self.performance, multiplicity)
-        while size > 2 and not fits(peak(min(size, len(mine))), self.performance):
+        while size > 2 and not fits(peak(min(size, len(mine.records))), self.performance):
             size //= 2
         self.records_at_once[self.purpose] = size
 
-    def _microbatch(self, step: int, records: np.ndarray) -> Microbatch:
+    def _microbatch(self, step: int, records: np.ndarray, places: np.ndarray) -> Microbatch:
         multiplicity = self.gradients.noise_multiplicity
-        return Microbatch(step, records, multiplicity, self.randomness, f"{self.purpose}: draws", self.device)
+        return Microbatch(step, records, places[records], multiplicity, self.randomness, f"{self.purpose}: draws", self.device)
 
     def _add(self, clipped: ClippedSum) -> Tensor:
         """Add a microbatch's clipped sum to the step's; the sum over records of their losses."""
@@ -232,6 +235,14 @@ def check_settings(noise_multiplier: float, thresholds: Sequence[float], expecte
         raise WorkbenchError(f"Expected a max_grad_norm above 0, got {', '.join(map(str, thresholds))}.")
     if expected_batch_size <= 0:
         raise WorkbenchError(f"Expected an expected_batch_size above 0, got {expected_batch_size}.")
+
+
+def check_places(places: np.ndarray) -> None:
+    """Refuse records that would share their draws, and more of them than a release has room for."""
+    if len(places) > MOST_IN_BATCH:
+        raise WorkbenchError(f"Expected batches of at most {MOST_IN_BATCH} records, got {len(places)}. Use a smaller batch_size.")
+    if len(np.unique(places)) < len(places):
+        raise WorkbenchError("Expected each record at most once in a batch, got one twice.")
 
 
 def check_same_parameters(module: nn.Module, optimized: list[nn.Parameter]) -> None:

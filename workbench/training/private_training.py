@@ -75,7 +75,7 @@ class PrivateTraining:
         self.private.clip_to(self.thresholds_at(step))
         chosen = self._batch(step)
         index = torch.from_numpy(chosen).to(self.data[0].device)
-        loss = self.private.step(step, len(chosen), self.losses(tuple(values[index] for values in self.data)))
+        loss = self.private.step(step, chosen, self.losses(tuple(values[index] for values in self.data)))
         if self.average is not None:
             self.average.update(self.network)
         self.state.steps[self.stage] = step

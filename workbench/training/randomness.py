@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.lazy import torch
 from workbench.training.exponential import weighted_choice
-from workbench.training.one_shot import Grid
+from workbench.training.grid import Grid
 from workbench.training.streams import STREAM_KEY_BYTES, Stream
 
 KEY_BYTES = 16
@@ -57,17 +57,12 @@ class Randomness:
         name = step.to_bytes(8, "little") + index.to_bytes(8, "little") + purpose.encode()
         return Stream(hashlib.blake2b(name, digest_size=STREAM_KEY_BYTES, key=self._key, person=DOMAIN).digest())
 
-    def normal(self, purpose: str, step: int, shape: tuple[int, ...]) -> torch.Tensor:
-        """Standard normal float32 values of `shape` from `stream(purpose, step)`, on the CPU."""
-        return torch.from_numpy(self.stream(purpose, step).standard_normal(shape).astype(np.float32))
-
     def release(self, purpose: str, step: int, total: np.ndarray, grid: Grid) -> np.ndarray:
         """The Gaussian mechanism on a public grid: `total` (grid steps, int64) with noise of `grid.deviation`, as float64.
 
-        One-shot releases are made here. Sum what `grid.truncated` gives of the records, in integers; state
-        `sampler_distance(total.size)` on the stage.
+        Sum what `grid.truncated` gives of the records, in integers.
         """
-        return grid.values(total + self.stream(purpose, step).floored_normal(total.shape))
+        return grid.values(total + self.stream(purpose, step).floored_normal(total.shape, grid.bits))
 
     def choose(self, purpose: str, step: int, scores: np.ndarray, rate: float, index: int = 0) -> int:
         """The exponential mechanism: a position drawn with weight exp(rate score), float64 (candidates,).

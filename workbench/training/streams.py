@@ -1,7 +1,7 @@
 """One stream of random numbers: the keystream of a cipher, turned into the draws that a guarantee rests on.
 
 Words are 64 bits of ChaCha20's keystream under a key that no other stream has, so a nonce is never met twice. Every draw is
-made of whole words and of integer comparisons where it selects records, and of float64 arithmetic where it is a normal.
+made of whole words: of integers where it selects records or hides them, of float64 where it is a normal that training draws.
 """
 
 import math
@@ -9,7 +9,7 @@ import math
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-from workbench.training.one_shot import floored_normals
+from workbench.training.floored_normals import NOISE_BITS, floored_normals
 
 STREAM_KEY_BYTES = 32
 PAIRS = 2**14  # tried at a time, so that what is between stays in the processor's cache
@@ -93,9 +93,9 @@ class Stream:
         factor = np.sqrt(-2.0 * np.log(square) / square)
         return np.concatenate([x[kept] * factor, y[kept] * factor])
 
-    def floored_normal(self, size: Size = 1) -> np.ndarray:
-        """floor(2^30 N) for standard normal N, int64: the noise of one-shot releases (see `workbench.training.one_shot`)."""
-        return floored_normals(self.read, math.prod(_shape(size))).reshape(size)
+    def floored_normal(self, size: Size = 1, bits: int = NOISE_BITS) -> np.ndarray:
+        """floor(2^bits N) for standard normal N, int64, exactly: the noise of what is released on a grid (`workbench.training.grid`)."""
+        return floored_normals(self.words, math.prod(_shape(size)), bits).reshape(size)
 
 
 def _shape(size: Size) -> tuple[int, ...]:

@@ -17,7 +17,6 @@ from support.mechanism.replay import follows, other_data
 from workbench.privacy.accounting import events as own
 from workbench.privacy.accounting.stages import Stage
 from workbench.training.dp_sgd import DPSGD
-from workbench.training.one_shot import sampler_distance
 from workbench.training.randomness import Randomness
 
 LARGE = 1e3  # times the weights: every gradient is longer than the clipping norm
@@ -103,6 +102,8 @@ def noisy_sum(bench: Bench, stage: Stage, at: At, noise_multiplier: float) -> It
         return
     large = bench.again(at, changes=Changes({at: np.arange(0)}, scale=LARGE))  # a threshold, and noise with it, may follow the weights
     unit, straight = noise_of(large)
+    kinds = sorted({drawn.kind for drawn in large.normals})
+    yield Finding(stage.name, "noise", "in integers, on a grid", f"{kinds}", kinds == ["floored_normal"])
     yield p_value(stage, "noise", straight, "standard normals, one a coordinate")
     lengths = contributions(bench, at, large.release)
     most, spread = max(lengths), max(lengths) / min(lengths) - 1
@@ -209,11 +210,8 @@ def whole_release(bench: Bench, stage: Stage) -> Iterator[Finding]:
         noisy = (releases != releases[0]).any(0)
         noise, reach = statistics.deviation(releases[:, noisy])
         yield p_value(stage, "noise", statistics.coordinates_p_value(releases[:, noisy]), "of its own in every coordinate")
-        drawn = sum(d.values.size for d in window.normals if d.kind == "floored_normal")
-        least = sampler_distance(drawn * stage.steps)
-        yield Finding(
-            stage.name, "sampler's distance", f"at least that of {drawn} integers", stage.sampler_distance, stage.sampler_distance >= least
-        )
+        on_grid = all(drawn.kind == "floored_normal" for drawn in window.normals)
+        yield Finding(stage.name, "noise", "in integers, on a grid", "" if on_grid else "floats", on_grid)
         yield from moved_release(bench, stage, at, noisy, noise, reach)
 
 

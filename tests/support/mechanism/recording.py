@@ -1,7 +1,7 @@
 """What really happens in a fit: every stream of randomness and what was drawn, every batch, every noisy sum that an optimiser took.
 
 The method's own `fit` runs. What goes into it can be changed from outside, to see what depends on what: the records that it is
-given, the batch that a step draws, the standard normals that a stream returns, and what it releases.
+given, the batch that a step draws, the normals that a stream returns, and what it releases.
 """
 
 import hashlib
@@ -42,8 +42,9 @@ from workbench.methods.grouped_columns import GroupedColumns
 from workbench.plan import Plan
 from workbench.records import Records
 from workbench.training import poisson
+from workbench.training.floored_normals import NOISE_BITS
 from workbench.training.entries import Images
-from workbench.training.one_shot import Grid
+from workbench.training.grid import Grid
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step
 from workbench.training_data import pretraining_records
@@ -63,7 +64,7 @@ MAPS: tuple[tuple[Any, str], ...] = (  # what makes of each record another one, 
 
 
 class RecordedStream:
-    """A stream that logs what is drawn from it; standard normals may be shifted."""
+    """A stream that logs what is drawn from it, normals on a grid in deviations too; they may be shifted."""
 
     def __init__(self, stream: Any, key: tuple[str, int, int], log: Log) -> None:
         self._stream, self._key, self._log = stream, key, log
@@ -76,9 +77,10 @@ class RecordedStream:
         def call(*args: Any, **named: Any) -> Any:
             values = method(*args, **named)
             values = named["out"] if named.get("out") is not None else values
-            if name == "standard_normal" and (shift := self._log.changes.shifts.get(self._key)) is not None:
-                values += shift.reshape(values.shape).astype(values.dtype)
-            self._log.add(Drawn(self._key, name, np.array(values)))
+            unit = 2.0 ** (args[1] if len(args) > 1 else NOISE_BITS) if name == "floored_normal" else 1.0
+            if "normal" in name and (shift := self._log.changes.shifts.get(self._key)) is not None:
+                values += (unit * shift.reshape(values.shape)).astype(values.dtype)
+            self._log.add(Drawn(self._key, name, np.array(values) if unit == 1.0 else values / unit))
             return values
 
         return call

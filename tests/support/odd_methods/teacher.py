@@ -17,6 +17,7 @@ from workbench.networks import initialized
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
+from workbench.training.floored_normals import NOISE_BITS
 from workbench.training.poisson import poisson_batch
 from workbench.training.state import State, Step
 
@@ -101,7 +102,8 @@ class TeacherStudent(Method):
             error = error * (1.0 / norms.clamp(min=1.0))[:, None]
             expected = self.config.sample_rate * len(images)
             for parameter, total in ((layer.weight, error.T @ one_hot[chosen]), (layer.bias, error.sum(0))):
-                noise = state.randomness.normal(f"{name} noise {tuple(parameter.shape)}", step, tuple(parameter.shape))
+                stream = state.randomness.stream(f"{name} noise {tuple(parameter.shape)}", step)
+                noise = torch.from_numpy(stream.floored_normal(tuple(parameter.shape)) * 2.0**-NOISE_BITS).float()
                 parameter.grad = (total + self.config.noise_multiplier * noise) / expected
         state.optimizers[name].step()
 

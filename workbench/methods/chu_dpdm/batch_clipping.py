@@ -48,6 +48,7 @@ class BatchClippedTraining:
             noise_multiplier=settings.known_noise_multiplier(TRAINING) / self.batch_size,
             max_grad_norm=1.0,
             divisor=1.0,
+            expected_batch_size=1.0,
             randomness=state.randomness,
             purpose=f"{TRAINING}: noise",
         )
@@ -78,9 +79,8 @@ class BatchClippedTraining:
         """The mean loss of the step's batch; a null record's is zero."""
         chosen = fixed_size_batch(self.state.randomness, f"{TRAINING} batch", step, len(self.data[0]), self.batch_size)
         index = torch.from_numpy(chosen).to(self.state.device)
-        part = Microbatch(
-            step, np.arange(len(index)), self.settings.noise_multiplicity, self.state.randomness, f"{TRAINING}: draws", self.state.device
-        )
+        purpose, randomness = f"{TRAINING}: draws", self.state.randomness
+        part = Microbatch(step, np.arange(len(index)), chosen, self.settings.noise_multiplicity, randomness, purpose, self.state.device)
         rows = self.losses(tuple(values[index] for values in self.data))(part)
         return (rows * self.present[index][part.rows.to(self.state.device)]).mean()
 

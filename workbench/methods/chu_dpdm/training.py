@@ -90,13 +90,14 @@ def _thresholds(
         return batch[present[batch]]
 
     def thresholds(step: int) -> tuple[float, ...]:
-        index = torch.from_numpy(chosen(step)).to(state.device)
+        places = chosen(step)
+        index = torch.from_numpy(places).to(state.device)
         (scale,) = training.thresholds_at(step)
         if not len(index):
             return (scale * config.least_threshold,) * len(groups)
         found = losses.hybrid_losses(config, network, tuple(values[index] for values in entries))
         found = losses.with_draws(found, config.diffusion.timesteps, state.randomness.torch_generator(f"{THRESHOLD} draws", step))
-        part = Microbatch(step, np.arange(len(index)), 1, state.randomness, THRESHOLD, state.device)
+        part = Microbatch(step, np.arange(len(index)), places, 1, state.randomness, THRESHOLD, state.device)
         return tuple(scale * norm for norm in losses.mean_norms(network, found, part, groups, config.least_threshold))
 
     return thresholds

@@ -12,7 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.methods.class_moments.config import ClassMomentsConfig
 from workbench.methods.class_moments.stages import COUNTS, SECOND_MOMENT, SUMS, multiplier, numbers, pixel_bits
 from workbench.records import Records
-from workbench.training.one_shot import NOISE_BITS, Grid, widened_deviation
+from workbench.training.grid import NOISE_BITS, Grid, widened_deviation
 from workbench.training.state import State, Step
 
 LEAST_NORM = 1.0  # of the clipping norm: a handful of public black images would clip everything away

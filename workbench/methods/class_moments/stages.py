@@ -7,7 +7,8 @@ from workbench.errors import WorkbenchError
 from workbench.methods.class_moments.config import ClassMomentsConfig
 from workbench.privacy.accounting.events import PartOfGaussianDpEvent, ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.stages import Stage
-from workbench.training.one_shot import NOISE_BITS, rounding_share, sampler_distance
+from workbench.training.floored_normals import NOISE_BITS
+from workbench.training.grid import rounding_share
 
 MANTISSA = 52  # bits in which sums of products of whole numbers stay exact
 MOST_PIXEL_BITS = 20
@@ -90,6 +91,5 @@ def _stage(config: ClassMomentsConfig, facts: DatasetFacts, name: str) -> Stage:
         spent="once",
         relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
         sampling="all records, once",
-        sampler_distance=sampler_distance(numbers(config, facts, name)),
         reason=SIGNED_SUMS if config.signed and name == SUMS else REASONS[name],
     )

@@ -1,12 +1,9 @@
 """What DP-MERF releases."""
 
-import math
-
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.dp_merf.config import DPMERFConfig
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.stages import Stage
-from workbench.training.one_shot import sampler_distance
 
 RELEASE, GENERATOR = "release", "generator"
 
@@ -21,7 +18,6 @@ def stages(config: DPMERFConfig, facts: DatasetFacts) -> list[Stage]:
         spent="once",
         relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
         sampling="all records, once",
-        sampler_distance=sampler_distance(math.prod(config.embedding_shape(facts))),
         reason="Every record adds a vector of norm 1/num_records, so replacing one moves the mean by at most 2/num_records "
         "and making one null by at most 1/num_records.",
     )

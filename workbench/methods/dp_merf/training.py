@@ -12,7 +12,7 @@ from workbench.datasets.base import DatasetFacts, to_unit_range
 from workbench.methods.dp_merf.config import DPMERFConfig
 from workbench.methods.dp_merf.stages import GENERATOR, RELEASE
 from workbench.records import Records
-from workbench.training.one_shot import Grid
+from workbench.training.grid import Grid
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.state import State, Step
 

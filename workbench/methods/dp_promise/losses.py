@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from workbench.diffusion import build_diffusion
+from workbench.methods.dp_promise import phase_one
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.models import image_diffusion
 from workbench.training.entries import Entries
@@ -18,12 +20,10 @@ def renoised_loss(config: DPPromiseConfig, network: Callable[..., Tensor], image
 
     A null record's image is zero, so that its part of the release is noise alone.
     """
-    diffusion = build_diffusion(config.diffusion)
-    boundary = config.last_private_timestep
     chosen = fixed_size_batch(state.randomness, "phase one batch", step, len(images), config.phase_one.batch_size)
-    noise = state.randomness.normal("phase one release", step, (len(chosen), *images.shape[1:])).to(images.device)
-    at_boundary = torch.full((len(chosen),), boundary, device=images.device)
-    released = diffusion.add_noise(images[torch.from_numpy(chosen).to(images.device)], noise, at_boundary)
+    batch = images[torch.from_numpy(chosen).to(images.device)]
+    noised = phase_one.noised(config, batch.flatten(1).cpu().numpy(), state.randomness, "phase one release", step)
+    released = torch.from_numpy(noised.astype(np.float32)).view(batch.shape).to(images.device)
     return post_processing_loss(config, network, released, state, step)
 
 

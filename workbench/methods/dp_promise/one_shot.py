@@ -1,6 +1,5 @@
 """One-shot targets: every record is noised once at the boundary, and phase one trains on these copies as long as wanted."""
 
-import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -13,7 +12,6 @@ from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.losses import post_processing_loss
 from workbench.methods.dp_promise.phase_one import RELEASE
 from workbench.records import Records
-from workbench.training.one_shot import Grid
 from workbench.training.poisson import fixed_size_batch
 from workbench.training.state import State, Step
 
@@ -29,26 +27,18 @@ def copies_to_come(facts: DatasetFacts, state: State) -> dict[str, Tensor]:
 def release(config: DPPromiseConfig, data: Records, state: State) -> Iterator[Step]:
     """Every record once as y = sqrt(abar_S) x + sqrt(1 - abar_S) zeta, recorded as spent before a record is read."""
     if state.steps.get(RELEASE, 0) == 0:
-        grid = release_grid(config, state.facts)
         state.spend(RELEASE, 1)
         for number, start in enumerate(range(0, len(data), CHUNK)):
             part = data.take(slice(start, start + CHUNK))
-            state.tensors[COPIES][start : start + CHUNK] = noised(config, part, grid, state, number).to(state.device)
+            state.tensors[COPIES][start : start + CHUNK] = noised(config, part, state, number).to(state.device)
         state.steps[RELEASE] = 1
         yield Step(RELEASE, 1, 1)
 
 
-def release_grid(config: DPPromiseConfig, facts: DatasetFacts) -> Grid:
-    """Where a record's copy is released: an image of [-1, 1]^d times sqrt(abar_S), noise of deviation sqrt(1 - abar_S)."""
-    alpha = phase_one.alpha_at_boundary(config)
-    return Grid(deviation=math.sqrt(1 - alpha), max_norm=math.sqrt(alpha * facts.dimensions), num_records=1)
-
-
-def noised(config: DPPromiseConfig, part: Records, grid: Grid, state: State, number: int) -> Tensor:
+def noised(config: DPPromiseConfig, part: Records, state: State, number: int) -> Tensor:
     """Copies (B, C, H, W) of chunk `number`, float16; a null record's image is zero, so that its copy is noise alone."""
-    scaled = math.sqrt(phase_one.alpha_at_boundary(config)) * to_unit_range(part.records).reshape(len(part), -1)
-    steps = grid.truncated(scaled) * part.mask[:, None]
-    released = state.randomness.release(RELEASE, number, steps, grid)
+    images = to_unit_range(part.records).reshape(len(part), -1) * part.mask[:, None]
+    released = phase_one.noised(config, images, state.randomness, RELEASE, number)
     return torch.from_numpy(released.astype(np.float16)).view(part.records.shape)
 
 

@@ -1,6 +1,11 @@
 """Phase one: the release of noised records, its event, and the boundary at which it fits its share of epsilon."""
 
-from typing import Any
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_schedule
@@ -13,8 +18,11 @@ from workbench.privacy import proved_bound
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.events import FixedBatchGaussianDpEvent, ReplaceOneGaussianDpEvent, UnprovedDpEvent
 from workbench.privacy.accounting.stages import Stage
-from workbench.training.one_shot import sampler_distance
+from workbench.training.grid import Grid
 from workbench.training.ordinary import check_batch_size
+
+if TYPE_CHECKING:
+    from workbench.training.randomness import Randomness
 
 PHASE_ONE, RELEASE = "phase one", "one-shot release"
 REFUTED = (
@@ -59,8 +67,14 @@ def one_shot_stage(noise_multiplier: float, facts: DatasetFacts) -> Stage:
         relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
         sampling="every record, once",
         reason="One-shot targets: every record is noised once, and phase one sees these copies alone (docs/proofs.md, section 4).",
-        sampler_distance=sampler_distance(facts.num_records * facts.dimensions),
     )
+
+
+def noised(config: DPPromiseConfig, images: np.ndarray, randomness: Randomness, purpose: str, step: int) -> np.ndarray:
+    """y = sqrt(abar_S) x + sqrt(1 - abar_S) zeta of images (B, d) in [-1, 1], float64 (B, d), on a grid, each by itself."""
+    alpha = alpha_at_boundary(config)
+    grid = Grid(deviation=math.sqrt(1 - alpha), max_norm=math.sqrt(alpha * images.shape[1]), num_records=1)
+    return randomness.release(purpose, step, grid.truncated(math.sqrt(alpha) * images.astype(np.float64)), grid)
 
 
 def terms(config: DPPromiseConfig, facts: DatasetFacts) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from workbench.models.selection import spaces
 from workbench.models.selection.config import COLOURED, DRAWN
 from workbench.models.selection.variations import varied
 from workbench.records import Records
-from workbench.training.one_shot import Grid
+from workbench.training.grid import Grid
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.state import State, Step
 

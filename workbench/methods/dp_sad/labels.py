@@ -99,7 +99,6 @@ class Labels(BaseModel):
         """Each round's sums and counts of all clusters are one release (the noisy Lloyd iterations of Blum et al. 2005, Gaussian)."""
         from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
         from workbench.privacy.accounting.stages import Stage
-        from workbench.training.one_shot import sampler_distance
 
         return Stage(
             name=SUMS,
@@ -108,7 +107,6 @@ class Labels(BaseModel):
             steps=self.rounds,
             relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
             sampling="all records in every round",
-            sampler_distance=sampler_distance(self.rounds * self.clusters * (facts.dimensions + 1)),
             reason="In a round every record adds a vector of norm at most 1 without negative numbers, its clipped pixels and a one, to the "
             "sums of the centroid nearest to it, so making it null moves the sums by at most 1, and replacing it by at most sqrt(2).",
         )

@@ -136,7 +136,6 @@ class Selection(BaseModel):
         """All classes' histograms of a round are one release: a record votes in one class."""
         from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
         from workbench.privacy.accounting.stages import Stage
-        from workbench.training.one_shot import sampler_distance
 
         return Stage(
             name=VOTES,
@@ -145,7 +144,6 @@ class Selection(BaseModel):
             steps=self.rounds,
             relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
             sampling="all records in every round",
-            sampler_distance=sampler_distance(self.rounds * math.prod(self.counts(facts))),
             reason="In a round every record's votes for candidates of its class have norm 1 and none is negative, so making it null moves "
             "the counts by 1, and replacing it, label and all, by at most sqrt(2).",
         )

@@ -16,7 +16,7 @@ from workbench.models.selection import denoising, spaces
 from workbench.models.selection.config import CANDIDATES, CLASSIFIER, VOTES, Draws, Selection
 from workbench.models.selection.variations import sharpened, varied
 from workbench.records import Records
-from workbench.training.one_shot import Grid
+from workbench.training.grid import Grid
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.state import State, Step
 
