@@ -149,7 +149,7 @@ def test_plans_of_version_01_open(former_home: Path) -> None:
         written = {method: json.loads(plan) for method, plan in connection.execute("SELECT method, plan FROM runs")}
     for method, run in runs.items():
         before, plan = written[method], run.plan
-        assert jsonable(plan.bound) == before["bound"]
+        assert jsonable(plan.bound) | {"reason": ""} == before["bound"] | {"reason": ""}, "in the words of now"
         assert (plan.delta, plan.target_epsilon, plan.num_records) == (before["delta"], before["target_epsilon"], before["num_records"])
         assert plan.stages == plan.build().stages(plan.facts)
         assert proved_bound(plan.stages, plan.delta) == plan.bound

@@ -161,7 +161,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         (
             phase_one.noised,
             "alpha_at_boundary(config)",
-            "build_schedule(config.diffusion).alphas_cumprod[config.last_private_timestep - 20]",
+            EARLIER_ALPHA,
         ),
         (PHASE_ONE, "noise multiplier"),
     ),
@@ -188,7 +188,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         PHASE_ONE,
         (
             phase_one.noised,
-            "randomness.release(purpose, step, grid.truncated(math.sqrt(alpha) * images.astype(np.float64)), grid)",
+            RELEASED,
             SAME_ZETA,
         ),
         (PHASE_ONE, "noise"),

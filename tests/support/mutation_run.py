@@ -140,12 +140,7 @@ def reach(copy: Path, kept: Path) -> Reach:
 
 def traceable(path: Path) -> bool:
     """Whether the tests of a file may tell mutants apart: they run in this process, and in seconds."""
-    return path.parts[1] not in LEFT_OUT and path.name not in (
-        "test_notebooks.py",
-        "test_tooling.py",
-        "test_slow_tier.py",
-        "test_mutants.py",
-    )
+    return path.parts[1] not in LEFT_OUT and path.stem not in ("test_notebooks", "test_tooling", "test_slow_tier", "test_mutants")
 
 
 def traced(copy: Path, name: str, found: Path) -> Reach:

@@ -1,5 +1,7 @@
 """What the guarantee rests on: one record removed or replaced moves the clipped sum by at most C, or 2 C."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,6 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from tests.training import nets
+from workbench.networks import UNETS, UNet, initialized
+from workbench.training.grid import sum_rounding
 from workbench.training.per_record import PerRecordGradients
 
 SLACK = 1 + 1e-5  # float32

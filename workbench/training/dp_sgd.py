@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
 
 REASON = (
-    "Per-record gradients are clipped, their sum gets noise in integers on a grid, and it is divided by the expected batch size, a constant. "
-    "Assumed: float32 rounds the sums of neighboring batches apart by no more than the noise is widened for (docs/proofs.md, section 2)."
+    "Per-record gradients are clipped; their float32 sum, assumed to round neighbors no farther apart than the noise is widened for, gets "
+    "integer noise on a grid and is divided by the expected batch size, a constant (docs/proofs.md, section 2)."
 )
 
 

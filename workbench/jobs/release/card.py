@@ -19,7 +19,7 @@ ASSUMES = (
     "The noise comes from ChaCha20 under a key that the operating system drew and that was erased when the run was done. Every epsilon "
     "here is computational: it holds against adversaries who cannot tell that cipher from uniform bits.",
     "Noise is drawn in integers, exactly, on a grid, so that no last bit of a float tells of a record. One thing is assumed of DP-SGD: "
-    "float32 rounds the sums of clipped gradients of neighboring batches apart by no more than a share max(2^-14, batch size / 2^22) of the "
+    "float32 rounds the sums of clipped gradients of neighboring batches apart by at most a share max(2^-14, batch size / 2^22) of the "
     "clipping norm, which the noise is widened for.",
     "Which records are training records, their number, and the names of classes and attributes are public.",
 )
