@@ -283,7 +283,7 @@ def test_epsilon_0_is_the_teacher_before_its_private_steps() -> None:
 def test_the_student_starts_where_it_is_told() -> None:
     starts = {}
     for start in ("teacher", "fresh"):
-        plan = quick_plan("dp-sad", overrides={"start": start, "student.steps": 1, "student.learning_rate": 1e-12})
+        plan = quick_plan("dp-sad", overrides={"start": start, "student.steps": 1, "student.learning_rate": 1e-9})
         state = fitted(plan)
         ema, teacher = state.modules["ema"].state_dict(), state.modules["teacher_ema"].state_dict()
         starts[start] = all(torch.allclose(ema[name], teacher[name], atol=1e-6) for name in ema if name.startswith("module."))
