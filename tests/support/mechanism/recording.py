@@ -42,8 +42,8 @@ from workbench.methods.grouped_columns import GroupedColumns
 from workbench.plan import Plan
 from workbench.records import Records
 from workbench.training import poisson
-from workbench.training.floored_normals import NOISE_BITS
 from workbench.training.entries import Images
+from workbench.training.floored_normals import NOISE_BITS
 from workbench.training.grid import Grid
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step
