@@ -15,6 +15,7 @@ from support.homes import here
 from support.launchers import Here
 
 from workbench.cli import main
+from workbench.cli.output import print_table
 from workbench.jobs import runs
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.store import RunStore
@@ -82,6 +83,47 @@ def test_a_plan_has_claim_bound_and_accountants(workbench: Command, workbench_ho
     assert plan["bound"]["status"] == "proved"
     assert set(plan["accountants"]) == set(ACCOUNTANTS) >= {"gdp", "rdp", "pld"}
     assert not workbench_home.exists()
+
+
+def test_a_plan_shows_the_bound_before_any_setting_and_the_rest_on_demand(workbench: Command) -> None:
+    asked = ("plan", "dpdm", "--dataset", "digits", "--epsilon", "1", "--set", "training.steps=50")
+    shown = workbench(*asked)
+    assert shown.index("\nbound") < shown.index("\nclaim") < shown.index("settings that are not at their defaults")
+    assert "training.steps" in shown
+    assert "training.noise_multiplier" in shown, "what calibration found"
+    assert "selection" not in shown, "a section that this plan does not use"
+    assert len(shown.splitlines()) < 45
+    everything = workbench(*asked, "--all")
+    assert everything.index("\nbound") < everything.index("\nconfig")
+    assert "selection" in everything
+
+
+def test_a_dataset_of_the_ledger_is_named_with_or_without_its_option(workbench: Command) -> None:
+    workbench("ledger", "--dataset", "digits", "--budget", "1", "--delta", "1e-4")
+    assert workbench("ledger", "digits") == workbench("ledger", "--dataset", "digits")
+    assert "Give either" in workbench("ledger", "digits", "--dataset", "mnist", code=2)
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_no_word_of_a_table_is_broken(columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    measure = {"name": "accuracy_logistic_regression", "value": "0.9234 (private)", "interval": "0.9123, 0.9345 (private)"}
+    rows = [measure | {"epsilon_zero": "0.7421 (releasable)", "ceiling": "0.963 (private)", "split": "held-out", "protocol": "workbench"}]
+    print_table(rows, "")
+    lines = capsys.readouterr().out.splitlines()
+    words = " ".join(lines).split()
+    assert all(word in words for cell in rows[0].values() for word in cell.split())
+    assert max(map(len, lines)) <= columns
+    assert sum("accuracy_logistic_regression" in line for line in lines) >= 2, "the first column heads what follows"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [("training.steps=abc", "Expected a whole number, got 'abc'"), ("training.steps=0", "Expected at least 1, got 0"),
+     ("network.base_channels=1.5", "Expected a whole number, got 1.5"), ("ema_decay=no", "Expected a number, got 'no'")],
+)  # fmt: skip
+def test_a_setting_of_another_type_is_refused_in_our_words(value: str, said: str, workbench: Command) -> None:
+    assert said in workbench("plan", "nonprivate", "--dataset", "digits", "--set", value, code=2)
 
 
 @pytest.mark.parametrize("command", ["methods", "datasets", "claims", "plan dp-merf --dataset mnist --epsilon 1"])
@@ -338,7 +380,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "an option out of its range": (
         ("caught", "dpgen", "--trials", "1"),
-        "'--trials': Input should be greater than or equal to 2, got '1'.",
+        "'--trials': Expected at least 2, got '1'.",
     ),
     "an option of other words": (("train", "mst", "--audit-kind", "odd"), "'odd' is not one of 'labels', 'blank', 'patterns'."),
     "a delta below what the noise's sampler costs": (

@@ -72,7 +72,7 @@ def test_a_text_is_read_as_the_request_that_wrote_it(fields: dict[str, Any]) -> 
         ({"delta": 1.0}, "Expected delta in"),
         ({"delta": 1e-400}, r"Expected delta in \(0, 1\), got 0\.0"),
         ({"settings": {"stepz": 3}}, "Unknown field of DPMERFConfig 'stepz'. Choose one of: .*training"),
-        ({"settings": {"training.steps": 0}}, r"dp-merf: training\.steps: .*greater than or equal to 1, got 0"),
+        ({"settings": {"training.steps": 0}}, r"dp-merf: training\.steps: Expected at least 1, got 0"),
         ({"settings": {"training.learning_rate": float("inf")}}, r"dp-merf: training\.learning_rate: .*finite"),
         ({"settings": {"training.steps.more": 3}}, "steps has no fields of its own"),
     ],

@@ -1,7 +1,7 @@
 """Errors that a user can mend: one sentence that says what was expected, what came, and what to do."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -37,16 +37,52 @@ def choose(name: str, choices: Mapping[str, T], what: str) -> T:
 
 
 A_LIST = 'Expected a list, such as ["a", "b"]'
-WORDS: Mapping[str, str] = {"tuple_type": A_LIST, "list_type": A_LIST}  # in place of pydantic's names of types
+AN_INTEGER, A_NUMBER, TRUE_OR_FALSE, TEXT = "Expected a whole number", "Expected a number", "Expected true or false", "Expected a text"
+FIELDS = 'Expected fields by name, such as {"steps": 100}'
+WORDS: Mapping[str, str] = {  # in place of pydantic's, by its name of the error; in braces what it knows of it
+    "tuple_type": A_LIST,
+    "list_type": A_LIST,
+    "int_parsing": AN_INTEGER,
+    "int_type": AN_INTEGER,
+    "int_from_float": AN_INTEGER,
+    "int_parsing_size": "Expected a smaller whole number",
+    "float_parsing": A_NUMBER,
+    "float_type": A_NUMBER,
+    "finite_number": "Expected a finite number",
+    "bool_parsing": TRUE_OR_FALSE,
+    "bool_type": TRUE_OR_FALSE,
+    "string_type": TEXT,
+    "none_required": "Expected nothing",
+    "dict_type": FIELDS,
+    "model_type": FIELDS,
+    "model_attributes_type": FIELDS,
+    "missing": "Expected this field, which is missing,",
+    "extra_forbidden": "Expected no such field",
+    "literal_error": "Expected {expected}",
+    "greater_than": "Expected more than {gt}",
+    "greater_than_equal": "Expected at least {ge}",
+    "less_than": "Expected less than {lt}",
+    "less_than_equal": "Expected at most {le}",
+    "too_short": "Expected at least {min_length} of them",
+    "too_long": "Expected at most {max_length} of them",
+    "string_too_short": "Expected a text of at least {min_length} letters",
+    "json_invalid": "Expected JSON ({error})",
+}
 
 
 def first_complaint(error: "ValidationError", field: str = "") -> str:
     """The first validation error as one sentence; the value is told where it is a field's (`field`, if given), not the whole model's."""
     detail = error.errors()[0]
     place = ".".join(str(part) for part in ([field] if field else []) + [*detail["loc"]])
-    words = WORDS.get(detail["type"], detail["msg"]).removeprefix("Value error, ").rstrip(".")
+    words = said_of(detail)
     told = detail["type"] == "value_error" and ", got " in words  # a check of our own that says what came
     return f"{place}: {words}, got {detail['input']!r}." if place and not told else f"{f'{place}: ' if place else ''}{words}."
+
+
+def said_of(detail: Mapping[str, Any]) -> str:
+    """What is wrong in one of pydantic's errors, in our words."""
+    known = WORDS.get(detail["type"])
+    return (detail["msg"] if known is None else known.format_map(detail.get("ctx", {}))).removeprefix("Value error, ").rstrip(".")
 
 
 def check_delta(delta: float) -> float:

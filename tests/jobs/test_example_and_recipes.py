@@ -246,7 +246,7 @@ def test_a_file_that_is_no_recipe_is_one_sentence(content: str, message: str, tm
         ({"dataset": "none/here.npz"}, "found nothing"),
         ({"resize": "8,8"}, "C,H,W"),
         ({"dataset_name": "mine"}, "only files of your own"),
-        ({"performance": {"precision": "half"}}, "precision: Input should be"),
+        ({"performance": {"precision": "half"}}, "precision: Expected "),
         ({"performance": {"threads": 1}}, "Unknown performance setting"),
         ({"metrics": ["fid"]}, "Unknown metric"),
     ],

@@ -87,6 +87,7 @@ def caught(
 
 @app.command()
 def ledger(
+    place: Annotated[str | None, typer.Argument(metavar="DATASET", help="The same as --dataset.")] = None,
     budget: Annotated[float | None, typer.Option(help='Set the budget of --dataset to this epsilon ("inf" lifts it).')] = None,
     delta: Annotated[float | None, typer.Option(help="Delta of the total, or of the budget to set.")] = None,
     dataset: Annotated[str | None, typer.Option(help="A dataset's name, path or fingerprint; all of them by default.")] = None,
@@ -100,6 +101,9 @@ def ledger(
     """
     from workbench.privacy.spending.ledger import Ledger
 
+    if place is not None and dataset is not None:
+        raise WorkbenchError(f"Expected one dataset, got {place!r} and --dataset {dataset!r}. Give either.")
+    dataset = place or dataset
     book = Ledger(Workspace.default().ledger)
     accounts = [name] if name is not None else _accounts(book, dataset)
     if budget is not None:

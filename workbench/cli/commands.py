@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from workbench.cli import accounting, attacks, control, planning, records, release, results, samples
 from workbench.cli.waiting import InterruptedWorkError
-from workbench.errors import BudgetWarning, WorkbenchError
+from workbench.errors import BudgetWarning, WorkbenchError, said_of
 from workbench.escaping import terminal
 from workbench.files import full_disk
 from workbench.jobs.registry import unusable
@@ -33,8 +33,11 @@ for commands in (control.app, planning.app, samples.app, results.app, attacks.ap
 
 def complaint(error: typer.TyperException) -> str:
     """What the library says of an option, and what came where it leaves that out."""
-    words, cause = error.format_message().replace("Value error, ", "").rstrip("."), error.__cause__
-    came = repr(cause.errors()[0]["input"]) if isinstance(cause, ValidationError) else ""
+    words, cause, came = error.format_message(), error.__cause__, ""
+    if isinstance(cause, ValidationError):
+        detail = cause.errors()[0]
+        words, came = words.replace(detail["msg"], said_of(detail)), repr(detail["input"])
+    words = words.rstrip(".")
     return f"{words}." if came in words else f"{words}, got {came}."
 
 

@@ -28,18 +28,52 @@ def print_table(rows: Sequence[Mapping[str, Any]], empty: str) -> None:
         print(empty)
         return
     lines = [list(rows[0]), *[[short(value) for value in row.values()] for row in rows]]
-    widths = column_widths([max(len(line[column]) for line in lines) for column in range(len(lines[0]))], line_width())
+    for place, columns in enumerate(column_groups(lines, line_width())):
+        print("\n" * (place > 0), end="")
+        print_columns([[line[column] for column in columns] for line in lines])
+
+
+def column_groups(lines: Sequence[Sequence[str]], limit: int) -> list[list[int]]:
+    """Columns that go side by side within `limit` without breaking a word, the first one at the head of each group."""
+    least = [longest_word(line[column] for line in lines) for column in range(len(lines[0]))]
+    groups = [[0]]
+    for column in range(1, len(least)):
+        together = [*groups[-1], column]
+        if len(groups[-1]) > 1 and sum(least[one] for one in together) + 2 * (len(together) - 1) > limit:
+            together = [0, column]
+            groups.append(together)
+        groups[-1] = together
+    return groups
+
+
+def print_columns(lines: Sequence[Sequence[str]]) -> None:
+    """Lines of cells as aligned columns; a cell that does not fit goes on below."""
+    least = [longest_word(line[column] for line in lines) for column in range(len(lines[0]))]
+    wanted = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    widths = column_widths(wanted, line_width(), least)
     for line in lines:
-        wrapped = [textwrap.wrap(cell, width) or [""] for cell, width in zip(line, widths, strict=True)]
+        wrapped = [textwrap.wrap(cell, width, break_on_hyphens=False) or [""] for cell, width in zip(line, widths, strict=True)]
         for parts in zip_longest(*wrapped, fillvalue=""):
             print("  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip())
 
 
-def column_widths(wanted: Sequence[int], limit: int) -> list[int]:
-    """Widths of columns two blanks apart that stay within `limit`: the widest gives way first, to no less than 8."""
+def longest_word(cells: Iterable[str]) -> int:
+    """Letters of the longest word in these cells."""
+    return max(len(word) for cell in cells for word in cell.split() or [""])
+
+
+def column_widths(wanted: Sequence[int], limit: int, least: Sequence[int]) -> list[int]:
+    """Widths of columns two blanks apart that stay within `limit`: the widest gives way first, to no less than its `least`.
+
+    Words of two columns alone that are longer than the limit are broken.
+    """
     widths = list(wanted)
-    while sum(widths) + 2 * (len(widths) - 1) > limit and max(widths) > 8:
-        widths[widths.index(max(widths))] -= 1
+    while sum(widths) + 2 * (len(widths) - 1) > limit:
+        yielding = [column for column, width in enumerate(widths) if width > least[column]] or [widths.index(max(widths))]
+        widest = max(yielding, key=lambda column: widths[column])
+        if widths[widest] <= 8:
+            break
+        widths[widest] -= 1
     return widths
 
 

@@ -1,6 +1,7 @@
 """Commands that touch no record: methods, datasets, plan, epsilon; and train, which starts a run."""
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +36,7 @@ from workbench.cli.options import (
     parse_settings,
     place_of,
 )
-from workbench.cli.output import bar_pace, bounds_of, describe_value, print_fields, print_json, print_table, strict_fields, warn
+from workbench.cli.output import bar_pace, bounds_of, describe_value, line_width, print_fields, print_json, print_table, strict_fields, warn
 from workbench.cli.starting import ask_again, seed_warning
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
@@ -126,6 +127,7 @@ def plan(
     shape: Annotated[str | None, typer.Option(help="In the place of --dataset: C,H,W.")] = None,
     num_classes: Annotated[int, typer.Option(help="In the place of --dataset: the number of classes.")] = 10,
     group_size: Annotated[int, typer.Option(help="Records that one person may have: also show the bound for such a group.")] = 1,
+    everything: Annotated[bool, typer.Option("--all", help="Show every field of the configuration.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show what a method would release and at what epsilon, before any record is touched."""
@@ -144,7 +146,7 @@ def plan(
         beside = {"group_size": group_size, "group_bound": group} if group else {}
         print_json(jsonable(made) | {"not_dp": offered(made.build()), **strict_fields(made), **beside})
         return
-    print_plan(made)
+    print_plan(made, everything)
     if group:
         print_fields({f"bound for groups of {group_size}": describe_value(group)})
 
@@ -276,19 +278,33 @@ def watch(run: Life) -> Life:
             return run
 
 
-def print_plan(plan: "Plan") -> None:
-    """A plan for people: configuration, claim, bound, accountants, and what the method offers that is no DP."""
+def print_plan(plan: "Plan", everything: bool = False) -> None:
+    """A plan for people: bounds and claim, accountants, what the method offers that is no DP, and then its settings."""
     from workbench.methods.protocols import offered
 
     facts: dict[str, Any] = {"method": plan.method, "dataset": plan.facts.name, "num_records": plan.num_records, "delta": plan.delta}
     bounds = bounds_of(plan.bound, plan.replace_one) | strict_fields(plan)
-    print_fields({**facts, "config": plan.config, "claim": describe_value(plan.claim), **bounds})
+    print_fields({**facts, **bounds, "claim": describe_value(plan.claim)})
     if plan.sampling is not None:
         print_fields({f"bound with its {plan.sampling.stop} samples": describe_value(plan.sampling.bound)})
     print_fields({"accountants": jsonable(plan.accountants)})
     for words in offered(plan.build()):
-        print(f"Not DP: {words}")
+        print(textwrap.fill(f"Not DP: {words}", line_width()))
     if plan.claim_only:
         print("CLAIM ONLY: the paper claims a finite epsilon, and no finite bound is proved.")
     for warning in plan.warnings:
-        print(f"Warning: {terminal(warning)}")
+        print(textwrap.fill(f"Warning: {terminal(warning)}", line_width()))
+    print_settings(plan, everything)
+
+
+def print_settings(plan: "Plan", everything: bool) -> None:
+    """The fields of the configuration that are not at their defaults, or all of them."""
+    from workbench.methods.fields import dotted
+
+    if everything:
+        print_fields({"config": plan.config})
+        return
+    now, usual = dotted(plan.config), dotted(type(plan.build()).Config().model_dump(mode="json"))
+    changed = {name: value for name, value in now.items() if value != usual.get(name)}
+    print_fields({"settings that are not at their defaults": changed})
+    print(f"`workbench plan --all` shows the other {len(now) - len(changed)}.")
