@@ -32,6 +32,16 @@ def test_every_method_has_a_row(rows: dict[str, ClaimRow]) -> None:
     assert dumps(list(rows.values())).count('"method"') == len(claim_entries())
 
 
+def test_a_method_that_no_paper_claims_anything_for_says_so(rows: dict[str, ClaimRow]) -> None:
+    ours = {name for name, kind in METHODS.items() if not kind.readings}
+    assert ours >= {"class-moments", "prior-moments", "selective-pretraining", "independent-marginals", "nonprivate"}
+    for name in ours:
+        assert rows[name].bound.reason.startswith("No paper claims anything"), name
+        assert rows[name].claim.status == rows[name].bound.status == "not_evaluated"
+    assert "no finite bound" in rows["nonprivate"].bound.reason
+    assert "bound is proved" in rows["class-moments"].bound.reason
+
+
 def test_every_row_says_what_it_is(rows: dict[str, ClaimRow]) -> None:
     for row in rows.values():
         assert row.source

@@ -14,7 +14,7 @@ def claims_markdown() -> str:
         "Made by `workbench claims --markdown`; do not edit. Every formula is evaluated at one stated setting: for a method that can be",
         "run, at a preset, as `workbench plan METHOD --dataset NAME --preset PRESET` shows it too. An epsilon that is not *proved* is no",
         "guarantee: *approximation* is a central limit, *not_proved* means that we know no proof, *refuted* that the analysed release",
-        "provably has no finite epsilon, *not_evaluated* that our notes hold no formula.",
+        "provably has no finite epsilon, *not_evaluated* that our notes hold no formula or that no paper claims anything.",
         "",
         "The last column is what an attack measured (`workbench caught`), beside the claim at the attack's own small setting.",
         "",

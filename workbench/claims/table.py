@@ -4,17 +4,19 @@ from workbench.claims.caught import attack_of
 from workbench.claims.planned import PlannedClaim
 from workbench.claims.row import ClaimEntry, ClaimRow
 from workbench.claims.unbuilt import UNBUILT
+from workbench.claims.unclaimed import Unclaimed
 from workbench.methods import METHODS
 
 
 def claim_entries() -> dict[str, ClaimEntry]:
-    """What gives each row: the readings of the registered methods, then the papers that are not built."""
+    """What gives each row: the readings of the registered methods, those that no paper claims anything for, the papers not built."""
     built = {
         name: PlannedClaim(method_class.name, reading)
         for method_class in METHODS.values()
         for name, reading in method_class.readings.items()
     }
-    return {**built, **UNBUILT}
+    unclaimed = {name: Unclaimed(method_class) for name, method_class in METHODS.items() if not method_class.readings}
+    return {**built, **unclaimed, **UNBUILT}
 
 
 def claims_table() -> list[ClaimRow]:

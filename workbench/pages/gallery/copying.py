@@ -49,7 +49,7 @@ def copying_numbers(measured: Sequence[dict[str, Any]], num_samples: int) -> Non
     counted.metric("Samples searched", f"{num_samples:,}")
     if row := results.get("nearer_to_training"):
         nearer.metric("Nearer to training than to held-out", number(row["value"]), help=prose(row["note"]))
-        nearer.caption(f"0.5 is what no copying gives. {_interval(row)} {PRIVATE} Features: {markdown(row['features'])}.")
+        nearer.caption(f"Without copying, expect 0.5. {_interval(row)} {PRIVATE} Features: {markdown(row['features'])}.")
     if row := results.get("privacy_score"):
         score.metric("Privacy score", number(row["value"]), help=prose(row["note"]))
         score.caption(f"Share of samples judged unlike their nearest training record; copies score 0. {_interval(row)} {PRIVATE}")

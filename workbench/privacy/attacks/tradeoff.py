@@ -83,7 +83,7 @@ def attack_rates(epsilon: float, delta: float, false_positive_rates: Sequence[fl
 def posterior_belief(prior: ArrayLike, epsilon: ArrayLike) -> Floats:
     """The largest posterior of a fact about one record after any output: p e^eps/(p e^eps + 1 - p).
 
-    Exact for delta 0; for (epsilon, delta)-DP it holds outside of outcomes that have chance delta.
+    For delta 0. With a larger delta single outcomes may tell more: (epsilon, delta)-DP bounds chances of sets of outcomes, not beliefs.
     """
     prior, epsilon = np.asarray(prior, dtype=np.float64), np.asarray(epsilon, dtype=np.float64)
     if np.any((prior <= 0) | (prior >= 1)) or np.any(epsilon < 0):
