@@ -1,11 +1,13 @@
 """Files are written whole or not at all, and of a secret one nothing is left."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from workbench.files import PRIVATE_FILE, partial_of, written_atomically
+from workbench.files import PRIVATE_FILE, partial_of, remove_unfinished, written_atomically
 
 
 def cut_short(path: Path, secret: bool, seen: Path | None = None) -> None:
@@ -63,3 +65,29 @@ def test_two_may_write_a_file_at_once(tmp_path: Path) -> None:
             second.write("second")
         first.write("first")
     assert path.read_text() == "first"
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next_and_what_one_at_work_has_stays(tmp_path: Path) -> None:
+    """A process that is killed half way leaves its unfinished file, without the lock on it."""
+    path = tmp_path / "run.zip"
+    code = f"""
+import os
+import subprocess
+import sys
+from pathlib import Path
+from workbench.files import written_atomically
+with written_atomically(Path({str(path)!r})) as file:
+    file.write("half")
+    file.flush()
+    os.kill(os.getpid(), 9)
+"""
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", code], check=False)
+        assert len(list(tmp_path.iterdir())) == 1, "the second one removed what the first one left"
+    (left,) = tmp_path.iterdir()
+    assert remove_unfinished(tmp_path, "other.zip") == []
+    with written_atomically(tmp_path / "other.zip") as file:
+        file.write("at work")
+        file.flush()
+        assert remove_unfinished(tmp_path) == [left]
+    assert [found.name for found in tmp_path.iterdir()] == ["other.zip"]

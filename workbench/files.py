@@ -1,10 +1,12 @@
 """Writing and erasing files so that a crash leaves whole ones and a secret leaves none."""
 
 import errno
+import fcntl
+import glob
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -64,23 +66,50 @@ def partial_of(path: Path) -> Path:
     return path.with_name(path.name + ".partial")
 
 
+def remove_unfinished(folder: Path, pattern: str = "*") -> list[Path]:
+    """Remove what writers that are gone left of files whose names match `pattern`; writers at work hold a lock on theirs."""
+    removed = []
+    for path in folder.glob(f".{pattern}.{'[0-9a-f]' * 16}.partial"):
+        with suppress(OSError), path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+            removed.append(path)
+    return removed
+
+
+def _open_unfinished(path: Path, mode: str) -> tuple[Path, IO[Any]]:
+    """A new file beside `path` under a name of its own, locked until it is closed."""
+    while True:
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+        file = open_private(temporary, mode)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if temporary.exists():  # not taken for unfinished before it was locked
+            return temporary, file
+        file.close()
+
+
 @contextmanager
 def written_atomically(path: Path, mode: str = "w", durable: bool = False, secret: bool = False) -> Iterator[IO[Any]]:
     """A new file for the owner alone, `path` once the block ends well: a reader sees the old file or the new one, never a part.
 
     Several processes may write it at once; the last one's stays. `durable`: it is on the disk, its name too, before this returns.
     `secret`: what a failure, or a crash before, left of it is overwritten; then one process alone may write it, to `partial_of(path)`.
+    What a crash left of another file is removed by the next who writes it.
     """
-    temporary = partial_of(path) if secret else path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     if secret:
+        temporary = partial_of(path)
         erase(temporary)
+        opened = open_private(temporary, mode)
+    else:
+        remove_unfinished(path.parent, glob.escape(path.name))
+        temporary, opened = _open_unfinished(path, mode)
     try:
-        with open_private(temporary, mode) as file:
+        with opened as file:
             yield file
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-        os.replace(temporary, path)
+            os.replace(temporary, path)
     except BaseException:
         if secret:
             erase(temporary)

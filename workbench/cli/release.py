@@ -1,5 +1,6 @@
 """Commands about what leaves the room: export, of a finished run; and verify, which checks such a file without data."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 from workbench.cli.options import Json, RunId, check_target
 from workbench.cli.output import print_fields, print_json
 from workbench.escaping import terminal
+from workbench.files import remove_unfinished
 from workbench.workspace import Workspace
 
 app = typer.Typer()
@@ -25,6 +27,8 @@ def export(
     from workbench.jobs.release import export_run
 
     check_target(file, ".zip")
+    for left in remove_unfinished(file.parent, "*.zip"):
+        print(f"Removed {terminal(left)}: an export that was interrupted had left it.", file=sys.stderr)
     manifest = export_run(Workspace.default(), run_id, file, not_private)
     if as_json:
         print_json({"run": run_id, "file": str(file), **manifest})
@@ -42,7 +46,9 @@ def verify(file: Annotated[Path, typer.Argument(metavar="FILE", help="What `work
     if as_json:
         print_json({"holds": found.holds, "sha256": found.sha256, "checks": found.checks, "card": found.card})
     else:
-        print(f"Run {terminal(found.card.run)}: {'may be released' if found.card.releasable else 'NOT PRIVATE'}. SHA-256 {found.sha256}")
+        says = "may be released" if found.card.releasable else "NOT PRIVATE"
+        verdict = says if found.holds else "THE FILE DOES NOT HOLD; do not rely on what it says"
+        print(f"Run {terminal(found.card.run)}: {verdict}. SHA-256 {found.sha256}")
         print_fields({name: complaint or "holds" for name, complaint in found.checks.items()})
     if not found.holds:
         raise typer.Exit(1)

@@ -306,12 +306,17 @@ def test_the_commands(exported: Path, capsys: pytest.CaptureFixture[str], tmp_pa
             main(arguments)
         return ended.value.code, capsys.readouterr().out
 
+    left = tmp_path / ".killed.zip.0123456789abcdef.partial"
+    left.touch()
     code, out = call("export", run, str(tmp_path / "again.zip"), "--json")
+    assert not left.exists()
     assert code == 0
     assert set(json.loads(out)["files"]) == {CARD, CARD_TEXT, PLAN, WEIGHTS, "samples/default.npz"}
     assert call("verify", str(tmp_path / "again.zip"))[0] == 0
     code, out = call("verify", str(edited(exported, better_bound)), "--json")
     assert (code, json.loads(out)["holds"]) == (1, False)
+    code, out = call("verify", str(edited(exported, better_bound)))
+    assert (code, "DOES NOT HOLD" in out, "may be released" in out) == (1, True, False)
 
 
 @pytest.mark.parametrize(
