@@ -5,15 +5,16 @@ Whatever can be read from a file can be written by a stranger: unescaped, an ima
 
 import html
 import re
+import unicodedata
 
 PUNCTUATION = re.compile(r"([\\`*_\[\]<>$~|&#^{}]|:(?=\S))")
 ADDRESS = re.compile(r"(?<=http:)|(?<=https:)|(?<=www)(?=\.)|(?=@)", flags=re.IGNORECASE)  # where a bare address becomes a link
 CODE = re.compile(r"`([^`]+)`")
 JOINER = "\u2060"  # takes no room and breaks no line; addresses are looked for after escapes are read
-FORMULA_STARTS = ("=", "+", "-", "@")
+FORMULA_STARTS = tuple("=+-@\uff1d\uff0b\uff0d\uff20\u2212")  # with their full-width forms, which some spreadsheets read alike
 # C0, C1, marks of direction, and what is no text
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-BLANKS = " \t\r\n\v\f\u00a0\u3000\ufeff"
+UNSEEN = ("Z", "Cc", "Cf")  # categories of letters that show nothing: blanks of any width, control marks, joiners
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -51,5 +52,11 @@ def spreadsheet_cell(text: str) -> str:
     """`text` as a cell that no spreadsheet takes for a formula, whatever blanks it starts with; numbers stay as they are."""
     if NUMBER.fullmatch(text.strip()):
         return text
-    runs = text.startswith(("\t", "\r", "\n")) or text.lstrip(BLANKS).startswith(FORMULA_STARTS)
+    runs = text.startswith(("\t", "\r", "\n")) or seen(text).startswith(FORMULA_STARTS)
     return f"'{text}" if runs else text
+
+
+def seen(text: str) -> str:
+    """`text` from the first letter that shows."""
+    start = next((place for place, letter in enumerate(text) if not unicodedata.category(letter).startswith(UNSEEN)), len(text))
+    return text[start:]

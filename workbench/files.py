@@ -5,6 +5,7 @@ import fcntl
 import glob
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -44,6 +45,11 @@ def erase(path: Path) -> None:
     Best effort: solid-state disks and copying file systems may keep the old blocks.
     """
     if not path.exists():
+        return
+    if path.is_dir():  # which nothing of ours made
+        for file in [found for found in path.rglob("*") if found.is_file() and not found.is_symlink()]:
+            erase(file)
+        shutil.rmtree(path)
         return
     with path.open("r+b") as file:
         file.write(bytes(path.stat().st_size))

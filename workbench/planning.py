@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from pydantic import BaseModel, ValidationError
 
+from workbench import datasets
 from workbench.datasets import DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.datasets.whose import check_public_apart
@@ -78,7 +79,16 @@ def _planned(request: Request, facts: DatasetFacts) -> Plan:
         configured, notes = method_class.calibrated(config, facts, wanted, delta, request.target), [*notes, note]
     if configured.public_dataset is not None:
         check_public_apart(configured.public_dataset, request.dataset, facts)
+    if (public := configured.public_dataset) is not None:
+        datasets.check_known(public)
     return describe(configured, facts, delta, request, notes)
+
+
+def default_epsilon(request: Request, facts: DatasetFacts) -> float | None:
+    """The epsilon that a request is planned for which names none; None where its configuration decides what is spent."""
+    method_class = METHODS[request.method]
+    config = configure(method_class, facts, method_class.presets[request.preset].values(facts), request.settings)
+    return epsilon_to_meet(method_class, config, None)
 
 
 def default_delta(method_class: type[Method], facts: DatasetFacts, preset: str = "default") -> float:

@@ -43,7 +43,7 @@ class Workspace:
     def located(cls) -> Self:
         """The default one where nothing is written or read but datasets: a plan asks for no home, and makes none."""
         home = Path(os.environ.get("WORKBENCH_HOME") or Path.home() / ".dp-diffusion-workbench")
-        return cls(home, Path(os.environ.get("WORKBENCH_DATA", home / "data")))
+        return cls(home, Path(os.environ.get("WORKBENCH_DATA") or home / "data"))
 
     @classmethod
     def open(cls, home: Path, data: Path | None = None) -> Self:

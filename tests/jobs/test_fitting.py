@@ -3,6 +3,7 @@
 import contextlib
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -393,3 +394,31 @@ def test_two_workers_never_share_a_run(quick_plan: PlanMaker, queue: Make) -> No
     RunStore(here()).change(run.id, {"starting"}, "changed", process={**(RunStore(here()).get(run.id).process or {}), "pid": 1})
     with pytest.raises(ValueError, match=r"belongs to another process|lost"):
         worker.claim(here(), run.id)
+
+
+def test_a_run_goes_on_from_no_other_run_s_checkpoint(quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs of one plan would draw the same noise over other results."""
+    first, second = queue(quick_plan()), queue(quick_plan())
+    for run in (first, second):
+        crash(run, 2, monkeypatch)
+    shutil.copy(RunFolder(here(), first.id).checkpoint, RunFolder(here(), second.id).checkpoint)
+    failed = work_again(second.id)
+    assert failed.state == "failed"
+    assert f"got that of run '{first.id}'" in (failed.error or "")
+    assert work_again(first.id).state == "done"
+
+
+def test_a_folder_in_a_checkpoint_s_place_is_said_and_goes_with_the_run(
+    quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = queue(quick_plan())
+    crash(run, 2, monkeypatch)
+    folder = RunFolder(here(), run.id)
+    folder.checkpoint.unlink()
+    folder.checkpoint.mkdir()
+    (folder.checkpoint / "note.txt").write_text("not ours")
+    failed = work_again(run.id)
+    assert failed.state == "failed"
+    assert "got a folder" in (failed.error or "")
+    folder.remove()
+    assert not folder.path.exists()

@@ -59,6 +59,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         message = complaint(error) if isinstance(error, typer.TyperException) else str(error)
         print(terminal(message), file=sys.stderr)
         return 2
+    except RecursionError:
+        print("Expected values that are nested less deeply. Look for a file or an option of many brackets.", file=sys.stderr)
+        return 2
     except OSError as error:
         words = full_disk(error)
         print(f"{words} Free space and try again." if words else terminal(error), file=sys.stderr)

@@ -37,7 +37,7 @@ from workbench.cli.options import (
     place_of,
 )
 from workbench.cli.output import bar_pace, bounds_of, describe_value, line_width, print_fields, print_json, print_table, strict_fields, warn
-from workbench.cli.starting import ask_again, seed_warning
+from workbench.cli.starting import ask_again, seed_warning, spends, with_epsilon
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.jobs.job import Job, Life
@@ -210,11 +210,12 @@ def train(
     fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
     asked = asked_for(request, method, place_of(dataset, name, resize, classes, split_seed, label, declared), **fields)
     loaded = asked.place.load() if asked.place.path else None
+    named, asked = asked.epsilon is not None, with_epsilon(asked, loaded.facts if loaded else asked.facts())
     made = experiment.make_plan(asked, loaded.facts if loaded else None)
     check_trainable(made)
     training_data.check_public(made, Workspace.default())
     loaded = loaded or asked.place.load()
-    warn([*made.warnings, seed_warning(seed)])
+    warn([*made.warnings, seed_warning(seed), None if named else spends(made)])
     if not as_json:
         print_plan(made)
     audit = AuditDesign(num_canaries=audit_canaries, kind=audit_kind, seed=audit_seed) if audit_canaries else None

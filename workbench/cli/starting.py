@@ -11,8 +11,9 @@ from workbench.escaping import terminal
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
-    from workbench.datasets import Dataset
+    from workbench.datasets import Dataset, DatasetFacts
     from workbench.plan import Plan
+    from workbench.request import Request
 
 
 def seed_warning(seed: int | None) -> str | None:
@@ -36,3 +37,28 @@ def ask_again(plan: "Plan", loaded: "Dataset", yes: bool) -> None:
         raise WorkbenchError(f"{found.question} Nothing was started: --yes starts another all the same.")
     elif not typer.confirm(f"{terminal(found.question)}\nStart another?", err=True):
         raise typer.Exit(1)
+
+
+def with_epsilon(asked: "Request", facts: "DatasetFacts") -> "Request":
+    """The request with an epsilon: where none was given and one is calibrated to, a person at a terminal is asked for it."""
+    from workbench.planning import default_epsilon
+
+    taken = default_epsilon(asked, facts) if asked.epsilon is None else None
+    if taken is None or not at_terminal():
+        return asked
+    question = f"No --epsilon was given. Epsilon to spend on {terminal(facts.name)}"
+    return asked.edited(epsilon=typer.prompt(question, default=taken, type=float, err=True))
+
+
+def at_terminal() -> bool:
+    """Whether somebody can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def spends(plan: "Plan") -> str:
+    """What a run of a plan whose epsilon nobody named may spend."""
+    bound, wanted = plan.bound, plan.target_epsilon
+    named = f"{wanted:g} was answered" if wanted is not None else "what follows is taken"
+    reason = "" if bound.is_finite else f" {bound.reason}"
+    spent = f"epsilon {bound.epsilon:.4g} at delta {bound.delta:.3g} on {plan.facts.name}"
+    return f"No --epsilon was given; {named}: the run spends {spent}.{reason}"

@@ -219,6 +219,8 @@ def is_path(name_or_path: str | Path) -> bool:
     """Whether this means the user's own files: a path object, or text that is no dataset's name and looks like a path or is one."""
     if isinstance(name_or_path, Path):
         return True
+    if not name_or_path.strip():
+        raise WorkbenchError("Expected a dataset's name or a path, got an empty text. `workbench datasets` lists the names.")
     return name_or_path not in DATASETS and (
         Path(name_or_path).exists() or name_or_path.endswith((".npz", csv_table.SUFFIX)) or "/" in name_or_path or "\\" in name_or_path
     )
@@ -368,6 +370,14 @@ def load_public(
     dataset = load(name, shape, seed, workspace=workspace)
     kept = subset(dataset.train, num_records, seed)
     return Dataset(dataset.facts.model_copy(update={"num_records": len(kept), "is_public": True}), kept, dataset.held_out)
+
+
+def check_known(name: str) -> None:
+    """Refuse a dataset that neither has a registered name nor is a path at which something lies."""
+    if not is_path(name):
+        choose(name, DATASETS, "dataset")
+    elif not Path(name).exists():
+        raise WorkbenchError(f"Expected a dataset's name or a path that exists, got {name!r}.")
 
 
 def check_public(name: str | Path, shape: tuple[int, ...], num_records: int | None, workspace: Workspace) -> None:

@@ -15,6 +15,7 @@ from workbench.datasets.declaration import TableDeclaration, number
 from workbench.datasets.naming import check_words
 from workbench.datasets.splits import check_splittable, held_out_count, position_split
 from workbench.errors import WorkbenchError
+from workbench.escaping import seen
 from workbench.records import Records
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 SUFFIX = ".csv"
 BESIDE = ".declared.json"  # in the place of .csv: the declaration that is taken where none is given
 OTHER_SEPARATORS = (";", "\t", "|")
-FORMULAS = ("=", "@")  # what no value begins with, and what a spreadsheet would carry out
+FORMULAS = ("=", "@", "\uff1d", "\uff20")  # what no value begins with, and what a spreadsheet would carry out
 Rows = list[list[str]]
 
 
@@ -77,7 +78,7 @@ def read(path: Path) -> tuple[tuple[str, ...], Rows]:
             raise WorkbenchError(
                 f"Expected {len(header)} cells in every row of {path}, as in its headings, got {len(row)} in row {position}."
             )
-        if any(cell.lstrip().startswith(FORMULAS) for cell in row):
+        if any(seen(cell).startswith(FORMULAS) for cell in row):
             raise WorkbenchError(f"Expected values in {path}, got a formula in row {position}. Save the file with values in their place.")
     return header, lines[1:]
 

@@ -24,7 +24,9 @@ MISSING_CATEGORY = "missing"
 def propose(path: Path, target: str = "", leave_out: Collection[str] = ()) -> TableDeclaration:
     """Categories as they are, numbers in five ranges of equal width between round ones; the last column is the target by default."""
     header, rows = read(path)
-    cells = dict(zip(header, zip(*rows, strict=True) if rows else [()] * len(header), strict=True))
+    if not rows:
+        raise WorkbenchError(f"Expected rows below the headings of {path}, got none. A declaration is proposed from what stands in them.")
+    cells = dict(zip(header, zip(*rows, strict=True), strict=True))
     for name in leave_out:
         choose(name, cells, "column")
     kept = [name for name in header if name not in leave_out]

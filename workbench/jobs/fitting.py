@@ -90,7 +90,7 @@ class Fitting:
 
     def _load_checkpoint(self) -> tuple[list[str], dict[str, int]]:
         try:
-            return load_checkpoint(self.state, self.folder.checkpoint)
+            return load_checkpoint(self.state, self.folder.checkpoint, self.id)
         except WorkbenchError as error:
             raise WorkbenchError(
                 f"{error} Put a copy of {self.folder.checkpoint} back if you have one, or clone the run and train the clone. "
@@ -163,7 +163,7 @@ class Fitting:
         began = time.monotonic()
         try:
             again = {spending.stage: spending.charged_again for spending in self.ledger.spent(self.id)}
-            save_checkpoint(self.state, self.folder.checkpoint, again)
+            save_checkpoint(self.state, self.folder.checkpoint, again, self.id)
         except (OSError, RuntimeError) as error:
             raise WorkbenchError(
                 f"The checkpoint could not be written: {_why(error)}. Free space and resume from the one before."

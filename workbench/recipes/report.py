@@ -148,7 +148,7 @@ def read(path: Path) -> tuple["Recipe", list[dict[str, Any]]]:
         choose(recipe.measure, METRICS, "metric")
         measured_lines(rows, recipe.measure)
         return recipe, rows
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise WorkbenchError(
             f"Expected results of `workbench reproduce --out` in {path}, got a file that cannot be read: {error}."
         ) from None

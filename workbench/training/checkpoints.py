@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 import workbench
+from workbench.errors import WorkbenchError
 from workbench.files import erase
 from workbench.training.arithmetic import arithmetic
 from workbench.training.state import State, load_saved, save_atomically
@@ -80,8 +81,8 @@ def differences(saved: dict[str, str], now: dict[str, str]) -> list[str]:
     return [f"{name}: {saved.get(name, 'none')} then, {now.get(name, 'none')} now" for name in names if saved.get(name) != now.get(name)]
 
 
-def save_checkpoint(state: State, path: Path, counted_again: Mapping[str, int] | None = None) -> None:
-    """Write the whole state, noise key included, with its environment, atomically.
+def save_checkpoint(state: State, path: Path, counted_again: Mapping[str, int] | None = None, run: str = "") -> None:
+    """Write the whole state of `run`, noise key included, with its environment, atomically.
 
     The state's steps by stage and `counted_again`, the steps by stage that were spent once more, are the event so far.
 
@@ -93,18 +94,21 @@ def save_checkpoint(state: State, path: Path, counted_again: Mapping[str, int] |
     erase(previous)
     if path.exists():
         os.link(path, previous)  # so that its blocks, which hold the key, can be overwritten once it is replaced
-    saved = {"state": state.checkpoint(), "environment": environment(state), "counted_again": dict(counted_again or {})}
+    saved = {"state": state.checkpoint(), "environment": environment(state), "counted_again": dict(counted_again or {}), "run": run}
     save_atomically(saved, path, secret=True)
     erase(previous)
 
 
-def load_checkpoint(state: State, path: Path) -> tuple[list[str], dict[str, int]]:
+def load_checkpoint(state: State, path: Path, run: str = "") -> tuple[list[str], dict[str, int]]:
     """Restore `state` from `save_checkpoint`; the `differences` of the environments, and `counted_again`.
 
     Where there are differences, the caller counts the steps charged since the checkpoint a second time and gives the state
     a fresh noise key: the same noise on other gradients would reveal their difference.
-    Raises WorkbenchError, and leaves `state` as it is, for a file that is not what was written, to the bit.
+    Raises WorkbenchError, and leaves `state` as it is, for a file that is not what was written, to the bit, and for that of another
+    run than `run`: two runs that go on from one checkpoint would draw the same noise over other results.
     """
     saved = load_saved(path, state.device, sealed=True)
+    if saved.get("run", "") != run:
+        raise WorkbenchError(f"Expected the checkpoint of run {run!r} in {path}, got that of run {saved.get('run', '')!r}.")
     state.restore(saved["state"])
     return differences(saved["environment"], environment(state)), saved.get("counted_again", {})

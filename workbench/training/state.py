@@ -204,6 +204,8 @@ def load_saved(path: Path, device: torch.device | str = "cpu", sealed: bool = Fa
 
 def check_seal(path: Path, required: bool) -> None:
     """Refuse a file whose bytes are not those that were sealed; one without a seal only if it is `required`."""
+    if not path.is_file():
+        raise WorkbenchError(f"Expected a file at {path}, got {'a folder' if path.is_dir() else 'none'}.")
     with path.open("rb") as file:
         left = max(0, path.stat().st_size - SEAL_BYTES)
         file.seek(left)

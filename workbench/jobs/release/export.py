@@ -1,11 +1,12 @@
 """Writing an export: what may leave of a finished run, with its privacy card, hashes, and a list of what stays."""
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.datasets import records_of
+from workbench.datasets import is_path, records_of
 from workbench.errors import WorkbenchError
 from workbench.jobs.audits import audit_of
 from workbench.jobs.folder import RunFolder
@@ -114,9 +115,29 @@ def restated(plan: Plan) -> Plan:
     """The plan as this version computes and words it, with its dataset's facts in the place of its name or path."""
     from workbench.planning import describe
 
-    request = plan.request.model_copy(update={"dataset": plan.facts})
-    now = describe(plan.build(), plan.facts, plan.delta, request)
+    told = plan.model_copy(update={"config": without_places(plan.config)})
+    request = plan.request.model_copy(update={"dataset": plan.facts, "settings": without_places(plan.request.settings)})
+    now = describe(told.build(), plan.facts, plan.delta, request)
     return now.model_copy(update={"warnings": tuple(dict.fromkeys((*plan.warnings, *now.warnings)))})
+
+
+def without_places(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration with public files of one's own named by their last name and their content, not by where they lie here."""
+    found: dict[str, Any] = {}
+    for name, value in config.items():
+        is_place = name.rpartition(".")[2] == "dataset" and isinstance(value, str) and value and is_path(value)
+        found[name] = told(Path(value)) if is_place else without_places(value) if isinstance(value, dict) else value
+    return found
+
+
+def told(place: Path) -> str:
+    """The last name of a file or folder, and the beginning of the SHA-256 of what is in it."""
+    if not place.exists():
+        return f"{place.name} (gone)"
+    whole = hashlib.sha256()
+    for path in sorted(path for path in (place, *place.rglob("*")) if path.is_file()):
+        whole.update(path.relative_to(place).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
+    return f"{place.name} (SHA-256 {whole.hexdigest()[:16]})"
 
 
 def _as_planned(spent: PlannedStage, plan: Plan) -> PlannedStage:

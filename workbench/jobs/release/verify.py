@@ -197,8 +197,9 @@ def _complaint(check: Callable[[], str]) -> str:
 
 
 def _read(model: type[M], name: str, content: bytes) -> M:
+    document = _json(content)
     try:
-        return model.model_validate(_json(content))
+        return model.model_validate(document)
     except ValidationError as error:
         raise WorkbenchError(f"Expected {name} as `workbench export` writes it, got {first_complaint(error)}") from None
     except FROM_STRANGERS as error:
