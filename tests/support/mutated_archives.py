@@ -12,6 +12,7 @@ import numpy as np
 from workbench.jobs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest
 
 Members = dict[str, bytes]
+DEEPEST = 20
 DOCUMENTS = (CARD, PLAN, MANIFEST)
 VALUES: tuple[Any, ...] = (
     None, True, 0, -1, 10**9, 10**30, 10**400, 1e-320, 1e308, -1e308, float("nan"), float("inf"), float("-inf"), 0.5, "", "inf", "nan",
@@ -63,10 +64,11 @@ def _nested(depth: int, value: Any) -> Any:
     return value
 
 
-def _places(document: Any) -> list[tuple[Any, Any]]:
-    """Every place of a document: what holds it, and its key or position there."""
+def _places(document: Any, depth: int = 0) -> list[tuple[Any, Any]]:
+    """Every place of a document down to `DEEPEST`: what holds it, and its key or position there."""
     keys = list(document) if isinstance(document, dict) else list(range(len(document))) if isinstance(document, list) else []
-    return [(document, key) for key in keys] + [found for key in keys for found in _places(document[key])]
+    inner = [found for key in keys for found in _places(document[key], depth + 1)] if depth < DEEPEST else []
+    return [(document, key) for key in keys] + inner
 
 
 def _bytes(members: Members, chance: random.Random) -> None:

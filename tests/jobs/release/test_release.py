@@ -372,14 +372,13 @@ def test_whatever_is_wrong_with_thousands_of_files_is_said_in_a_sentence(exporte
     assert outcomes(exported, range(4000)) >= {"complaint", "refused"}
 
 
-def test_public_files_of_one_s_own_are_named_by_their_content_and_not_by_their_place(
-    quick_plan: PlanMaker, train_here: Make, tmp_path: Path
-) -> None:
+def test_public_files_of_one_s_own_are_named_by_their_content_and_not_by_their_place(train_here: Make, tmp_path: Path) -> None:
     folder = tmp_path / "home of a person"
     folder.mkdir()
     images = np.random.default_rng(0).integers(0, 256, (60, 8, 8, 1), dtype=np.uint8)
     np.savez(folder / "cars.npz", images=images, labels=np.arange(60) % 10, classes=np.array([str(n) for n in range(10)]))
-    run = train_here(quick_plan("class-moments", dataset=str(folder / "cars.npz"), records=40))
+    settings = {**quick.QUICK["class-moments"], "dataset": str(folder / "cars.npz"), "records": 40}
+    run = train_here(experiment.make_plan("class-moments", load("digits").facts, epsilon=5.0, settings=settings))
     assert run.state == "done", run.error
     export_run(here(), run.id, tmp_path / "run.zip")
     everything = b"".join(contents((tmp_path / "run.zip").read_bytes()))
