@@ -13,7 +13,10 @@ from workbench.planning import make_plan
 from workbench.training.microbatch import Microbatch
 
 
-@pytest.mark.parametrize(("preset", "epsilon", "bound"), [("published", 10, 9.2955), ("published-1", 1, 0.91492)])
+@pytest.mark.parametrize(
+    ("preset", "epsilon", "bound"),
+    [("published", 10, 9.2955), ("published-5", 5, 4.6248), ("published-1", 1, 0.91492), ("published-0.2", 0.2, 0.18059)],
+)
 def test_published_claims(preset: str, epsilon: float, bound: float) -> None:
     """The RDP of 300 epochs of MNIST in batches of 4 000 is the paper's epsilon; the bound is below it."""
     for name in (preset, preset.replace("published", "published-accuracy"), preset.replace("published", "published-public")):
@@ -24,6 +27,12 @@ def test_published_claims(preset: str, epsilon: float, bound: float) -> None:
         assert plan.warnings == ()
         assert ("public pre-training" in [stage.name for stage in plan.stages]) == ("public" in name)
     assert "28x28" in make_plan("dpdm", "digits", preset=preset).warnings[0]
+
+
+def test_infinity_has_next_to_no_noise_and_no_bound_worth_the_name() -> None:
+    plan = make_plan("dpdm", "mnist", preset="published-infinity")
+    assert plan.config["training"]["noise_multiplier"] == 1e-3
+    assert plan.bound.epsilon > 1e6
 
 
 def test_presets_differ_in_their_samplers() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from workbench.planning import make_plan
 from workbench.recipes.directions import Direction
 from workbench.recipes.lines import Recipe, load_recipe
 
@@ -45,3 +46,22 @@ def test_p3dms_table_1_has_its_epsilons_and_a_tuned_scale(name: str, features: s
     assert f"k {tuned.pop():g}" in {line.name for line in load_recipe("comparisons/p3dm-scale").runs}
     assert {line.features for line in runs} == {features}
     assert features or all("pac_noise_norm_certain" in (line.metrics or ()) for line in runs)
+
+
+def test_dp_promises_figures_are_asked_for_on_their_data() -> None:
+    """Wang et al.: Figure 4 and the non-private column, Table 4 at S = 800, Table 3 without labels, Figure 6 to the whole chain."""
+    curves = {(line.method, line.dataset, line.epsilon) for line in load_recipe("curves").runs}
+    for dataset in ("mnist", "fashion-mnist"):
+        assert {("dp-promise", dataset, epsilon) for epsilon in (0.2, 1.0, 10.0)} <= curves
+        assert ("nonprivate", dataset, None) in curves
+    phases = load_recipe("comparisons/dp-promise-phase-one-mnist").runs
+    assert {(line.dataset, line.settings["boundary"], line.settings["phase_one.steps"] > 0) for line in phases} == {
+        (dataset, 800, phase) for dataset in ("mnist", "fashion-mnist") for phase in (True, False)
+    }
+    assert {line.settings["conditional"] for line in load_recipe("cifar-10").runs} == {False}
+    steps = {line.sampling.get("sampler.num_inference_steps") for line in load_recipe("comparisons/dp-promise-sampling").runs}
+    assert make_plan("dp-promise", "digits").config["diffusion"]["timesteps"] in steps
+
+
+def test_chus_table_1_has_its_slowest_rate() -> None:
+    assert 1e-6 in {line.settings["training.learning_rate"] for line in load_recipe("comparisons/chu-learning-rates").runs}
