@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from workbench.datasets.base import Dataset, to_unit_range
 from workbench.errors import WorkbenchError
 from workbench.evaluation import context, evaluate, feature_files, feature_space
-from workbench.evaluation.distances import frechet_distance, kernel_distance
+from workbench.evaluation.distances import frechet_distance, inception_style_score, kernel_distance
 from workbench.evaluation.feature_files import feature_name
 from workbench.pages.budget.utility import measure_title
 from workbench.records import Records
@@ -32,7 +32,10 @@ class Standard(nn.Module):
         super().__init__()
         self.width = width
 
-    def forward(self, images: Tensor, return_features: bool = False) -> Tensor:
+    def forward(self, images: Tensor, return_features: bool = False, no_output_bias: bool = False) -> Tensor:
+        if no_output_bias:  # two classes: sure of one by the image's parity
+            sure = images.flatten(1).long().sum(1) % 2
+            return torch.stack([0.98 * sure + 0.01, 0.99 - 0.98 * sure], dim=1)
         assert return_features
         assert images.dtype == torch.uint8
         assert images.shape[1] == 3
@@ -97,6 +100,12 @@ def test_only_the_standard_network_s_distance_is_called_fid(
     assert result.features == f"Inception-v3 ({digest[:12]})"
     assert result.note.endswith("This is FID.")
     assert measure_title("frechet_distance", [result.features]) == f"FID ({result.features})"
+    chosen = fresh.take(slice(40))
+    (score,) = evaluate(chosen, small_digits, metrics=["inception_score"], features=name, workspace=here())
+    assert score.note.startswith("This is the Inception Score: ten splits")
+    parity = 3 * chosen.records.reshape(40, -1).astype(int).sum(1) % 2
+    splits = [inception_style_score(np.stack([0.98 * part + 0.01, 0.99 - 0.98 * part], 1)) for part in np.array_split(parity, 10)]
+    assert score.value == pytest.approx(np.mean(splits), rel=1e-5)
     assert measure_title("frechet_distance", ["pixels"]).startswith("Frechet distance (pixels")
     by_name_alone = feature_name(str(scripted(Halves(), tmp_path / "inception-2015-12-05.pt")))
     result = evaluate(fresh.take(slice(40)), small_digits, metrics=asked, features=by_name_alone, workspace=here())[0]

@@ -93,3 +93,13 @@ def test_it_is_taken_by_name_alone(small_digits: Dataset, fresh: Records, public
     monkeypatch.setattr(evaluation, "METRICS", asked)
     found = evaluation.evaluate(fresh, small_digits, public=public, features="pixels", workspace=here())
     assert [result.name for result in found] == ["kernel_distance"]
+
+
+@pytest.mark.usefixtures("short_training")
+def test_the_papers_three_learners_take_it(small_digits: Dataset, public: Dataset, fresh: Records) -> None:
+    """Chu et al., V.D: logistic regression, MLP and CNN, each from the public labels alone and then with the samples."""
+    names = [NAME, f"{NAME}_logistic_regression", f"{NAME}_mlp"]
+    found = evaluation.evaluate(fresh, small_digits, public=public, metrics=names, workspace=here())
+    assert [result.name for result in found] == names
+    assert len({result.value for result in found}) > 1
+    assert all(result.value > 0.6 for result in found)

@@ -27,7 +27,9 @@ def recipe(*probes: dict[str, Any] | None, metrics: tuple[str, ...] = TOLD) -> R
 
 @pytest.fixture(autouse=True)
 def small_table(monkeypatch: pytest.MonkeyPatch, workbench_home: object) -> None:
-    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A small table.", lambda _: toy_table().facts, lambda _: toy_table()))
+    monkeypatch.setitem(
+        DATASETS, "toy-table", DatasetEntry("A small table.", "toy-table", lambda _: toy_table().facts, lambda _: toy_table())
+    )
     monkeypatch.setitem(LAUNCHERS, "local", Here())
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,9 @@ def file_features(name: str) -> Feature:
     def build(dataset: Dataset, *_unused: Any) -> FeatureSpace:
         call = _loaded(path, digest)
         feed = _for_inception if standard else _for_file
-        return FeatureSpace(label, f"{label} {digest}", lambda records: _extracted(call, records, label, feed), private)
+        return FeatureSpace(
+            label, f"{label} {digest}", lambda records: _extracted(call, records, label, feed), private, Judged(call) if standard else None
+        )
 
     return Feature(name, IMAGES, build, f"What the network in {path.name} makes of an image.")
 
@@ -128,5 +131,22 @@ def _for_file(call: Callable[..., Tensor], images: np.ndarray) -> Tensor:
 
 
 def _for_inception(call: Callable[..., Tensor], images: np.ndarray) -> Tensor:
+    return call(_in_colour(images), return_features=True)
+
+
+def _in_colour(images: np.ndarray) -> Tensor:
     three = np.repeat(images, 3, axis=1) if images.shape[1] == 1 else images
-    return call(torch.from_numpy(np.ascontiguousarray(three)), return_features=True)
+    return torch.from_numpy(np.ascontiguousarray(three))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The standard network's probabilities, as StyleGAN's authors take them for the Inception Score."""
+
+    call: Callable[..., Tensor]
+
+    @without_gradients
+    def probabilities(self, records: Records) -> np.ndarray:
+        """Of its classes, float32 (N, C)."""
+        parts = (records.records[start : start + BATCH] for start in range(0, len(records), BATCH))
+        return np.concatenate([self.call(_in_colour(part), no_output_bias=True).float().numpy() for part in parts])

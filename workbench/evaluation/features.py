@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,6 +14,12 @@ from workbench.records import Records
 
 IMAGES = frozenset({"image"})
 MOST_COMBINATIONS = 100
+
+
+class Judging(Protocol):
+    """What tells probabilities of classes, float32 (N, C)."""
+
+    def probabilities(self, records: Records, /) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class FeatureSpace:
     key: str
     extract: Callable[[Records], np.ndarray]
     private: bool = False
-    classifier: Classifier | None = None
+    classifier: Judging | None = None
 
     def __call__(self, records: Records) -> np.ndarray:
         return self.extract(records)
