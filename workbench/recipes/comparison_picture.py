@@ -52,7 +52,7 @@ def draw(picture: Picture, results: Sequence[Mapping[str, Any]], path: Path, tit
         _draw((told_of(results, picture.across), told_of(results, picture.up)), series(picture, results), path, title)
 
 
-def _draw(words: tuple[str, str], found: Mapping[str, Sequence[Point]], path: Path, title: str) -> None:
+def _draw(axis_names: tuple[str, str], found: Mapping[str, Sequence[Point]], path: Path, title: str) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.6), dpi=120, layout="constrained")
@@ -63,8 +63,8 @@ def _draw(words: tuple[str, str], found: Mapping[str, Sequence[Point]], path: Pa
         axes.errorbar(across, up, xerr=across_deviation, yerr=up_deviation, label=name, **style)
     for (across, up), words in labels([point for points in found.values() for point in points]).items():
         axes.annotate(words, (across, up), textcoords="offset points", xytext=(4, 4), fontsize=7)
-    axes.set_xlabel(f"{words[0].replace('_', ' ')} (private)")
-    axes.set_ylabel(f"{words[1].replace('_', ' ')} (private)")
+    axes.set_xlabel(f"{axis_names[0].replace('_', ' ')} (private)")
+    axes.set_ylabel(f"{axis_names[1].replace('_', ' ')} (private)")
     axes.set_title(title, fontsize=10)
     axes.grid(alpha=0.3)
     if found:
