@@ -135,7 +135,7 @@ def test_an_attribute_may_be_the_label(monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(records, attributes={"curved": curved[records.labels], "digit": records.labels})
 
     dataset = Dataset(facts_, described(digits.train), described(digits.held_out))
-    monkeypatch.setitem(DATASETS, "shapes", DatasetEntry("Digits by shape.", lambda _: facts_, lambda _: dataset))
+    monkeypatch.setitem(DATASETS, "shapes", DatasetEntry("Digits by shape.", "shapes", lambda _: facts_, lambda _: dataset))
     place = DatasetRef.parse("shapes", label="curved")
     assert place.facts().classes == ("no", "yes")
     assert list(place.facts().attributes) == ["digit"]

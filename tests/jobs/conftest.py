@@ -10,7 +10,7 @@ from support.homes import here
 from support.quick import QUICK
 
 from workbench import experiment
-from workbench.datasets import load
+from workbench.datasets import DATASETS, load
 from workbench.jobs import runs, worker
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
@@ -63,7 +63,8 @@ def queue() -> Callable[..., Run]:
 
     def make(plan: Plan, **options: Any) -> Run:
         performance = PerformanceSettings(device="cpu", num_threads=1)
-        run = runs.register(here(), plan, "digits", performance=performance, **options)
+        place = plan.facts.name if plan.facts.name in DATASETS else "digits"
+        run = runs.register(here(), plan, place, performance=performance, **options)
         return RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
 
     return make

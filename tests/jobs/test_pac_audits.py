@@ -62,7 +62,7 @@ def test_rows_are_those_of_the_formula_and_only_re_draws_hold() -> None:
     assert limit.mean_norm == pytest.approx(np.mean(roots), rel=0.1), "E||B||^2 = (sum of roots)^2 / (2 v), v = .5"
     assert limit.mean_norm <= np.mean(roots)
     assert certain.low > limit.high, "confidence costs"
-    assert (limit.holds, certain.holds, one.holds) == (True, True, False)
+    assert (limit.holds, certain.holds, one.holds) == (False, True, False)
     assert NOT_REDRAWN in one.labels
     root = np.sqrt(np.linalg.eigvalsh(np.cov(outputs[0].T, bias=True)).clip(0)).sum()
     assert one.mean_norm == pytest.approx(root, rel=0.1)
@@ -89,7 +89,7 @@ def test_a_command_tells_what_is_measured(
         main(["pac", run.id, "--draws", "2", "--images", "3", "--json"])
     assert not ended.value.code
     shown = json.loads(capsys.readouterr().out)
-    assert [row["holds"] for row in shown["rows"]] == [True, True, False]
+    assert [row["holds"] for row in shown["rows"]] == [False, True, False]
     assert shown["releasable"] is False
     with pytest.raises(WorkbenchError, match="draws"):
         control.begin(here(), "pac", run.id, {"draws": 1})

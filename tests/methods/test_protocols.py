@@ -89,7 +89,9 @@ def test_a_private_guide_stays_in_the_room_and_each_request_pays(method: Method)
 @pytest.mark.parametrize("name", OFFERED)
 def test_what_is_offered_is_told_with_the_plan(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     method, dataset = quick_plan(odd(name).name).build(), quick_dataset(name)
-    monkeypatch.setitem(DATASETS, dataset.facts.name, DatasetEntry("A dataset.", lambda _: dataset.facts, lambda _: dataset))
+    monkeypatch.setitem(
+        DATASETS, dataset.facts.name, DatasetEntry("A dataset.", dataset.facts.name, lambda _: dataset.facts, lambda _: dataset)
+    )
     assert {protocol for protocol in WORDS if isinstance(method, protocol)} == OFFERED[name]
     said = CliRunner().invoke(app, ["plan", name, "--dataset", dataset.facts.name]).stdout
     assert [line for line in said.splitlines() if line.startswith("Not DP: ")] == [f"Not DP: {words}" for words in offered(method)]

@@ -173,7 +173,7 @@ def test_a_method_on_a_table_has_its_pages_by_registry_alone(
 ) -> None:
     name = "odd-marginals"
     monkeypatch.setitem(METHODS, name, odd(name))
-    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", lambda _: toy_table().facts, lambda _: toy_table()))
+    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", "toy-table", lambda _: toy_table().facts, lambda _: toy_table()))
     budget = open_page("budget", budget_dataset="toy-table", budget_method=name)
     assert budget.selectbox(key="budget_method").value == name
     assert all(not measure.startswith("accuracy_cnn") for measure in budget.selectbox(key="budget_measure").options)
@@ -193,7 +193,7 @@ def test_the_price_of_a_run_s_own_samples_is_shown_before_launch_and_charged(
 ) -> None:
     name, dataset = "odd-paying-sampler", toy_table()
     monkeypatch.setitem(METHODS, name, odd(name))
-    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", lambda _: dataset.facts, lambda _: dataset))
+    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", "toy-table", lambda _: dataset.facts, lambda _: dataset))
     chosen = {"dataset": "toy-table", "method": name, "epsilon": "10.0"}
     shown = {page: open_page(page, **{f"{page}_{key}": value for key, value in chosen.items()}) for page in ("budget", "train")}
     run = train_here(name, dataset)

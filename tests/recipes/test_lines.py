@@ -45,6 +45,12 @@ def test_recorded_results_hold_at_the_delta_that_their_line_names(file: Path) ->
     assert {(result["name"], result["bound"]["delta"]) for result in results} <= set(named.items())
 
 
+def test_every_audit_of_a_shipped_recipe_names_its_seed() -> None:
+    audited = [line for name in recipe_names() for line in load_recipe(name).runs if line.audit is not None]
+    assert audited
+    assert all("seed" in line.audit.model_fields_set for line in audited if line.audit is not None)
+
+
 def preset_of(line: RecipeRun) -> Preset:
     """The preset that the line's settings are laid over."""
     return METHODS[line.method].presets[line.preset]

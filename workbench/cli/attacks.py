@@ -48,7 +48,7 @@ def membership(
     as_json: Json = False,
 ) -> None:
     """Tell a run's training records from held-out ones by its model: AUC and true-positive rates, all of it private."""
-    from workbench.evaluation.attacks import roc_figure
+    from workbench.evaluation.attacks import ONE_TRAINING, roc_figure
     from workbench.files import write_text_atomically
     from workbench.jobs.memberships import SHADOWS, membership_run
 
@@ -66,6 +66,7 @@ def membership(
     print(
         f"AUC {found.auc:.3f} ({low:.3f} to {high:.3f}; chance .5), {found.num_members} members and {found.num_nonmembers} others. Private."
     )
+    print(ONE_TRAINING)
     named = ("aim", "threshold", "tpr", "fpr")
     print_table([{name: getattr(point, name) for name in named} for point in found.points], "No operating point.")
     if figure is not None:

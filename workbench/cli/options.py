@@ -68,7 +68,7 @@ AuditKind = Annotated[
     Literal["labels", "blank", "patterns"],
     typer.Option("--audit-kind", help="Canaries: real records under other labels, images of one grey, or random patterns."),
 ]
-AuditSeed = Annotated[int, typer.Option("--audit-seed", help="Of the canaries' places, coins and contents.", min=0)]
+AuditSeed = Annotated[int | None, typer.Option("--audit-seed", help="Of canaries' places, coins and contents; drawn by default.", min=0)]
 Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended; it goes on if you leave.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, though an equal plan was started on these records before.")]
 Performance = Annotated[

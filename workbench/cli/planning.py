@@ -194,7 +194,7 @@ def train(
     seed: Seed = None,
     audit_canaries: AuditCanaries = None,
     audit_kind: AuditKind = "patterns",
-    audit_seed: AuditSeed = 0,
+    audit_seed: AuditSeed = None,
     wait: Wait = False,
     yes: Yes = False,
     as_json: Json = False,
@@ -218,7 +218,8 @@ def train(
     warn([*made.warnings, seed_warning(seed), None if named else spends(made)])
     if not as_json:
         print_plan(made)
-    audit = AuditDesign(num_canaries=audit_canaries, kind=audit_kind, seed=audit_seed) if audit_canaries else None
+    seeded = {} if audit_seed is None else {"seed": audit_seed}
+    audit = AuditDesign(num_canaries=audit_canaries, kind=audit_kind, **seeded) if audit_canaries else None
     ask_again(made, loaded, yes)
     run = runs.launch(Workspace.default(), made, performance=speed, seed=seed, loaded=loaded, audit=audit)
     if wait and audit is not None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 RATES = (0.01, 0.001)
 MOST_POINTS = 400
+ONE_TRAINING = "Intervals are over records, of this one training; another training of the same plan may lie outside them."
 
 
 class OperatingPoint(BaseModel):
@@ -39,6 +40,8 @@ class OperatingPoint(BaseModel):
 
 class MembershipResult(BaseModel):
     """How well scores (small: member) tell members from non-members; `interval` is DeLong's 95 % of the AUC, .5 is chance.
+
+    Intervals are over the records of one training: they leave out how trainings of the same plan differ.
 
     `roc` are (false-positive, true-positive) pairs of every threshold, thinned. The AUC is of all scores, the points' non-members are
     the half that fixed no threshold.

@@ -163,6 +163,7 @@ def test_a_total_of_one_run_is_that_of_the_run(quick_plan: PlanMaker, train_here
         ("left_out.model.pt", "was never there"),
         ("left_out.the noise key", "kept"),
         ("left_out.metrics.jsonl", "public"),
+        ("left_out.previews/120.png", "made while training; samples take their place"),
     ],
 )
 def test_a_forged_manifest_is_found(field: str, value: Any, exported: Path) -> None:

@@ -25,13 +25,14 @@ from workbench.jobs.folder import RunFolder
 from workbench.jobs.release import export_run, verify
 from workbench.jobs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest, read_archive, write_archive
 from workbench.jobs.release.card import PrivacyCard
-from workbench.jobs.release.export import UNNAMED, card_of, left_out, restated, without_places
+from workbench.jobs.release.export import UNNAMED, card_of, restated, why_it_stays, without_places
 from workbench.jobs.release.weights import MODULES, misfit, packed, unpacked
 from workbench.jobs.run import Run
 from workbench.jobs.sample_files import read_records
 from workbench.jobs.samples import sample_set
 from workbench.jobs.trained import load_state, trained_run
 from workbench.plan import Plan
+from workbench.planning import make_plan
 from workbench.privacy import group_bound
 from workbench.training.state import PerformanceSettings, load_saved, save_atomically
 
@@ -96,6 +97,49 @@ def test_an_export_holds_what_may_leave_and_is_verified_elsewhere(
     assert verify(exported).holds
 
 
+def test_nothing_in_an_export_tells_a_time_finer_than_a_day(
+    quick_plan: PlanMaker, train_here: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How long a run took tells how large its batches were; which files it has, and their times, tell who looked and when."""
+    ledger = "workbench.privacy.spending.ledger"
+    monkeypatch.setattr(f"{ledger}._now", iter(("2031-05-06T07:08:09.123+00:00", "2031-05-07T10:11:12.456+00:00")).__next__)
+    run = train_here(quick_plan())
+    sample_set(here(), run.id).records(30)
+    export_run(here(), run.id, tmp_path / "first.zip")
+    card, members = read_archive(tmp_path / "first.zip")[1][CARD], read_archive(tmp_path / "first.zip")[1]
+    assert (json.loads(card)["ledger"]["opened"], json.loads(card)["ledger"]["closed"]) == ("2031-05-06", "2031-05-07")
+    texts = "".join(members[name].decode() for name in (CARD, CARD_TEXT, PLAN, MANIFEST))
+    assert re.findall(r"\d\d:\d\d|\d{4}-\d\d-\d\dT", texts) == []
+    for content in ((tmp_path / "first.zip").read_bytes(), members["samples/default.npz"]):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            assert {member.date_time for member in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    assert verify(tmp_path / "first.zip").holds
+    (RunFolder(here(), run.id).path / "previews").mkdir(exist_ok=True)
+    (RunFolder(here(), run.id).path / "previews" / "0117.png").touch()
+    export_run(here(), run.id, tmp_path / "second.zip")
+    stays = [json.loads(read_archive(tmp_path / f"{name}.zip")[1][MANIFEST])["left_out"] for name in ("first", "second")]
+    assert stays[0] == stays[1]
+
+
+def test_a_card_that_tells_a_moment_is_refused(exported: Path) -> None:
+    _, members = read_archive(exported)
+    card = json.loads(members[CARD])
+    card["ledger"]["opened"] += "T07:08:09.123+00:00"
+    members[CARD] = json.dumps(card).encode()
+    write_archive(exported, members)
+    assert "Expected days" in str(verify(exported).checks)
+
+
+def test_the_place_of_a_run_on_another_form_of_the_records_is_on_their_account(
+    quick_plan: PlanMaker, train_here: Make, tmp_path: Path
+) -> None:
+    train_here(quick_plan())
+    run = train_here(make_plan("dp-merf", "permuted-digits", epsilon=10, settings=quick.QUICK["dp-merf"]))
+    export_run(here(), run.id, tmp_path / "permuted.zip")
+    found = verify(tmp_path / "permuted.zip")
+    assert (found.holds, found.card.ledger.account, found.card.ledger.position, found.card.ledger.runs) == (True, "digits", 2, 2)
+
+
 def test_every_file_that_a_job_keeps_with_a_run_stays_for_a_reason_of_its_own(quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan())
     kept = (
@@ -109,7 +153,9 @@ def test_every_file_that_a_job_keeps_with_a_run_stays_for_a_reason_of_its_own(qu
     for name in (*kept, "audit.json", "pac-16-64-1/0.npz", "shadows-16-0/3.npy"):
         make_private_folder((RunFolder(here(), run.id).path / name).parent)
         (RunFolder(here(), run.id).path / name).touch()
-    assert {name for name, reason in left_out(here(), run.id) if reason == UNNAMED} == set()
+    folder = RunFolder(here(), run.id).path
+    names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and "lock" not in path.suffix + path.name]
+    assert [name for name in names if why_it_stays(name) == UNNAMED] == []
 
 
 def test_weights_and_samples_are_the_run_s(exported: Path) -> None:
@@ -345,7 +391,7 @@ def test_the_card_says_that_samples_were_compared_whatever_compared_them(name: s
     file.write_text("{}")
     card = card_of(here(), run, restated(run.plan))
     assert (card.measured, "Its samples were compared with private records" in card.markdown) == (True, True)
-    assert dict(left_out(here(), run.id))[name] != UNNAMED
+    assert why_it_stays(name) != UNNAMED
 
 
 def outcomes(exported: Path, numbers: range) -> set[str]:

@@ -17,7 +17,7 @@ from workbench.ui.formats import number
 @pytest.fixture
 def run(workbench_home: object, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A finished run of seconds on the small table."""
-    entry = DatasetEntry("A small table.", lambda _: toy_table().facts, lambda _: toy_table())
+    entry = DatasetEntry("A small table.", "toy-table", lambda _: toy_table().facts, lambda _: toy_table())
     monkeypatch.setitem(DATASETS, "toy-table", entry)
     return train_in_process("ddm", toy_table(), 10.0, **QUICK["ddm"])
 

@@ -189,7 +189,7 @@ def test_the_price_of_other_samples_is_shown_before_they_are_drawn(
 ) -> None:
     name, dataset = "odd-paying-sampler", toy_table()
     monkeypatch.setitem(METHODS, name, odd(name))
-    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", lambda _: dataset.facts, lambda _: dataset))
+    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", "toy-table", lambda _: dataset.facts, lambda _: dataset))
     run = train_here(name, dataset)
     app = open_page("runs", runs_chosen=run_label(run))
     app.number_input(key=f"runs_{run.id}_sample_number").set_value(10).run()

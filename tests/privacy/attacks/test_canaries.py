@@ -34,7 +34,7 @@ def test_canaries_take_slots_and_those_that_stay_out_are_null_records(kind: str)
 
 def test_the_kinds_are_what_they_say() -> None:
     digits = load("digits")
-    by_kind = {kind: AuditDesign(num_canaries=200, kind=kind) for kind in KINDS}
+    by_kind = {kind: AuditDesign(num_canaries=200, kind=kind, seed=0) for kind in KINDS}
     slots = by_kind["labels"].slots(1500)
     labels = by_kind["labels"].canaries(digits)
     assert digits.train.labels is not None
@@ -56,7 +56,7 @@ def test_the_kinds_are_what_they_say() -> None:
 
 
 def test_guesses_are_the_outermost_scores_and_prove_what_the_one_run_audit_says() -> None:
-    design = AuditDesign(num_canaries=100, num_guesses=40)
+    design = AuditDesign(num_canaries=100, num_guesses=40, seed=0)
     perfect = np.where(design.joined, 0.0, 1.0) + np.linspace(0, 0.5, 100)
     correct, bound, _ = design.judged(perfect, 1e-5)
     assert (correct, bound.epsilon) == (40, bound.ceiling)
@@ -69,3 +69,11 @@ def test_guesses_are_the_outermost_scores_and_prove_what_the_one_run_audit_says(
     assert AuditDesign(num_canaries=101).guesses == 50
     with pytest.raises(WorkbenchError, match="100 finite scores"):
         design.judged(np.full(100, np.nan), 1e-5)
+
+
+def test_each_audit_flips_its_own_coins_unless_a_seed_is_given() -> None:
+    first, second = (AuditDesign(num_canaries=200) for _ in range(2))
+    assert first.seed != second.seed, "once in 2^32 they are equal"
+    assert (first.joined != second.joined).sum() > 50
+    assert AuditDesign.model_validate_json(first.model_dump_json()) == first
+    assert (AuditDesign(num_canaries=200, seed=first.seed).joined == first.joined).all()

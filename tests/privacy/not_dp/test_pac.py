@@ -55,6 +55,17 @@ def test_without_confidence_the_noise_is_the_closed_form_and_keeps_the_informati
     gaussian_information = np.linalg.slogdet(np.eye(4) + covariance @ np.linalg.inv(noise.covariance()))[1] / 2
     assert 0 < gaussian_information <= 0.5
     assert pac.NO_CONFIDENCE in noise.labels
+    assert not noise.holds
+
+
+def test_no_noise_where_all_outputs_agree_is_no_bound() -> None:
+    alike = np.ones((8, 3))
+    none = pac.deterministic_noise(alike, c=0.0, radius=2.0)
+    assert (none.mean_norm, none.holds) == (0.0, False)
+    assert "does not follow" in " ".join(none.labels)
+    some = pac.deterministic_noise(alike, radius=2.0)
+    assert some.mean_norm > 0
+    assert some.holds
 
 
 def test_the_isotropic_form_where_eigenvalues_are_close(outputs: np.ndarray) -> None:
@@ -142,7 +153,7 @@ def test_mean_norm_of_the_standard_gaussian(dimensions: int) -> None:
 
 
 def test_the_figure_says_which_lines_are_no_bound(outputs: np.ndarray) -> None:
-    noises = {"corrected": pac.deterministic_noise(outputs, c=0.0), "P3DM": pac.deterministic_noise(outputs, variant="printed")}
+    noises = {"corrected": pac.deterministic_noise(outputs, c=0.01), "P3DM": pac.deterministic_noise(outputs, variant="printed")}
     figure = pac.noise_spectrum_figure(noises)
     names = [trace.name for trace in figure.data]  # type: ignore[union-attr]
     assert all(trace.x.tolist() == [1, 2, 3, 4] for trace in figure.data)  # type: ignore[union-attr]

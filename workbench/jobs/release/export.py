@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,6 @@ COMPARES = (  # files that exist where somebody looked
     "pac",
     "shadows",
 )
-ALWAYS = {"plan.json", "model.pt"}  # what every finished run keeps
 WORDS = ("relations", "sampling", "reason")  # of a stage, which may be told in another order or otherwise
 UNNAMED = "nothing but what is listed leaves"
 ELSEWHERE = {
@@ -69,6 +68,7 @@ ELSEWHERE = {
     "verdicts": "given with private records in view",
     "the ledger": "the card tells this run's place in it",
 }
+LEFT_OUT = {**STAYS, "anything else": UNNAMED, **ELSEWHERE}  # alike for all runs: what a folder has tells who looked, and when
 
 
 def export_run(workspace: Workspace, run_id: str, path: Path, not_private: bool = False) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def export_run(workspace: Workspace, run_id: str, path: Path, not_private: bool 
     manifest = {
         "format": FORMAT,
         "files": {name: digest(content) for name, content in members.items()},
-        "left_out": dict(left_out(workspace, run.id)),
+        "left_out": LEFT_OUT,
     }
     write_archive(path, {**members, MANIFEST: _text(manifest)})
     return manifest
@@ -149,40 +149,24 @@ def _as_planned(spent: PlannedStage, plan: Plan) -> PlannedStage:
     return spent
 
 
-def left_out(workspace: Workspace, run_id: str) -> Iterator[tuple[str, str]]:
-    """What is kept of a run and stays, each with the reason."""
-    folder = RunFolder(workspace, run_id).path
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix != ".lock" and path.name != "lock":
-            name = path.relative_to(folder).as_posix()
-            yield name, _why_it_stays(name)
-    yield from ELSEWHERE.items()
-
-
-def wrong_left_out(listed: Any) -> str:
-    """What a list of what stays says that no export does; "" if nothing."""
-    if not isinstance(listed, dict) or not all(isinstance(reason, str) for reason in listed.values()):
-        return "The manifest has no list of what stays."
-    for name, reason in listed.items():
-        if reason not in {ELSEWHERE.get(name, ""), _why_it_stays(name)}:
-            return f"{name[:100]!r} is said to stay for another reason than an export gives."
-    missing = sorted((ELSEWHERE.keys() | ALWAYS) - listed.keys())
-    return f"{missing[0]!r} is not among what stays." if missing else ""
-
-
-def _why_it_stays(name: str) -> str:
+def why_it_stays(name: str) -> str:
     """Why a file of a run's folder, named from there on, stays."""
     last = name.rpartition("/")[2]
     beginning = next((start for start in STAYS if last.startswith(start) or name.startswith(start)), "")
     return STAYS.get(beginning, UNNAMED)
 
 
+def day(moment: str) -> str:
+    """The day of a moment in ISO 8601: how long a run took tells of its batches' sizes."""
+    return moment[: len("2000-01-01")]
+
+
 def _place(ledger: Ledger, run: Run) -> LedgerPlace:
     account = records_of(run.plan.facts.name)
     entries = ledger.entries(account)
     position, own = next((number, entry) for number, entry in enumerate(entries, 1) if entry.run_id == run.id)
-    total = ledger.total(account, delta=run.delta)
-    return LedgerPlace(account=account, position=position, runs=len(entries), opened=own.opened_at, closed=own.closed_at, total=total)
+    total, closed = ledger.total(account, delta=run.delta), own.closed_at and day(own.closed_at)
+    return LedgerPlace(account=account, position=position, runs=len(entries), opened=day(own.opened_at), closed=closed, total=total)
 
 
 def _weights(workspace: Workspace, run: Run, plan: str) -> bytes:

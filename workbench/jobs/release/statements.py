@@ -1,10 +1,12 @@
 """What stands on a card beside what follows from the plan: spending, place in the ledger and audit, held against each other."""
 
 import math
+import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import date
 from typing import Any
 
+from workbench.datasets import records_of
 from workbench.jobs.audits import RELATION
 from workbench.jobs.release.card import LedgerPlace, PrivacyCard
 from workbench.plan import ROUNDING, Plan
@@ -12,6 +14,7 @@ from workbench.privacy.accounting.planned_stage import PlannedStage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.totals import FIXED_IN_ADVANCE
 
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 CLOSE = 1e-6  # relative, between one epsilon computed here and on another machine
 SPOKEN = ("name", "spent", "event", "sampling", "reason")  # of a stage, what says which one it is
 
@@ -65,21 +68,22 @@ def wrong_place(card: PrivacyCard, plan: Plan) -> str:
 
 
 def _wrong_position(place: LedgerPlace, plan: Plan) -> str:
-    if place.account != plan.facts.name:
-        return f"The place in the ledger is on {place.account!r}, and the plan is for {plan.facts.name!r}."
+    if place.account != (account := records_of(plan.facts.name)):
+        return f"The place in the ledger is on {place.account!r}, and the plan's records are on {account!r}."
     if not 1 <= place.position <= place.runs:
         return f"The place in the ledger is number {place.position} of {place.runs}."
     try:
-        opened, closed = (_moment(place.opened), _moment(place.closed or place.opened))
+        opened, closed = (_day(place.opened), _day(place.closed or place.opened))
     except ValueError:
         return f"Expected days in the place in the ledger, got {place.opened!r} and {place.closed!r}."
     return f"The ledger's account was closed on {place.closed}, before it was opened on {place.opened}." if closed < opened else ""
 
 
-def _moment(text: str) -> datetime:
-    """A day or a moment, in UTC where it does not say."""
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+def _day(text: str) -> date:
+    """A day alone: times between the two would tell how long the batches took."""
+    if not DAY.fullmatch(text):
+        raise ValueError(f"expected a day, got {text!r}")
+    return date.fromisoformat(text)
 
 
 def wrong_audit(card: PrivacyCard, plan: Plan) -> str:

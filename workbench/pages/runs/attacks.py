@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from workbench.evaluation.attacks import MembershipResult, roc_figure
+from workbench.evaluation.attacks import ONE_TRAINING, MembershipResult, roc_figure
 from workbench.jobs.memberships import kept_attacks
 from workbench.ui import charts
 from workbench.ui.formats import number
@@ -22,7 +22,7 @@ def show_attacks(run_id: str, prefix: str) -> None:
     told = "; ".join(f"{one.score}: AUC {number(one.auc)}" for one in found)
     alt = f"True-positive against false-positive rate, both logarithmic, of run {run_id}. {told}"
     charts.show(figure, alt, rates(found), f"{prefix}roc")
-    st.caption(PRIVATE)
+    st.caption(f"{PRIVATE} {ONE_TRAINING}")
 
 
 def rates(found: list[MembershipResult]) -> pd.DataFrame:

@@ -84,12 +84,13 @@ def audit_choices() -> AuditDesign | None:
         help="labels: real records under other labels; blank: images of one grey; patterns: records drawn evenly from all there can be.",
     )  # fmt: skip
     drawn = seed.number_input(
-        "Seed of the canaries", min_value=0, value=0, step=1, key=f"{PREFIX}audit_seed", bind="query-params", disabled=canaries is None
-    )
+        "Seed of the canaries", min_value=0, value=None, step=1, key=f"{PREFIX}audit_seed", bind="query-params", disabled=canaries is None,
+        placeholder="drawn for this run", help="Of their places, coins and contents. Audits that share a seed share their coins.",
+    )  # fmt: skip
     if canaries is None:
         return None
     st.warning("An audited run is not the one to release: canaries are among its records. Its lower bound shows with every equal plan.")
-    return AuditDesign(num_canaries=int(canaries), kind=chosen, seed=int(drawn))
+    return AuditDesign(num_canaries=int(canaries), kind=chosen, **({} if drawn is None else {"seed": int(drawn)}))
 
 
 def show_plan(choices: Choices, settings: dict[str, Any]) -> Plan | None:

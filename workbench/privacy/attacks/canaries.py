@@ -14,7 +14,7 @@ from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.privacy.attacks.audit import AuditResult, f_dp_one_run, one_run
 from workbench.records import ImageKind, Records
-from workbench.seeds import Seed
+from workbench.seeds import Seed, drawn_seed
 
 CanaryKind = Literal["labels", "blank", "patterns"]
 KINDS: tuple[CanaryKind, ...] = get_args(CanaryKind)
@@ -22,7 +22,8 @@ SLOTS, COINS, CONTENTS = 1, 2, 3  # streams of a seed
 
 
 class AuditDesign(BaseModel):
-    """All that an audit fixes before training: which canaries, how many, how many guesses, and the seed of slots, coins and contents.
+    """All that an audit fixes before training: which canaries, how many, how many guesses, and the seed of slots, coins and contents,
+    drawn where none is given: audits that share a seed share their coins.
 
     `labels`: the records of the slots themselves under random other labels; `blank`: images of one grey each, evenly from black to white
     (above 256 of them some are alike, with labels drawn apart); `patterns`: records drawn evenly from all that there can be. Of
@@ -36,7 +37,7 @@ class AuditDesign(BaseModel):
     kind: CanaryKind = "patterns"
     num_guesses: int = Field(default=0, ge=0, description="0 is a half of the canaries, even.")
     confidence: float = Field(default=0.95, gt=0.0, lt=1.0)
-    seed: Seed = 0
+    seed: Seed = Field(default_factory=drawn_seed)
 
     @model_validator(mode="after")
     def _guesses_can_be_made(self) -> Self:

@@ -24,7 +24,10 @@ NOT_REDRAWN = (
     "information with the training data."
 )
 PRINTED = "As printed in P3DM, Algorithm 3, whose text differs from Xiao and Devadas: no bound on mutual information follows."
-NO_CONFIDENCE = "c = 0: the covariance is taken as known, so the bound holds in the limit of many outputs only."
+NO_CONFIDENCE = (
+    "c = 0: the covariance is taken as known, and noise may be 0 where these outputs agree. In the limit of many outputs the bound holds; "
+    "of as many as there are it does not follow."
+)
 CONDITIONAL = "Conditional: the constant kappa in c is not specified in the literature."
 OBSERVED_RADIUS = "Conditional: the radius is the largest norm seen, not a bound that every output obeys."
 NO_GAP = "The anisotropic form was asked for although the eigenvalues are too close for its proof: no bound follows."
@@ -52,8 +55,8 @@ class PacNoise:
 
     @property
     def holds(self) -> bool:
-        """Whether the bound holds, possibly under the conditions that `labels` state."""
-        return not {NOT_REDRAWN, PRINTED, NO_GAP} & set(self.labels)
+        """Whether the bound follows from these outputs, possibly under the conditions that `labels` state; never with c = 0."""
+        return not {NOT_REDRAWN, PRINTED, NO_GAP, NO_CONFIDENCE} & set(self.labels)
 
     @property
     def variances(self) -> np.ndarray:
