@@ -125,3 +125,10 @@ def test_nested_json_of_a_request_ends_in_a_sentence(call: Call, tmp_path: Path)
     path = tmp_path / "request.json"
     path.write_text(json.dumps({"method": "dp-merf"})[:-1] + ', "settings": ' + '{"a":' * 50_000)
     assert call("plan", "--request", str(path))[0] == 2
+
+
+def test_a_value_in_the_place_of_fields_is_refused_in_a_sentence(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "request.json"
+    path.write_text('{"method": "dp-merf", "dataset": {"name": "digits"}, "settings": 3}')
+    code, said = call("plan", "--request", str(path))
+    assert (code, 'settings: Expected fields by name, such as {"steps": 100}, got 3' in said) == (2, True)

@@ -38,7 +38,7 @@ def choose(name: str, choices: Mapping[str, T], what: str) -> T:
 
 A_LIST = 'Expected a list, such as ["a", "b"]'
 AN_INTEGER, A_NUMBER, TRUE_OR_FALSE, TEXT = "Expected a whole number", "Expected a number", "Expected true or false", "Expected a text"
-FIELDS = 'Expected fields by name, such as {"steps": 100}'
+FIELDS = 'Expected fields by name, such as {{"steps": 100}}'  # braces doubled: it is formatted
 WORDS: Mapping[str, str] = {  # in place of pydantic's, by its name of the error; in braces what it knows of it
     "tuple_type": A_LIST,
     "list_type": A_LIST,

@@ -38,7 +38,7 @@ def exported(quick_plan: PlanMaker, train_here: Make, tmp_path: Path) -> Path:
 def at(path: str, value: Any) -> Forge:
     """Set the value at a dotted path of a document; a callable makes it from the one that is there."""
 
-    def change(document: dict[str, Any]) -> None:
+    def change(document: Any) -> None:
         *outer, last = path.split(".")
         for part in outer:
             document = document[int(part) if isinstance(document, list) else part]
@@ -120,7 +120,7 @@ OF_SPENT: dict[str, Any] = {
     "relations": ["REPLACE_ONE"],
     "sampling": "none",
     "reason": "It is public.",
-    "sampler_distance": 0.0,
+    "sampler_distance": 0.5,
 }
 
 
