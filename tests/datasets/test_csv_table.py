@@ -51,7 +51,7 @@ def test_cells_become_the_categories_declared(tmp_path: Path) -> None:
     assert (dataset.facts.classes, dataset.facts.num_records, len(dataset.held_out)) == (("no", "yes"), 5, 1)
     assert dataset.facts == datasets.facts(tmp_path / "people.csv", declared=DECLARED)
     frame = dataset.facts.kind.frame(dataset.train, dataset.facts.classes)  # pyright: ignore[reportAttributeAccessIssue]
-    assert list(frame) == ["ill", "colour", "age"]
+    assert list(frame) == ["colour", "age", "ill"], "in the file's order"
 
 
 def test_rows_decide_no_fact_and_no_place(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_mixed_encodings_missing_files_and_declarations_are_sentences(tmp_path: 
         ({"name": "a", "categories": ["x"], "edges": [0, 1]}, "got both"),
         ({"name": "a", "categories": ["x", "x"]}, "that differ"),
         ({"name": "a", "edges": [1, 0]}, "rising edges"),
-        ({"name": "a", "categories": [str(number) for number in range(1_001)]}, "at most 1000 items"),
+        ({"name": "a", "categories": [str(number) for number in range(1_001)]}, "at most 1000 of them"),
     ],
 )
 def test_a_bad_declaration_gets_one_sentence(column: dict[str, object], sentence: str) -> None:
@@ -218,7 +218,7 @@ def test_samples_leave_as_a_csv_that_reads_back(tmp_path: Path) -> None:
     dataset = datasets.load(people(tmp_path), declared=DECLARED)
     write_csv(dataset.train, tmp_path / "rows.csv", {}, dataset.facts)
     frame = pd.read_csv(tmp_path / "rows.csv")
-    assert list(frame) == ["ill", "colour", "age"]
+    assert list(frame) == ["colour", "age", "ill"], "in the file's order"
     assert set(frame["ill"]) <= {"no", "yes"}
     with pytest.raises(WorkbenchError, match="Expected rows of a table, got images"):
         write_csv(dataset.train, tmp_path / "rows.csv", {}, datasets.facts("digits"))
@@ -227,3 +227,29 @@ def test_samples_leave_as_a_csv_that_reads_back(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_said_to_be_missing_rather_than_undeclared(tmp_path: Path) -> None:
     with pytest.raises(WorkbenchError, match="No such file"):
         datasets.load(tmp_path / "none.csv")
+
+
+def test_columns_leave_in_the_order_of_the_file_whatever_the_declaration_has(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("a,class,b\n" + "".join(f"x,{'yes' if i % 2 else 'no'},{i % 3}\n" for i in range(12)))
+    declared = TableDeclaration.parse(
+        '{"columns": [{"name": "b", "categories": ["0", "1", "2"]}, {"name": "a", "categories": ["x"]}, '
+        '{"name": "class", "categories": ["no", "yes"]}], "target": "class"}'
+    )
+    dataset = datasets.load(path, declared=declared)
+    assert dataset.facts == datasets.facts(path, declared=declared)
+    write_csv(dataset.train, tmp_path / "rows.csv", {}, dataset.facts)
+    assert list(pd.read_csv(tmp_path / "rows.csv")) == ["a", "class", "b"]
+
+
+def test_a_proposal_takes_counts_for_numbers_and_merges_rare_categories(tmp_path: Path) -> None:
+    villages = ["Aarau"] * 20 + ["Bern"] * 19 + ["Zell"]
+    lines = [f"{village},{(0, 1, 10, 2)[i % 4]},{(0, 1, 10, 2)[i % 4]}" for i, village in enumerate(villages)]
+    path = tmp_path / "own.csv"
+    path.write_text("village,visits,level\n" + "\n".join(lines) + "\n")
+    village, visits, level = propose(path).columns
+    assert (village.categories, village.other) == (("Aarau", "Bern"), "other"), "one row names one person"
+    assert visits.edges == tuple(float(edge) for edge in range(12))
+    assert level.categories == ("0", "1", "2", "10"), "a target keeps its classes, in the order of numbers"
+    assert "Zell" not in propose(path).text
+    assert len(datasets.load(path, declared=propose(path)).train) > 0

@@ -31,7 +31,8 @@ Rows = list[list[str]]
 def facts(path: Path, name: str, declared: TableDeclaration | None) -> DatasetFacts:
     """The declared facts and the number of rows; what is in the cells decides nothing."""
     known = declaration_of(path, declared)
-    return _facts(name, known, len(read(path)[1]), str(path))
+    header, rows = read(path)
+    return _facts(name, known.in_order(header), len(rows), str(path))
 
 
 def load(path: Path, name: str, declared: TableDeclaration | None, seed: int = 0) -> Dataset:
@@ -103,6 +104,7 @@ def _facts(name: str, declared: TableDeclaration, count: int, where: str) -> Dat
 
 
 def _dataset(header: Sequence[str], rows: Rows, name: str, declared: TableDeclaration, seed: int, where: str) -> Dataset:
+    declared = declared.in_order(header)
     known = _facts(name, declared, len(rows), where)
     absent = [column.name for column in declared.columns if column.name not in header]
     if absent:

@@ -122,7 +122,13 @@ class TableDeclaration(BaseModel):
     @property
     def kind(self) -> TableKind:
         """What a record is."""
-        return TableKind(columns=tuple(column.column for column in self.features), label=self.target or CLASS)
+        place = [column.name for column in self.columns].index(self.target) if self.target else 0
+        return TableKind(columns=tuple(column.column for column in self.features), label=self.target or CLASS, label_place=place)
+
+    def in_order(self, header: Sequence[str]) -> Self:
+        """The same with its columns in the order of a file's headings; those that the file lacks are last."""
+        places = {name: place for place, name in enumerate(header)}
+        return self.model_copy(update={"columns": tuple(sorted(self.columns, key=lambda one: places.get(one.name, len(places))))})
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -68,6 +68,7 @@ class TableKind(RecordKind):
     name: Literal["table"] = "table"
     columns: tuple[Column, ...] = Field(min_length=1)
     label: str = Field(default=CLASS, min_length=1, description="What the classes are called where they stand beside the columns.")
+    label_place: int = Field(default=0, ge=0, description="How many columns stand before the classes where rows are written.")
 
     @classmethod
     def of_sizes(cls, categories: Sequence[int]) -> Self:
@@ -113,11 +114,13 @@ class TableKind(RecordKind):
         return result
 
     def frame(self, records: Records, classes: Sequence[str]) -> "pd.DataFrame":
-        """The rows by the names of columns, categories and classes, inert in a spreadsheet; the class first where there are labels."""
+        """The rows by the names of columns, categories and classes, inert in a spreadsheet; the class in its place if labelled."""
         import pandas as pd
 
-        named = {self.label: (classes, records.labels)} if classes and records.labels is not None else {}
-        named |= {column.name: (column.categories, values) for column, values in zip(self.columns, records.records.T, strict=True)}
+        listed = [(column.name, (column.categories, values)) for column, values in zip(self.columns, records.records.T, strict=True)]
+        if classes and records.labels is not None:
+            listed.insert(self.label_place, (self.label, (tuple(classes), records.labels)))
+        named = dict(listed)
         cells = {name: np.array(list(map(spreadsheet_cell, texts)), dtype=object) for name, (texts, _) in named.items()}
         return pd.DataFrame({spreadsheet_cell(name): cells[name][values] for name, (_, values) in named.items()})
 

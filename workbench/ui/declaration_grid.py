@@ -45,7 +45,7 @@ def proposed_rows(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     rows, reasons = list[dict[str, Any]](), list[str]()
     for name in header:
         try:
-            rows.append(_row(propose_column(name, cells[name]), target=False))
+            rows.append(_row(propose_column(name, cells[name], name == header[-1]), target=False))
         except WorkbenchError as error:
             rows.append({"read": False, "column": name, "kind": CATEGORIES, **EMPTY, "target": False})
             reasons.append(str(error))

@@ -21,6 +21,7 @@ BEFORE = (
     "confirm it."
 )
 UNCONFIRMED = "Nothing is declared yet: what stands in the grid is yours alone until you confirm it."
+IGNORED = "The grid above is not confirmed, so nothing in it counts: plans and runs take what is declared below."
 CONFIRMING = "Confirming makes all that stands in this grid public: the columns' names, their limits and bins, and every category."
 
 
@@ -42,6 +43,8 @@ def declared_choice(path: str, key: str, **common: Any) -> str | None:
         if not (text or beside.is_file()):
             st.info(BEFORE if not st.session_state.get(f"{key}draft") else UNCONFIRMED, icon=":material/table_chart:")
             st.stop()
+        if st.session_state.get(f"{key}draft"):
+            st.warning(IGNORED, icon=":material/edit:")
         declared(TableDeclaration.parse(text or str(beside)), "" if text else beside.name, key)
     return text
 
