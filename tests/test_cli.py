@@ -384,11 +384,11 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "an option of other words": (("train", "mst", "--audit-kind", "odd"), "'odd' is not one of 'labels', 'blank', 'patterns'."),
     "a delta below what the noise's sampler costs": (
-        ("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1", "--delta", "1e-300"),
+        ("plan", "mst", "--dataset", "breast-cancer", "--epsilon", "1", "--delta", "1e-300"),
         "Expected a delta above",
     ),
     "an epsilon above what delta pays for": (
-        ("plan", "dp-merf", "--dataset", "digits", "--epsilon", "1000", "--delta", "1e-5"),
+        ("plan", "mst", "--dataset", "breast-cancer", "--epsilon", "1000", "--delta", "1e-5"),
         "Expected a target epsilon below 14",
     ),
     "a file of another kind for what was caught": (("caught", "dpgen", "--out", "caught.txt"), "ends in .json"),
