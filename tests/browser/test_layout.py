@@ -76,6 +76,7 @@ def test_the_first_plot_shows_without_scrolling(page: Page, server: str, finishe
 def test_a_gallery_card_is_one_line_of_square_pixels(page: Page, server: str, finished_run: str) -> None:
     page.set_viewport_size(PROJECTOR)
     page.goto(f"{server}/gallery?gallery_run={finished_run}")
+    page.get_by_role("button", name="Draw samples and search their neighbours").click()
     expect(page.get_by_role("img", name=re.compile("Nearest held-out record")).first).to_be_visible(timeout=90_000)
     page.wait_for_function(SETTLED, timeout=90_000)
     card = page.get_by_role("img", name=re.compile("Generated sample|Nearest (training|held-out) record"))

@@ -34,6 +34,7 @@ def test_the_main_job(page: Page, server: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 720})
     page.get_by_role("button", name="Launch").click()
     expect(page).to_have_url(re.compile("train_run="))
+    expect(page.get_by_text("Upper bound when done")).to_have_count(1)
     expect(page.get_by_text("Upper bound when done")).to_be_in_viewport()
     expect(page.get_by_text(re.compile("is a process of its own"))).to_be_in_viewport()
     page.get_by_role("button", name="Launch").click()
@@ -56,6 +57,7 @@ def test_the_main_job(page: Page, server: str) -> None:
     # the gallery shows its samples beside their neighbours, and keeps a verdict over a reload
     page.goto(f"{server}/gallery?gallery_run={run.group(1)}")
     expect(page.get_by_text("outside the privacy guarantee").first).to_be_visible()
+    page.get_by_role("button", name="Draw samples and search their neighbours").click()  # nothing private is searched unasked
     expect(page.get_by_role("img", name=re.compile("Nearest training record")).first).to_be_visible()
     verdicts = page.get_by_role("radio", name="similar").or_(page.get_by_role("button", name="similar"))
     verdicts.first.click()

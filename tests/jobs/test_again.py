@@ -50,6 +50,18 @@ def test_a_run_of_a_moment_ago_counts_before_its_account_is_open(digits: Dataset
     assert three.epsilon == pytest.approx(gdp_epsilon(math.sqrt(6) * MU, 1e-5), rel=1e-6)
 
 
+def test_a_run_on_the_same_people_under_another_name_is_on_the_account(digits: Dataset) -> None:
+    moved, plan = experiment.load("permuted-digits"), planned(digits)
+    same_people = runs.register(here(), planned(moved), "permuted-digits", performance=PerformanceSettings(device="cpu"), loaded=moved)
+    assert repetition(here(), plan, digits) is None, "its records are others"
+    both = pytest.approx(gdp_epsilon(math.sqrt(2) * MU, 1e-5), rel=1e-6)
+    assert account_with(here(), plan, digits.fingerprint(here().key)).epsilon == both
+    RunStore(here()).change(same_people.id, {"queued"}, "failed", state="failed")
+    Ledger(here().ledger).open_run("elsewhere", "print", "digits", plan.method, plan.stages, plan.delta)
+    Ledger(here().ledger).charge("elsewhere", plan.stages[0].name, 1)
+    assert account_with(here(), planned(moved), moved.fingerprint(here().key)).epsilon == both
+
+
 def test_other_plans_other_records_and_runs_that_touched_nothing_are_no_repetition(digits: Dataset) -> None:
     plan = planned(digits)
     run = queued(digits, plan)

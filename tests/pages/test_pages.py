@@ -85,11 +85,13 @@ def test_no_page_waits_for_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("page", ["gallery", "runs"])
 def test_work_that_cannot_be_begun_on_a_full_disk_is_a_sentence(page: str, home_with_runs: object) -> None:
-    """The Gallery's search begins by itself, an evaluation by a button."""
+    """The Gallery's search and an evaluation, each begun by a button."""
     app = app_at(page)
     if page == "runs":
         app.run().button(key=f"runs_{RunStore(here()).list()[0].id}_evaluate").click()
-    app.query_params["gallery_features"] = "classifier"
+    else:
+        app.query_params["gallery_features"] = "classifier"
+        app.run().button(key="gallery_begin").click()
     with full_disk():
         app.run()
     assert not app.exception
@@ -152,6 +154,7 @@ def test_the_pages_choose_among_a_run_s_sets_and_show_what_was_made_elsewhere(op
     threes.records(5)
     label = f"{threes.id} · classes 3"
     gallery = open_page("gallery", gallery_run=run.id, gallery_samples=label)
+    gallery.button(key="gallery_begin").click().run()
     headings = [element.value for element in gallery.markdown if element.value.startswith("**Sample")]
     assert len(headings) == 5
     assert all("class 3" in heading for heading in headings)
@@ -165,6 +168,7 @@ def test_the_pages_choose_among_a_run_s_sets_and_show_what_was_made_elsewhere(op
     other = import_samples(here(), threes.file, DatasetRef(name="digits"), "other")
     shown = open_page("gallery", gallery_run=other.owner)
     assert "epsilon: none known" in text_of(shown)
+    shown.button(key="gallery_begin").click().run()
     assert len([element for element in shown.markdown if element.value.startswith("**Sample")]) == 5
 
 
@@ -179,6 +183,7 @@ def test_a_method_on_a_table_has_its_pages_by_registry_alone(
     assert all(not measure.startswith("accuracy_cnn") for measure in budget.selectbox(key="budget_measure").options)
     run = train_here(name, toy_table())
     gallery = open_page("gallery", gallery_run=run.id)
+    gallery.button(key="gallery_begin").click().run()
     assert not gallery.get("image")
     cards = [frame.value for frame in gallery.dataframe if frame.value.index.name == "record"]
     assert len(cards) == 12

@@ -54,8 +54,9 @@ def account_with(workspace: Workspace, plan: "Plan", fingerprint: str) -> "Priva
 
     A run that has been started a moment ago counts though its process has not opened its account yet. At the smallest delta of all.
     """
-    entries = Ledger(workspace.ledger).entries(plan.facts.name, fingerprint)
-    opened, accounts = {entry.run_id for entry in entries}, {records_of(plan.facts.name), *(entry.account for entry in entries)}
+    account = records_of(plan.facts.name)
+    entries = Ledger(workspace.ledger).entries(account, fingerprint)
+    opened, accounts = {entry.run_id for entry in entries}, {account, *(entry.account for entry in entries)}
     starting = [run for run in RunStore(workspace).list() if run.is_active and run.id not in opened]
     mine = [run for run in starting if run.fingerprint == fingerprint or records_of(run.plan.facts.name) in accounts]
     spending = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in entries]

@@ -30,9 +30,9 @@ def draw() -> None:
     except WorkbenchError as error:
         st.error(prose(error))
     if plan is not None:
+        accountant_section(plan, PREFIX)  # above the fold of a small projector
         if strict := strict_words(dumps(plan)):
             st.caption(strict)
-        accountant_section(plan, PREFIX)
         st.header("What this plan sets and takes", anchor=False)
         plan_details(plan)
         show_expectation(plan, PerformanceSettings(), PREFIX)

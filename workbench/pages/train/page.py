@@ -24,12 +24,22 @@ PREFIX = "train_"
 
 def draw() -> None:
     """A run to watch, above all where it is asked for; choices, settings and speed; what the plan costs; launch."""
-    above = st.container()  # always there, so that what is below keeps its place and stays open
+    above, form, below = st.container(), st.container(), st.empty()  # at once: a run that was watched below is gone from there
     with above:
         launched = arrived(PREFIX)
         asked_for = is_asked_for(f"{PREFIX}run", launched)
         if asked_for:  # before anything that takes time: who asked for a run, or has just launched one, sees it at once
             watch_section(launched)
+    with form:
+        plan_form()
+    if not asked_for:
+        with below.container():
+            watch_section(launched)
+    example_notice(PREFIX)
+
+
+def plan_form() -> None:
+    """Choices, settings, speed and audit; what the plan costs and takes; launch."""
     choices = plan_choices(PREFIX)
     with st.expander("Method settings", expanded=False):
         st.caption("An empty field leaves the default it shows. What the guarantee depends on is all here.")
@@ -42,9 +52,6 @@ def draw() -> None:
     if plan is not None:
         show_expectation(plan, PerformanceSettings.model_validate(performance), PREFIX)
     launch_button(None if plan is None else Asked(plan, performance, seed, audit), PREFIX)
-    if not asked_for:
-        watch_section(launched)
-    example_notice(PREFIX)
 
 
 def watch_section(launched: str | None) -> None:
