@@ -9,7 +9,6 @@ from support.launchers import Here
 
 from workbench.errors import WorkbenchError
 from workbench.jobs import control, finished, runs
-from workbench.jobs.folder import RunFolder
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.registry import MIGRATIONS
@@ -67,11 +66,8 @@ def test_its_samples_measures_and_verdicts_are_known_and_its_neighbours_are_not_
     assert [row["name"] for row in results] == ["privacy_score", "nearer_to_training"]
 
 
-def test_its_killed_run_goes_on_to_its_end(before: Workspace) -> None:
-    assert control.resume(before, KILLED).state == "done"
-    done = RunStore(before).get(KILLED)
-    assert (done.attempt, done.step, done.may_be_released) == (2, done.steps, True)
-    assert not RunFolder(before, KILLED).checkpoint.exists()
+def test_its_killed_run_does_not_go_on_from_a_checkpoint_that_names_no_run(before: Workspace) -> None:
+    assert control.resume(before, KILLED).state == "failed"
 
 
 def test_its_runs_are_deleted_and_stay_in_the_ledger(before: Workspace) -> None:

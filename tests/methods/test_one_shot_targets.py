@@ -45,7 +45,7 @@ def test_what_happens_is_what_the_stages_state() -> None:
     found = findings(bench)
     assert violations(found) == []
     assert {finding.quantity for finding in found if finding.stage == RELEASE} >= {"noise", "replaced record", "null record"}
-    assert {finding.quantity for finding in found if finding.stage == PHASE_ONE} == {"free", "boundary"}
+    assert {finding.quantity for finding in found if finding.stage == PHASE_ONE} >= {"free", "boundary"}
 
 
 def test_the_release_alone_is_an_exact_gaussian_mechanism() -> None:

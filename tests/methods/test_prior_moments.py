@@ -175,7 +175,7 @@ def test_images_without_labels_give_every_class_one_mean() -> None:
     assert isinstance(config, ClassMomentsConfig)
     found = prior.means_of(Records(glyphs.records), 10, config)
     assert np.allclose(found, glyphs.records.reshape(len(glyphs), -1).mean(0) / 255)
-    with pytest.raises(WorkbenchError, match="dataset: String should have at least 1 character"):
+    with pytest.raises(WorkbenchError, match="dataset: Expected a text of at least 1 letters"):
         plan(dataset="")
     with pytest.raises(WorkbenchError, match="every class"):
         prior.means_of(glyphs.take(slice(3)), 10, config)

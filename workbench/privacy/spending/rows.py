@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.datasets import records_of
 from workbench.errors import WorkbenchError
+from workbench.privacy.accounting.stages import NEGLIGIBLE
 from workbench.privacy.spending.totals import LedgerEntry, StageSpending
 
 if TYPE_CHECKING:
@@ -27,13 +28,17 @@ def columns(stage: "Stage") -> tuple[str, str, int, str, str, str, str, float]:
 
 
 def comparable(plan: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Planned rows with their relations as a set: which of them is reported first changes nothing that is spent.
+    """What planned rows spend: their relations as a set, as which is reported first changes nothing, and no words for people.
 
     Of a free stage position, name and steps alone count: in ledgers of version 0.1 it may have a paid stage's event.
     """
     names = PLANNED.split(", ")
     at, spent, steps = (names.index(name) for name in ("relations", "spent", "steps"))
-    return [row[: steps + 1] if row[spent] == "free" else (*row[:at], frozenset(row[at].split()), *row[at + 1 :]) for row in plan]
+    distances = [0.0 if row[-1] < NEGLIGIBLE else row[-1] for row in plan]
+    return [
+        row[: steps + 1] if row[spent] == "free" else (*row[:at], frozenset(row[at].split()), distance)
+        for row, distance in zip(plan, distances, strict=True)
+    ]
 
 
 def entry_of(connection: sqlite3.Connection, row: Sequence[Any]) -> LedgerEntry:
