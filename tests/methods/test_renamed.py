@@ -39,7 +39,8 @@ def test_runs_of_before_open_and_plan_the_same_today(old_home: Path) -> None:
             found = value_at(plan.build().config, names.get(old, old))
             assert found == value or old in ("network", "diffusion", "sampler"), old
         again = make_plan(run.method, plan.facts, epsilon=plan.target_epsilon, delta=plan.delta, settings=plan.request.settings)
-        assert (again.config, again.releases, again.bound, again.claim) == (plan.config, plan.releases, plan.bound, plan.claim)
+        assert (again.config, again.releases, again.claim) == (plan.config, plan.releases, plan.claim)
+        assert again.bound.model_copy(update={"reason": ""}) == plan.bound.model_copy(update={"reason": ""}), "in the words of now"
 
 
 def test_every_renamed_field_is_a_field_of_today() -> None:
