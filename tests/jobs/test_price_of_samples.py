@@ -138,7 +138,7 @@ def test_the_flow_without_runs_spends_the_same(plan: Plan) -> None:
 
 def test_the_command_shows_it_before_launch(plan: Plan) -> None:
     assert plan.sampling is not None
-    said = CliRunner().invoke(app, ["plan", plan.method, "--dataset", plan.facts.name, "--epsilon", "3"]).stdout
+    said = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["plan", plan.method, "--dataset", plan.facts.name, "--epsilon", "3"]).stdout
     told = said.split("bound with its 240 samples")[1].split("accountants")[0]
     assert f"{plan.sampling.bound.epsilon:.4g}" in told
     assert f"with the run's own 240 samples the bound is epsilon {plan.sampling.bound.epsilon:.4g}" in said

@@ -93,7 +93,7 @@ def test_what_is_offered_is_told_with_the_plan(name: str, monkeypatch: pytest.Mo
         DATASETS, dataset.facts.name, DatasetEntry("A dataset.", dataset.facts.name, lambda _: dataset.facts, lambda _: dataset)
     )
     assert {protocol for protocol in WORDS if isinstance(method, protocol)} == OFFERED[name]
-    said = CliRunner().invoke(app, ["plan", name, "--dataset", dataset.facts.name]).stdout
+    said = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["plan", name, "--dataset", dataset.facts.name]).stdout
     assert [line for line in said.splitlines() if line.startswith("Not DP: ")] == [f"Not DP: {words}" for words in offered(method)]
     values = CliRunner().invoke(app, ["plan", name, "--dataset", dataset.facts.name, "--json"]).stdout
     assert json.loads(values)["not_dp"] == offered(method)
