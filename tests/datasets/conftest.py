@@ -71,6 +71,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "mnist": write,
     "mnist-validation": lambda folder: write(folder.parent / "mnist", num_train=120),  # a twelfth of them is ten
     "fashion-mnist": write,
+    "fashion-mnist-validation": lambda folder: write(folder.parent / "fashion-mnist", num_train=120),
     "cifar-10": write_cifar,
     "celeba": write_celeba,
     "celeba-all": lambda folder: write_celeba(folder.parent / "celeba"),

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from support.homes import here
 
 from workbench import datasets
-from workbench.datasets import DATASETS, faces, glyphs, load_public
+from workbench.datasets import DATASETS, faces, glyphs, load_public, processes
 from workbench.datasets.resize import axis_weights, convert_channels, resize
 from workbench.datasets.splits import held_out_count, position_split
 from workbench.errors import WorkbenchError
@@ -22,7 +22,7 @@ WriteFamily = Callable[..., dict[str, str]]
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_contract_of_every_dataset(name: str, write_dataset: Callable[[str, Path], object], monkeypatch: pytest.MonkeyPatch) -> None:
-    for drawn in (glyphs, faces):
+    for drawn in (glyphs, processes, faces):
         monkeypatch.setattr(drawn, "DEFAULT_NUM_RECORDS", 200)
     size = (1, 16, 16)
     if not DATASETS[name].is_local(here()):
@@ -76,7 +76,7 @@ def test_settings_are_chosen_on_training_records_alone() -> None:
     np.testing.assert_array_equal(together, known.train.records)
     assert choosing.train.labels is not None
     np.testing.assert_array_equal(choosing.train.labels, known.train.labels[:1200])
-    assert datasets.facts("mnist-validation").num_records == 55_000
+    assert [datasets.facts(f"{name}-validation").num_records for name in ("mnist", "fashion-mnist")] == [55_000, 55_000]
     assert datasets.DATASETS["mnist-validation"].summary.startswith(
         "Training records alone, to choose settings: the last 1 in 12 is held out, unprotected."
     )

@@ -7,6 +7,7 @@ from support.homes import here
 
 from workbench import datasets
 from workbench.datasets import glyphs
+from workbench.datasets.drawings import cache_path
 from workbench.datasets.glyph_canvas import Layout, draw_distortion, pixel_centres, stroke_distances
 from workbench.datasets.glyph_fonts import FONTS, font_glyphs, sample_fields
 from workbench.datasets.glyph_strokes import NUM_POINTS, SKELETONS, skeletons
@@ -123,7 +124,7 @@ def test_load_is_public_and_kept_on_disk(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("damage", [b"", b"not a zip file"])
 def test_a_damaged_cache_is_drawn_anew(damage: bytes) -> None:
     first = glyphs.load(here(), (1, 8, 8), 40)
-    path = glyphs.cache_path(50, (1, 8, 8), 0, here().cache)
+    path = cache_path("glyphs", glyphs.VERSION, 50, (1, 8, 8), 0, here().cache)
     path.write_bytes(damage)
     assert glyphs.load(here(), (1, 8, 8), 40).fingerprint(here().key) == first.fingerprint(here().key)
     assert [file.name for file in path.parent.iterdir()] == [path.name]

@@ -22,6 +22,7 @@ from workbench.datasets import (
     imagenet,
     patients,
     permuted,
+    processes,
     validation,
 )
 from workbench.datasets.base import Dataset, DatasetFacts, to_uint8, to_unit_range
@@ -193,6 +194,16 @@ DATASETS: dict[str, DatasetEntry] = {
         fewest=glyphs.FEWEST,
         is_unlimited=True,
     ),
+    "processes": DatasetEntry(
+        "Public images of no things: leaves, fractals, noise, textures, solids and silhouettes at any size from 8x8 to 128x128.",
+        "processes",
+        lambda _: processes.facts(),
+        processes.load,
+        draw=processes.load,
+        sides=processes.SIDES,
+        fewest=processes.FEWEST,
+        is_unlimited=True,
+    ),
     "imagenet": DatasetEntry(
         "Pictures in ImageNet's folders, taken to be public, at any size from 8x8 to 256x256.",
         "imagenet",
@@ -211,7 +222,10 @@ DATASETS: dict[str, DatasetEntry] = {
     ),
 }
 DATASETS.update(
-    {f"{name}-validation": _for_choosing(DATASETS[name], fraction) for name, fraction in {"digits": 1 / 5, "mnist": 1 / 12}.items()}
+    {
+        f"{name}-validation": _for_choosing(DATASETS[name], fraction)
+        for name, fraction in {"digits": 1 / 5, "mnist": 1 / 12, "fashion-mnist": 1 / 12}.items()
+    }
 )
 
 
@@ -278,7 +292,7 @@ def load(
 ) -> Dataset:
     """A dataset by name, or from a folder of class subfolders, an `.npz` file or a `.csv` one.
 
-    `shape` (C, H, W) resizes its images; glyphs and faces are drawn at it. `seed` splits the user's own files and draws those;
+    `shape` (C, H, W) resizes its images; glyphs, processes and faces are drawn at it. `seed` splits the user's own files and draws those;
     the others have fixed splits. `name`, `classes` and `declared` declare what is public of the user's own files: the name that their
     account in the ledger goes by (default: the file's own), the classes' names (default: those in the file, or of the subfolders),
     and the columns of a table (default: what stands beside it as NAME.declared.json). Downloads and drawings are kept in
@@ -355,9 +369,9 @@ def load_public(
 ) -> Dataset:
     """A public dataset with images of `shape` (C, H, W), for pre-training without privacy cost; `num_records` of them, all by default.
 
-    Only `glyphs`, `cartoons` and `imagenet` are public by themselves. For any other, `declared_public=True` is the caller's word that its
-    records may be used and shown freely (dp-promise takes Fashion-MNIST to be public when MNIST is private); the facts then say so,
-    and no guarantee covers these records.
+    Only `glyphs`, `processes`, `cartoons` and `imagenet` are public by themselves. For any other, `declared_public=True` is the caller's
+    word that its records may be used and shown freely (dp-promise takes Fashion-MNIST to be public when MNIST is private); the facts then
+    say so, and no guarantee covers these records.
     """
     workspace = workspace or Workspace.default()
     entry, known = entry_of(name), facts(name, shape, workspace=workspace)
@@ -365,7 +379,8 @@ def load_public(
         return entry.draw(workspace, shape, num_records, seed)
     if not (known.is_public or declared_public):
         raise WorkbenchError(
-            f"Expected a public dataset, got {known.name!r}; choose glyphs, or declare it public if its records need no protection."
+            f"Expected a public dataset, got {known.name!r}; choose glyphs or processes, or declare this public if its records need no "
+            "protection."
         )
     dataset = load(name, shape, seed, workspace=workspace)
     kept = subset(dataset.train, num_records, seed)

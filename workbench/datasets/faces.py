@@ -5,19 +5,16 @@ combination of smile, glasses, hair colour and length of hair is as frequent as 
 and `faces-90` that share of people does not smile, whatever else they have.
 """
 
-import zipfile
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts
+from workbench.datasets.drawings import cache_path, cached
 from workbench.datasets.face_canvas import CARTOON, PAINTED, Style, paint_faces
 from workbench.datasets.face_features import ATTRIBUTES, BLOCK, draw_attributes, draw_faces
 from workbench.datasets.resize import Shape, check_shape, convert_channels
 from workbench.errors import WorkbenchError
-from workbench.files import make_private_folder, written_atomically
 from workbench.records import ImageKind, Records
 from workbench.workspace import Workspace
 
@@ -70,27 +67,6 @@ def draw(family: Family, num_records: int, shape: Shape, seed: int = 0) -> Recor
     return Records(images, None, attributes)
 
 
-def cache_path(family: Family, num_records: int, shape: Shape, seed: int, folder: Path) -> Path:
-    """Where drawings of these parameters are kept in `folder`."""
-    size = "x".join(map(str, shape))
-    return folder / f"{family.name}-v{VERSION}-{num_records}-{size}-seed{seed}.npz"
-
-
-def cached(family: Family, num_records: int, shape: Shape, seed: int, folder: Path) -> Records:
-    """`draw` through the cache in `folder`; a damaged file is drawn anew."""
-    path = cache_path(family, num_records, shape, seed, folder)
-    try:
-        with np.load(path, allow_pickle=False) as kept:
-            return Records(kept["images"], None, {name: kept[name] for name in ATTRIBUTES})
-    except (FileNotFoundError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        records = draw(family, num_records, shape, seed)
-        arrays: dict[str, Any] = {"images": records.records, **records.attributes}
-        make_private_folder(path.parent)
-        with written_atomically(path, "wb") as file:
-            np.savez(file, **arrays)
-        return records
-
-
 def load(
     family: Family, workspace: Workspace, shape: tuple[int, ...] | None = None, num_records: int | None = None, seed: int = 0
 ) -> Dataset:
@@ -98,5 +74,7 @@ def load(
     known = facts(family, shape, num_records)
     whole_blocks = -(-known.num_records // BLOCK) * BLOCK
     total = whole_blocks + max(BLOCK, known.num_records // 10)
-    records = cached(family, total, check_shape(known.shape), seed, workspace.cache)
+    checked = check_shape(known.shape)
+    path = cache_path(family.name, VERSION, total, checked, seed, workspace.cache)
+    records = cached(path, lambda: draw(family, total, checked, seed))
     return Dataset(known, records.take(slice(known.num_records)), records.take(slice(whole_blocks, None)))

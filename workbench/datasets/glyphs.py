@@ -7,16 +7,13 @@ No record of any dataset shaped them: the skeletons are common ways to write the
 digits document about themselves in public.
 """
 
-import zipfile
-from pathlib import Path
-
 import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts
+from workbench.datasets.drawings import cache_path, cached
 from workbench.datasets.glyph_canvas import Layout, draw_batch
 from workbench.datasets.resize import Shape, check_shape
 from workbench.errors import WorkbenchError
-from workbench.files import make_private_folder, written_atomically
 from workbench.records import ImageKind, Records
 from workbench.workspace import Workspace
 
@@ -50,35 +47,12 @@ def draw(num_records: int, shape: Shape, seed: int = 0) -> Records:
     return Records(images, labels)
 
 
-def cache_path(num_records: int, shape: Shape, seed: int, folder: Path) -> Path:
-    """Where drawings of these parameters are kept in `folder`."""
-    size = "x".join(map(str, shape))
-    return folder / f"glyphs-v{VERSION}-{num_records}-{size}-seed{seed}.npz"
-
-
-def write_cache(path: Path, records: Records) -> None:
-    """Write the drawings whole or not at all."""
-    make_private_folder(path.parent)
-    with written_atomically(path, "wb") as file:
-        np.savez(file, images=records.records, labels=np.asarray(records.labels))
-
-
-def cached(num_records: int, shape: Shape, seed: int, folder: Path) -> Records:
-    """`draw` through the cache in `folder`; a damaged file is drawn anew."""
-    path = cache_path(num_records, shape, seed, folder)
-    try:
-        with np.load(path, allow_pickle=False) as kept:
-            return Records(kept["images"], kept["labels"])
-    except (FileNotFoundError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        records = draw(num_records, shape, seed)
-        write_cache(path, records)
-        return records
-
-
 def load(workspace: Workspace, shape: tuple[int, ...] | None = None, num_records: int | None = None, seed: int = 0) -> Dataset:
     """Public drawings of `shape` (C, H, W), 8x8 to 64x64, with a tenth as many again held out."""
     known = facts(shape, num_records)
     checked = check_shape(known.shape)
     whole_tens = -(-known.num_records // 10) * 10
-    records = cached(whole_tens + max(10, known.num_records // 10), checked, seed, workspace.cache)
+    total = whole_tens + max(10, known.num_records // 10)
+    path = cache_path("glyphs", VERSION, total, checked, seed, workspace.cache)
+    records = cached(path, lambda: draw(total, checked, seed))
     return Dataset(known, records.take(slice(known.num_records)), records.take(slice(whole_tens, None)))

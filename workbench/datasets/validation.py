@@ -1,4 +1,4 @@
-"""`digits-validation`, `mnist-validation`: the training records alone, the last of them taken out to choose settings on.
+"""Datasets called `...-validation`: the training records alone, the last of them taken out to choose settings on.
 
 The test records have no part in it, so whoever chooses here may judge there. Those taken out are not trained on and not protected: a
 choice that they decide tells of them. The others are the same people's records as those of the whole dataset: both are on one

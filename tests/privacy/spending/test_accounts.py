@@ -60,6 +60,7 @@ def test_every_version_of_the_records_counts_under_the_name() -> None:
 SAME_PEOPLE = {  # by the first, every other registered dataset that has its people's records
     "digits": {"permuted-digits", "digits-validation"},
     "mnist": {"mnist-validation"},
+    "fashion-mnist": {"fashion-mnist-validation"},
     "celeba": {"celeba-all"},
     "breast-cancer": {"breast-cancer-fine"},
     "faces": {"faces-70", "faces-90"},
