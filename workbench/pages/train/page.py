@@ -24,9 +24,11 @@ PREFIX = "train_"
 
 def draw() -> None:
     """A run to watch, above all where it is asked for; choices, settings and speed; what the plan costs; launch."""
-    above, form, below = st.container(), st.container(), st.empty()  # at once: a run that was watched below is gone from there
-    with above:
+    # All at once: a run that was watched below is gone from there, and what tells of an arrival moves nothing that stands under it.
+    arrival, above, form, below = st.container(), st.container(), st.container(), st.empty()
+    with arrival:
         launched = arrived(PREFIX)
+    with above:
         asked_for = is_asked_for(f"{PREFIX}run", launched)
         if asked_for:  # before anything that takes time: who asked for a run, or has just launched one, sees it at once
             watch_section(launched)
