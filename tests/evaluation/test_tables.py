@@ -39,7 +39,7 @@ def by_hand(records: list[list[int]], labels: list[int]) -> Context:
 def test_distances_of_marginals_by_hand() -> None:
     context = by_hand([[0, 0], [0, 1], [1, 2], [1, 2]], [0, 0, 1, 1])
     samples = Records(np.array([[0, 0], [0, 0], [1, 2], [0, 2]]), np.array([0, 0, 1, 1]))
-    assert tables.one_way_marginals(samples, context).value == pytest.approx((1 / 4 + 1 / 4) / 2)
+    assert tables.one_way_marginals(samples, context).value == pytest.approx((1 / 4 + 1 / 4 + 0) / 3)
     found = tables.two_way_marginals(samples, context)
     assert found.value == pytest.approx((1 / 2 + 1 / 4 + 1 / 4) / 3)
     assert found.note.endswith(f"come to {(1 / 2 + 1 / 2 + 1 / 2) / 3:.3f}.")
@@ -52,11 +52,13 @@ def test_cramers_v_of_what_is_known() -> None:
     assert tables.cramers_v(np.array([[0.4, 0.6], [0.0, 0.0]])) == 0.0
 
 
-def test_samples_are_taken_in_the_classes_shares_of_held_out_records() -> None:
+def test_samples_are_compared_as_they_are_drawn() -> None:
+    """Classes in equal shares where a quarter is of one: every column is off, the class too."""
     context = by_hand([[0, 0]] * 3 + [[1, 2]], [0, 0, 0, 1])
     evenly = Records(np.array([[0, 0], [0, 0], [1, 2], [1, 2]] * 6), np.array([0, 0, 1, 1] * 6))
-    assert tables.one_way_marginals(evenly, context).value == 0.0
-    assert tables.one_way_marginals(replace(evenly, labels=None), context).value == pytest.approx(1 / 4)
+    for samples in (evenly, replace(evenly, labels=None)):
+        assert tables.one_way_marginals(samples, context).value == pytest.approx(1 / 4)
+    assert tables.two_way_marginals(evenly, context).value == pytest.approx(1 / 4)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -72,7 +74,7 @@ def test_shuffled_columns_and_copies_are_told_from_real_rows(name: str, context:
         assert abs(fresh.value - 0.5) < 0.06
     else:
         assert real.value == 0.0
-        assert fresh.value < 0.06
+        assert fresh.value < 0.07
     if name in ("two_way_marginals", "pairwise_associations"):
         assert apart.value > 4 * fresh.value
         assert fresh.interval is not None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.homes import here
 
+from workbench.datasets import load
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.jobs import finished
@@ -20,6 +21,7 @@ from workbench.jobs.store import RunStore
 from workbench.methods.dp_merf import DPMERF
 from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan
+from workbench.planning import make_plan
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.ledger import Ledger
 
@@ -48,6 +50,21 @@ def test_a_request_has_one_form_and_refuses_what_training_reads(quick_plan: Plan
         SamplesRequest.of(plan, labels=["cat"])
     with pytest.raises(WorkbenchError, match="those are: none"):
         SamplesRequest.of(quick_plan("dp-merf"), {"latent_size": 3})
+
+
+def test_a_table_s_classes_come_as_learned_unless_they_are_balanced(quick_plan: PlanMaker, train_here: Make) -> None:
+    run = train_here(make_plan("mst", load("breast-cancer").facts, epsilon=10.0))
+    evenly = request_samples(here(), run.id, balanced=True)
+    assert evenly.id == request_samples(here(), run.id, labels=run.plan.facts.classes).id != DEFAULT
+    assert evenly.summary == "classes in equal shares"
+    drawn, learned = evenly.records(6).labels, sample_set(here(), run.id).records(200).labels
+    assert drawn is not None
+    assert learned is not None
+    assert drawn.tolist() == [0, 1] * 3
+    assert learned.tolist() != [0, 1] * 100
+    assert SamplesRequest.of(quick_plan("dp-merf"), balanced=True).id == DEFAULT, "which draws classes in equal shares anyway"
+    with pytest.raises(WorkbenchError, match="classes or balanced ones, not both"):
+        request_samples(here(), run.id, labels=["benign"], balanced=True)
 
 
 def test_sets_are_drawn_apart_from_the_same_weights(quick_plan: PlanMaker, train_here: Make) -> None:

@@ -184,6 +184,17 @@ def test_samples_follow_the_schema_and_come_from_the_released_part(method: str) 
     assert plan.facts.kind.complaint(samples.records) == ""
 
 
+@pytest.mark.parametrize("method", [name for name, kind in methods.METHODS.items() if "table" in kind.kinds])
+def test_methods_on_tables_draw_the_target_as_they_learned_it_unless_it_is_balanced(method: str) -> None:
+    plan, state = fitted(method).plan, fitted(method).state
+    classes, learned = plan.facts.num_classes, sample(plan, state, 40).labels
+    evenly = sample(plan, state, 40, balanced=True).labels
+    assert plan.build().learns_labels
+    assert learned is not None
+    assert evenly is not None
+    assert evenly.tolist() == (np.arange(40) % classes).tolist() != learned.tolist()
+
+
 @every_method
 def test_a_public_model_is_declared_and_is_that_of_before_every_paid_stage(method: str) -> None:
     once = fitted(method)

@@ -48,6 +48,23 @@ def test_the_tree_is_the_chain_and_rows_follow_it() -> None:
     assert abs(accuracy(logistic_regression, samples, dataset, 0) - accuracy(logistic_regression, dataset.train, dataset, 0)) < 0.02
 
 
+@pytest.mark.parametrize("method", ["mst", "independent-marginals"])
+def test_the_target_is_drawn_in_the_shares_that_are_released(method: str) -> None:
+    """A quarter of the rows are of one class, and as many of the samples, up to three deviations of their draw."""
+    draw = np.random.default_rng(0)
+    labels = (np.arange(8_000) % 4 == 0).astype(np.int64)
+    rows = Records(np.stack([draw.integers(0, size, 8_000) for size in (4, 3, 2)], axis=1), labels)
+    plan = make_plan(method, FACTS, epsilon=10.0)
+    state = new_state(plan, seed=1)
+    for _ in fit(plan, Dataset(FACTS, rows.take(slice(6_000)), rows.take(slice(6_000, None))), state):
+        pass
+    drawn, evenly = sample(plan, state, 10_000).labels, sample(plan, state, 10_000, balanced=True).labels
+    assert drawn is not None
+    assert evenly is not None
+    assert abs(drawn.mean() - 0.25) < 0.013
+    assert evenly.mean() == 0.5
+
+
 def test_samples_can_be_drawn_at_any_step() -> None:
     dataset = chain()
     plan = make_plan("mst", dataset.facts, epsilon=10.0)
@@ -61,7 +78,8 @@ def test_independent_columns_know_nothing_of_the_label() -> None:
     dataset = chain()
     samples = fitted(dataset, 10.0, "independent-marginals")[1]
     assert samples.labels is not None
-    apart = [np.bincount(samples.records[samples.labels == label, 1], minlength=3) / 2_000 for label in (0, 1)]
+    chosen = [samples.records[samples.labels == label, 1] for label in (0, 1)]
+    apart = [np.bincount(rows, minlength=3) / len(rows) for rows in chosen]
     np.testing.assert_allclose(*apart, atol=0.06)
 
 

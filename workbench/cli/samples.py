@@ -31,6 +31,9 @@ def sample(
     num: Num = None,
     settings: Settings = None,
     label: Annotated[list[str] | None, typer.Option("--label", help="Only this class; may be repeated: then in turn.")] = None,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="All classes in equal shares, of a method that draws them in those it released.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(help="Draws the same samples from the same weights again.", min=0)] = None,
     sheet: Annotated[Path | None, typer.Option("--sheet", metavar="PNG", help="Write them as one picture, a class a row.")] = None,
     with_records: Annotated[
@@ -51,7 +54,7 @@ def sample(
     check_target(sheet, ".png")
     if with_records and sheet is None:
         raise WorkbenchError("Expected --with-records beside --sheet, which it is for, got it alone. Name a .png with --sheet.")
-    found = request_samples(Workspace.default(), run_id, parse_settings(settings), label or (), seed)
+    found = request_samples(Workspace.default(), run_id, parse_settings(settings), label or (), seed, balanced=balanced)
     _check_kind(found.facts.kind, out, sheet)
     price = found.plan(num)
     if plan:

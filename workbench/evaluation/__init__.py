@@ -178,7 +178,7 @@ METRICS: dict[str, Metric] = {
         "one_way_marginals",
         "One-way marginals",
         tables.one_way_marginals,
-        "Mean total variation distance between each column's categories among samples and among held-out records.",
+        "Mean total variation distance between each column's categories among samples and among held-out records, the class a column too.",
     ),
     "two_way_marginals": tables.compared(
         "two_way_marginals",

@@ -34,9 +34,8 @@ def compared(name: str, title: str, function: Measure, description: str) -> Metr
 
 
 def one_way_marginals(samples: Records, context: Context) -> Measurement:
-    """Mean total variation distance between the shares of each column's categories among samples and held-out records."""
-    found = _compared(samples, context, lambda rows, sizes: _one_way(rows, sizes)[: context.dataset.facts.dimensions], _variation)
-    return Measurement(*found, _label(context.dataset), AT_CLASS_SHARES)
+    """Mean total variation distance between the shares of each column's categories among samples and held-out records, the class too."""
+    return Measurement(*_compared(samples, context, _one_way, _variation), _label(context.dataset))
 
 
 def two_way_marginals(samples: Records, context: Context) -> Measurement:
@@ -45,7 +44,7 @@ def two_way_marginals(samples: Records, context: Context) -> Measurement:
     rows, sizes = _rows(context.dataset.held_out, context.dataset)
     apart = [np.outer(*pair) for pair in combinations(_one_way(rows, sizes), 2)]
     note = f"Independent columns with the held-out records' own shares come to {_variation(apart, _two_way(rows, sizes)):.3f}."
-    return Measurement(*found, _label(context.dataset), f"{AT_CLASS_SHARES} {note}")
+    return Measurement(*found, _label(context.dataset), note)
 
 
 def pairwise_associations(samples: Records, context: Context) -> Measurement:
@@ -55,7 +54,7 @@ def pairwise_associations(samples: Records, context: Context) -> Measurement:
         return [np.array([cramers_v(joint)]) for joint in _two_way(rows, sizes)]
 
     found = _compared(samples, context, associations, lambda ones, others: float(np.mean(np.abs(np.array(ones) - np.array(others)))))
-    return Measurement(*found, _label(context.dataset), AT_CLASS_SHARES)
+    return Measurement(*found, _label(context.dataset))
 
 
 def closest_record(samples: Records, context: Context) -> Measurement:
@@ -83,19 +82,15 @@ def closest_record(samples: Records, context: Context) -> Measurement:
 def detection(samples: Records, context: Context) -> Measurement:
     """Area under the ROC curve of a random forest that tells samples from held-out records, over 5 folds; Hanley and McNeil's error."""
     dataset = context.dataset
-    ones = _with_shares_of(samples, dataset, context.seed)
     generator = np.random.default_rng([context.seed, 3])
-    size = min(len(ones), len(dataset.held_out))
+    size = min(len(samples), len(dataset.held_out))
     if size < FOLDS:
         return Measurement(0.5, None, _label(dataset), f"Too few to tell apart: {size} of each, where {FOLDS} folds need as many.")
-    parts = [part.take(np.sort(generator.permutation(len(part))[:size])) for part in (ones, dataset.held_out)]
+    parts = [part.take(np.sort(generator.permutation(len(part))[:size])) for part in (samples, dataset.held_out)]
     features = [_with_class(part, dataset, samples.labels is not None) for part in parts]
     value = _told_apart(np.concatenate(features), np.repeat([1, 0], size), context.seed)
-    note = f"{AT_CLASS_SHARES} {size} of each; 0.5 where they cannot be told apart."
+    note = f"{size} of each; 0.5 where they cannot be told apart."
     return Measurement(value, normal(value, area_error(value, size), 0.0, 1.0), _label(dataset), note)
-
-
-AT_CLASS_SHARES = "Of samples in the classes' shares among held-out records."
 
 
 def cramers_v(joint: np.ndarray) -> float:
@@ -133,7 +128,7 @@ def _compared(
     """The distance of two summaries, and its spread over resamples of the samples."""
     dataset = context.dataset
     held_out = dataset.held_out if samples.labels is not None else replace(dataset.held_out, labels=None)
-    rows, sizes = _rows(_with_shares_of(samples, dataset, context.seed), dataset)
+    rows, sizes = _rows(samples, dataset)
     reference = summary(_rows(held_out, dataset)[0], sizes)
 
     def value(chosen: np.ndarray) -> float:
@@ -141,20 +136,6 @@ def _compared(
 
     found = value(rows)
     return found, normal(found, bootstrap_error(value, rows, context.seed), low=0.0)
-
-
-def _with_shares_of(samples: Records, dataset: Dataset, seed: int) -> Records:
-    """As many samples as there are in the shares that the classes have among held-out records; all where a class has none."""
-    if samples.labels is None or dataset.held_out.labels is None or not dataset.facts.classes:
-        return samples
-    shares = np.bincount(dataset.held_out.labels, minlength=dataset.facts.num_classes) / len(dataset.held_out)
-    there = np.bincount(samples.labels, minlength=dataset.facts.num_classes)
-    total = min(there[shares > 0] / shares[shares > 0])
-    if total == 0:
-        return samples
-    order = np.random.default_rng([seed, 4]).permutation(len(samples))
-    kept = [order[samples.labels[order] == label][: round(total * share)] for label, share in enumerate(shares)]
-    return samples.take(np.sort(np.concatenate(kept)))
 
 
 def _rows(records: Records, dataset: Dataset) -> tuple[np.ndarray, tuple[int, ...]]:

@@ -38,6 +38,11 @@ class GroupedColumns(Method):
         assert isinstance(self.config, GroupedConfig)
         return self.config.columns
 
+    @property
+    def learns_labels(self) -> bool:
+        """The class is a column of the model, in the shares that it released or learned."""
+        return True
+
     @abstractmethod
     def model_stages(self, facts: DatasetFacts) -> list[Stage]:
         """As `stages`, of the model's columns."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from workbench.datasets.base import DatasetFacts
+from workbench.models.sample_request import SampleRequest
 from workbench.records import Records, TableKind
 
 
@@ -17,3 +18,10 @@ def rows(facts: DatasetFacts, data: Records) -> np.ndarray:
     found = np.concatenate(parts, axis=1)
     found[~data.mask] = 0
     return found
+
+
+def records(facts: DatasetFacts, drawn: np.ndarray, request: SampleRequest) -> Records:
+    """The model's rows as records: the class apart, and left out where no labels are wanted."""
+    if not facts.classes:
+        return Records(drawn)
+    return Records(np.ascontiguousarray(drawn[:, :-1]), drawn[:, -1].copy() if request.labelled else None)

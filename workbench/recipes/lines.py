@@ -50,6 +50,7 @@ class RecipeRun(BaseModel):
     num_samples: int | None = Field(default=None, ge=2)
     sampling: dict[str, Any] = Field(default_factory=dict, description="Fields that samples are drawn by, in the place of the plan's.")
     labels: tuple[str, ...] = Field(default=(), description="Classes to draw, in turn; all by default.")
+    balanced: bool = Field(default=False, description="All classes in turn, of a method that would draw them in released shares.")
     sampling_seed: int | None = Field(default=None, ge=0)
     metrics: tuple[str, ...] | None = None
     attribute: str | None = Field(default=None, description="What privacy score and accuracies judge by, as --attribute.")
@@ -80,7 +81,7 @@ class RecipeRun(BaseModel):
 
     def samples(self, plan: Plan) -> SamplesRequest:
         """Which set of a run of `plan` the line measures."""
-        return SamplesRequest.of(plan, self.sampling, self.labels, self.sampling_seed)
+        return SamplesRequest.of(plan, self.sampling, self.labels, self.sampling_seed, balanced=self.balanced)
 
     def asked(self, samples: SamplesRequest) -> str:
         """What tells the line from others that are measured on the same run: the set of samples, or what is asked in its place."""

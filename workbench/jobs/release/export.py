@@ -180,7 +180,7 @@ def _samples(found: RunSamples, card: PrivacyCard, plan: str) -> bytes:
     """A set of samples as a file of arrays, with notes that name no place of this machine."""
     kept = found.kept()
     assert kept is not None
-    beside = cautions.noted(found.run.plan, found.request.labels, len(kept), cautions.kept_likeness(found.folder))
+    beside = cautions.noted(found.run.plan, found.request, len(kept), cautions.kept_likeness(found.folder))
     return packed_arrays(arrays_of(kept, notes_of(found.request, card, plan) | beside, found.facts))
 
 

@@ -156,7 +156,7 @@ def wrong_samples(name: str, content: bytes, card: PrivacyCard, plan: Plan, plan
     likeness = notes.get("prior_likeness")
     if not (likeness is None or isinstance(likeness, float)):
         return "Their notes tell a likeness to the public prior that is no number."
-    if notes != jsonable(notes_of(request, card, plan_digest) | cautions.noted(plan, request.labels, len(records), likeness)):
+    if notes != jsonable(notes_of(request, card, plan_digest) | cautions.noted(plan, request, len(records), likeness)):
         return "Their notes are of another plan or run, or tell another bound."
     check_samples(records, plan)
     expected = arrays_of(records, notes, plan.facts)

@@ -4,13 +4,13 @@ Nothing here compares with a private record: a sentence may leave wherever the s
 """
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.evaluation.prior_likeness import ALIKE, COMPARED, FEWEST
 from workbench.files import write_text_atomically
+from workbench.jobs.samples.request import SamplesRequest
 from workbench.methods.base import Method
 from workbench.plan import Plan
 
@@ -31,14 +31,14 @@ TOO_FEW = (
 NOT_COMPARED = "Not compared yet with public images of {public}, from which the model began: samples may look like these alone."
 
 
-def of_samples(plan: Plan, labels: Sequence[int], count: int, likeness: float | None) -> tuple[str, ...]:
-    """What to know of `count` samples of all classes or of `labels`, so alike to the prior; of no samples, what their plan says."""
+def of_samples(plan: Plan, request: SamplesRequest, count: int, likeness: float | None) -> tuple[str, ...]:
+    """What to know of `count` samples by a request, so alike to the prior; of no samples, what their plan says."""
     try:
         method = plan.build()
     except WorkbenchError as error:  # of a version whose releases were others
         return (f"Whether samples show something public in the place of the records is not known. {error}",)
     beside = of_prior(method, count, likeness) if count and method.has_public_model else ""
-    return tuple(filter(None, (of_shares(method, plan, labels), of_choice(method), beside)))
+    return tuple(filter(None, (of_shares(method, plan, request), of_choice(method), beside)))
 
 
 def of_preview(plan: Plan) -> tuple[str, ...]:
@@ -48,13 +48,13 @@ def of_preview(plan: Plan) -> tuple[str, ...]:
     except WorkbenchError:  # the run cannot go on, and says so
         return ()
     begun = NOT_COMPARED.format(public=method.public_dataset) if method.has_public_model else ""
-    return tuple(filter(None, (of_shares(method, plan), of_choice(method), begun)))
+    return tuple(filter(None, (of_shares(method, plan, SamplesRequest()), of_choice(method), begun)))
 
 
-def of_shares(method: Method, plan: Plan, labels: Sequence[int] = ()) -> str:
+def of_shares(method: Method, plan: Plan, request: SamplesRequest) -> str:
     """That classes are drawn evenly, where several are drawn and the model does not draw them itself."""
-    classes = len(labels) or plan.facts.num_classes
-    drawn_evenly = method.draws_labels and (bool(labels) or not method.learns_labels)
+    classes = len(request.labels) or plan.facts.num_classes
+    drawn_evenly = method.draws_labels and not request.has_own_labels(method)
     return EQUAL_SHARES if drawn_evenly and classes > 1 else ""
 
 
@@ -63,9 +63,9 @@ def of_choice(method: Method) -> str:
     return CHOSEN.format(public=method.public_dataset) if method.selects_public else ""
 
 
-def noted(plan: Plan, labels: Sequence[int], count: int, likeness: float | None) -> dict[str, Any]:
+def noted(plan: Plan, request: SamplesRequest, count: int, likeness: float | None) -> dict[str, Any]:
     """The same beside exported samples, with the number that it rests on, which nobody can compute without the weights."""
-    return {"prior_likeness": likeness, "cautions": of_samples(plan, labels, count, likeness)}
+    return {"prior_likeness": likeness, "cautions": of_samples(plan, request, count, likeness)}
 
 
 def of_prior(method: Method, count: int, likeness: float | None) -> str:

@@ -119,6 +119,6 @@ class Drawing:
             RunFolder(self.workspace, self.run.id).note_drawing(source, num_samples, time.monotonic() - began)
 
     def _asked(self, start: int, stop: int, source: Source) -> SampleRequest:
-        """Samples `start` to `stop` of the classes asked for, else of all in turn, or as the model draws them."""
+        """Samples `start` to `stop` of the classes asked for, else as a model that learns labels draws them, else of all in turn."""
         asked = SampleRequest.part(self.run.plan.facts, start, stop, self.request.labels, source)
-        return replace(asked, labels=None) if self.method.learns_labels and not self.request.labels else asked
+        return replace(asked, labels=None) if self.request.has_own_labels(self.method) else asked

@@ -91,7 +91,7 @@ class RunSamples(SampleSet):
         return self._run_folder.evaluation if self.id == DEFAULT else super().evaluation
 
     def records(self, num_samples: int | None = None, progress: ProgressFunction | None = None) -> Records:
-        """The first `num_samples` samples, labels in turn; `progress` gets 0..1.
+        """The first `num_samples` samples, labels in turn or as the model draws them; `progress` gets 0..1.
 
         A sampler that touches private records charges the ledger first and raises the run's bound.
         """
@@ -122,7 +122,7 @@ class RunSamples(SampleSet):
         """Of shares of classes, of public images that were chosen, and of a prior that the samples look like."""
         kept = self.kept()
         count = 0 if kept is None else len(kept)
-        return cautions.of_samples(self.run.plan, self.request.labels, count, cautions.kept_likeness(self.folder))
+        return cautions.of_samples(self.run.plan, self.request, count, cautions.kept_likeness(self.folder))
 
     def public_records(self, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
         """Samples of the model before it saw a private record (epsilon 0), by the same request."""
@@ -194,11 +194,17 @@ class RunSamples(SampleSet):
 
 
 def request_samples(
-    workspace: Workspace, run_id: str, settings: Mapping[str, Any] | None = None, labels: Sequence[str] = (), seed: int | None = None
+    workspace: Workspace,
+    run_id: str,
+    settings: Mapping[str, Any] | None = None,
+    labels: Sequence[str] = (),
+    seed: int | None = None,
+    *,
+    balanced: bool = False,
 ) -> RunSamples:
     """The set of a run's samples that a request asks for, whether there are any yet or not."""
     run = RunStore(workspace).get(run_id)
-    return RunSamples(workspace, run, SamplesRequest.of(run.plan, settings, labels, seed))
+    return RunSamples(workspace, run, SamplesRequest.of(run.plan, settings, labels, seed, balanced=balanced))
 
 
 def set_of(workspace: Workspace, run_id: str, samples: str = DEFAULT) -> RunSamples:

@@ -27,7 +27,8 @@ SET_ID = re.compile(r"[0-9a-f]{8}")
 class SamplesRequest(BaseModel):
     """How to sample a run otherwise than it was planned; `of` makes it in its one normal form, in which nothing is as planned.
 
-    `settings` are fields that the method samples by, by dotted name. `labels` are positions of classes, taken in turn; none for all.
+    `settings` are fields that the method samples by, by dotted name. `labels` are positions of classes, taken in turn; none for all,
+    which a model that learns labels draws in its own shares, and in turn only if `balanced`.
     `seed` draws the same samples from the same weights again; None draws from the run's own randomness.
     """
 
@@ -35,11 +36,20 @@ class SamplesRequest(BaseModel):
 
     settings: dict[str, Any] = {}
     labels: tuple[int, ...] = ()
+    balanced: bool = False
     seed: int | None = Field(default=None, ge=0)
 
     @classmethod
-    def of(cls, plan: Plan, settings: Mapping[str, Any] | None = None, labels: Sequence[str] = (), seed: int | None = None) -> Self:
-        """The request that a run of `plan` can carry out; `labels` are names of its classes.
+    def of(
+        cls,
+        plan: Plan,
+        settings: Mapping[str, Any] | None = None,
+        labels: Sequence[str] = (),
+        seed: int | None = None,
+        *,
+        balanced: bool = False,
+    ) -> Self:
+        """The request that a run of `plan` can carry out; `labels` are names of its classes, all of which make it `balanced`.
 
         Refuses by name a field that more than sampling reads, a class that is not there, and values that do not go together.
         """
@@ -52,11 +62,16 @@ class SamplesRequest(BaseModel):
                 raise WorkbenchError(f"{name} is no field that {plan.method} samples by; those are: {fields}. Train a run with it instead.")
         if labels and not method.draws_labels:
             raise WorkbenchError(f"Expected no classes: this {plan.method} was planned without labels, so no sample has one.")
+        if labels and balanced:
+            raise WorkbenchError("Expected classes or balanced ones, not both: classes that are asked for come in turn. Leave one out.")
+        if balanced and not plan.facts.classes:
+            raise WorkbenchError(f"Expected classes to balance, {plan.facts.name} has none.")
         positions = {label: position for position, label in enumerate(plan.facts.classes)}
         chosen = tuple(choose(label, positions, f"class of {plan.facts.name}") for label in labels)
         changed = {name: value for name, value in read.items() if value != _value_at(plan.config, name)}
         try:
-            request = cls(settings=changed, labels=() if chosen == tuple(positions.values()) else chosen, seed=seed)
+            evenly = method.learns_labels and (balanced or (bool(chosen) and chosen == tuple(positions.values())))
+            request = cls(settings=changed, labels=() if chosen == tuple(positions.values()) else chosen, balanced=evenly, seed=seed)
         except ValidationError as error:
             raise WorkbenchError(f"The request for samples cannot be carried out. {first_complaint(error)}") from None
         request.method(plan)
@@ -85,9 +100,15 @@ class SamplesRequest(BaseModel):
         parts = [f"{name}={value}" for name, value in self.settings.items()]
         if self.labels:
             parts.append(f"classes {', '.join(classes[label] for label in self.labels)}")
+        if self.balanced:
+            parts.append("classes in equal shares")
         if self.seed is not None:
             parts.append(f"seed {self.seed}")
         return "; ".join(parts) or "as planned"
+
+    def has_own_labels(self, method: Method) -> bool:
+        """Whether `method` draws the labels of this set in shares of its own."""
+        return method.learns_labels and not self.labels and not self.balanced
 
     def method(self, plan: Plan) -> Method:
         """The run's method with these settings; refuses values that do not go together, or that change what training releases."""

@@ -64,11 +64,6 @@ class DDM(GroupedColumns):
             raise WorkbenchError(f"No setting meets a claim: the paper claims no epsilon. {claim.COMBINED} Use target=bound.")
         return super().calibrated(config, facts, epsilon, delta, target)
 
-    @property
-    def learns_labels(self) -> bool:
-        """The class is a column of the model."""
-        return True
-
     def model_stages(self, facts: DatasetFacts) -> list[Stage]:
         """Noisy steps, or steps that nothing bounds."""
         return stages.stages(self.config, facts)

@@ -1,5 +1,7 @@
 """Rows by the reverse chain of the averaged denoiser, their class from the same chain."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
@@ -9,6 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.methods.ddm.config import DDMConfig
 from workbench.methods.ddm.training import diffusion, entries
 from workbench.models.sample_request import SampleRequest
+from workbench.models.table_columns import records
 from workbench.networks import ExponentialMovingAverage
 from workbench.records import Records
 from workbench.training.state import State
@@ -19,10 +22,11 @@ MOST_BATCHES = 100  # of rows drawn for a class that is asked for
 
 def sample(config: DDMConfig, state: State, request: SampleRequest) -> Records:
     """Rows as the model draws them, classes in the shares that it learned; of classes that are asked for, those rows alone."""
-    if request.labels is None or not state.facts.classes:
-        found = np.concatenate([batch(config, state, request, number) for number in range(-(-request.num_samples // SAMPLE_BATCH))])
-        return records(found[: request.num_samples], state, request)
-    return records(of_classes(config, state, request, request.labels), state, request)
+    labels = request.asked_labels(state.facts.num_classes)
+    if labels is not None:
+        return records(state.facts, of_classes(config, state, replace(request, labels=labels), labels), request)
+    found = np.concatenate([batch(config, state, request, number) for number in range(-(-request.num_samples // SAMPLE_BATCH))])
+    return records(state.facts, found[: request.num_samples], request)
 
 
 def of_classes(config: DDMConfig, state: State, request: SampleRequest, labels: np.ndarray) -> np.ndarray:
@@ -70,10 +74,3 @@ def averaged_denoiser(config: DDMConfig, state: State) -> Denoise:
     ema = state.modules["ema"]
     assert isinstance(ema, ExponentialMovingAverage)
     return denoiser(diffusion(config, state.facts), ema.module)
-
-
-def records(found: np.ndarray, state: State, request: SampleRequest) -> Records:
-    """Rows of the model as records: the class apart, and left out where no labels are wanted."""
-    if not state.facts.classes:
-        return Records(found)
-    return Records(np.ascontiguousarray(found[:, :-1]), found[:, -1].copy() if request.labelled else None)

@@ -54,7 +54,7 @@ class IndependentMarginals(GroupedColumns):
         yield from releases.fit(self.config, data, state)
 
     def sample_model(self, state: State, request: SampleRequest) -> Records:
-        """Rows of independent columns, with labels as asked for."""
+        """Rows of independent columns, with labels as asked for, else by their own released shares."""
         from workbench.methods.independent_marginals import sampling
 
         return sampling.sample(state, request)

@@ -56,7 +56,7 @@ class MST(GroupedColumns):
         yield from releases.fit(self.config, data, state)
 
     def sample_model(self, state: State, request: SampleRequest) -> Records:
-        """Rows drawn along the tree, from the label on."""
+        """Rows drawn along the tree, from the label on, which has its released shares where no class is asked for."""
         from workbench.methods.mst import sampling
 
         return sampling.sample(state, request)

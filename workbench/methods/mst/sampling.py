@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from workbench.models.sample_request import SampleRequest
+from workbench.models.table_columns import records
 from workbench.records import Records
 from workbench.training.marginals import drawn, shares, sizes_of, split
 from workbench.training.state import State
@@ -15,12 +16,12 @@ def sample(state: State, request: SampleRequest) -> Records:
     sizes, count, total = sizes_of(state.facts), request.num_samples, state.facts.num_records
     draw = state.randomness.stream(request.purpose)
     columns = [shares(counts, total) for counts in split(state.tensors["one_way"].cpu().numpy(), sizes)]
-    labels, root = request.label_array(state.facts.num_classes), len(sizes) - 1
+    labels, root = request.asked_labels(state.facts.num_classes), len(sizes) - 1
     rows = np.empty((count, len(sizes)), dtype=np.int64)
     rows[:, root] = drawn(np.broadcast_to(columns[root], (count, sizes[root])), draw.random(count)) if labels is None else labels
     for parent, child, joint in from_root(joints(state), root):
         rows[:, child] = drawn(conditional(joint, columns[child])[rows[:, parent]], draw.random(count))
-    return Records(rows[:, : state.facts.dimensions], labels)
+    return records(state.facts, rows, request)
 
 
 def joints(state: State) -> dict[tuple[int, int], np.ndarray]:

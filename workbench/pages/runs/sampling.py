@@ -16,6 +16,7 @@ from workbench.ui.forms import config_form
 from workbench.workspace import Workspace
 
 BOUND: Any = {"bind": "query-params"}
+BALANCED = "All classes in equal shares, not in those that the noisy releases give them."
 
 
 def sampling_form(run: Run, prefix: str) -> None:
@@ -23,7 +24,10 @@ def sampling_form(run: Run, prefix: str) -> None:
     with st.expander("Draw other samples"):
         st.caption("From the same weights, each request a set of its own; an empty field is as planned.")
         classes, number, seed = st.columns(3)
-        labels = classes.multiselect("Classes", run.plan.facts.classes, key=f"{prefix}classes", placeholder="all, in turn", **BOUND)
+        own = run.plan.build().learns_labels
+        asked: dict[str, Any] = {"placeholder": "all, as released" if own else "all, in turn", **BOUND}
+        labels = classes.multiselect("Classes", run.plan.facts.classes, key=f"{prefix}classes", **asked)
+        balanced = own and st.checkbox("Balanced", key=f"{prefix}balanced", help=BALANCED, **BOUND)
         whole: dict[str, Any] = {"value": None, "step": 1, **BOUND}
         count = number.number_input("Samples", min_value=1, key=f"{prefix}number", placeholder=f"{run.plan.num_samples:,}", **whole)
         repeated = seed.number_input(
@@ -33,7 +37,7 @@ def sampling_form(run: Run, prefix: str) -> None:
         others = set(kind.Config.model_fields) - set(kind.sampling_fields)
         settings: dict[str, Any] = config_form(kind.Config, run.config, prefix, leave_out=others)
         try:
-            _offer(request_samples(Workspace.default(), run.id, settings, labels, repeated), count, prefix)
+            _offer(request_samples(Workspace.default(), run.id, settings, labels, repeated, balanced=balanced), count, prefix)
         except WorkbenchError as error:
             st.error(prose(error))
 
