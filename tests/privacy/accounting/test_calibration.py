@@ -182,3 +182,15 @@ def test_the_largest_mu_of_epsilon_zero_is_a_total_variation() -> None:
     for epsilon in (-1.0, math.inf):
         with pytest.raises(WorkbenchError, match="finite epsilon"):
             gdp_mu(epsilon, 1e-3)
+
+
+def test_a_target_far_below_the_grid_of_1e_4_is_met_closely() -> None:
+    """The grid of search and result follows the target: one of 1e-4 would take more than twice the noise."""
+
+    def stages_of(noise_multiplier: float) -> list[Stage]:
+        step = dp_event.PoissonSampledDpEvent(64 / 60_000, dp_event.GaussianDpEvent(noise_multiplier))
+        return [Stage("DP-SGD", step, "per_step", 93_800, ("ADD_OR_REMOVE_ONE",), "Poisson")]
+
+    found = calibrate_real(stages_of, 0.004, 1e-5)
+    assert found == pytest.approx(177, rel=0.02)
+    assert 0.995 * 0.004 <= proved_bound(stages_of(found), 1e-5).epsilon <= 0.004

@@ -46,6 +46,18 @@ def test_grid_of_curves_suits_each_point() -> None:
     assert pld.epsilon(composition, 1e-5, pld.curve_interval(composition, 1e-5)) < 1.05 * fine
 
 
+@pytest.mark.parametrize(("q", "sigma", "steps"), [(64 / 60_000, 174.0, 93_800), (1e-3, 20.0, 10_000), (1e-4, 5.0, 1_000_000)])
+def test_small_values_are_not_inflated_by_the_grid(q: float, sigma: float, steps: int) -> None:
+    """Added up over the steps, 1e-4 is several times such an epsilon; what is reported hardly improves on a grid ten times finer."""
+    composition, delta = {SampledGaussian(q, sigma): steps}, 1e-4 if steps > 500_000 else 1e-5
+    reported, interval = pld.epsilon(composition, delta), pld.reported_interval(composition, delta)
+    assert pld.epsilon(composition, delta, 1e-4) > 1.3 * reported
+    assert pld.epsilon(composition, delta, interval / 10) <= reported < 1.005 * pld.epsilon(composition, delta, interval / 10)
+    assert pld.ground(composition, delta).endswith(f"interval {interval:g}")
+    assert 0.995 * reported < pld.quick_epsilon(composition, delta) < 1.05 * reported
+    assert pld.reported_interval({SampledGaussian(0.01, 1.0): 1000}, 1e-5) == 1e-4
+
+
 def test_curve_leaves_a_gap_where_an_accountant_refuses() -> None:
     curve = poisson_gaussian_curve([1.0], 0.01, 10, 1e-14)
     assert curve["pld"] == [None]

@@ -6,7 +6,6 @@ from functools import lru_cache
 
 from workbench.errors import RefusedError, WorkbenchError, check_delta
 from workbench.privacy.accounting.accountants import pld, rdp
-from workbench.privacy.accounting.accountants.mechanisms import num_steps
 from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import proved_bound, shared_relation
 from workbench.privacy.accounting.sampler import check_affordable, priced, sampler_distance
@@ -119,7 +118,7 @@ def _quick_bound(stages: Sequence[Stage], target: float, delta: float, blocks: i
         return rough
     try:
         composition = mechanisms(compose(stages), shared_relation(stages))
-        interval = max(pld.REPORTED_INTERVAL, pld.quick_interval(target, num_steps(composition), SEARCH_INFLATION))
+        interval = pld.search_interval(composition, delta, target, SEARCH_INFLATION)
         return min(rough, priced(lambda left: pld.epsilon(composition, left, interval), delta, sampler_distance(stages)))
     except RefusedError:
         return rough

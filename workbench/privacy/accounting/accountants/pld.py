@@ -33,6 +33,9 @@ from workbench.privacy.accounting.bounded_range import MOST_CHOICES, adaptive_de
 
 Floats = NDArray[np.float64]
 REPORTED_INTERVAL = 1e-4
+FINER = (3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8)  # where 1e-4, added up over the steps, is no small part of epsilon
+FINENESS = 0.02  # an interval of this part of epsilon over the root of the steps inflates epsilon by about .1 %
+FINE_POINTS = 5e5  # as far as a grid is refined
 SMALLEST_DELTA = 1e-10  # below it the rounding of the transforms is not small against delta
 ROUNDING = 1e-13  # allowance for that rounding, taken off delta; measured below 1e-13 up to FEW_STEPS
 FEW_STEPS = 1000
@@ -46,8 +49,8 @@ NEGLIGIBLE = 1e-23
 def epsilon(composition: Composition, delta: float, interval: float | None = None) -> float:
     """Epsilon at `delta` from the composed distribution.
 
-    `interval` is the discretisation, an upper bound at any value; None takes 1e-4, coarser only for an epsilon so large that
-    the grid would not fit in memory. Refuses delta below 1e-10 and more than a million steps, where rounding would spoil the bound.
+    `interval` is the discretisation, an upper bound at any value; None takes `reported_interval`. Refuses delta below 1e-10 and more
+    than a million steps, where rounding would spoil the bound.
     """
     if any(isinstance(mechanism, Unbounded) for mechanism in composition):
         return math.inf
@@ -58,18 +61,17 @@ def epsilon(composition: Composition, delta: float, interval: float | None = Non
     steps = num_steps(composition)
     if steps > most_steps(delta):
         raise RefusedError(f"The PLD accountant is limited to {most_steps(delta)} steps at delta {delta:g}, got {steps}; RDP covers it.")
-    interval = interval or reported_interval(composition, delta)
-    if interval > COARSEST:
-        raise RefusedError("The PLD accountant has no grid for an epsilon so large; RDP covers it.")
-    value = distribution(composition, interval).get_epsilon_for_delta(delta - rounding(steps))
-    return max(0.0, float(value))
+    return _epsilon_on(composition, delta, interval) if interval else _refined(tuple(composition.items()), delta)[1]
 
 
 def quick_epsilon(composition: Composition, delta: float) -> float:
     """`epsilon` on a grid chosen for a curve: it inflates epsilon by at most about 5 %."""
     if not composition or any(isinstance(mechanism, Unbounded) for mechanism in composition):
         return epsilon(composition, delta)
-    return epsilon(composition, delta, curve_interval(composition, delta))
+    interval = curve_interval(composition, delta)
+    value = epsilon(composition, delta, interval)
+    finer = max(quick_interval(value, num_steps(composition)), _width(composition, delta) / FINE_POINTS)
+    return min(value, epsilon(composition, delta, finer)) if finer < interval / 2 else value  # RDP's guess was far above it
 
 
 def ground(composition: Composition, delta: float) -> str:
@@ -97,6 +99,33 @@ def distribution(composition: Composition, interval: float) -> PrivacyLossDistri
 
 
 def reported_interval(composition: Composition, delta: float) -> float:
+    """1e-4; finer for an epsilon so small that 1e-4 would inflate it, coarser for one so large that its grid would not fit in memory."""
+    return _refined(tuple(composition.items()), delta)[0]
+
+
+@lru_cache(maxsize=256)
+def _refined(parts: tuple[tuple[Mechanism, int], ...], delta: float) -> tuple[float, float]:
+    """The interval, and epsilon on it: refined until it is small against epsilon over the root of the steps, or the grid large."""
+    composition = dict(parts)
+    interval, smallest = _first_interval(composition, delta), _width(composition, delta) / FINE_POINTS
+    value = _epsilon_on(composition, delta, interval)
+    while 0 < value < math.inf:
+        wanted = max(smallest, FINENESS * value / math.sqrt(num_steps(composition)))
+        if wanted >= interval or interval == FINER[-1]:
+            break
+        interval = next((known for known in FINER if known <= wanted), FINER[-1])
+        value = min(value, _epsilon_on(composition, delta, interval))
+    return interval, value
+
+
+def _epsilon_on(composition: Composition, delta: float, interval: float) -> float:
+    if interval > COARSEST:
+        raise RefusedError("The PLD accountant has no grid for an epsilon so large; RDP covers it.")
+    value = distribution(composition, interval).get_epsilon_for_delta(delta - rounding(num_steps(composition)))
+    return max(0.0, float(value))
+
+
+def _first_interval(composition: Composition, delta: float) -> float:
     """1e-4, or the multiple of it that keeps the grid of a very large epsilon under three million points."""
     parts = max(len(getattr(mechanism, "weights", (1,))) for mechanism in composition)
     return REPORTED_INTERVAL * max(1.0, math.ceil(_width(composition, delta) / REPORTED_INTERVAL / MOST_POINTS * parts))
@@ -104,7 +133,15 @@ def reported_interval(composition: Composition, delta: float) -> float:
 
 def quick_interval(epsilon: float, steps: int, inflation: float = 0.05) -> float:
     """An interval for curves and searches that inflates epsilon by no more than about `inflation`, for all parts alike."""
-    return min(5e-3, max(2e-6, inflation * epsilon / math.sqrt(max(1, steps))))
+    return min(5e-3, max(1e-7, inflation * epsilon / math.sqrt(max(1, steps))))
+
+
+def search_interval(composition: Composition, delta: float, target: float, inflation: float) -> float:
+    """An interval for a search near a target, no finer than what is reported there; all settings share it, but those of wide grids."""
+    steps = num_steps(composition)
+    reported = min(REPORTED_INTERVAL, FINENESS * target / math.sqrt(steps))
+    interval = max(reported, quick_interval(target, steps, inflation))
+    return interval if interval >= REPORTED_INTERVAL else max(interval, _width(composition, delta) / FINE_POINTS)
 
 
 def curve_interval(composition: Composition, delta: float) -> float:
