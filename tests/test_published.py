@@ -10,17 +10,25 @@ from workbench.published import COLUMNS, load_published, published_datasets
 def test_every_row_is_here_with_its_source() -> None:
     frame = load_published()
     assert tuple(frame.columns) == COLUMNS
-    assert len(frame) == 504
+    assert len(frame) == 797
     assert frame["source"].ne("").all()
     assert frame["value"].notna().all()
-    assert set(frame["source"]) == {"dp-promise 2024", "DP-SAD 2024", "P3DM 2024", "Dockhorn et al. 2023", "Chu et al. 2023"}
+    papers = {"dp-promise 2024", "DP-SAD 2024", "P3DM 2024", "Dockhorn et al. 2023", "Chu et al. 2023"}
+    assert set(frame["source"]) == papers | {"DPImageBench README 2026-01-22", "Feta-Pro repository log"}
 
 
 def test_printed_numbers() -> None:
     frame = load_published("mnist", "accuracy_cnn")
     row = frame[(frame["method"] == "DP-MERF") & (frame["epsilon"] == 1)].iloc[0]
-    assert (row["value"], row["delta"], bool(row["public_data"])) == (0.823, 1e-5, False)
+    assert (row["value"], row["delta"], bool(row["public_data"])) == (0.823, "1e-5", False)
     assert math.isinf(frame["epsilon"].max())
+
+
+def test_a_delta_stands_as_its_source_states_it() -> None:
+    benchmark = load_published("fashion-mnist", "accuracy_mean3")
+    row = benchmark[(benchmark["method"] == "DP-FETA") & (benchmark["epsilon"] == 10)].iloc[0]
+    assert (row["value"], row["delta"]) == (0.873, "1/(n ln n)")
+    assert load_published()["delta"].map(type).eq(str).all()
 
 
 def test_accuracies_are_fractions() -> None:

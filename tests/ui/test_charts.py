@@ -64,7 +64,18 @@ def test_published_points_are_hollow_and_say_source_and_protocol() -> None:
     assert all(item.marker.symbol.endswith("-open") for item in points)
     hover = trace(figure, "DP-MERF").customdata[0][0]
     assert "dp-promise 2024, Table 2" in hover
+    assert "delta 1e-5" in hover
     assert "60k synthetic" in hover
+
+
+def test_what_two_sources_measured_of_a_method_are_two_series() -> None:
+    figure = charts.utility_chart(own_points(), load_published("mnist", "fid"), [], "FID", False)
+    printed, benchmark = trace(figure, "DP-MERF (published, dp-promise 2024)"), trace(figure, "DP-MERF (published, DPImageBench")
+    assert "delta 1e-5" in printed.customdata[0][0]
+    assert "delta 1/(n ln n)" in benchmark.customdata[0][0]
+    log = trace(figure, "Feta-Pro repository log").customdata[0][0]
+    assert "mnist_28_eps" in log
+    assert "Table mnist" not in log
 
 
 def test_own_runs_are_filled_at_their_epsilon_with_their_interval() -> None:

@@ -1,4 +1,4 @@
-"""The papers' printed results as data, each with its source, protocol and printed epsilon."""
+"""Printed results as data, of the papers and of a benchmark, each with its source, protocol and printed epsilon and delta."""
 
 from functools import cache
 from pathlib import Path
@@ -12,9 +12,9 @@ COLUMNS = (*_WHAT, "epsilon", "delta", "public_data", "metric", "value", "std", 
 @cache
 def _table() -> pd.DataFrame:
     path = Path(__file__).with_name("published_results.csv")
-    frame = pd.read_csv(path, dtype={"source": str, "method": str, "variant": str, "note": str})
+    frame = pd.read_csv(path, dtype={"source": str, "table": str, "method": str, "variant": str, "delta": str, "note": str})
     frame["public_data"] = frame["public_data"].eq("yes")
-    for column in ("variant", "note"):
+    for column in ("variant", "delta", "note"):
         frame[column] = frame[column].fillna("")
     return frame.loc[:, list(COLUMNS)]
 
@@ -24,7 +24,8 @@ def load_published(dataset: str | None = None, metric: str | None = None) -> pd.
 
     Columns are `COLUMNS`. `epsilon` is the number the source prints (inf where it trained without privacy), with the
     source's own meaning: `note` says where that is not an (epsilon, delta) guarantee. Accuracies and privacy scores are
-    fractions; `std` and `delta` are NaN where none is printed.
+    fractions; `delta` is text as the source states it, a formula in n among them, empty where it states none; `std` is NaN where
+    none is printed.
     """
     frame = _table()
     if dataset is not None:

@@ -4,7 +4,7 @@ An infinite epsilon has a place of its own at the right edge of an epsilon axis,
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from textwrap import wrap
@@ -75,8 +75,11 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
     epsilons = [*own["epsilon"].tolist(), *published["epsilon"].tolist()]
     edge = _infinity(epsilons)
     colours, hollow, symbols = cycle(SERIES), cycle(SERIES), cycle(SYMBOLS)
+    several = published["source"].nunique() > 1
     for method, rows in published.groupby("method", sort=True):
-        _published_points(figure, str(method), rows, edge, next(symbols), next(hollow))
+        for source, theirs in rows.groupby("source", sort=True):  # each by its own protocol
+            name = f"{method} (published{f', {source}' * several})"
+            _published_points(figure, name, theirs, edge, next(symbols), next(hollow))
     for method, rows in own.groupby("method", sort=True):  # points of their own, never joined: each has its protocol on hover
         _own_points(figure, str(method), rows, edge, next(colours))
     for line in lines:
@@ -162,7 +165,7 @@ def _note(figure: go.Figure, text: str, **place: Any) -> None:
     figure.add_annotation(text=text, showarrow=False, **place)
 
 
-def _published_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: float, symbol: str, colour: str) -> None:
+def _published_points(figure: go.Figure, name: str, rows: pd.DataFrame, edge: float, symbol: str, colour: str) -> None:
     points = rows.to_dict("records")
     figure.add_scatter(
         x=[_place(point["epsilon"], edge) for point in points],
@@ -172,20 +175,27 @@ def _published_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: 
         marker={"symbol": f"{symbol}-open", "size": 9, "color": colour, "line": {"width": 1.5, "color": colour}},
         customdata=[[_protocol(point)] for point in points],
         hovertemplate="%{customdata[0]}<br>%{y:.4g}<extra></extra>",
-        name=f"{method} (published)",
+        name=name,
     )
 
 
 def _protocol(point: dict[Hashable, Any]) -> str:
     """Hover text of a published point: what was trained, at which printed epsilon, where it stands and how it was measured."""
     public = ", with public data" if point["public_data"] else ""
+    delta = f", delta {point['delta']}" if point["delta"] else ""
     lines = [
         f"<b>{point['method']}</b> {point['variant']}".strip(),
-        f"printed epsilon {number(point['epsilon'])}, delta {number(point['delta'])}{public}",
-        f"{point['source']}, Table {point['table']}",
+        f"printed epsilon {number(point['epsilon'])}{delta}{public}",
+        place_in(point),
         str(point["note"]),
     ]
     return "<br>".join("<br>".join(wrap(line, 60)) for line in lines if line)
+
+
+def place_in(point: Mapping[Hashable, Any]) -> str:
+    """Where a published row stands: its source, and the table or file in it."""
+    table = str(point["table"])
+    return f"{point['source']}, {f'Table {table}' if table.isdigit() else table}"
 
 
 def _own_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: float, colour: str) -> None:
