@@ -226,6 +226,13 @@ class Method(ABC):
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The paper's own number by the paper's own formula."""
 
+    def claimed_stages(self, facts: DatasetFacts) -> list[Stage]:
+        """The releases as the paper analyses them, where that is another mechanism than `stages` has; nothing where it has no such form.
+
+        What any accountant says of these is the paper's word, never a bound.
+        """
+        return []
+
     def sampling_stages(self, facts: DatasetFacts, request: SampleRequest) -> list[Stage]:
         """What `sample` itself still spends on private data; nothing for post-processing."""
         return []

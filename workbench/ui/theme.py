@@ -16,6 +16,7 @@ GRID: Final = "#e4eaed"
 SERIES: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
 
 EXACT: Final = " exact"  # after the name of an approximation, where it is exact and hence a bound
+CLAIMED: Final = " claimed"  # after the name of an accountant, where it is asked of what a paper analyses: no bound, whoever says it
 BOUND_COLOURS: Final = (VERMILION, BLUE, ORANGE, PURPLE, SKY)  # of the accountants that prove bounds, in the registry's order
 
 BadgeColour = Literal["red", "orange", "blue", "green", "violet", "gray"]
@@ -67,7 +68,13 @@ _STYLE = """
 
 
 def accountant_line(name: str) -> tuple[str, dict[str, Any]]:
-    """Legend and line of an accountant's curve: a bound is solid, an approximation grey and dashed, unless it is exact (EXACT)."""
+    """Legend and line of an accountant's curve: a bound is solid, an approximation grey and dashed, unless it is exact (EXACT).
+
+    Of what a paper analyses (CLAIMED) every line is dashed, in the accountant's own colour.
+    """
+    if name.endswith(CLAIMED):
+        plain = name.removesuffix(CLAIMED)
+        return f"{ACCOUNTANTS[plain].title} (of the claim, no bound)", accountant_line(plain)[1] | {"dash": "dash"}
     accountant = ACCOUNTANTS[name.removesuffix(EXACT)]
     if name.endswith(EXACT):
         return f"{accountant.title} (exact here)", {"color": GREEN, "dash": "longdash", "width": 2.5}
@@ -78,7 +85,9 @@ def accountant_line(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def is_bound(name: str) -> bool:
-    """Whether an accountant's values are upper bounds, everywhere or where they are exact (EXACT)."""
+    """Whether an accountant's values are upper bounds, everywhere or where they are exact (EXACT), and not of a claim (CLAIMED)."""
+    if name.endswith(CLAIMED):
+        return False
     return name.endswith(EXACT) or ACCOUNTANTS[name].status == "proved"
 
 

@@ -74,6 +74,10 @@ class ChuDPDM(Method):
             unproved="" if self.config.is_proved else why,
         )
 
+    def claimed_stages(self, facts: DatasetFacts) -> list[Stage]:
+        """Gaussian steps without amplification."""
+        return stages.claimed_stages(self.config)
+
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """A network whose output has room for variances, its moving average and Adam."""
         from workbench.methods.chu_dpdm import training

@@ -37,3 +37,10 @@ def stages(config: ChuDPDMConfig, facts: DatasetFacts) -> list[Stage]:
         event = dp_event.GaussianDpEvent(noise_multiplier / (2 * round(training.batch_size)))
         return [Stage(TRAINING, event, "per_step", steps, sampling="no amplification", reason=BATCH)]
     return [training.stage(TRAINING, facts.num_records, PER_RECORD)]
+
+
+def claimed_stages(config: ChuDPDMConfig) -> list[Stage]:
+    """Gaussian steps on all records, as the paper's proof counts them."""
+    training = config.training
+    event = dp_event.GaussianDpEvent(training.known_noise_multiplier(TRAINING))
+    return [Stage(TRAINING, event, "per_step", training.known_steps(), sampling="none claimed")]

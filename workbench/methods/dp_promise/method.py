@@ -90,6 +90,10 @@ class DPPromise(Pretrained[DPPromiseConfig]):
             delta=delta,
         )
 
+    def claimed_stages(self, facts: DatasetFacts) -> list[Stage]:
+        """Both phases as Poisson-sampled Gaussians, phase one's noise that of its images (Lemmas 4 and 5)."""
+        return stages.claimed_stages(self.config, facts)
+
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
         from workbench.methods.dp_promise import training

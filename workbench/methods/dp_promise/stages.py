@@ -1,8 +1,11 @@
 """What dp-promise releases, in order."""
 
+from dp_accounting import dp_event
+
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.dp_promise import phase_one
+from workbench.methods.dp_promise.claim import phase_one_distance
 from workbench.methods.dp_promise.config import DPPromiseConfig
 from workbench.methods.dp_promise.phase_one import PHASE_ONE, RELEASE
 from workbench.models.settings import PRETRAINING, check_model, pretraining_stages
@@ -10,7 +13,7 @@ from workbench.privacy.accounting.stages import Stage
 
 PHASE_TWO = "phase two"
 
-__all__ = ["PHASE_ONE", "PHASE_TWO", "PRETRAINING", "RELEASE", "stages"]
+__all__ = ["PHASE_ONE", "PHASE_TWO", "PRETRAINING", "RELEASE", "claimed_stages", "stages"]
 
 
 def stages(config: DPPromiseConfig, facts: DatasetFacts) -> list[Stage]:
@@ -22,3 +25,15 @@ def stages(config: DPPromiseConfig, facts: DatasetFacts) -> list[Stage]:
     if second and config.targets == "one-shot":
         second.append(config.phase_one.free_stage(PHASE_ONE))
     return [*pretraining_stages(config, facts), *second, config.phase_two.stage(PHASE_TWO, facts.num_records)]
+
+
+def claimed_stages(config: DPPromiseConfig, facts: DatasetFacts) -> list[Stage]:
+    """Both phases as Theorem 2 counts them: phase one is one release, whose noise is that of its images."""
+    terms = phase_one.terms(config, facts)
+    second = config.phase_two.stage(PHASE_TWO, facts.num_records, "As printed.")
+    distance = phase_one_distance(terms["num_dimensions"], terms["alphas_cumprod"])
+    if not config.phase_one.steps:
+        return [second]
+    step = dp_event.PoissonSampledDpEvent(terms["batch_size_1"] / facts.num_records, dp_event.GaussianDpEvent(1 / distance))
+    whole = dp_event.SelfComposedDpEvent(step, config.phase_one.steps)
+    return [Stage(PHASE_ONE, whole, "once", sampling="Poisson, as printed"), second]

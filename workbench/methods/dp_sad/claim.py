@@ -2,6 +2,8 @@
 
 import math
 
+from dp_accounting import dp_event
+
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import check_delta
 from workbench.methods.base import Reading
@@ -9,6 +11,7 @@ from workbench.methods.dp_sad.config import DPSADConfig
 from workbench.methods.dp_sad.stages import STUDENT
 from workbench.networks.size import num_parameters
 from workbench.privacy.accounting.formulas import inverse_square
+from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 
 FORMULA = "min over a > 1 of 2 C^2 s B N a/sigma^2 + log((a-1)/a) - (log delta + log a)/(a-1), sigma the noise's deviation"
@@ -48,6 +51,14 @@ def claim(config: DPSADConfig, facts: DatasetFacts, delta: float) -> PrivacyValu
     if config.has_private_teacher or config.labels.are_paid_for:
         return value.model_copy(update={"status": "not_proved", "reason": OUTSIDE})
     return value
+
+
+def claimed_stages(config: DPSADConfig, facts: DatasetFacts) -> list[Stage]:
+    """The student's steps as Theorem 4 counts them: 2 C^2 s B a/sigma^2 at order a is a Gaussian of multiplier sigma/(2 C sqrt(s B))."""
+    student = config.student
+    length = clipped_length(config, facts) * student.batch_size
+    event = dp_event.GaussianDpEvent(student.known_noise_multiplier(STUDENT) / (2 * math.sqrt(length)))
+    return [Stage(STUDENT, event, "per_step", student.steps, sampling="none claimed")]
 
 
 def claimed(

@@ -109,6 +109,10 @@ class DPSAD(Method):
             return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=UNCLAIMED, source=self.source)
         return claim.claim(self.config, facts, delta)
 
+    def claimed_stages(self, facts: DatasetFacts) -> list[Stage]:
+        """The student's steps, every coordinate of every record of a batch counted (Theorem 4)."""
+        return claim.claimed_stages(self.config, facts)
+
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """Teacher, student and discriminator, the moving averages of the first two, and an Adam a stage."""
         from workbench.methods.dp_sad import training

@@ -57,6 +57,10 @@ class DPGEN(Method):
         """The randomised response's epsilon."""
         return randomized_response(epsilon=self.config.responses.epsilon, delta=delta, source=self.source)
 
+    def claimed_stages(self, facts: DatasetFacts) -> list[Stage]:
+        """The randomised response of an index, once."""
+        return recovery.claimed_stages(self.config)
+
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """The network, its moving average, an Adam, and room for triples."""
         from workbench.models.recovery import scores

@@ -85,6 +85,10 @@ class P3DM(Method):
 
         return training.pac_noise(self.config, state, request)
 
+    def claimed_stages(self, facts: DatasetFacts) -> list[Stage]:
+        """The randomised response of an index, once."""
+        return recovery.claimed_stages(self.config)
+
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """The score network, its moving average, the classifier, an Adam each, and room for triples."""
         from workbench.methods.p3dm import training

@@ -69,6 +69,14 @@ def stages(settings: RecoverySettings) -> list[Stage]:
     return [triples, settings.training.free_stage(SCORE)]
 
 
+def claimed_stages(settings: RecoverySettings) -> list[Stage]:
+    """The randomised response as the papers count it: once, of an index."""
+    from workbench.privacy.accounting.varying import randomized_response
+
+    response = randomized_response(settings.responses.epsilon, settings.responses.num_candidates)
+    return [Stage(RESPONSES, response, "once", relations=("REPLACE_ONE",), sampling="all records")]
+
+
 def defaults(facts: DatasetFacts) -> dict[str, Any]:
     """The U-Net of the image size; fewer triples a record where there are many records."""
     from workbench.models.settings import default_network
