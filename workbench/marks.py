@@ -6,7 +6,13 @@ Results are plain JSON values here, of any version: a value whose mark is missin
 from collections.abc import Mapping
 from typing import Any
 
-MARKS = {"value": "releasable", "interval": "releasable", "epsilon_zero": "epsilon_zero_releasable", "ceiling": "ceiling_releasable"}
+MARKS = {
+    "value": "releasable",
+    "interval": "releasable",
+    "epsilon_zero": "epsilon_zero_releasable",
+    "public_records": "public_records_releasable",
+    "ceiling": "ceiling_releasable",
+}
 MARKS_MEAN = (
     "*private*: computed from the dataset's records without noise; of data of your own such a number stays in the room. "
     "*releasable*: computed without them, or covered by the proved bound."

@@ -1,6 +1,7 @@
 """The whole evaluation: what is measured of which data, ceilings, the epsilon-0 row, errors, and equal results on repetition."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from workbench import evaluation
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.evaluation import FEATURES, METRICS, MetricResult, feature_space
+from workbench.evaluation.likeness import likeness_note
+from workbench.marks import may_leave
 from workbench.records import Records
 from workbench.serialization import dumps
 
@@ -83,6 +86,27 @@ def test_fresh_digits_against_noise(small_digits: Dataset, fresh: Records, publi
     assert [name for name in NAMES if found[name].epsilon_zero_releasable] == ["inception_score"]
     assert [name for name in NAMES if found[name].ceiling_releasable] == []
     assert not found["inception_score"].of_run(False).releasable
+
+
+def test_public_records_themselves_are_measured_where_the_public_model_is_next_to_guessing(
+    small_digits: Dataset, fresh: Records, public: Dataset
+) -> None:
+    """A model that learned too little draws noise; the records it was given would have been a help."""
+    options: dict[str, Any] = {"public": public, "metrics": ["accuracy_logistic_regression"]}
+    (weak,) = evaluate(fresh, small_digits, public_samples=noise(300), **options)
+    assert weak.epsilon_zero is not None
+    assert weak.public_records is not None
+    assert weak.epsilon_zero < 0.25 < 0.75 < weak.public_records
+    assert not may_leave(weak.model_dump(), "public_records"), "it is judged by held-out records"
+    assert "learned too little" in likeness_note([weak.model_dump()])
+    (good,) = evaluate(fresh, small_digits, public_samples=public.train, **options)
+    assert good.public_records is None
+    others = replace(public, facts=public.facts.model_copy(update={"classes": tuple("abcdefghij")}))
+    inverted = replace(public, train=Records(255 - noise(400).records, public.train.labels))
+    (foreign,) = evaluate(fresh, small_digits, public_samples=noise(300), **options | {"public": inverted})
+    assert "look like nothing public" in likeness_note([foreign.model_dump()])
+    (undefined,) = evaluate(fresh, small_digits, public_samples=noise(300), **options | {"public": others})
+    assert (undefined.epsilon_zero, undefined.public_records) == (None, None)
 
 
 @pytest.mark.usefixtures("short_training")

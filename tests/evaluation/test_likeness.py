@@ -31,9 +31,20 @@ def test_more_is_a_help_and_nothing_is_said_without_all_three(zero: Value, chanc
 
 def test_the_sentence_names_both_numbers_and_the_mark() -> None:
     note = likeness_note([ROW | {"epsilon_zero": None}, ROW])
-    assert "public data alone give 0.14 in accuracy_logistic_regression (private), where guessing gives 0.1" in note
+    assert "Public data alone give 0.14 in accuracy_logistic_regression (private), where guessing gives 0.1" in note
+    assert "either these records look like nothing public, or the public model learned too little" in note, "of before: nothing tells"
     assert "class-moments" in note
     assert "(releasable)" in likeness_note([ROW | {"epsilon_zero_releasable": True}])
+
+
+def test_public_records_themselves_tell_a_weak_model_from_foreign_records() -> None:
+    foreign = likeness_note([ROW | {"public_records": 0.15}])
+    assert foreign.startswith("These records look like nothing public")
+    assert "the public records themselves 0.15 (private)" in foreign
+    weak = likeness_note([ROW | {"public_records": 0.7}])
+    assert weak.startswith("The public model learned too little: its samples give 0.14")
+    assert "the public records that it learned from give 0.7 (private)" in weak
+    assert "look like nothing public" not in weak
 
 
 def test_measures_of_which_less_is_better_say_nothing() -> None:

@@ -1,4 +1,4 @@
-"""What the epsilon-0 row says of the private records: whether public data look like them at all."""
+"""What the epsilon-0 row says: whether public data look like the private records at all, or the public model learned too little."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,23 +16,43 @@ def unlike_public(zero: float | None, chance: float | None, ceiling: float | Non
 
 
 def likeness_note(results: Iterable[Mapping[str, Any]]) -> str:
-    """A sentence for results of measures of which at least one says that nothing public looks like the records; else empty.
+    """A sentence for results of measures of which at least one says that public data were no help, and whose fault that is; else empty.
 
-    Rows drawn evenly, which stand at epsilon 0 of a table, are never meant to look like its records.
+    What the public records themselves give in the place of samples tells a model that learned too little from records that look like
+    nothing public. A result of before, or a table's, may lack it: then the sentence names both. Rows drawn evenly, which stand at
+    epsilon 0 of a table, are never meant to look like its records.
     """
     for row in results:
         if row.get("epsilon_zero_reason"):
             continue
         zero, chance, ceiling = (row.get(name) for name in ("epsilon_zero", "chance", "ceiling"))
         if row.get("better") == "higher" and unlike_public(zero, chance, ceiling):
-            return unlike_public_words(row["name"], float(row["epsilon_zero"]), float(row["chance"]), mark(may_leave(row, "epsilon_zero")))
+            return _words(row, None if row.get("public_records") is None else float(row["public_records"]))
     return ""
 
 
-def unlike_public_words(measure: str, zero: float, chance: float, marked: str) -> str:
-    """The sentence itself."""
+def _words(row: Mapping[str, Any], direct: float | None) -> str:
+    """The sentence, by what the public records themselves give (`direct`), if that is known."""
+    found = f"{float(row['epsilon_zero']):.3g} in {row['name']} ({mark(may_leave(row, 'epsilon_zero'))})"
+    guessing = f"where guessing gives {float(row['chance']):.3g}"
+    if direct is None:
+        return (
+            f"Public data alone give {found}, {guessing}: either these records look like nothing public, or the public model learned too "
+            f"little. `workbench evaluate` tells the two apart. {NO_HELP}"
+        )
+    itself = f"{direct:.3g} ({mark(may_leave(row, 'public_records'))})"
+    if unlike_public(direct, row["chance"], row["ceiling"]):
+        return (
+            f"These records look like nothing public: samples of a public model give {found}, the public records themselves {itself}, "
+            f"{guessing}. {NO_HELP}"
+        )
     return (
-        f"These records look like nothing public: public data alone give {zero:.3g} in {measure} ({marked}), where guessing gives "
-        f"{chance:.3g}. A method that selects public images or pre-trains on them has no help here; whatever it shows above that it has "
-        "bought from the private records, and the floor (class-moments), which takes nothing public but a norm, is what to hold it against."
+        f"The public model learned too little: its samples give {found}, {guessing}, and the public records that it learned from give "
+        f"{itself}. Pre-train for more steps, or on more public records, before you judge what public data are worth here."
     )
+
+
+NO_HELP = (
+    "A method that selects public images or pre-trains on them has no help here; whatever it shows above that it has bought from the "
+    "private records, and the floor (class-moments), which takes nothing public but a norm, is what to hold it against."
+)

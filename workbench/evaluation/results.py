@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from workbench.datasets.base import Dataset
 from workbench.evaluation.context import Context, Measurement, Metric
+from workbench.evaluation.likeness import unlike_public
 from workbench.evaluation.protocols import OWN, PROTOCOLS
 from workbench.records import Records
 
@@ -21,11 +23,13 @@ class MetricResult(BaseModel):
     is the value's alone. `protocol` says how it was taken, and where that was cut down. `ceiling` is the same measure of real
     training records in the place of samples (for nearer_to_training and privacy_score: what copying gives; None for a measure
     of the model), `epsilon_zero` of samples that saw public data only: those of a public model, of tables without one rows drawn
-    evenly over what is declared. `epsilon_zero_reason` says why there is none, or that it is of such rows.
+    evenly over what is declared. `epsilon_zero_reason` says why there is none, or that it is of such rows. `public_records` is the
+    measure of public records themselves, taken where the public model's samples come next to guessing: it tells whose fault that is.
 
     Every value has a mark of its own, False for whatever saw a private record, which is nearly everything: `releasable`
     speaks of `value`, `interval` and `note`, `epsilon_zero_releasable` of `epsilon_zero`; a ceiling is computed from private
-    records and never releasable. A result that an earlier version wrote lacks marks: what lacks one stays in the room.
+    records and never releasable, and so are public records judged by private ones. A result that an earlier version wrote lacks
+    marks: what lacks one stays in the room.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,6 +49,8 @@ class MetricResult(BaseModel):
     epsilon_zero_num_samples: int | None
     epsilon_zero_reason: str
     epsilon_zero_releasable: bool = False
+    public_records: float | None = None
+    public_records_releasable: Literal[False] = False
     ceiling_releasable: Literal[False] = False
     chance: float | None
     better: str
@@ -67,6 +73,10 @@ def measure(
     seconds = time.perf_counter() - start
     reason, zero = _epsilon_zero(metric, context, samples, public_samples, public)
     public_found = None if zero is None else taken(zero)
+    ceiling, chance = _ceiling(metric, taken, found, context, len(samples)), metric.chance(facts)
+    direct = None
+    if metric.better == "higher" and public_found is not None and unlike_public(public_found.value, chance, ceiling):
+        direct = _of_public_records(metric, context, len(samples), public)
     return MetricResult(
         name=metric.name,
         value=found.value,
@@ -77,13 +87,14 @@ def measure(
         seconds=round(seconds, 3),
         releasable=metric.releases(found),
         protocol=PROTOCOLS[metric.protocol].label(len(samples)),
-        ceiling=_ceiling(metric, taken, found, context, len(samples)),
+        ceiling=ceiling,
         ceiling_num_samples=min(len(samples), len(context.dataset.train)),
         epsilon_zero=None if public_found is None else public_found.value,
         epsilon_zero_num_samples=None if zero is None else len(zero),
         epsilon_zero_reason=reason,
         epsilon_zero_releasable=public_found is not None and metric.releases(public_found),
-        chance=metric.chance(facts),
+        public_records=direct,
+        chance=chance,
         better=metric.better,
         unit=metric.unit,
         note=found.note,
@@ -111,6 +122,14 @@ def _ceiling(metric: Metric, taken: Callable[[Records], Measurement], found: Mea
     if metric.needs == "public labels" and context.public:
         key = (*key, context.cache.fingerprint(context.public))
     return context.cache.value(key, lambda: taken(context.real_records(count)).value)
+
+
+def _of_public_records(metric: Metric, context: Context, count: int, public: Dataset | None) -> float | None:
+    """The measure of at most `count` public records in the place of samples; None where there are none of the dataset's classes."""
+    if public is None or public.facts.classes != context.dataset.facts.classes:
+        return None
+    order = np.random.default_rng(context.seed).permutation(len(public.train))
+    return metric.function(public.train.take(order[:count]), context).value
 
 
 def _epsilon_zero(

@@ -42,7 +42,10 @@ def test_what_is_taken_by_name_alone_says_by_which_command() -> None:
 
 
 def test_records_that_look_like_nothing_public_are_said_to() -> None:
-    values = {"ceiling": 0.96, "epsilon_zero": 0.12, "epsilon_zero_releasable": False}
+    values = {"ceiling": 0.96, "epsilon_zero": 0.12, "epsilon_zero_releasable": False, "public_records": 0.11}
     notes = reference_lines(facts("permuted-digits"), "accuracy_logistic_regression", values)[1]
     assert any("look like nothing public" in note and "0.12" in note for note in notes)
+    weak = reference_lines(facts("digits"), "accuracy_logistic_regression", values | {"public_records": 0.7})[1]
+    assert any("learned too little" in note for note in weak)
+    assert not any("look like nothing public" in note for note in weak), "twenty steps of pre-training are not the records' fault"
     assert not reference_lines(facts("digits"), "accuracy_logistic_regression", values | {"epsilon_zero": 0.72})[1]

@@ -65,7 +65,7 @@ def axis_epsilon(run: Run, axis: str) -> float | str:
 
 
 def reference_values(runs: Sequence[Run], measure: str) -> dict[str, Any]:
-    """Ceiling and epsilon-0 value of `measure`, each from the latest run that has it, with its mark."""
+    """Ceiling and epsilon-0 value of `measure`, each from the latest run that has it, with its mark; beside the latter, public records'."""
     found: dict[str, Any] = {}
     for run in runs:
         for row in results_of(run.id):
@@ -73,6 +73,8 @@ def reference_values(runs: Sequence[Run], measure: str) -> dict[str, Any]:
                 for name in ("ceiling", "epsilon_zero"):
                     if found.get(name) is None and row.get(name) is not None:
                         found |= {name: row[name], MARKS[name]: may_leave(row, name)}
+                        if name == "epsilon_zero":
+                            found["public_records"] = row.get("public_records")
     return found
 
 
