@@ -49,6 +49,7 @@ class Plan(BaseModel):
 
     `config` is the method's configuration after calibration. `replace_one` stands beside the bound where one record may be replaced
     by another. `sampling` is what the run's own samples cost beyond training, None where they cost nothing; `bound` is without them.
+    `public` names the files of one's own that it takes to be public, with a digest of what was in them; empty where it takes none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
@@ -63,6 +64,7 @@ class Plan(BaseModel):
     replace_one: PrivacyValue | None = None
     sampling: SamplingPlan | None = None
     accountants: dict[str, Any]
+    public: str = ""
     warnings: tuple[str, ...] = ()
 
     @model_validator(mode="before")
@@ -173,6 +175,14 @@ class Plan(BaseModel):
         if self.method != other.method or self.model_dump(exclude=apart) != other.model_dump(exclude=apart):
             return False
         return self.config == other.config or (self.configuration is not None and self.configuration == other.configuration)
+
+    @property
+    def public_images(self) -> str:
+        """The images that it takes to be public: a registered name, or the name and digest of one's own files; else empty."""
+        from workbench.methods import METHODS
+
+        configuration = self.configuration
+        return self.public or (configuration and METHODS[self.method](configuration).public_dataset) or ""
 
     @property
     def configuration(self) -> MethodConfig | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from pathlib import Path
 from typing import Any, overload
 
 from pydantic import BaseModel, ValidationError
@@ -11,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from workbench import datasets
 from workbench.datasets import DatasetFacts
 from workbench.datasets.reference import DatasetRef
-from workbench.datasets.whose import check_public_apart
+from workbench.datasets.whose import check_public_apart, named_by_content
 from workbench.errors import WorkbenchError, first_complaint
 from workbench.methods import METHODS
 from workbench.methods.base import Method, MethodConfig, strict_delta
@@ -21,10 +23,14 @@ from workbench.privacy import accountant_values, proved_bound
 from workbench.privacy.accounting.bounds import replace_one_bound
 from workbench.privacy.accounting.planned_stage import PlannedStage
 from workbench.privacy.accounting.values import PrivacyValue, Target
-from workbench.request import Request, read_settings
+from workbench.request import Request, public_fields, read_settings
 from workbench.serialization import jsonable
 
 DEFAULT_EPSILON = 10.0
+DECLARED_PUBLIC = (
+    "Declaring images public is your word that they need no protection: they are used without noise, no bound covers them or the people "
+    "in them, and samples may repeat them."
+)
 
 
 @overload
@@ -77,11 +83,54 @@ def _planned(request: Request, facts: DatasetFacts) -> Plan:
         config = with_values(config, {method_class.field_to_calibrate(config, by_hand).name: None})
         config, note = method_class.adapted(config, facts, wanted, delta, request.target, {*dotted(presets), *settings})
         configured, notes = method_class.calibrated(config, facts, wanted, delta, request.target), [*notes, note]
-    if configured.public_dataset is not None:
-        check_public_apart(configured.public_dataset, request.dataset, facts)
-    if (public := configured.public_dataset) is not None:
-        datasets.check_known(public)
-    return describe(configured, facts, delta, request, notes)
+    made = describe(configured, facts, delta, request, notes)
+    if (public := configured.public_dataset) is None:
+        return made
+    check_public_apart(public, request.dataset, facts)
+    datasets.check_known(public)
+    return _declaring(made, public)
+
+
+def _declaring(plan: Plan, public: str) -> Plan:
+    """The plan with what is in one's own files, and what it means that the request declares images public that are not by themselves."""
+    is_own = datasets.is_path(public)
+    if public not in plan.request.settings.values() or (not is_own and datasets.facts(public).is_public):
+        return plan
+    named = named_by_content(Path(public)) if is_own else public
+    warning = f"Public images: {named}. {DECLARED_PUBLIC}"
+    return plan.model_copy(update={"public": named if is_own else "", "warnings": (*plan.warnings, warning)})
+
+
+def with_public(request: Request, public: str, facts: DatasetFacts | None = None) -> Request:
+    """The request with these public images, a name or a path, wherever its method takes some; what is set by hand stays.
+
+    Where there are fewer than are taken by default, all are taken. `facts` are those of the request's dataset, where they are known.
+    Refused where the method takes none, or uses none as it is configured.
+    """
+    method_class, facts = METHODS[request.method], facts or request.facts()
+    fields = public_fields(method_class.Config)
+    if not fields:
+        raise WorkbenchError(f"Expected a method that takes public images, got {request.method}, which takes none. Leave them out.")
+    name = str(Path(public).expanduser().resolve()) if datasets.is_path(public) else public
+    datasets.check_known(name)
+    named = request.edited(settings={**dict.fromkeys(fields, name), **request.settings})
+    config = configure(method_class, facts, method_class.presets[request.preset].values(facts), named.settings)
+    if method_class(config).public_dataset is None:
+        raise WorkbenchError(
+            f"Expected a configuration that uses public images, got one of {request.method} that uses none. Leave them out."
+        )
+    there = math.inf if datasets.entry_of(name).is_unlimited else datasets.facts(name, facts.shape).num_records
+    counts = [f"{field.removesuffix('dataset')}records" for field in fields]
+    fewer = {count: there for count in counts if count not in request.settings and _count_at(config, count) > there}
+    return named.edited(settings=fewer)
+
+
+def _count_at(config: MethodConfig, name: str) -> int:
+    """How many public images a field asks for; 0 where there is no such field, as all are taken."""
+    try:
+        return value_at(config, name)
+    except AttributeError:
+        return 0
 
 
 def default_epsilon(request: Request, facts: DatasetFacts) -> float | None:

@@ -118,6 +118,15 @@ def nested(field: FieldInfo) -> type[BaseModel] | None:
     return models[0] if len(models) == 1 and isinstance(models[0], type) and issubclass(models[0], BaseModel) else None
 
 
+def public_fields(model: type[BaseModel], outer: str = "") -> tuple[str, ...]:
+    """The fields of a configuration that name public images, by dotted name: they are called `dataset` wherever they stand."""
+    found: list[str] = []
+    for name, field in model.model_fields.items():
+        inner = nested(field)
+        found += public_fields(inner, f"{outer}{name}.") if inner else [f"{outer}{name}"] * (name == "dataset")
+    return tuple(found)
+
+
 def _read(model: type[BaseModel], path: list[str], value: Any, outer: str, method: str) -> dict[str, Any]:
     name, *rest = path
     inner, full = nested(choose(name, model.model_fields, f"field of {model.__name__}")), f"{outer}{name}"

@@ -1,12 +1,13 @@
 """The records that a plan is carried out on: the private ones that it was made for, and the public ones that its method names."""
 
 import hashlib
+from pathlib import Path
 
 import numpy as np
 
 from workbench import datasets
 from workbench.datasets import Dataset, DatasetFacts
-from workbench.datasets.whose import check_public_apart
+from workbench.datasets.whose import check_public_apart, named_by_content
 from workbench.errors import WorkbenchError
 from workbench.plan import Plan
 from workbench.records import Records
@@ -61,14 +62,24 @@ def companion(facts: DatasetFacts, workspace: Workspace) -> Dataset | None:
 
 
 def pretraining_records(plan: Plan, workspace: Workspace) -> Records | None:
-    """The public records that the method pre-trains on, without labels where their classes are others; None where it uses none."""
-    if plan.build().public_dataset is None:
+    """The public records that the method pre-trains on, without labels where their classes are others; None where it uses none.
+
+    Refused where one's own files changed since they were planned with.
+    """
+    if (name := plan.build().public_dataset) is None:
         return None
+    check_unchanged(plan, name)
     public = public_dataset(plan, workspace)
     if public is None:
         return None
     same_classes = public.facts.classes == plan.facts.classes
     return public.train if same_classes else Records(public.train.records)
+
+
+def check_unchanged(plan: Plan, public: str) -> None:
+    """Refuse public files of one's own in which something else is by now than when they were planned with."""
+    if plan.public and (found := named_by_content(Path(public))) != plan.public:
+        raise WorkbenchError(f"Expected the public images that were planned with, {plan.public}, got {found}. Plan again.")
 
 
 def check_public(plan: Plan, workspace: Workspace) -> None:
@@ -78,6 +89,7 @@ def check_public(plan: Plan, workspace: Workspace) -> None:
     if name is None:
         return
     check_public_apart(name, plan.request.dataset, plan.facts)
+    check_unchanged(plan, name)
     try:
         datasets.check_public(name, plan.facts.shape, method.public_records, workspace)
     except WorkbenchError as error:

@@ -53,6 +53,24 @@ def test_folder_of_png(tmp_path: Path, shape: tuple[int, ...], expected: tuple[i
     assert dataset.train.records.shape == (16, *expected)
 
 
+def test_images_alone_have_no_class(tmp_path: Path) -> None:
+    write_images(tmp_path, {"mine": 12})
+    (tmp_path / "mine" / "notes.txt").write_text("no image")
+    dataset = datasets.load(tmp_path / "mine")
+    assert dataset.facts == datasets.facts(tmp_path / "mine")
+    assert (dataset.facts.classes, dataset.train.labels, dataset.held_out.labels) == ((), None, None)
+    assert (len(dataset.train), len(dataset.held_out)) == (10, 2)
+    with pytest.raises(WorkbenchError, match="Expected subfolders of images"):
+        datasets.facts(tmp_path / "mine", classes=("cat", "dog"))
+
+
+def test_a_link_among_images_alone_is_refused(tmp_path: Path) -> None:
+    write_images(tmp_path, {"mine": 3, "elsewhere": 1})
+    (tmp_path / "mine" / "009.png").symlink_to(tmp_path / "elsewhere" / "000.png")
+    with pytest.raises(WorkbenchError, match=r"no symbolic link that leads out .* 009.png leads to .*elsewhere/000.png"):
+        datasets.facts(tmp_path / "mine")
+
+
 def test_every_image_is_on_one_side_of_the_split(tmp_path: Path) -> None:
     write_images(tmp_path / "mine", {"cat": 20})
     dataset, other = datasets.load(tmp_path / "mine"), datasets.load(tmp_path / "mine", seed=1)

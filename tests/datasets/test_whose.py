@@ -100,6 +100,28 @@ def test_one_s_own_files_are_known_by_place_link_and_content(tmp_path: Path, mon
         runs.launch(here(), by_facts, private)
 
 
+def test_a_place_is_known_by_the_file_system_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where names that differ in case, or mounts, are one place: nothing can be resolved there."""
+    private, other = own_images(tmp_path / "private"), own_images(tmp_path / "other", seed=1)
+    (tmp_path / "Private").symlink_to(private)
+    monkeypatch.setattr(Path, "resolve", Path.absolute)
+    assert same_files(tmp_path / "Private", private)
+    assert same_files(tmp_path / "Private" / "a", private)
+    assert same_files(private, tmp_path / "Private" / "a")
+    assert not same_files(other, private)
+
+
+def test_the_files_of_a_registered_dataset_are_not_public_beside_it() -> None:
+    place = here().data / "celeba" / "img_align_celeba"
+    place.mkdir(parents=True)
+    for number in range(60):
+        Image.new("RGB", (8, 8), (number, 0, 0)).save(place / f"{number}.png")
+    for private in ("celeba", "celeba-all"):
+        with pytest.raises(WorkbenchError, match=SAME):
+            planned("dpdm", "pretraining.dataset", str(place), facts(private))
+    assert planned("dpdm", "pretraining.dataset", str(place), "digits").bound.is_finite
+
+
 def test_files_of_equal_bytes_are_the_same_people_s(tmp_path: Path) -> None:
     first, second, linked, third = (tmp_path / f"{name}.npz" for name in ("first", "second", "linked", "third"))
     first.write_bytes(bytes(1000))

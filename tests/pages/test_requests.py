@@ -13,7 +13,7 @@ from workbench.datasets.proposal import propose
 from workbench.datasets.reference import DatasetRef
 from workbench.jobs import runs
 from workbench.jobs.store import RunStore
-from workbench.planning import make_plan
+from workbench.planning import DECLARED_PUBLIC, make_plan
 from workbench.request import Request
 from workbench.ui.links import link
 
@@ -55,6 +55,17 @@ def test_files_of_ones_own_too_and_a_clone_of_their_run(open_page: Callable[...,
     app = open_page("runs", runs_chosen=f"{run.id} · dp-merf · {place.path}")
     app.button(key=f"runs_{run.id}_clone").click().run()
     assert form_text(app) == RunStore(here()).get(run.id).plan.request.text == asked.text
+
+
+def test_public_images_fill_what_the_method_takes(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("train", train_method="dpdm", train_public="processes")
+    asked = Request.parse(form_text(app))
+    assert asked.settings == {"pretraining.dataset": "processes", "selected.selection.dataset": "processes"}
+    assert any(caption.value == DECLARED_PUBLIC for caption in app.caption)
+    assert form_text(open_page("train", **link(asked, "train_"))) == asked.text
+    none = open_page("train", train_method="dp-merf", train_public="processes")
+    assert "settings" not in form_text(none), "a method that takes none has no such choice"
+    assert not any(caption.value == DECLARED_PUBLIC for caption in none.caption)
 
 
 def press(app: AppTest, key: str, path: str) -> None:

@@ -159,6 +159,7 @@ def _account(book: Any, account: str, delta: float | None, only: list[str] | Non
             "run": entry.run_id,
             "method": entry.method,
             "purpose": entry.purpose,
+            "public": entry.public,
             "opened_at": entry.opened_at,
             "closed_at": entry.closed_at,
             "spent": book.epsilon_spent(entry.run_id, entry.delta),

@@ -42,6 +42,14 @@ Label = Annotated[
 SplitSeed = Annotated[int, typer.Option(help="Splits your own files into training and held-out records.", min=0)]
 Epsilon = Annotated[float | None, typer.Option(help="Target epsilon; it is the proved bound that meets it.")]
 Delta = Annotated[float | None, typer.Option(help="Delta; the preset's, else 1/(n ln n) of n training records.")]
+PublicImages = Annotated[
+    str | None,
+    typer.Option(
+        "--public",
+        metavar="NAME_OR_FOLDER",
+        help="Public images, wherever the method takes some: a name, or a folder of yours. Your word that they need no protection.",
+    ),
+]
 PresetName = Annotated[str, typer.Option("--preset", help="A named configuration of the method.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A field of the configuration, as network.base_channels=16.")
@@ -94,16 +102,23 @@ def parse_performance(device: str, settings: list[str] | None) -> "PerformanceSe
     return PerformanceSettings.parse({"device": device, **parse_settings(settings)})
 
 
-def asked_for(request: str | None, method: str | None, place: "DatasetRef | DatasetFacts | None", **fields: Any) -> "Request":
-    """The request of a file (- for standard input), or that of METHOD, a dataset and the options; never of both."""
+def asked_for(
+    request: str | None, method: str | None, place: "DatasetRef | DatasetFacts | None", public: str | None = None, **fields: Any
+) -> "Request":
+    """The request of a file (- for standard input), or that of METHOD, a dataset and the options; never of both.
+
+    `public` are public images that are put wherever the method takes some.
+    """
+    from workbench.planning import with_public
     from workbench.request import Request
 
     if request is None:
         if method is None or place is None:
             raise WorkbenchError("Expected METHOD and --dataset, or --request with a file.")
-        return Request.of(method, place, **fields)
+        made = Request.of(method, place, **fields)
+        return with_public(made, public) if public else made
     default = {"preset": "default", "target": "bound"}
-    if method is not None or place is not None or any(value != default.get(name) for name, value in fields.items() if value):
+    if method is not None or place is not None or public or any(value != default.get(name) for name, value in fields.items() if value):
         raise WorkbenchError("Give --request, or METHOD and its options, not both.")
     return Request.parse(sys.stdin.read() if request == "-" else _text_of(Path(request)))
 

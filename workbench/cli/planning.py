@@ -22,6 +22,7 @@ from workbench.cli.options import (
     OwnName,
     Performance,
     PresetName,
+    PublicImages,
     RequestFile,
     Resize,
     Seed,
@@ -121,6 +122,7 @@ def plan(
     epsilon: Epsilon = None,
     delta: Delta = None,
     preset: PresetName = "default",
+    public: PublicImages = None,
     settings: Settings = None,
     target: TargetName = "bound",
     num_records: Annotated[int | None, typer.Option(help="In the place of --dataset: the number of training records.")] = None,
@@ -139,7 +141,7 @@ def plan(
     if place and by_hand:
         raise WorkbenchError("Give --dataset, or --num-records and --shape, not both.")
     fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
-    asked = asked_for(request, method, place or by_hand, **fields)
+    asked = asked_for(request, method, place or by_hand, public, **fields)
     made = experiment.make_plan(asked, checked_facts(asked))
     group = group_bound(made.stages, made.delta, group_size) if group_size != 1 else None
     if as_json:
@@ -187,6 +189,7 @@ def train(
     epsilon: Epsilon = None,
     delta: Delta = None,
     preset: PresetName = "default",
+    public: PublicImages = None,
     settings: Settings = None,
     target: TargetName = "bound",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
@@ -208,7 +211,7 @@ def train(
     speed = parse_performance(device, performance)
     speed.torch_device()
     fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
-    asked = asked_for(request, method, place_of(dataset, name, resize, classes, split_seed, label, declared), **fields)
+    asked = asked_for(request, method, place_of(dataset, name, resize, classes, split_seed, label, declared), public, **fields)
     loaded = asked.place.load() if asked.place.path else None
     named, asked = asked.epsilon is not None, with_epsilon(asked, loaded.facts if loaded else asked.facts())
     made = experiment.make_plan(asked, loaded.facts if loaded else None)

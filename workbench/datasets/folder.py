@@ -1,4 +1,6 @@
-"""The user's own images: a folder with a subfolder for each class. `.npz` files are read by `arrays`, and both are chosen between here.
+"""The user's own images: a folder with a subfolder for each class, or with images alone, which then have no class.
+
+`.npz` files are read by `arrays`, and both are chosen between here.
 
 The names of subfolders and files are taken to be public. A file's name and the seed alone decide whether it is held out, so a record
 whose image or class changes (its file changed, or moved to another subfolder under its name) moves no other, and the facts stay.
@@ -36,12 +38,15 @@ class UnusableError(Exception):
 
 @dataclass(frozen=True)
 class ImageFolder:
-    """The listing of a folder: its classes, and its files with the class of each, in the order of file names, then classes."""
+    """The listing of a folder: its classes, and its files with the class of each, in the order of file names, then classes.
+
+    Where there are no classes, no file has one.
+    """
 
     root: Path
     classes: tuple[str, ...]
     files: tuple[Path, ...]
-    labels: np.ndarray  # int64 (N,)
+    labels: np.ndarray | None  # int64 (N,)
 
     def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Sorted positions of training and held-out files; files of one name, in whatever classes, are on one side."""
@@ -55,23 +60,35 @@ class ImageFolder:
 def listed(root: Path, declared: Sequence[str] = ()) -> ImageFolder:
     """The images of every class; every visible subfolder is a class, hidden files and other kinds are passed over.
 
+    A folder without subfolders, of which no classes are `declared`, has images without a class.
     Errors, with all files that are wrong: no images, a class not among those `declared`, links that lead out of the folder.
     """
     subfolders = sorted((path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")), key=lambda path: path.name)
     refuse(root, [f"{path.name} leads to {os.path.realpath(path)}" for path in subfolders if leads_out(path, root)], LINKS)
+    if not (subfolders or declared) and (alone := sorted(images_in(root), key=lambda file: file.name)):
+        refuse_links(root, alone)
+        check_splittable(len(alone), str(root), "images")
+        return ImageFolder(root, (), tuple(alone), None)
     found = {subfolder.name: images_in(subfolder) for subfolder in subfolders}
     if not any(found.values()):
         raise WorkbenchError(
-            f"Expected subfolders of images ({', '.join(sorted(SUFFIXES))}) in {root}, one a class, found none; put the images there."
+            f"Expected subfolders of images ({', '.join(sorted(SUFFIXES))}) in {root}, one a class, or images alone, which have no class "
+            "then; found none. Put the images there."
         )
     refuse(root, [name for name, files in found.items() if not files], "images in every subfolder, as each is a class")
     classes = check_words(tuple(declared) or tuple(found), "class names")
     refuse(root, [name for name in found if name not in classes], f"subfolders of the classes {', '.join(classes)} alone")
     files = sorted((file.name, name, file) for name, members in found.items() for file in members)
-    refuse(root, [f"{name}/{file.name} leads to {os.path.realpath(file)}" for _, name, file in files if leads_out(file, root)], LINKS)
+    refuse_links(root, [file for *_, file in files])
     check_splittable(len({file for file, _, _ in files}), str(root), "images of different file names")
     labels = np.array([classes.index(name) for _, name, _ in files], dtype=np.int64)
     return ImageFolder(root, classes, tuple(file for *_, file in files), labels)
+
+
+def refuse_links(root: Path, files: Sequence[Path]) -> None:
+    """Refuse files that are links to what lies elsewhere."""
+    wrong = [f"{file.relative_to(root)} leads to {os.path.realpath(file)}" for file in files if leads_out(file, root)]
+    refuse(root, wrong, LINKS)
 
 
 LINKS = "no symbolic link that leads out of the folder"

@@ -1,12 +1,14 @@
 """Whether a public dataset has the private records too: under another name or form, at the same place, or in files of the same bytes."""
 
 import filecmp
+import hashlib
 from pathlib import Path
 
 from workbench import datasets
 from workbench.datasets.base import DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
+from workbench.workspace import Workspace
 
 
 def check_public_apart(public: str, private: DatasetRef | DatasetFacts, facts: DatasetFacts) -> None:
@@ -17,7 +19,9 @@ def check_public_apart(public: str, private: DatasetRef | DatasetFacts, facts: D
     """
     if datasets.is_path(public):
         own = Path(private.path) if isinstance(private, DatasetRef) and private.path else None
-        shared = own is not None and same_files(Path(public), own)
+        named = {facts.name, datasets.records_of(facts.name)} & datasets.DATASETS.keys()
+        places = [own] if own else [Workspace.located().data / name for name in named]
+        shared = any(same_files(Path(public), place) for place in places)
     else:
         shared = datasets.records_of(public) == datasets.records_of(facts.name)
     if shared:
@@ -33,7 +37,34 @@ def same_files(first: Path, second: Path) -> bool:
         return True
     if not (first.exists() and second.exists()):
         return False
-    return first.samefile(second) or _are_copies(first, second)
+    return _lies_in(first, second) or _lies_in(second, first) or _are_copies(first, second)
+
+
+def named_by_content(place: Path) -> str:
+    """The last name of a file or folder, and the beginning of the SHA-256 of what is in it: what is told of it elsewhere."""
+    if not place.exists():
+        return f"{place.name} (gone)"
+    whole = hashlib.sha256()
+    for path in sorted(path for path in (place, *place.rglob("*")) if path.is_file()):
+        whole.update(path.relative_to(place).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
+    return f"{place.name} (SHA-256 {whole.hexdigest()[:16]})"
+
+
+def state_of(public: str) -> str:
+    """What changes whenever a file there does, by names, sizes and times alone; empty for a registered dataset."""
+    if not datasets.is_path(public):
+        return ""
+    place, digest = Path(public).expanduser(), hashlib.sha256()
+    for path in sorted((place, *place.rglob("*"))):
+        if path.is_file():
+            status = path.stat()
+            digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
+    return digest.hexdigest()
+
+
+def _lies_in(inner: Path, outer: Path) -> bool:
+    """Whether one place is the other or within it by what the file system says, whose names may differ in case or by a mount."""
+    return any(place.samefile(outer) for place in (inner, *inner.parents))
 
 
 def _are_copies(first: Path, second: Path) -> bool:

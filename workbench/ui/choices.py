@@ -17,11 +17,12 @@ from workbench.lazy import torch
 from workbench.methods import METHODS
 from workbench.methods.base import Method
 from workbench.plan import Plan
-from workbench.planning import DEFAULT_EPSILON, configure, default_delta
-from workbench.request import Request
+from workbench.planning import DECLARED_PUBLIC, DEFAULT_EPSILON, configure, default_delta
+from workbench.request import Request, public_fields
 from workbench.ui.forms import config_form, fields_that_may_be_empty
 from workbench.ui.own_tables import declared_choice
-from workbench.ui.session import facts_or_stop, planned
+from workbench.ui.session import facts_or_stop, planned, publicly
+from workbench.workspace import Workspace
 
 TARGET_TITLES = {  # a number to meet the epsilon, or which number a run rests on where nothing is calibrated
     "bound": "Proved bound",
@@ -51,10 +52,10 @@ class Choices:
         """The method's class."""
         return METHODS[self.method]
 
-    def request(self, settings: Mapping[str, Any] | None = None) -> Request:
-        """What is asked for, with `settings`; a WorkbenchError says what is wrong with it."""
+    def request(self, settings: Mapping[str, Any] | None = None, public: str | None = None) -> Request:
+        """What is asked for, with `settings` and `public` images; a WorkbenchError says what is wrong with it."""
         calibrated = not self.target.startswith("none") and takes_epsilon(self.method_class)
-        return Request.of(
+        asked = Request.of(
             self.method,
             self.dataset,
             preset=self.preset,
@@ -63,10 +64,11 @@ class Choices:
             target="claim" if self.target.endswith("claim") else "bound",
             settings=settings,
         )
+        return publicly(asked, public, self.facts) if public else asked
 
-    def plan(self, settings: Mapping[str, Any] | None = None) -> Plan:
-        """The plan of these choices with `settings`; a WorkbenchError says why there is none."""
-        return planned(self.request(settings), self.facts)
+    def plan(self, settings: Mapping[str, Any] | None = None, public: str | None = None) -> Plan:
+        """The plan of these choices with `settings` and `public` images; a WorkbenchError says why there is none."""
+        return planned(self.request(settings, public), self.facts)
 
     def defaults(self) -> dict[str, Any]:
         """The configuration's values before calibration and settings."""
@@ -198,6 +200,20 @@ def settings_form(choices: Choices, prefix: str) -> dict[str, Any]:
         empty = st.multiselect("Leave to calibration", optional, key=f"{prefix}empty", bind="query-params", help=help_text, placeholder="")
         settings |= dict.fromkeys(empty)
     return settings
+
+
+def public_choice(method_class: type[Method], prefix: str) -> str | None:
+    """Public images for a method that takes some, by name or path; None where it takes none, or its default stands."""
+    if not public_fields(method_class.Config):
+        return None
+    workspace = Workspace.located()
+    known = [name for name, entry in DATASETS.items() if (facts := entry.facts(workspace)).is_public and facts.kind.name == "image"]
+    chosen = st.selectbox(
+        "Public images", known, None, key=f"{prefix}public", bind="query-params", accept_new_options=True,
+        placeholder="as in the settings below", help="Wherever the method takes some: a name, or type the path of a folder of your own.",
+    )  # fmt: skip
+    st.caption(DECLARED_PUBLIC)
+    return chosen
 
 
 def _privacy_choices(

@@ -4,25 +4,39 @@ import streamlit as st
 
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.datasets.reference import DatasetRef
+from workbench.datasets.whose import state_of
 from workbench.errors import WorkbenchError
 from workbench.escaping import prose
 from workbench.jobs import runs
 from workbench.jobs.run import Run
 from workbench.plan import Plan
-from workbench.planning import make_plan
+from workbench.planning import make_plan, with_public
 from workbench.privacy.spending.ledger import Ledger
 from workbench.request import Request
 from workbench.workspace import Workspace
 
 
 def planned(request: Request, facts: DatasetFacts) -> Plan:
-    """`make_plan`, remembered; its errors are raised anew at every rerun."""
-    return _plan(request.text, facts.model_dump_json())
+    """`make_plan`, remembered while public files of one's own stay as they are; its errors are raised anew at every rerun."""
+    places = {value for name, value in request.settings.items() if name.rpartition(".")[2] == "dataset" and value}
+    return _plan(request.text, facts.model_dump_json(), "".join(sorted(state_of(place) for place in places)))
 
 
 @st.cache_data(max_entries=200, show_spinner="Calibrating …")
-def _plan(request: str, facts: str) -> Plan:
+def _plan(request: str, facts: str, public: str) -> Plan:
+    del public  # tells one state of the files from another
     return make_plan(Request.parse(request), DatasetFacts.model_validate_json(facts))
+
+
+def publicly(request: Request, public: str, facts: DatasetFacts) -> Request:
+    """`with_public`, remembered while files of one's own stay as they are."""
+    return Request.parse(_publicly(request.text, public, facts.model_dump_json(), state_of(public)))
+
+
+@st.cache_data(max_entries=50, show_spinner="Looking at the public images …")
+def _publicly(request: str, public: str, facts: str, state: str) -> str:
+    del state
+    return with_public(Request.parse(request), public, DatasetFacts.model_validate_json(facts)).text
 
 
 @st.cache_data(max_entries=50, show_spinner="Looking at the dataset …", hash_funcs={DatasetRef: DatasetRef.model_dump_json})

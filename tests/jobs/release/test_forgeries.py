@@ -85,6 +85,7 @@ OF_CARD: dict[str, Any] = {
     "method": "ddm",
     "dataset": "mnist",
     "num_records": times(2),
+    "public": "photographs of nobody",
     "releasable": False,
     "seeded": True,
     "audited": True,

@@ -34,6 +34,7 @@ from workbench.jobs.trained import load_state, trained_run
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy import group_bound
+from workbench.privacy.spending.ledger import Ledger
 from workbench.training.state import PerformanceSettings, load_saved, save_atomically
 
 Make = Callable[..., Run]
@@ -433,6 +434,10 @@ def test_public_files_of_one_s_own_are_named_by_their_content_and_not_by_their_p
     plan = json.loads(read_archive(tmp_path / "run.zip")[1][PLAN])
     assert re.fullmatch(r"cars\.npz \(SHA-256 [0-9a-f]{16}\)", plan["config"]["dataset"])
     assert plan["request"]["settings"]["dataset"] == plan["config"]["dataset"]
-    assert verify(tmp_path / "run.zip").holds
+    checked = verify(tmp_path / "run.zip")
+    assert checked.holds
+    (entry,) = Ledger(here().ledger).entries()
+    assert checked.card.public == run.plan.public == entry.public == plan["public"] == plan["config"]["dataset"]
+    assert "Images taken to be public, which no bound covers: cars.npz" in checked.card.markdown
     (folder / "cars.npz").unlink()
     assert without_places(run.plan.config)["dataset"] == "cars.npz (gone)"

@@ -47,8 +47,9 @@ class PrivacyCard(BaseModel):
     """The three numbers of a run with all that they mean; `spent` is every release of training and sampling, at its count.
 
     `groups` are the bounds for somebody who has 2 or 5 records. `audit` is a measured lower bound, None where none is. `audited`: canaries
-    were among the run's own records. `measured`: the run's samples have been compared with private records here, so that a choice among
-    runs may rest on these. The fields of STATED are told by who exports, all others follow from these and the plan.
+    were among the run's own records. `public` names the images taken to be public, one's own files with a digest of what was in them.
+    `measured`: the run's samples have been compared with private records here, so that a choice among runs may rest on these. The fields
+    of STATED are told by who exports, all others follow from these and the plan.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
@@ -58,6 +59,7 @@ class PrivacyCard(BaseModel):
     method: str
     dataset: str
     num_records: int
+    public: str
     releasable: bool
     seeded: bool
     audited: bool
@@ -88,6 +90,7 @@ class PrivacyCard(BaseModel):
             method=plan.method,
             dataset=plan.facts.name,
             num_records=plan.num_records,
+            public=plan.public_images,
             releasable=releasable,
             release_reason=release_words(bound, releasable, **marks),
             unit=unit_of(plan),
@@ -134,6 +137,9 @@ def _lines(card: PrivacyCard) -> Iterator[str]:
     yield ""
     yield f"{markdown(card.method)}, trained on {card.num_records} records of {markdown(card.dataset)}; made by version {card.workbench}."
     yield ""
+    if card.public:
+        yield f"Images taken to be public, which no bound covers: {markdown(card.public)}."
+        yield ""
     yield "| number | epsilon | delta | status | neighboring relation | sampling |"
     yield "|---|---|---|---|---|---|"
     yield from (_row(name, value) for name, value in _values(card))

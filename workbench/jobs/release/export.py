@@ -1,12 +1,13 @@
 """Writing an export: what may leave of a finished run, with its privacy card, hashes, and a list of what stays."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from workbench.datasets import is_path, records_of
+from workbench.datasets import DATASETS, is_path, records_of
+from workbench.datasets.whose import named_by_content
 from workbench.errors import WorkbenchError
 from workbench.jobs.audits import audit_of
 from workbench.jobs.folder import RunFolder
@@ -115,29 +116,29 @@ def restated(plan: Plan) -> Plan:
     """The plan as this version computes and words it, with its dataset's facts in the place of its name or path."""
     from workbench.planning import describe
 
-    told = plan.model_copy(update={"config": without_places(plan.config)})
-    request = plan.request.model_copy(update={"dataset": plan.facts, "settings": without_places(plan.request.settings)})
-    now = describe(told.build(), plan.facts, plan.delta, request)
-    return now.model_copy(update={"warnings": tuple(dict.fromkeys((*plan.warnings, *now.warnings)))})
+    used = plan.build().public_dataset
+    known = {used: plan.public} if used and plan.public else {}
+    told = plan.model_copy(update={"config": without_places(plan.config, known)})
+    request = plan.request.model_copy(update={"dataset": plan.facts, "settings": without_places(plan.request.settings, known)})
+    method = told.build()
+    public = method.public_dataset if method.public_dataset not in DATASETS else None
+    now = describe(method, plan.facts, plan.delta, request)
+    return now.model_copy(update={"public": public or "", "warnings": tuple(dict.fromkeys((*plan.warnings, *now.warnings)))})
 
 
-def without_places(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration with public files of one's own named by their last name and their content, not by where they lie here."""
+def without_places(config: Mapping[str, Any], known: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+    """A configuration with public files of one's own named by their last name and their content, not by where they lie here.
+
+    Those that are `known` have the name that they had when they were planned with, whatever lies there now.
+    """
     found: dict[str, Any] = {}
     for name, value in config.items():
+        if isinstance(value, dict):
+            found[name] = without_places(value, known)
+            continue
         is_place = name.rpartition(".")[2] == "dataset" and isinstance(value, str) and value and is_path(value)
-        found[name] = told(Path(value)) if is_place else without_places(value) if isinstance(value, dict) else value
+        found[name] = (known.get(value) or named_by_content(Path(value))) if is_place else value
     return found
-
-
-def told(place: Path) -> str:
-    """The last name of a file or folder, and the beginning of the SHA-256 of what is in it."""
-    if not place.exists():
-        return f"{place.name} (gone)"
-    whole = hashlib.sha256()
-    for path in sorted(path for path in (place, *place.rglob("*")) if path.is_file()):
-        whole.update(path.relative_to(place).as_posix().encode() + hashlib.sha256(path.read_bytes()).digest())
-    return f"{place.name} (SHA-256 {whole.hexdigest()[:16]})"
 
 
 def _as_planned(spent: PlannedStage, plan: Plan) -> PlannedStage:

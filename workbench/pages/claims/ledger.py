@@ -64,6 +64,7 @@ def entry_frame(entries: Sequence[LedgerEntry]) -> pd.DataFrame:
                 "Records": f"{entry.dataset} ({entry.fingerprint})",
                 "Method": entry.method,
                 "Purpose": entry.purpose,
+                "Public images": entry.public or "none",
                 "Opened": entry.opened_at[:16].replace("T", " "),
                 "Closed": entry.closed_at[:16].replace("T", " ") if entry.closed_at else "may still spend",
                 "Spent": "; ".join(

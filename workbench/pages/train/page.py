@@ -12,7 +12,7 @@ from workbench.plan import Plan
 from workbench.privacy.attacks.canaries import KINDS, AuditDesign
 from workbench.training.state import PerformanceSettings
 from workbench.ui.cards import plan_details, plan_numbers
-from workbench.ui.choices import Choices, device_choice, plan_choices, settings_form
+from workbench.ui.choices import Choices, device_choice, plan_choices, public_choice, settings_form
 from workbench.ui.example import example_notice
 from workbench.ui.expected import show_expectation
 from workbench.ui.forms import config_form
@@ -43,6 +43,7 @@ def draw() -> None:
 def plan_form() -> None:
     """Choices, settings, speed and audit; what the plan costs and takes; launch."""
     choices = plan_choices(PREFIX)
+    public = public_choice(choices.method_class, PREFIX)
     with st.expander("Method settings", expanded=False):
         st.caption("An empty field leaves the default it shows. What the guarantee depends on is all here.")
         settings = settings_form(choices, PREFIX)
@@ -50,7 +51,7 @@ def plan_form() -> None:
         performance, seed = speed_choices()
     with st.expander("Audit", expanded=False):
         audit = audit_choices()
-    plan = show_plan(choices, settings)
+    plan = show_plan(choices, settings, public)
     if plan is not None:
         show_expectation(plan, PerformanceSettings.model_validate(performance), PREFIX)
     launch_button(None if plan is None else Asked(plan, performance, seed, audit), PREFIX)
@@ -102,11 +103,11 @@ def audit_choices() -> AuditDesign | None:
     return AuditDesign(num_canaries=int(canaries), kind=chosen, **({} if drawn is None else {"seed": int(drawn)}))
 
 
-def show_plan(choices: Choices, settings: dict[str, Any]) -> Plan | None:
+def show_plan(choices: Choices, settings: dict[str, Any], public: str | None) -> Plan | None:
     """The plan with its numbers and warnings, or why there is none."""
     plan = None
     try:
-        plan = choices.plan(settings)
+        plan = choices.plan(settings, public)
         plan_numbers(plan)
         plan_details(plan)
         with st.expander("This request as text"):

@@ -50,12 +50,13 @@ class Ledger:
         delta: float,
         purpose: Purpose = "training",
         account: str | None = None,
+        public: str = "",
     ) -> None:
         """Record what a run may spend, before anything is touched; opening the same run again (a resume) keeps its counts.
 
         `purpose` only tells runs apart in lists: every run counts alike. The workbench itself opens "training" and "sampling";
         "tuning" is for scripts that mark the runs by which they choose settings. `account` is the dataset's name, by default the
-        one that `dataset` (a registered name or a path) has by itself.
+        one that `dataset` (a registered name or a path) has by itself. `public` names the images that the run takes to be public.
 
         Errors: a known `run_id` with another dataset, method or other stages; two stages of one name; delta outside (0, 1).
         """
@@ -69,7 +70,8 @@ class Ledger:
             known = connection.execute("SELECT run_id, fingerprint, dataset, method, purpose, delta FROM runs WHERE run_id = ?", (run_id,))
             if (row := known.fetchone()) is None:
                 connection.execute(
-                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)", (*run, _now(), records_of(account or account_name(dataset)))
+                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?)",
+                    (*run, _now(), records_of(account or account_name(dataset)), public),
                 )
                 rows = [(run_id, *planned) for planned in plan]
                 connection.executemany(f"INSERT INTO stages (run_id, {PLANNED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)

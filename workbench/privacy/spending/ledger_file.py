@@ -57,4 +57,9 @@ def name_accounts(connection: sqlite3.Connection) -> None:
             )
 
 
-MIGRATIONS = (statements(*TABLES), add_sampler_distance, name_accounts)
+def name_public_images(connection: sqlite3.Connection) -> None:
+    """Versions 1 to 3 did not say which public images a run took: nothing is known of those."""
+    connection.execute("ALTER TABLE runs ADD COLUMN public TEXT NOT NULL DEFAULT ''")
+
+
+MIGRATIONS = (statements(*TABLES), add_sampler_distance, name_accounts, name_public_images)

@@ -13,7 +13,7 @@ from workbench.privacy.spending.totals import LedgerEntry, StageSpending
 if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
 
-RUNS = "run_id, fingerprint, dataset, method, purpose, delta, opened_at, closed_at, account"
+RUNS = "run_id, fingerprint, dataset, method, purpose, delta, opened_at, closed_at, account, public"
 PLANNED = "position, name, spent, steps, event, relations, sampling, reason, sampler_distance"
 SPENT = "name, spent, steps, charged, charged_again, event, relations, sampling, reason, sampler_distance"
 
@@ -48,7 +48,8 @@ def entry_of(connection: sqlite3.Connection, row: Sequence[Any]) -> LedgerEntry:
         StageSpending(name, spent, steps, charged, again, json.loads(event), tuple(relations.split()), sampling, reason, distance)
         for name, spent, steps, charged, again, event, relations, sampling, reason, distance in rows
     )
-    return LedgerEntry(*row[:-1], account=records_of(row[-1]), stages=tuple(stages))
+    *run, account, public = row
+    return LedgerEntry(*run, account=records_of(account), stages=tuple(stages), public=public)
 
 
 def planned_steps(connection: sqlite3.Connection, run_id: str, stage: str) -> int:

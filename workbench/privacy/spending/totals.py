@@ -53,7 +53,10 @@ class StageSpending:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One run as the ledger knows it; times are ISO 8601 in UTC, `closed_at` is None while it may still spend, `account` is a name."""
+    """One run as the ledger knows it; times are ISO 8601 in UTC, `closed_at` is None while it may still spend, `account` is a name.
+
+    `public` names the images that it took to be public, files of one's own with a digest of what was in them.
+    """
 
     run_id: str
     fingerprint: str
@@ -65,6 +68,7 @@ class LedgerEntry:
     closed_at: str | None
     account: str
     stages: tuple[StageSpending, ...]
+    public: str = ""
 
     def paid(self, reserve: bool = False) -> "list[Stage]":
         """The stages that cost something, at what was spent; with `reserve`, at what an open run may yet spend."""
