@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from workbench.evaluation.context import Metric
 
-OWN, PUBLISHED = "workbench", "published"
+OWN, PUBLISHED, BENCHMARK = "workbench", "published", "dpimagebench"
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,11 @@ PROTOCOLS = {
         "published protocol",
         60_000,
         "dp-promise 2024, section 6.2: 60 000 samples, a sixth of them to choose the epoch by; distances to training records.",
+    ),
+    BENCHMARK: Protocol(
+        "DPImageBench's protocol with small networks",
+        60_000,
+        "Gong et al. 2025: 60 000 samples, the mean of three residual networks; theirs are larger, and choose an epoch on private records.",
     ),
 }
 

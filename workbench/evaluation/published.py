@@ -67,7 +67,7 @@ def trained(build: Build, samples: Records, num_classes: int, seed: int, report:
     """The network with the weights of the epoch that puts most of a sixth of `samples` into their class, and that epoch, from 1."""
     order = np.random.default_rng(seed).permutation(len(samples))
     choosing, training = np.split(order, [max(1, len(samples) // CHOOSING)])
-    images, labels = _images(samples), torch.from_numpy(labels_of(samples, num_classes))
+    images, labels = images_of(samples), torch.from_numpy(labels_of(samples, num_classes))
     module = networks.initialized(lambda: build(samples.records.shape[1:], num_classes), torch.Generator().manual_seed(seed))
     optimizer = torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)
     best, best_epoch, weights = -1.0, 0, {}
@@ -96,7 +96,7 @@ def best_epoch_accuracy(beside: str, title: str, build: Build) -> Metric:
     def measure(samples: Records, context: Context) -> Measurement:
         held_out, classes = context.judged.held_out, context.judged.facts.num_classes
         module, epoch = trained(build, context.as_judged(samples), classes, context.seed, context.report)
-        value = float(np.mean(predicted(module, _images(held_out)) == labels_of(held_out, classes)))
+        value = float(np.mean(predicted(module, images_of(held_out)) == labels_of(held_out, classes)))
         return Measurement(value, wilson(value, len(held_out)), "pixels", f"Epoch {epoch} of {EPOCHS} was best on a sixth of the samples.")
 
     what = f"{title.partition(', ')[2]} trained over {EPOCHS} epochs on five samples in six, the epoch chosen by the sixth"
@@ -108,7 +108,7 @@ def mean_of_eleven(samples: Records, context: Context) -> Measurement:
     facts, done = context.judged.facts, 0
     records = (context.as_judged(samples), context.judged.held_out)
     sides = [(facts.kind.features(side.records), labels_of(side, facts.num_classes)) for side in records]
-    key = (context.cache.dataset_key(context.dataset), "eleven", context.seed, context.attribute, _digest(*sides[0]))
+    key = (context.cache.dataset_key(context.dataset), "eleven", context.seed, context.attribute, digest(*sides[0]))
 
     def took(name: str, fit: Callable[[], float]) -> float:
         nonlocal done
@@ -187,10 +187,11 @@ def _pass(module: nn.Module, optimizer: torch.optim.Optimizer, images: Tensor, l
         optimizer.step()
 
 
-def _images(records: Records) -> Tensor:
+def images_of(records: Records) -> Tensor:
     """Pixels in [0, 1] as float32, as the authors' code feeds them."""
     return torch.from_numpy(records.records.astype(np.float32) / 255.0)
 
 
-def _digest(values: np.ndarray, labels: np.ndarray) -> str:
+def digest(values: np.ndarray, labels: np.ndarray) -> str:
+    """SHA-256 of samples: equal for equal values and labels."""
     return hashlib.sha256(np.ascontiguousarray(values).tobytes() + labels.tobytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""Networks: the U-Net, its moving average, a generator, a denoiser of tables, small classifiers.
+"""Networks: the U-Net, its moving average, a generator, a denoiser of tables, small and residual classifiers.
 
 Networks are loaded on first use, so that their configurations need no torch.
 """
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from workbench.networks.generator import ConditionalGenerator
     from workbench.networks.initialization import initialized
     from workbench.networks.noisy_classifier import NoisyClassifier
+    from workbench.networks.residual import resnet, resnext, wide_resnet
     from workbench.networks.row_by_row import ROW_BY_ROW
     from workbench.networks.table_denoiser import TableDenoiser
     from workbench.networks.unet import UNet
@@ -28,6 +29,9 @@ _HOME_OF = {
     "TableDenoiser": "table_denoiser",
     "initialized": "initialization",
     "UNet": "unet",
+    "resnet": "residual",
+    "resnext": "residual",
+    "wide_resnet": "residual",
 }
 
 __all__ = [
@@ -44,6 +48,9 @@ __all__ = [
     "UNetConfig",
     "default_unet",
     "initialized",
+    "resnet",
+    "resnext",
+    "wide_resnet",
 ]
 
 
