@@ -38,6 +38,7 @@ CASES: dict[str, dict[str, Any]] = {
         "epsilon": 5,
     },
     "a table of one's own": {"method": "mst", "dataset": {"table": True, "declared": DECLARED, "split_seed": 2}, "epsilon": 5},
+    "with held-out rows of its own": {"method": "mst", "dataset": {"table": True, "declared": DECLARED, "held_out": "h.csv"}, "epsilon": 5},
     "empty texts": {"method": "dp-promise", "dataset": {}, "epsilon": 10, "settings": {"pretraining.dataset": "", "targets": "renoised"}},
 }
 
@@ -53,6 +54,9 @@ def asked(request: pytest.FixtureRequest, tmp_path: Path) -> Request:
         np.savez(tmp_path / "digits.npz", images=draw.integers(0, 256, (40, 8, 8, 1), dtype=np.uint8), labels=np.arange(40) % 2)
     if table:
         (tmp_path / "people.csv").write_text("size,ill\n" + '3,no\n7,"yes, badly"\n' * 20)
+        if "held_out" in reading:
+            reading["held_out"] = str(tmp_path / reading["held_out"])
+            Path(reading["held_out"]).write_text("size,ill\n3,no\n")
     place = tmp_path / ("people.csv" if table else "digits.npz") if own or table else "digits"
     return Request.of(dataset=DatasetRef.parse(place, **reading), **case)
 
@@ -60,7 +64,11 @@ def asked(request: pytest.FixtureRequest, tmp_path: Path) -> Request:
 def arguments(asked: Request) -> list[str]:
     """The command line that a person would write."""
     place = asked.place
-    named = {"--dataset": place.text, **{f"--{name}": text for name, text in place.texts.items()}, "--preset": asked.preset}
+    named = {
+        "--dataset": place.text,
+        **{f"--{name.replace('_', '-')}": text for name, text in place.texts.items()},
+        "--preset": asked.preset,
+    }
     named |= {"--epsilon": asked.epsilon, "--delta": asked.delta, "--target": asked.target, "--split-seed": place.split_seed or None}
     values = [word for name, value in named.items() if value is not None for word in (name, str(value))]
     settings = [

@@ -54,6 +54,26 @@ def test_cells_become_the_categories_declared(tmp_path: Path) -> None:
     assert list(frame) == ["colour", "age", "ill"], "in the file's order"
 
 
+def test_held_out_rows_of_ones_own_leave_all_others_to_train_on(tmp_path: Path) -> None:
+    path, held_out = people(tmp_path), write(tmp_path, "age,ill,colour", "70,no,red", "5,yes,pink", name="later.csv")
+    dataset = datasets.load(path, declared=DECLARED, held_out=held_out)
+    assert (dataset.facts.num_records, len(dataset.train), len(dataset.held_out)) == (6, 6, 2)
+    assert dataset.held_out.records.tolist() == [[0, 2], [2, 0]]
+    assert dataset.facts == datasets.facts(path, declared=DECLARED, held_out=held_out)
+    write(tmp_path, "age,ill,colour", *["1,yes,blue"] * 9, name="later.csv")
+    assert dataset.facts == datasets.facts(path, declared=DECLARED, held_out=held_out), "no held-out row decides a fact"
+    again = datasets.load(path, declared=DECLARED, held_out=held_out)
+    assert dataset.fingerprint(b"k" * 32) == again.fingerprint(b"k" * 32), "which is of the training rows"
+    write(tmp_path, *path.read_text().splitlines(), name="later.csv")
+    for read in (datasets.facts, datasets.load):
+        with pytest.raises(WorkbenchError, match=r"apart from the training rows, got a copy of people\.csv"):
+            read(path, declared=DECLARED, held_out=held_out)
+        with pytest.raises(WorkbenchError, match="Expected held-out rows in a CSV file at"):
+            read(path, declared=DECLARED, held_out=tmp_path / "none.csv")
+    with pytest.raises(WorkbenchError, match=r"Expected held-out rows beside a \.csv file"):
+        DatasetRef.parse("digits", held_out=str(held_out))
+
+
 def test_rows_decide_no_fact_and_no_place(tmp_path: Path) -> None:
     one = datasets.load(people(tmp_path), declared=DECLARED)
     changed = ["blue,19,yes", *ROWS[1:]]

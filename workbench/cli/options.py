@@ -67,6 +67,10 @@ Declared = Annotated[
     str | None,
     typer.Option("--declared", metavar="FILE", help="What is public of the columns of your own .csv; `workbench declare` proposes it."),
 ]
+HeldOut = Annotated[
+    str | None,
+    typer.Option("--held-out", metavar="FILE", help="A .csv with the held-out rows of your own; all of --dataset is trained on then."),
+]
 Seed = Annotated[int | None, typer.Option(help="Makes the run repeatable and NOT releasable.", min=0)]
 AuditCanaries = Annotated[
     int | None,
@@ -131,15 +135,16 @@ def place_of(
     split_seed: int,
     label: str | None,
     declared: str | None = None,
+    held_out: str | None = None,
 ) -> "DatasetRef | None":
     """The dataset that options name, or None."""
     from workbench.datasets.reference import DatasetRef
 
     if dataset is None:
-        if name or resize or classes or split_seed or label or declared:
+        if name or resize or classes or split_seed or label or declared or held_out:
             raise WorkbenchError("Expected --dataset beside the options that say how it is read.")
         return None
-    return DatasetRef.parse(dataset, name, resize, classes, split_seed, label, declared=declared)
+    return DatasetRef.parse(dataset, name, resize, classes, split_seed, label, declared=declared, held_out=held_out)
 
 
 def facts_by_hand(num_records: int | None, shape: str | None, num_classes: int) -> "DatasetFacts | None":

@@ -16,6 +16,7 @@ from workbench.cli.options import (
     Declared,
     Delta,
     Epsilon,
+    HeldOut,
     Json,
     Label,
     MethodName,
@@ -119,6 +120,7 @@ def plan(
     split_seed: SplitSeed = 0,
     label: Label = None,
     declared: Declared = None,
+    held_out: HeldOut = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     preset: PresetName = "default",
@@ -137,7 +139,10 @@ def plan(
     from workbench.methods.protocols import offered
     from workbench.privacy import group_bound
 
-    place, by_hand = place_of(dataset, name, resize, classes, split_seed, label, declared), facts_by_hand(num_records, shape, num_classes)
+    place, by_hand = (
+        place_of(dataset, name, resize, classes, split_seed, label, declared, held_out),
+        facts_by_hand(num_records, shape, num_classes),
+    )
     if place and by_hand:
         raise WorkbenchError("Give --dataset, or --num-records and --shape, not both.")
     fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
@@ -186,6 +191,7 @@ def train(
     split_seed: SplitSeed = 0,
     label: Label = None,
     declared: Declared = None,
+    held_out: HeldOut = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     preset: PresetName = "default",
@@ -211,7 +217,7 @@ def train(
     speed = parse_performance(device, performance)
     speed.torch_device()
     fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
-    asked = asked_for(request, method, place_of(dataset, name, resize, classes, split_seed, label, declared), public, **fields)
+    asked = asked_for(request, method, place_of(dataset, name, resize, classes, split_seed, label, declared, held_out), public, **fields)
     loaded = asked.place.load() if asked.place.path else None
     named, asked = asked.epsilon is not None, with_epsilon(asked, loaded.facts if loaded else asked.facts())
     made = experiment.make_plan(asked, loaded.facts if loaded else None)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.datasets import (
+    adult,
     breast_cancer,
     celeba,
     cifar,
@@ -166,6 +167,14 @@ DATASETS: dict[str, DatasetEntry] = {
         public_companion="cartoons",
     ),
     "cartoons": _drawn_faces("Public faces with the same attributes in another style, flat and in ink.", "cartoons", faces.CARTOONS),
+    "adult": DatasetEntry(
+        "A table of 48 842 people of a census and whether they earn more than 50 000 dollars, in 12 columns; a third is held out.",
+        "adult",
+        adult.facts,
+        adult.load,
+        adult.is_local,
+        is_fetched=False,
+    ),
     "breast-cancer": DatasetEntry(
         "A table of 569 tumours, malignant or benign, in ten measures of their cells, bundled with scikit-learn.",
         "breast-cancer",
@@ -266,6 +275,7 @@ def facts(
     name: str | None = None,
     classes: Sequence[str] = (),
     declared: TableDeclaration | None = None,
+    held_out: Path | None = None,
     workspace: Workspace | None = None,
 ) -> DatasetFacts:
     """The public facts about a dataset as `load` with the same arguments would give it, from literals and headers where they say enough."""
@@ -273,7 +283,7 @@ def facts(
         path = Path(name_or_path)
         own = own_name(path, name, DATASETS)
         if is_csv(path):
-            return checked_facts(csv_table.facts(path, own, declared), shape, classes)
+            return checked_facts(csv_table.facts(path, own, declared, held_out), shape, classes)
         return folder.facts(path, own, shape, classes, seed)
     entry = entry_of(name_or_path)
     known = as_declared(entry.facts(workspace or Workspace.located()), name, classes)
@@ -288,6 +298,7 @@ def load(
     name: str | None = None,
     classes: Sequence[str] = (),
     declared: TableDeclaration | None = None,
+    held_out: Path | None = None,
     workspace: Workspace | None = None,
 ) -> Dataset:
     """A dataset by name, or from a folder of class subfolders, an `.npz` file or a `.csv` one.
@@ -295,7 +306,8 @@ def load(
     `shape` (C, H, W) resizes its images; glyphs, processes and faces are drawn at it. `seed` splits the user's own files and draws those;
     the others have fixed splits. `name`, `classes` and `declared` declare what is public of the user's own files: the name that their
     account in the ledger goes by (default: the file's own), the classes' names (default: those in the file, or of the subfolders),
-    and the columns of a table (default: what stands beside it as NAME.declared.json). Downloads and drawings are kept in
+    and the columns of a table (default: what stands beside it as NAME.declared.json). `held_out` is a table of the same columns whose
+    rows are held out (default: a sixth of the table's own). Downloads and drawings are kept in
     `workspace`, by default the default one.
     """
     if is_path(name_or_path):
@@ -303,7 +315,7 @@ def load(
         own = own_name(path, name, DATASETS)
         if not is_csv(path):
             return folder.load(path, own, seed, shape, classes)
-        dataset = csv_table.load(path, own, declared, seed)
+        dataset = csv_table.load(path, own, declared, seed, held_out)
         checked_facts(dataset.facts, shape, classes)
         return dataset
     entry, workspace = entry_of(name_or_path), workspace or Workspace.default()
@@ -329,9 +341,11 @@ def load_as(
     seed: int = 0,
     workspace: Workspace | None = None,
     declared: TableDeclaration | None = None,
+    held_out: Path | None = None,
 ) -> Dataset:
     """A dataset read as `known` says: under its name, with its classes and at its shape, whatever these were when it was planned."""
-    return load(name_or_path, known.shape, seed, name=known.name, classes=known.classes, declared=declared, workspace=workspace)
+    named = {"name": known.name, "classes": known.classes, "declared": declared, "held_out": held_out}
+    return load(name_or_path, known.shape, seed, **named, workspace=workspace)
 
 
 def reading(name: str | None, resize: str | None, classes: str | None) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """The user's own table: a CSV file with a line of headings, read as its declaration says; or a frame that Python has already.
 
-A sixth is held out by position and seed alone, and the number of rows is public: so no row decides a fact, or another row's place.
+A sixth is held out by position and seed alone, or a file of its own is; the number of training rows is public: so no row decides a
+fact, or another row's place.
 """
 
 import csv
+import filecmp
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,16 +30,36 @@ FORMULAS = ("=", "@", "\uff1d", "\uff20")  # what no value begins with, and what
 Rows = list[list[str]]
 
 
-def facts(path: Path, name: str, declared: TableDeclaration | None) -> DatasetFacts:
-    """The declared facts and the number of rows; what is in the cells decides nothing."""
+def facts(path: Path, name: str, declared: TableDeclaration | None, held_out: Path | None = None) -> DatasetFacts:
+    """The declared facts and the number of training rows; what is in the cells, or in held-out rows of one's own, decides nothing."""
     known = declaration_of(path, declared)
     header, rows = read(path)
-    return _facts(name, known.in_order(header), len(rows), str(path))
+    if held_out is not None:
+        check_apart(path, held_out)
+    return _facts(name, known.in_order(header), len(rows), str(path), apart=held_out is not None)
 
 
-def load(path: Path, name: str, declared: TableDeclaration | None, seed: int = 0) -> Dataset:
-    """The rows by the numbers of their categories, a sixth held out by `seed`."""
-    return _dataset(*read(path), name, declaration_of(path, declared), seed, path.name)
+def load(path: Path, name: str, declared: TableDeclaration | None, seed: int = 0, held_out: Path | None = None) -> Dataset:
+    """The rows by the numbers of their categories: a sixth held out by `seed`, or all to train on beside `held_out`'s."""
+    known = declaration_of(path, declared)
+    if held_out is None:
+        return _dataset(*read(path), name, known, seed, path.name)
+    check_apart(path, held_out)
+    header, rows = read(path)
+    known = known.in_order(header)
+    return Dataset(
+        _facts(name, known, len(rows), str(path), apart=True),
+        _records(header, rows, known, path.name),
+        _records(*read(held_out), known, held_out.name),
+    )
+
+
+def check_apart(path: Path, held_out: Path) -> None:
+    """Refuse held-out rows that are not there, or are the training rows themselves."""
+    if not held_out.is_file():
+        raise WorkbenchError(f"Expected held-out rows in a CSV file at {held_out}, found none.")
+    if path.is_file() and filecmp.cmp(path, held_out, shallow=False):
+        raise WorkbenchError(f"Expected held-out rows apart from the training rows, got a copy of {path.name}. Leave --held-out out.")
 
 
 def of_frame(frame: "pd.DataFrame", declared: TableDeclaration, name: str, seed: int = 0) -> Dataset:
@@ -98,20 +120,29 @@ def _separator(text: str) -> str:
     return next((mark for mark in OTHER_SEPARATORS if mark in text), "")
 
 
-def _facts(name: str, declared: TableDeclaration, count: int, where: str) -> DatasetFacts:
+def _facts(name: str, declared: TableDeclaration, count: int, where: str, *, apart: bool = False) -> DatasetFacts:
+    """Of so many rows, all of which are trained on where the held-out ones are in a file `apart`."""
     check_splittable(count, where, "rows")
-    return DatasetFacts(name=name, kind=declared.kind, num_records=count - held_out_count(count), classes=declared.classes)
+    train = count if apart else count - held_out_count(count)
+    return DatasetFacts(name=name, kind=declared.kind, num_records=train, classes=declared.classes)
 
 
 def _dataset(header: Sequence[str], rows: Rows, name: str, declared: TableDeclaration, seed: int, where: str) -> Dataset:
     declared = declared.in_order(header)
     known = _facts(name, declared, len(rows), where)
+    records = _records(header, rows, declared, where)
+    train, held_out = position_split(len(rows), seed)
+    return Dataset(known, records.take(train), records.take(held_out))
+
+
+def _records(header: Sequence[str], rows: Rows, declared: TableDeclaration, where: str) -> Records:
+    """All rows by the numbers of their categories."""
+    if not rows:
+        raise WorkbenchError(f"Expected rows below the headings of {where}, got none.")
     absent = [column.name for column in declared.columns if column.name not in header]
     if absent:
         raise WorkbenchError(f"Expected the declared columns in {where}, got none called {', '.join(absent)}. Correct the declaration.")
     cells = dict(zip(header, zip(*rows, strict=True), strict=True))
     values = np.stack([column.numbered(cells[column.name], where) for column in declared.features], axis=1)
     labels = declared.label.numbered(cells[declared.label.name], where) if declared.label else None
-    train, held_out = position_split(len(rows), seed)
-    records = Records(values, labels)
-    return Dataset(known, records.take(train), records.take(held_out))
+    return Records(values, labels)

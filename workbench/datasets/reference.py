@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench import datasets
 from workbench.datasets.base import Dataset, DatasetFacts
-from workbench.datasets.csv_table import declaration_of
+from workbench.datasets.csv_table import SUFFIX, declaration_of
 from workbench.datasets.declaration import TableDeclaration
+from workbench.errors import WorkbenchError
 from workbench.workspace import Workspace
 
 
@@ -32,6 +33,7 @@ class DatasetRef(BaseModel):
     shape: tuple[int, ...] | None = Field(default=None, description="(C, H, W) that every image is read at.")
     split_seed: int = Field(default=0, ge=0, description="Splits one's own files, and draws what is drawn.")
     declared: TableDeclaration | None = Field(default=None, description="What is public of the columns of one's own table.")
+    held_out: str = Field(default="", description="Of a .csv file with the held-out rows of one's own table; absolute.")
     label: str = Field(default="", description="The attribute whose values are the classes; of smile+hair, their combinations.")
 
     @model_validator(mode="after")
@@ -40,6 +42,8 @@ class DatasetRef(BaseModel):
             raise ValueError(f"Expected a dataset's name or a path, got name {self.name!r} and path {self.path!r}.")
         if self.declared and not datasets.is_csv(Path(self.path or self.name)):
             raise ValueError(f"Expected a declaration of columns with a .csv file of one's own, got it with {self.text}")
+        if self.held_out and not datasets.is_csv(Path(self.path)):
+            raise ValueError(f"Expected held-out rows beside a .csv file of one's own, got them beside {self.text}")
         return self
 
     @classmethod
@@ -53,16 +57,20 @@ class DatasetRef(BaseModel):
         label: str | None = None,
         workspace: Workspace | None = None,
         declared: str | None = None,
+        held_out: str | None = None,
     ) -> Self:
         """The dataset that texts name, as options and fields of a form have them; empty texts leave the default.
 
         `digits` is the registered dataset whatever lies in the working directory, and ./digits (or a Path) the folder. `name` is that
         of the account of one's own files, `resize` is C,H,W, and `classes` are names between commas or a JSON list. A path is made
         absolute, and its account named. `declared` is a declaration as JSON or its file's path; a table's is kept whole, so that what
-        stands beside it later changes no request.
+        stands beside it later changes no request. `held_out` is the path of a table's held-out rows, made absolute too.
         """
         reading = datasets.reading(name, resize, classes)
         values = {"shape": reading["shape"], "classes": reading["classes"], "split_seed": split_seed, "label": label or ""}
+        if held_out and not (datasets.is_path(text) and datasets.is_csv(Path(text))):
+            raise WorkbenchError(f"Expected held-out rows beside a {SUFFIX} file of one's own, got them beside {text}. Leave them out.")
+        values["held_out"] = str(Path(held_out).expanduser().resolve()) if held_out else ""
         if datasets.is_path(text):
             path = Path(text).expanduser().resolve()
             found = TableDeclaration.parse(declared) if declared else None
@@ -99,7 +107,7 @@ class DatasetRef(BaseModel):
         """The other arguments of `parse`, without those at their default."""
         resize = ",".join(map(str, self.shape)) if self.shape else ""
         values = {"name": self.account, "resize": resize, "classes": json.dumps(self.classes) if self.classes else "", "label": self.label}
-        values |= {"declared": self.declared.text if self.declared else ""}
+        values |= {"declared": self.declared.text if self.declared else "", "held_out": self.held_out}
         return {name: text for name, text in values.items() if text}
 
     def facts(self, workspace: Workspace | None = None) -> DatasetFacts:
@@ -111,6 +119,7 @@ class DatasetRef(BaseModel):
             name=self.account or None,
             classes=self.classes,
             declared=self.declared,
+            held_out=self.held_out_place,
             workspace=workspace,
         )
         return known.labelled_by(self.label) if self.label else known
@@ -118,11 +127,16 @@ class DatasetRef(BaseModel):
     def load(self, known: DatasetFacts | None = None, workspace: Workspace | None = None) -> Dataset:
         """The records. With `known` facts, under their name, with their classes and at their shape, as when it was planned."""
         if known is not None and not self.label:
-            return datasets.load_as(self.place, known, self.split_seed, workspace, self.declared)
+            return datasets.load_as(self.place, known, self.split_seed, workspace, self.declared, self.held_out_place)
         shape, name = (self.shape, self.account) if known is None else (known.shape, known.name)
-        named = {"name": name or None, "classes": self.classes, "declared": self.declared}
+        named = {"name": name or None, "classes": self.classes, "declared": self.declared, "held_out": self.held_out_place}
         dataset = datasets.load(self.place, shape, self.split_seed, **named, workspace=workspace)
         return dataset.labelled_by(self.label) if self.label else dataset
+
+    @property
+    def held_out_place(self) -> Path | None:
+        """Where the held-out rows of one's own table lie, if in a file of their own."""
+        return Path(self.held_out) if self.held_out else None
 
     @property
     def place(self) -> str | Path:

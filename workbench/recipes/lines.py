@@ -38,6 +38,7 @@ class RecipeRun(BaseModel):
     classes: str | None = Field(default=None, description="Names of the classes of one's own files, as --classes.")
     split_seed: int = Field(default=0, ge=0, description="As --split-seed.")
     declared: str | None = Field(default=None, description="What is public of the columns of one's own table, as --declared.")
+    held_out: str | None = Field(default=None, description="A file with the held-out rows of one's own table, as --held-out.")
     label: str | None = Field(default=None, description="The attribute whose values are the classes, or several, as --label.")
     epsilon: float | None = Field(default=None, gt=0)
     delta: float | None = Field(default=None, gt=0, lt=1)
@@ -74,7 +75,14 @@ class RecipeRun(BaseModel):
         place = self.dataset
         if isinstance(place, str):
             place = DatasetRef.parse(
-                place, self.dataset_name, self.resize, self.classes, self.split_seed, self.label, declared=self.declared
+                place,
+                self.dataset_name,
+                self.resize,
+                self.classes,
+                self.split_seed,
+                self.label,
+                declared=self.declared,
+                held_out=self.held_out,
             )
         fields = {name: getattr(self, name) for name in Request.model_fields}
         return Request.of(**{**fields, "dataset": place})

@@ -114,6 +114,10 @@ STARTS = "A sixth of the records is held out. The guarantee starts after this sp
 FOLDER_STARTS = f"{STARTS}a file's name decides where it goes. The names and number of files, and of classes, are taken to be public."
 ARRAYS_START = f"{STARTS}a record's position decides where it goes. The number of records and the classes' names are taken to be public."
 
+TABLE_APART = (
+    "All rows of the table are trained on, and the guarantee is about them: those of the other file are held out, and nothing protects "
+    "them. The number of training rows is taken to be public, and what is declared above."
+)
 TABLE_STARTS = f"{STARTS}a row's position decides where it goes. The number of rows is taken to be public, and what is declared above."
 
 
@@ -126,15 +130,16 @@ def reading_choice(dataset: str, key: str) -> DatasetRef:
     resizing: dict[str, Any] = {"label": "Resize to", "key": f"{key}resize", "placeholder": "C,H,W, as 1,28,28", **common}
     seeding: dict[str, Any] = {"label": "Split seed", "min_value": 0, "step": 1, "key": f"{key}split_seed", "placeholder": "0", **common}
     labelling: dict[str, Any] = {"label": "Label", "key": f"{key}label", "placeholder": "its own, or an attribute", **common}
-    given, named, shape, declared = None, None, None, None
+    given, named, shape, declared, held_out = None, None, None, None, None
     if is_path(dataset) and is_csv(Path(dataset)):
         with st.expander("Name and columns of your own table", expanded=True):
-            name, split = st.columns([3, 1])
+            name, apart, split = st.columns([3, 3, 1])
             help_text = "All runs under this name are on one account in the ledger, whatever version of the rows they were on."
             given = name.text_input("Name", key=f"{key}name", placeholder=account_name(dataset), help=help_text, **common)
             seed, attribute = split.number_input(**seeding), None
+            held_out = apart.text_input("Held-out rows", key=f"{key}held_out", placeholder="a sixth of them, or a .csv file", **common)
             declared = declared_choice(dataset, key, **common)
-            st.caption(TABLE_STARTS)
+            st.caption(TABLE_APART if held_out else TABLE_STARTS)
     elif is_path(dataset):
         with st.expander("Name, size and classes of your own files", expanded=True):
             name, resize, classes, label, split = st.columns(5)
@@ -152,7 +157,7 @@ def reading_choice(dataset: str, key: str) -> DatasetRef:
             attribute = st.text_input(**labelling)
             seed = st.number_input(**seeding) if is_drawn else None
     try:
-        return DatasetRef.parse(dataset, given, shape, named, int(seed or 0), attribute, declared=declared or None)
+        return DatasetRef.parse(dataset, given, shape, named, int(seed or 0), attribute, declared=declared or None, held_out=held_out)
     except WorkbenchError as error:
         st.error(prose(error))
         st.stop()
