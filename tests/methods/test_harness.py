@@ -14,6 +14,8 @@ from support.odd_methods import join_registry, odd
 from support.quick import ALL_METHODS
 
 from workbench import experiment, methods
+from workbench.methods.aim import releases as aim
+from workbench.methods.aim import stages as aim_stages
 from workbench.methods.dp_merf import training as dp_merf
 from workbench.methods.dp_promise import losses, phase_one
 from workbench.methods.dp_sad import labelling
@@ -263,6 +265,10 @@ def test_a_change_that_breaks_the_guarantee_is_found(what: str, monkeypatch: pyt
     assert expected in broken(bench_of(method), stage)
 
 
+CLEAN = (
+    "found = joined(measurements(config, state)); "
+    "[one.shares.__setitem__(slice(None), config.clean.of(one.columns)) for one in found if 'clean' in config.__dict__]"
+)
 COUNTED = 'votes = spaces.count_votes(self._space, self._images("candidates"), data, choices) * share'
 IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wrong: case, stage, the changes, the quantity that is found
     "the same noise in every round of DP k-means": (
@@ -300,6 +306,45 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
             )
         ],
         "spending comes first",
+    ),
+    "a marginal counted before its release is recorded": (
+        cases.Case("aim"),
+        aim_stages.MARGINALS,
+        [
+            (
+                aim.fit,
+                "state.spend(MARGINALS, round_)\n            state.tensors",
+                "tables.data.mask; state.spend(MARGINALS, round_)\n            state.tensors",
+            )
+        ],
+        "spending comes first",
+    ),
+    "scores of marginals weighed by up to 2": (
+        cases.Case("aim"),
+        aim_stages.CHOICE,
+        [(aim.scores, "weight * np", "2 * weight * np")],
+        "null record",
+    ),
+    "marginals released with half of their noise": (
+        cases.Case("aim"),
+        aim_stages.MARGINALS,
+        [(aim.released, "grid_of(1, round_noise", "grid_of(1, 0.5 * round_noise")],
+        "null record",
+    ),
+    "marginals of every round with the first one's noise": (
+        cases.Case("aim"),
+        "all",
+        [(aim.released, "release(MARGINALS, round_,", "release(MARGINALS, 1,")],
+        "freshness",
+    ),
+    "a model that fits the clean counts": (
+        cases.Case("aim"),
+        aim_stages.ESTIMATE,
+        [
+            (aim.released, "columns = sets_of", "tables.config.__dict__['clean'] = tables; columns = sets_of"),
+            (aim.estimate, "found = joined(measurements(config, state))", CLEAN),
+        ],
+        "free",
     ),
     "candidates chosen by clean votes": (
         cases.Case("private-evolution"),

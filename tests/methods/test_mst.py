@@ -9,11 +9,13 @@ from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import RefusedError, WorkbenchError
 from workbench.evaluation.downstream import accuracy, logistic_regression
 from workbench.experiment import fit, make_plan, new_state, sample
+from workbench.methods.mst import MSTConfig
 from workbench.methods.mst.claim import claimed
 from workbench.methods.mst.releases import joining_pairs
-from workbench.methods.mst.sampling import conditional, from_root
+from workbench.methods.mst.sampling import beliefs_of
 from workbench.methods.mst.stages import CHOICE
 from workbench.records import Records, TableKind
+from workbench.training.marginals import counts_of, present_rows
 from workbench.training.state import State
 
 FACTS = DatasetFacts(name="chain", kind=TableKind.of_sizes((4, 3, 2)), num_records=6_000, classes=("no", "yes"))
@@ -80,7 +82,7 @@ def test_independent_columns_know_nothing_of_the_label() -> None:
     assert samples.labels is not None
     chosen = [samples.records[samples.labels == label, 1] for label in (0, 1)]
     apart = [np.bincount(rows, minlength=3) / len(rows) for rows in chosen]
-    np.testing.assert_allclose(*apart, atol=0.06)
+    np.testing.assert_allclose(apart[0], apart[1], atol=0.06)
 
 
 def test_pairs_that_would_close_a_circle_are_left_out() -> None:
@@ -89,15 +91,19 @@ def test_pairs_that_would_close_a_circle_are_left_out() -> None:
     assert [pairs[place] for place in joining_pairs(pairs, [[0, 1], [1, 2]], 4)] == [(0, 3), (1, 3), (2, 3)]
 
 
-def test_a_tree_is_walked_from_its_root() -> None:
-    joint = {(0, 1): np.array([[1.0, 2.0]]), (1, 2): np.array([[3.0], [4.0]])}
-    walked = [(parent, child, part.tolist()) for parent, child, part in from_root(joint, 2)]
-    assert walked == [(2, 1, [[3.0, 4.0]]), (1, 0, [[1.0], [2.0]])]
-
-
-def test_a_category_of_which_nothing_is_left_falls_back_to_its_childs_shares() -> None:
-    found = conditional(np.array([[0.1, 0.3], [0.0, 0.0]]), np.array([0.9, 0.1]))
-    np.testing.assert_allclose(found, [[0.25, 0.75], [0.9, 0.1]])
+def test_the_distribution_fits_columns_and_pairs_and_rows_have_its_pairs() -> None:
+    """Columns of the pairs' counts and the single ones are apart by their noise; of the distribution there is one of each."""
+    dataset = chain()
+    state, samples = fitted(dataset, 10.0)
+    config = make_plan("mst", FACTS, epsilon=10.0).build().config
+    assert isinstance(config, MSTConfig)
+    beliefs = beliefs_of(config, state)
+    real, drawn = present_rows(dataset.train, FACTS), present_rows(samples, FACTS)
+    for pair, joint in zip(beliefs.structure.sets[4:], beliefs.sets[4:], strict=True):
+        np.testing.assert_allclose(joint.numpy(), counts_of(real, (4, 3, 2, 2), pair) / 6_000, atol=0.012)
+        np.testing.assert_allclose(joint.numpy(), counts_of(drawn, (4, 3, 2, 2), pair) / 4_000, atol=0.012)
+        np.testing.assert_allclose(joint.sum(1).numpy(), beliefs.marginal(pair[:1]).numpy(), rtol=1e-9)
+    assert beliefs_of(config, state) is beliefs, "parts of a set of samples share it"
 
 
 def test_releases_cost_as_one_gaussian_of_the_noise_multiplier_would_to_a_few_percent() -> None:

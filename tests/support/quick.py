@@ -54,6 +54,7 @@ QUICK: dict[str, dict[str, Any]] = {
         "phase_two.batch_size": 20,
         "phase_two.noise_multiplicity": 2,
     },
+    "aim": {"rounds": 3},
     "ddm": {
         "training.steps": 3,
         "training.batch_size": 20,

@@ -16,7 +16,7 @@ def test_the_label_is_the_last_column_and_null_rows_count_nowhere() -> None:
     assert dataset.train.labels is not None
     rows = marginals.present_rows(dataset.train.without(np.arange(40)), dataset.facts)
     assert len(rows) == 200
-    joint = marginals.two_way(rows, sizes, (0, 3))
+    joint = marginals.counts_of(rows, sizes, (0, 3))
     assert joint.tolist() == [
         [int(((dataset.train.records[40:, 0] == value) & (dataset.train.labels[40:] == label)).sum()) for label in (0, 1)]
         for value in range(3)

@@ -1,5 +1,6 @@
 """Step 2 of the flow: one folder = one paper = one Config and one class. Adding a method is a folder and a line here."""
 
+from workbench.methods.aim import AIM
 from workbench.methods.base import Method
 from workbench.methods.chu_dpdm import ChuDPDM
 from workbench.methods.class_moments import ClassMoments
@@ -37,4 +38,5 @@ METHODS: dict[str, type[Method]] = {
     "ddm": DDM,
     "independent-marginals": IndependentMarginals,
     "mst": MST,
+    "aim": AIM,
 }

@@ -36,11 +36,10 @@ def one_way(rows: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
     return np.concatenate([np.bincount(column, minlength=size) for column, size in zip(rows.T, sizes, strict=True)])
 
 
-def two_way(rows: np.ndarray, sizes: Sequence[int], pair: Pair) -> np.ndarray:
-    """Counts of every pair of categories of two columns: int64 (size of the first, of the second)."""
-    first, second = pair
-    cells = rows[:, first] * sizes[second] + rows[:, second]
-    return np.bincount(cells, minlength=sizes[first] * sizes[second]).reshape(sizes[first], sizes[second])
+def counts_of(rows: np.ndarray, sizes: Sequence[int], columns: Sequence[int]) -> np.ndarray:
+    """Counts of every combination of categories of some columns: int64 (their sizes)."""
+    shape = tuple(sizes[column] for column in columns)
+    return np.bincount(np.ravel_multi_index(rows[:, columns].T, shape), minlength=math.prod(shape)).reshape(shape)
 
 
 def marginals_stage(name: str, noise_multiplier: float, cells: int) -> Stage:

@@ -56,7 +56,7 @@ class MST(GroupedColumns):
         yield from releases.fit(self.config, data, state)
 
     def sample_model(self, state: State, request: SampleRequest) -> Records:
-        """Rows drawn along the tree, from the label on, which has its released shares where no class is asked for."""
+        """Rows by the distribution that fits all marginals, the label in its shares there where no class is asked for."""
         from workbench.methods.mst import sampling
 
-        return sampling.sample(state, request)
+        return sampling.sample(self.config, state, request)

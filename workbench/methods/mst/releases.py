@@ -10,7 +10,7 @@ from workbench.methods.independent_marginals.releases import released_one_way
 from workbench.methods.mst.config import MSTConfig
 from workbench.methods.mst.stages import CHOICE, ONE_WAY, TWO_WAY, num_edges
 from workbench.records import Records
-from workbench.training.marginals import Pair, all_pairs, grid_of, in_steps, present_rows, shares, sizes_of, split, two_way
+from workbench.training.marginals import Pair, all_pairs, counts_of, grid_of, in_steps, present_rows, shares, sizes_of, split
 from workbench.training.state import State, Step
 
 SCORE_BITS = 10  # expected counts are rounded to multiples of 2^-10, so that sums of distances are exact
@@ -66,7 +66,7 @@ def scores(data: Records, state: State) -> np.ndarray:
     found = []
     for first, second in all_pairs(state.facts):
         expected = np.rint(np.ldexp(np.outer(columns[first], columns[second]) * total, SCORE_BITS))
-        distances = np.abs(np.ldexp(two_way(rows, sizes, (first, second)), SCORE_BITS) - expected)
+        distances = np.abs(np.ldexp(counts_of(rows, sizes, (first, second)), SCORE_BITS) - expected)
         found.append(np.ldexp(distances.sum(), -SCORE_BITS))
     return np.array(found)
 
@@ -83,7 +83,7 @@ def released_two_way(config: MSTConfig, data: Records, state: State) -> torch.Te
     """Counts of the chosen pairs with noise, one pair after another, flat."""
     sizes, rows = sizes_of(state.facts), present_rows(data, state.facts)
     pairs: list[list[int]] = state.tensors["chosen"].tolist()
-    counts = np.concatenate([two_way(rows, sizes, (first, second)).ravel() for first, second in pairs])
+    counts = np.concatenate([counts_of(rows, sizes, (first, second)).ravel() for first, second in pairs])
     grid = grid_of(len(pairs), config.noise_of(config.share_of_two_way), state.facts)
     released = state.randomness.release(TWO_WAY, 1, in_steps(counts, len(pairs), grid), grid)
     return torch.from_numpy(released).to(state.device)

@@ -1,48 +1,49 @@
-"""Rows drawn along the tree, which is post-processing of the releases."""
+"""Rows drawn from the distribution that fits the released marginals, which is post-processing of them."""
 
-from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
+import torch
 
+from workbench.methods.mst.config import MSTConfig
+from workbench.models.graphical.beliefs import Beliefs, Structure
+from workbench.models.graphical.drawing import drawn_rows
+from workbench.models.graphical.estimation import Measurement, estimated
 from workbench.models.sample_request import SampleRequest
 from workbench.models.table_columns import records
 from workbench.records import Records
-from workbench.training.marginals import drawn, shares, sizes_of, split
+from workbench.training.marginals import sizes_of, split
 from workbench.training.state import State
 
 
-def sample(state: State, request: SampleRequest) -> Records:
-    """The label as asked for (else the last column, by its shares), then every column given the one before it on its way from there."""
-    sizes, count, total = sizes_of(state.facts), request.num_samples, state.facts.num_records
-    draw = state.randomness.stream(request.purpose)
-    columns = [shares(counts, total) for counts in split(state.tensors["one_way"].cpu().numpy(), sizes)]
-    labels, root = request.asked_labels(state.facts.num_classes), len(sizes) - 1
-    rows = np.empty((count, len(sizes)), dtype=np.int64)
-    rows[:, root] = drawn(np.broadcast_to(columns[root], (count, sizes[root])), draw.random(count)) if labels is None else labels
-    for parent, child, joint in from_root(joints(state), root):
-        rows[:, child] = drawn(conditional(joint, columns[child])[rows[:, parent]], draw.random(count))
+def sample(config: MSTConfig, state: State, request: SampleRequest) -> Records:
+    """Rows of the distribution of largest entropy that fits columns and the tree's pairs, given the labels where some are asked for."""
+    labels = request.asked_labels(state.facts.num_classes)
+    rows = drawn_rows(beliefs_of(config, state), request.num_samples, state.randomness.stream(request.purpose), labels)
     return records(state.facts, rows, request)
 
 
-def joints(state: State) -> dict[tuple[int, int], np.ndarray]:
-    """Shares of the pairs of categories of each pair of columns in the tree: (size of the first, of the second)."""
-    sizes, pairs = sizes_of(state.facts), state.tensors["pairs"].tolist()
-    parts = split(state.tensors["two_way"].cpu().numpy(), [sizes[first] * sizes[second] for first, second in pairs])
-    noisy = [part.reshape(sizes[first], sizes[second]) for (first, second), part in zip(pairs, parts, strict=True)]
-    return {(first, second): shares(part, state.facts.num_records) for (first, second), part in zip(pairs, noisy, strict=True)}
+def beliefs_of(config: MSTConfig, state: State) -> Beliefs:
+    """The distribution by what has been released so far; of columns alone until there are counts of pairs."""
+    sizes, total = sizes_of(state.facts), state.facts.num_records
+    one_way, two_way = (state.tensors[name].cpu().numpy() / total for name in ("one_way", "two_way"))
+    pairs = tuple((int(first), int(second)) for first, second in state.tensors["pairs"].tolist()) if two_way.any() else ()
+    deviations = tuple(
+        config.noise_of(share) * count**0.5 / total
+        for share, count in ((config.share_of_one_way, len(sizes)), (config.share_of_two_way, len(sizes) - 1))
+    )
+    return _fitted(sizes, pairs, one_way.tobytes(), two_way.tobytes() if pairs else b"", deviations)
 
 
-def from_root(joint: dict[tuple[int, int], np.ndarray], root: int) -> Iterator[tuple[int, int, np.ndarray]]:
-    """The edges as (parent, child, shares with a row a category of the parent), parents before their children."""
-    reached, left = {root}, dict(joint)
-    while left:
-        first, second = next(pair for pair in left if set(pair) & reached)
-        part = left.pop((first, second))
-        yield (first, second, part) if first in reached else (second, first, part.T)
-        reached |= {first, second}
-
-
-def conditional(joint: np.ndarray, child: np.ndarray) -> np.ndarray:
-    """Shares of the child's categories given the parent's, row by row; the child's own where nothing is left of a row."""
-    totals = joint.sum(axis=1, keepdims=True)
-    return np.where(totals > 0, joint / np.where(totals > 0, totals, 1.0), child)
+@lru_cache(maxsize=2)
+def _fitted(
+    sizes: tuple[int, ...], pairs: tuple[tuple[int, int], ...], one_way: bytes, two_way: bytes, deviations: tuple[float, ...]
+) -> Beliefs:
+    """The same for every part of a set of samples, so it is made once."""
+    columns, cells = split(np.frombuffer(one_way), sizes), [sizes[first] * sizes[second] for first, second in pairs]
+    joint = split(np.frombuffer(two_way), cells) if pairs else []
+    found = [Measurement((column,), shares, deviations[0]) for column, shares in enumerate(columns)]
+    found += [Measurement(pair, shares, deviations[1]) for pair, shares in zip(pairs, joint, strict=True)]
+    structure = Structure(sizes, tuple(one.columns for one in found), len(sizes) - 1)
+    potentials = estimated(structure, found, torch.zeros(sum(structure.cells), dtype=torch.float64))
+    return Beliefs.of(structure, potentials)
