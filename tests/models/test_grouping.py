@@ -18,7 +18,7 @@ from workbench.privacy.accounting.events import ExponentialMechanismDpEvent
 from workbench.records import Column, Records, TableKind
 from workbench.training.state import State
 
-METHODS = ("ddm", "mst", "independent-marginals")
+METHODS = ("ddm", "aim", "mst", "independent-marginals")
 AGE = Column(name="age", categories=(*Column.of_ranges("age", range(101)).categories, "missing"), edges=tuple(range(101)))
 CITY = Column(name="city", categories=tuple(f"city {number}" for number in range(12)))
 FACTS = DatasetFacts(name="people", kind=TableKind(columns=(AGE, CITY)), num_records=2_000, classes=("no", "yes"))
