@@ -1,14 +1,11 @@
 """Every test has a workbench home of its own and no access to the user's."""
 
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
 
 pytest_plugins = ["support.slow_tier"]
-
-FORMER = Path(__file__).parent / "fixtures" / "home-0.1.tar.gz"
 
 
 @pytest.fixture(autouse=True)
@@ -24,11 +21,3 @@ def workbench_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def own_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that a test runs takes the place of `__main__`; processes started by later tests would run that page again."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-
-
-@pytest.fixture
-def former_home(workbench_home: Path) -> Path:
-    """A home that version 0.1 made, with a finished run of every method."""
-    with tarfile.open(FORMER) as archive:
-        archive.extractall(workbench_home, filter="data")
-    return workbench_home

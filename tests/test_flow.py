@@ -19,7 +19,6 @@ FLOW = (  # a room may import those above it, and its own line
     "models",
     "methods",
     "request",
-    "former_plans",
     "plan",
     "planning",
     "training_data",

@@ -1,20 +1,15 @@
-"""Plans as values: their stages, and plans that version 0.1 wrote."""
+"""Plans as values, and their stages."""
 
 import json
 import math
-import sqlite3
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.homes import here
 from support.quick import quick_plan
 
 from workbench.datasets import load
 from workbench.errors import WorkbenchError
-from workbench.jobs.store import RunStore
-from workbench.jobs.trained import dataset_of, load_state
 from workbench.methods import METHODS
 from workbench.methods.dp_merf import DPMERF
 from workbench.plan import Plan
@@ -140,32 +135,6 @@ def test_a_finite_bound_of_what_has_none_is_refused() -> None:
     plan, proved = quick_plan("nonprivate"), quick_plan("dp-merf")
     with pytest.raises(WorkbenchError, match=r"\(epsilon inf, .*got epsilon 9"):
         changed(plan, bound=jsonable(proved.bound)).check()
-
-
-def test_plans_of_version_01_open(former_home: Path) -> None:
-    runs = {run.method: run for run in RunStore(here()).list()}
-    assert runs.keys() == {"nonprivate", "dp-merf", "dp-promise"}
-    with sqlite3.connect(former_home / "runs.sqlite") as connection:
-        written = {method: json.loads(plan) for method, plan in connection.execute("SELECT method, plan FROM runs")}
-    for method, run in runs.items():
-        before, plan = written[method], run.plan
-        assert jsonable(plan.bound) | {"reason": ""} == before["bound"] | {"reason": ""}, "in the words of now"
-        assert (plan.delta, plan.target_epsilon, plan.num_records) == (before["delta"], before["target_epsilon"], before["num_records"])
-        assert plan.stages == plan.build().stages(plan.facts)
-        assert jsonable(proved_bound(plan.stages, plan.delta)) | {"reason": ""} == jsonable(plan.bound) | {"reason": ""}
-        assert plan.request.text.startswith('{"dataset": {"name": "digits"}')
-        assert plan.request.edited() == plan.request
-        assert dataset_of(here(), run).facts == plan.facts
-        load_state(here(), run)
-
-
-def test_a_changed_run_of_version_01_is_written_as_now(former_home: Path) -> None:
-    store = RunStore(here())
-    before = store.list()[-1]
-    after = store.change(before.id, {"done"}, "kept", plan=before.plan)
-    assert after.plan == before.plan
-    with sqlite3.connect(former_home / "runs.sqlite") as connection:
-        assert "request" in json.loads(connection.execute("SELECT plan FROM runs WHERE id = ?", (before.id,)).fetchone()[0])
 
 
 real = DPMERF.stages

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from workbench import former_plans
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError, choose, first_complaint
 from workbench.privacy.accounting.planned_stage import PlannedStage
@@ -45,7 +44,7 @@ class SamplingPlan(BaseModel):
 
 
 class Plan(BaseModel):
-    """What was asked for, what will be released in order, and what it costs. Plain values only; plans of before are read too.
+    """What was asked for, what will be released in order, and what it costs. Plain values only.
 
     `config` is the method's configuration after calibration. `replace_one` stands beside the bound where one record may be replaced
     by another. `sampling` is what the run's own samples cost beyond training, None where they cost nothing; `bound` is without them.
@@ -66,11 +65,6 @@ class Plan(BaseModel):
     accountants: dict[str, Any]
     public: str = ""
     warnings: tuple[str, ...] = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_now(cls, values: Any) -> Any:
-        return former_plans.upgraded(values) if isinstance(values, dict) and former_plans.is_former(values) else values
 
     @property
     def method(self) -> str:

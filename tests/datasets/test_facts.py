@@ -1,35 +1,19 @@
 """The public facts about a dataset: what they refuse, what the fingerprint takes in, and facts kept by an earlier version."""
 
-import json
-import sqlite3
-import tarfile
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.homes import here
 
 from workbench.datasets import Dataset, DatasetFacts, load
 from workbench.errors import WorkbenchError
-from workbench.records import ImageKind, TableKind
+from workbench.records import TableKind
 
 KEY = b"of an installation"
-KEPT = Path(__file__).parents[1] / "fixtures" / "home-0.1.tar.gz"
 FACTS = DatasetFacts(
     name="people", kind=TableKind.of_sizes((3, 2)), num_records=40, classes=("a", "b", "c"), attributes={"age": ("young", "old")}
 )
-OLD: dict[str, Any] = {"name": "kept", "num_records": 9, "classes": ["a", "b"], "attributes": [], "is_public": False}
-
-
-@pytest.fixture
-def kept_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home that version 0.1 made."""
-    with tarfile.open(KEPT) as archive:
-        archive.extractall(tmp_path / "kept", filter="data")
-    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "kept"))
-    return tmp_path / "kept"
 
 
 def test_drawn_records_are_what_the_facts_say() -> None:
@@ -69,24 +53,6 @@ def test_attributes_and_null_records_enter_the_fingerprint() -> None:
     bare = Dataset(FACTS, replace(records, attributes={}), records).fingerprint(KEY)
     assert len({bare, *prints}) == 6
     assert Dataset(FACTS, turned, records).fingerprint(KEY) == prints[3]
-
-
-def test_a_home_of_version_0_1_names_the_same_records_and_facts(kept_home: Path) -> None:
-    digits = load("digits")
-    kept = [json.loads(path.read_text()) for path in sorted(kept_home.glob("runs/*/plan.json"))]
-    assert len(kept) == 3
-    assert {"shape", "categories"} <= set(kept[0]["facts"])
-    assert all(DatasetFacts.model_validate(plan["facts"]) == digits.facts for plan in kept)
-    for file in ("runs.sqlite", "ledger.sqlite"):
-        rows = sqlite3.connect(kept_home / file).execute("SELECT DISTINCT fingerprint FROM runs").fetchall()
-        assert rows == [(digits.fingerprint(here().key),)]
-
-
-def test_facts_of_version_0_1_are_read() -> None:
-    image = DatasetFacts.model_validate(OLD | {"kind": "image", "shape": [3, 4, 5], "categories": []})
-    table = DatasetFacts.model_validate(OLD | {"kind": "table", "shape": [2], "categories": [3, 2]})
-    assert (image.kind, image.attributes, image.classes) == (ImageKind(size=(3, 4, 5)), {}, ("a", "b"))
-    assert table.kind == TableKind.of_sizes((3, 2))
 
 
 def test_size_is_an_images_alone() -> None:

@@ -5,7 +5,6 @@
 import os
 import random
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from workbench.jobs import control, worker
 from workbench.jobs.fitting import Fitting
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.launchers import LAUNCHERS
-from workbench.jobs.registry import MIGRATIONS
 from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.pages.runs.tables import run_table
@@ -211,17 +209,3 @@ def test_a_resumed_run_remembers_the_time_of_its_earlier_attempts(
     assert (running.seconds_running, running.seconds_of_attempt, running.seconds_left) == (70.0, 10.0, 10.0)
     assert run_table([running])["Took"].tolist() == ["1 min 10 s"], "as the Runs page shows it"
     assert run_values(running)["seconds_running"] == 70.0, "as `workbench show` tells it"
-
-
-def test_a_registry_of_version_1_is_brought_up_to_date(quick_plan: PlanMaker, queue: Make) -> None:
-    run = queue(quick_plan("dp-merf"))
-    with sqlite3.connect(RunStore(here()).path) as connection:
-        connection.row_factory = sqlite3.Row
-        (row,) = [dict(row) for row in connection.execute("SELECT runs.*, jobs.* FROM runs JOIN jobs USING (id)")]
-        connection.execute("DROP TABLE runs")
-        connection.execute("DROP TABLE jobs")
-        MIGRATIONS[0](connection)
-        columns = [column["name"] for column in connection.execute("PRAGMA table_info(runs)")]
-        connection.execute(f"INSERT INTO runs VALUES ({', '.join('?' for _ in columns)})", [row[name] for name in columns])
-        connection.execute("PRAGMA user_version = 1")
-    assert RunStore(here()).get(run.id) == run

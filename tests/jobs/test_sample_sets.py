@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from workbench.datasets import load
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.jobs import finished
-from workbench.jobs.folder import RunFolder
 from workbench.jobs.run import Run
 from workbench.jobs.sample_files import read_notes
 from workbench.jobs.samples import DEFAULT, SamplesRequest, sample_set, sample_sets
@@ -135,11 +133,3 @@ def test_a_set_whose_sampler_pays_is_priced_before_it_is_drawn(
     assert RunStore(here()).get(run.id).bound.epsilon > price.bound.epsilon
     with pytest.raises(WorkbenchError, match="Expected no seed"):
         request_samples(here(), run.id, seed=1).records(2)
-
-
-def test_samples_of_version_01_are_the_default_set(former_home: Any) -> None:
-    (found,) = [run for run in RunStore(here()).list() if (RunFolder(here(), run.id).samples / "samples.npz").exists()][:1]
-    kept = sample_set(here(), found.id).kept()
-    assert kept is not None
-    assert [one.id for one in sample_sets(here(), found.id)] == [DEFAULT]
-    assert np.array_equal(sample_set(here(), found.id).records(len(kept)).records, kept.records)

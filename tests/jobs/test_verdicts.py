@@ -2,13 +2,12 @@
 
 import csv
 import io
-import sqlite3
 
 import pytest
 from support.homes import here
 
 from workbench.errors import WorkbenchError
-from workbench.jobs.verdicts import MIGRATIONS, Verdicts
+from workbench.jobs.verdicts import Verdicts
 
 RUN = "abcdefgh"
 
@@ -60,12 +59,3 @@ def test_sets_of_one_run_do_not_share_verdicts() -> None:
     assert (len(verdicts.of(RUN)), verdicts.of(RUN, "0123abcd")) == (1, {})
     with pytest.raises(WorkbenchError, match="a set of samples by its 8 digits"):
         verdicts.judge(RUN, 1, "fine", samples="../x")
-
-
-def test_verdicts_of_before_sets_are_on_the_default_one() -> None:
-    with sqlite3.connect(here().verdicts) as connection:
-        MIGRATIONS[0](connection)
-        connection.execute("INSERT INTO verdicts (run, sample, verdict, note, time) VALUES (?, 3, 'similar', '', 1.0)", (RUN,))
-        connection.execute("PRAGMA user_version = 1")
-    connection.close()
-    assert Verdicts(here().verdicts).of(RUN)[3].samples == "default"

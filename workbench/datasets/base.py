@@ -5,13 +5,12 @@ import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.errors import WorkbenchError, choose
-from workbench.records import ImageKind, Kind, Records, TableKind
+from workbench.records import ImageKind, Kind, Records
 
 
 class DatasetFacts(BaseModel):
@@ -26,17 +25,6 @@ class DatasetFacts(BaseModel):
     attributes: dict[str, tuple[str, ...]] = Field(default={}, description="The names of each attribute's values, in their order.")
     combined: tuple[str, ...] = Field(default=(), description="The attributes whose combinations are the classes, the last one fastest.")
     is_public: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _written_before_kinds(cls, values: Any) -> Any:
-        """Facts kept by version 0.1, where a kind was a name beside `shape` and `categories`, and no dataset had attributes."""
-        if not isinstance(values, dict) or not isinstance(values.get("kind"), str):
-            return values
-        given = dict(values)
-        kind, shape, sizes = given.pop("kind"), given.pop("shape"), given.pop("categories", ())
-        found = ImageKind(size=shape) if kind == "image" else TableKind.of_sizes(sizes)
-        return given | {"kind": found, "attributes": dict.fromkeys(given.get("attributes", ()), ())}
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -153,8 +141,7 @@ class Dataset:
         named |= {f"attribute {name}": train.attributes[name] for name in sorted(train.attributes)}
         for name, array in named.items():
             if array is not None:
-                header = (array.shape, str(array.dtype))  # of records and labels as version 0.1 had it, whose ledger knows them so
-                digest.update(repr(header if name in ("", "labels") else (name, *header)).encode())
+                digest.update(repr((name, array.shape, str(array.dtype))).encode())
                 digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()[:16]
 

@@ -70,7 +70,7 @@ class RunFolder:
         Keys: `stage`, `stage_step`, `step` (over all stages), `values` (by name, the mean since the line before),
         `seconds` (since the attempt began), `private` (may not leave the room), `peak_bytes` (of the attempt so far; see `peak_bytes`).
         """
-        latest = {row["step"]: _named_values(row) for row in _rows(self.metrics)}
+        latest = {row["step"]: row for row in _rows(self.metrics)}
         return [latest[step] for step in sorted(latest)]
 
     def peak_bytes(self) -> int | None:
@@ -119,14 +119,6 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a file of JSON lines; none of a file that is not there."""
     lines = path.read_text().splitlines() if path.exists() else []
     return [row for row in map(_parsed, lines) if row is not None]
-
-
-def _named_values(row: dict[str, Any]) -> dict[str, Any]:
-    """A line of metrics.jsonl; in those of version 0.1 the one value, `loss`, stood beside the others and may be None."""
-    if "values" in row:
-        return row
-    others = {name: value for name, value in row.items() if name != "loss"}
-    return {**others, "values": {} if row.get("loss") is None else {"loss": row["loss"]}}
 
 
 def _parsed(line: str) -> dict[str, Any] | None:

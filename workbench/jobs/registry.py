@@ -11,16 +11,6 @@ from workbench.workspace import Workspace
 
 REMEDY = "Put a copy of it back, or move it away to start an empty one: the folders of runs and the ledger stay as they are."
 JSON_FIELDS = frozenset({"claim", "bound", "config", "plan", "performance", "process", "request", "audit"})
-RUNS = """
-CREATE TABLE runs (
-    id TEXT PRIMARY KEY, method TEXT NOT NULL, dataset TEXT NOT NULL, fingerprint TEXT NOT NULL, state TEXT NOT NULL,
-    stage TEXT NOT NULL, step INTEGER NOT NULL, steps INTEGER NOT NULL, epsilon_spent REAL NOT NULL, delta REAL NOT NULL,
-    claim TEXT NOT NULL, bound TEXT NOT NULL, config TEXT NOT NULL, plan TEXT NOT NULL, performance TEXT NOT NULL,
-    device TEXT NOT NULL, seed TEXT, releasable INTEGER NOT NULL, claim_only INTEGER NOT NULL, example INTEGER NOT NULL,
-    process TEXT, attempt INTEGER NOT NULL, resumed_at INTEGER NOT NULL,
-    heartbeat REAL, created REAL NOT NULL, started REAL, finished REAL, error TEXT,
-    parent TEXT)
-"""
 JOBS = """
 CREATE TABLE jobs (
     id TEXT PRIMARY KEY, task TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, state TEXT NOT NULL,
@@ -28,31 +18,14 @@ CREATE TABLE jobs (
     attempt INTEGER NOT NULL, resumed_at INTEGER NOT NULL, heartbeat REAL, created REAL NOT NULL, started REAL, finished REAL,
     seconds_before REAL NOT NULL, error TEXT, UNIQUE (task, owner, request))
 """
-JOBS_OF_RUNS = """
-INSERT INTO jobs SELECT id, 'train', id, '{}', state, stage, step, steps, 'local', process, attempt, resumed_at, heartbeat,
-    created, started, finished, seconds_before, error FROM runs ORDER BY created, rowid
-"""
-RUNS_APART = """
-CREATE TABLE runs_apart (
+RUNS = """
+CREATE TABLE runs (
     id TEXT PRIMARY KEY REFERENCES jobs (id), method TEXT NOT NULL, dataset TEXT NOT NULL, fingerprint TEXT NOT NULL,
     epsilon_spent REAL NOT NULL, delta REAL NOT NULL, claim TEXT NOT NULL, bound TEXT NOT NULL, config TEXT NOT NULL,
     plan TEXT NOT NULL, performance TEXT NOT NULL, device TEXT NOT NULL, seed TEXT, releasable INTEGER NOT NULL,
-    claim_only INTEGER NOT NULL, example INTEGER NOT NULL, parent TEXT)
+    claim_only INTEGER NOT NULL, example INTEGER NOT NULL, parent TEXT, audit TEXT)
 """
-KEPT = "id, method, dataset, fingerprint, epsilon_spent, delta, claim, bound, config, plan, performance, device, seed, releasable"
-MIGRATIONS = (  # the third: what a run is stands apart from the life of the job that trains it
-    statements(RUNS),
-    statements("ALTER TABLE runs ADD COLUMN seconds_before REAL NOT NULL DEFAULT 0"),
-    statements(
-        JOBS,
-        JOBS_OF_RUNS,
-        RUNS_APART,
-        f"INSERT INTO runs_apart SELECT {KEPT}, claim_only, example, parent FROM runs ORDER BY created, rowid",
-        "DROP TABLE runs",
-        "ALTER TABLE runs_apart RENAME TO runs",
-    ),
-    statements("ALTER TABLE runs ADD COLUMN audit TEXT"),
-)
+MIGRATIONS = (statements(JOBS, RUNS),)  # what a run is stands apart from the life of the job that trains it
 
 
 def registry(workspace: Workspace) -> Database:

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-from pydantic import model_validator
-
-from workbench import former_plans
 from workbench.jobs.job import Life, check_id
 from workbench.plan import Plan
 from workbench.privacy.accounting.values import PrivacyValue
@@ -42,14 +39,6 @@ class Run(Life):
     example: bool = False
     parent: str | None = None
     audit: AuditDesign | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _plan_as_now(cls, values: Any) -> Any:
-        plan = values.get("plan") if isinstance(values, dict) else None
-        if isinstance(plan, dict) and former_plans.is_former(plan):
-            return {**values, "plan": former_plans.upgraded(plan, values["dataset"])}
-        return values
 
     @property
     def may_be_released(self) -> bool:

@@ -22,9 +22,8 @@ REMEDY = "Put a copy of it back, or move it away to start an empty one: the runs
 MIGRATIONS = (
     statements(
         """CREATE TABLE verdicts (number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, sample INTEGER NOT NULL,
-           verdict TEXT NOT NULL, note TEXT NOT NULL, time REAL NOT NULL)"""
+           verdict TEXT NOT NULL, note TEXT NOT NULL, time REAL NOT NULL, samples TEXT NOT NULL)"""
     ),
-    statements("ALTER TABLE verdicts ADD COLUMN samples TEXT NOT NULL DEFAULT 'default'"),
 )
 
 

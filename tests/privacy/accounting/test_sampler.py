@@ -1,7 +1,6 @@
 """Noise that is drawn almost from the law of its event: its distance from it is paid out of delta, wherever an epsilon is shown."""
 
 import math
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -102,14 +101,3 @@ def test_the_ledger_keeps_the_distance_and_its_total_pays_it(workbench_home: Pat
     ledger.charge_again("a", "release", 1)
     assert ledger.total("data", delta=DELTA).epsilon > both.epsilon
     assert sampler_distance(ledger.entries("data")[0].paid()) == pytest.approx(2e-7)
-
-
-def test_a_ledger_of_before_opens_with_exact_samplers(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
-    shutil.copy(Path(__file__).parents[2] / "fixtures" / "ledger-v1.sqlite", path)
-    opened = Ledger(path)
-    assert [stage.sampler_distance for stage in opened.spent("aaaaaaa1")] == [0.0]
-    exact = [Stage("release", GaussianDpEvent(4.0), "once")]
-    assert opened.epsilon_spent("aaaaaaa1", DELTA).epsilon == proved_bound(exact, DELTA).epsilon
-    opened.open_run("new", "data", "digits", "dp-merf", [drawn(1e-6)], DELTA)
-    assert [stage.sampler_distance for stage in Ledger(path).spent("new")] == [1e-6]

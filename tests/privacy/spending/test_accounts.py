@@ -1,18 +1,15 @@
-"""Accounts go by the dataset's name: versions of its records add up, ledgers of before keep theirs, look-alikes are told."""
+"""Accounts go by the dataset's name: versions of its records add up, look-alikes are told."""
 
-import shutil
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
-from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
+from dp_accounting import GaussianDpEvent
 from support.homes import here
 
 from workbench.datasets import DATASETS
 from workbench.datasets.base import Dataset, DatasetFacts
-from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.accounts import MOST_HASHES, resembling, shared_fraction
@@ -21,7 +18,6 @@ from workbench.privacy.spending.totals import Budget
 from workbench.records import ImageKind, Records
 
 RELEASE = [Stage("release", GaussianDpEvent(4.0), "once")]
-OLD = Path(__file__).parents[2] / "fixtures" / "ledger-v1.sqlite"  # written by the code of schema version 1, with its public calls
 DELTA = 1e-5
 
 
@@ -104,55 +100,6 @@ def test_equal_records_stay_on_one_account_under_any_name() -> None:
     assert ledger.budget("renamed") == Budget(9.0, DELTA)
     ledger.set_budget("renamed", float("inf"), DELTA)
     assert ledger.budget("scans") == Budget(float("inf"), DELTA)
-
-
-@pytest.fixture
-def old(tmp_path: Path) -> Ledger:
-    """A ledger that the code of before wrote."""
-    path = tmp_path / "old.sqlite"
-    shutil.copy(OLD, path)
-    return Ledger(path)
-
-
-def test_a_ledger_of_before_keeps_its_runs_under_their_names(old: Ledger) -> None:
-    for ledger in (old, Ledger(old.path)):  # brought up to date once
-        found = {entry.run_id: (entry.account, entry.fingerprint) for entry in ledger.entries()}
-        assert found == {
-            "aaaaaaa1": ("digits", "1" * 16),
-            "aaaaaaa2": ("own-faces", "2" * 16),
-            "aaaaaaa3": ("own-faces", "3" * 16),
-            "aaaaaaa4": ("own-faces", "4" * 16),
-            "aaaaaaa5": ("own-digits", "5" * 16),
-        }
-        assert ledger.total("digits", delta=DELTA).epsilon == ledger.total("5" * 16, delta=DELTA).epsilon == pytest.approx(gaussians(1))
-        special = ("REPLACE_SPECIAL",)
-        steps = Stage("train", PoissonSampledDpEvent(0.01, GaussianDpEvent(1.0)), "per_step", 320, special)
-        both = [Stage("release", GaussianDpEvent(4.0), "per_step", 2, special), steps]
-        assert ledger.total("own-faces").epsilon == pytest.approx(proved_bound(both, DELTA).epsilon, rel=1e-9)
-
-
-def test_a_ledger_of_before_keeps_its_budgets_the_strictest_under_a_name(old: Ledger) -> None:
-    assert old.budgets() == {"digits": (8.0, 1e-4), "own-faces": (2.0, 1e-5), "9" * 16: (1.5, 1e-6)}
-    assert old.warning_before("fresh", RELEASE, DELTA) is None
-    assert old.budget("fresh", "9" * 16) == Budget(1.5, 1e-6)
-
-
-def test_of_two_budgets_of_before_the_smaller_delta_holds(tmp_path: Path) -> None:
-    path = tmp_path / "old.sqlite"
-    shutil.copy(OLD, path)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE budgets SET delta = 1e-7 WHERE epsilon = 2.0")
-    assert Ledger(path).budgets()["own-faces"] == (2.0, 1e-7)
-
-
-def test_a_run_of_before_goes_on_and_a_new_one_joins_its_account(old: Ledger) -> None:
-    steps = Stage("train", PoissonSampledDpEvent(0.01, GaussianDpEvent(1.0)), "per_step", 1000)
-    old.open_run("aaaaaaa4", "4" * 16, "/data/two/faces", "dp-merf", [steps], DELTA)
-    old.charge("aaaaaaa4", "train", 301)
-    assert old.spent("aaaaaaa4")[0].count == 321
-    before = old.total("own-faces").epsilon
-    spend(old, "bbbbbbbb", "8" * 16, "/data/one/faces.npz")
-    assert old.total("own-faces").epsilon > before
 
 
 def test_records_are_known_again_in_another_order_with_other_labels_or_one_changed() -> None:

@@ -230,7 +230,7 @@ def sets_of(workspace: Workspace, run_id: str) -> Iterator[RunSamples]:
 
 
 def _folder_of(folder: RunFolder, samples: str) -> Path:
-    """Where a set lies: the default one beside the others' folders, as version 0.1 had it."""
+    """Where a set lies: the default one beside the others' folders."""
     return folder.samples if samples == DEFAULT else folder.samples / samples
 
 

@@ -63,7 +63,6 @@ class Stage:
         return self.event if count == 1 else dp_event.SelfComposedDpEvent(self.event, count)
 
 
-NEGLIGIBLE = 1e-60  # a total variation distance; Gaussian noise on a grid stated some 1e-70 before it was drawn exactly
 CARRIED_OUT = ("spent", "steps", "event", "relations", "sampler_distance")  # of a stage; `sampling` and `reason` are words for people
 
 
@@ -83,8 +82,6 @@ def difference(ones: Sequence[Stage], others: Sequence[Stage]) -> str:
 
 
 def _unordered(value: object) -> object:
-    if isinstance(value, float) and value < NEGLIGIBLE:
-        return 0.0
     return frozenset(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.datasets import records_of
 from workbench.errors import WorkbenchError
-from workbench.privacy.accounting.stages import NEGLIGIBLE
 from workbench.privacy.spending.totals import LedgerEntry, StageSpending
 
 if TYPE_CHECKING:
@@ -28,17 +27,9 @@ def columns(stage: "Stage") -> tuple[str, str, int, str, str, str, str, float]:
 
 
 def comparable(plan: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """What planned rows spend: their relations as a set, as which is reported first changes nothing, and no words for people.
-
-    Of a free stage position, name and steps alone count: in ledgers of version 0.1 it may have a paid stage's event.
-    """
-    names = PLANNED.split(", ")
-    at, spent, steps = (names.index(name) for name in ("relations", "spent", "steps"))
-    distances = [0.0 if row[-1] < NEGLIGIBLE else row[-1] for row in plan]
-    return [
-        row[: steps + 1] if row[spent] == "free" else (*row[:at], frozenset(row[at].split()), distance)
-        for row, distance in zip(plan, distances, strict=True)
-    ]
+    """What planned rows spend: their relations as a set, as which is reported first changes nothing, and no words for people."""
+    at = PLANNED.split(", ").index("relations")
+    return [(*row[:at], frozenset(row[at].split()), row[-1]) for row in plan]
 
 
 def entry_of(connection: sqlite3.Connection, row: Sequence[Any]) -> LedgerEntry:

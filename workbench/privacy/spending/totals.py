@@ -29,7 +29,7 @@ class StageSpending:
     relations: "tuple[Relation, ...]"
     sampling: str
     reason: str
-    sampler_distance: float = 0.0  # over all planned steps; 0 in ledgers of before
+    sampler_distance: float = 0.0  # over all planned steps
 
     @property
     def count(self) -> int:
