@@ -11,6 +11,7 @@ from PIL import Image
 from support.homes import here
 from support.launchers import Here
 from support.shapes import coloured_shapes, folder_of_arrays
+from support.shapes import shapes as shapes_of_any_colour
 from support.tables import uneven_table
 
 from workbench.cli import main
@@ -85,6 +86,19 @@ def test_few_samples_are_said_to_be_few_and_more_are_compared_once(shapes: Path,
     assert "Not compared yet with public images of glyphs" in found.cautions[-1]
     found.compare_with_prior()
     assert json.loads((found.folder / FILE).read_text()) == pytest.approx(kept, abs=0.1)
+
+
+def test_shapes_of_any_colour_that_look_like_the_prior_are_said_to(tmp_path: Path, train_shapes: Callable[..., Run]) -> None:
+    drawn = shapes_of_any_colour()
+    assert [np.bincount(np.asarray(part.labels)).tolist() for part in (drawn.train, drawn.held_out)] == [[130, 140, 130], [670, 660, 670]]
+    colours = drawn.train.records.max(axis=(2, 3))
+    assert all(np.ptp(colours[np.asarray(drawn.train.labels) == label], axis=0).min() > 200 for label in range(3)), "no class has its own"
+    np.savez(tmp_path / "shapes.npz", **folder_of_arrays(drawn))  # type: ignore[arg-type]
+    run = train_shapes(tmp_path / "shapes.npz")
+    assert (run.plan.num_records, run.plan.facts.shape) == (400, (3, 16, 16))
+    found = sample_set(here(), run.id)
+    found.records(120)
+    assert PRIOR_WORDS in found.cautions[-1]
 
 
 def test_one_class_alone_has_no_shares_and_a_prior_that_was_left_is_not_named(shapes: Path, train_shapes: Callable[..., Run]) -> None:
