@@ -284,7 +284,7 @@ def facts(
         own = own_name(path, name, DATASETS)
         if is_csv(path):
             return checked_facts(csv_table.facts(path, own, declared, held_out), shape, classes)
-        return folder.facts(path, own, shape, classes, seed)
+        return folder.facts(path, own, shape, classes, seed, workspace=workspace or Workspace.located())
     entry = entry_of(name_or_path)
     known = as_declared(entry.facts(workspace or Workspace.located()), name, classes)
     return known if shape is None else known.at_size(check_shape(shape, *entry.sides))
@@ -314,7 +314,7 @@ def load(
         path = Path(name_or_path)
         own = own_name(path, name, DATASETS)
         if not is_csv(path):
-            return folder.load(path, own, seed, shape, classes)
+            return folder.load(path, own, seed, shape, classes, workspace=workspace or Workspace.default())
         dataset = csv_table.load(path, own, declared, seed, held_out)
         checked_facts(dataset.facts, shape, classes)
         return dataset

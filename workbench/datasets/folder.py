@@ -19,16 +19,19 @@ from PIL import Image
 
 from workbench.datasets import arrays
 from workbench.datasets.base import Dataset, DatasetFacts
+from workbench.datasets.kept_folder import KeptFolder
 from workbench.datasets.naming import check_words
 from workbench.datasets.resize import Shape, at_shape, check_shape, resize
 from workbench.datasets.splits import check_splittable, position_split
 from workbench.datasets.unpacking import check_unpacked
 from workbench.errors import WorkbenchError
 from workbench.records import ImageKind, Records
+from workbench.workspace import Workspace
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".webp"})
 CHANNELS = {"L": 1, "RGB": 3}
 MOST_LISTED = 50
+READABLE = "readable images, grey (L) or colour (RGB),"
 Value = TypeVar("Value")
 
 
@@ -40,20 +43,21 @@ class UnusableError(Exception):
 class ImageFolder:
     """The listing of a folder: its classes, and its files with the class of each, in the order of file names, then classes.
 
-    Where there are no classes, no file has one.
+    Files are told by their places in the folder, as cat/1.png. Where there are no classes, no file has one.
     """
 
     root: Path
     classes: tuple[str, ...]
-    files: tuple[Path, ...]
+    files: tuple[str, ...]
     labels: np.ndarray | None  # int64 (N,)
 
     def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Sorted positions of training and held-out files; files of one name, in whatever classes, are on one side."""
-        names = sorted({file.name for file in self.files})
+        own = [file.rpartition("/")[2] for file in self.files]
+        names = sorted(set(own))
         _, held_out = position_split(len(names), seed)
         chosen = {names[position] for position in held_out}
-        is_held_out = np.array([file.name in chosen for file in self.files])
+        is_held_out = np.array([name in chosen for name in own])
         return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
 
@@ -65,11 +69,10 @@ def listed(root: Path, declared: Sequence[str] = ()) -> ImageFolder:
     """
     subfolders = sorted((path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")), key=lambda path: path.name)
     refuse(root, [f"{path.name} leads to {os.path.realpath(path)}" for path in subfolders if leads_out(path, root)], LINKS)
-    if not (subfolders or declared) and (alone := sorted(images_in(root), key=lambda file: file.name)):
-        refuse_links(root, alone)
+    if not (subfolders or declared) and (alone := sorted(images_in(root, root))):
         check_splittable(len(alone), str(root), "images")
         return ImageFolder(root, (), tuple(alone), None)
-    found = {subfolder.name: images_in(subfolder) for subfolder in subfolders}
+    found = {subfolder.name: images_in(subfolder, root) for subfolder in subfolders}
     if not any(found.values()):
         raise WorkbenchError(
             f"Expected subfolders of images ({', '.join(sorted(SUFFIXES))}) in {root}, one a class, or images alone, which have no class "
@@ -78,25 +81,23 @@ def listed(root: Path, declared: Sequence[str] = ()) -> ImageFolder:
     refuse(root, [name for name, files in found.items() if not files], "images in every subfolder, as each is a class")
     classes = check_words(tuple(declared) or tuple(found), "class names")
     refuse(root, [name for name in found if name not in classes], f"subfolders of the classes {', '.join(classes)} alone")
-    files = sorted((file.name, name, file) for name, members in found.items() for file in members)
-    refuse_links(root, [file for *_, file in files])
-    check_splittable(len({file for file, _, _ in files}), str(root), "images of different file names")
-    labels = np.array([classes.index(name) for _, name, _ in files], dtype=np.int64)
-    return ImageFolder(root, classes, tuple(file for *_, file in files), labels)
-
-
-def refuse_links(root: Path, files: Sequence[Path]) -> None:
-    """Refuse files that are links to what lies elsewhere."""
-    wrong = [f"{file.relative_to(root)} leads to {os.path.realpath(file)}" for file in files if leads_out(file, root)]
-    refuse(root, wrong, LINKS)
+    files = sorted((file, name) for name, members in found.items() for file in members)
+    check_splittable(len({file for file, _ in files}), str(root), "images of different file names")
+    labels = np.array([classes.index(name) for _, name in files], dtype=np.int64)
+    return ImageFolder(root, classes, tuple(f"{name}/{file}" for file, name in files), labels)
 
 
 LINKS = "no symbolic link that leads out of the folder"
 
 
-def images_in(subfolder: Path) -> list[Path]:
-    """The files of a class that are named as images."""
-    return [file for file in subfolder.iterdir() if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")]
+def images_in(subfolder: Path, root: Path) -> list[str]:
+    """The names of the files there that are named as images; links to what lies outside `root` are refused together."""
+    with os.scandir(subfolder) as entries:
+        found = [entry for entry in entries if os.path.splitext(entry.name)[1].lower() in SUFFIXES and not entry.name.startswith(".")]
+    links = [Path(entry.path) for entry in found if entry.is_symlink()]
+    wrong = [f"{link.relative_to(root)} leads to {os.path.realpath(link)}" for link in links if leads_out(link, root)]
+    refuse(root, wrong, LINKS)
+    return [entry.name for entry in found]
 
 
 def leads_out(path: Path, root: Path) -> bool:
@@ -142,12 +143,12 @@ def image_pixels(path: Path) -> np.ndarray:
 def of_every(folder: ImageFolder, read: Callable[[Path], Value]) -> list[Value]:
     """`read` of every file; those that cannot be read are refused together."""
     values, wrong = [], []
-    for path in folder.files:
+    for file in folder.files:
         try:
-            values.append(read(path))
+            values.append(read(folder.root / file))
         except UnusableError as error:
-            wrong.append(f"{path.relative_to(folder.root)} {error}")
-    refuse(folder.root, wrong, "readable images, grey (L) or colour (RGB),")
+            wrong.append(f"{file} {error}")
+    refuse(folder.root, wrong, READABLE)
     return values
 
 
@@ -157,55 +158,72 @@ def common_shape(folder: ImageFolder, shape: Shape | None) -> Shape:
     (most, _), *others = Counter(shapes).most_common()
     if shape is None and others:
         text = ",".join(map(str, most))
-        wrong = [f"{path.relative_to(folder.root)} has {found}" for path, found in zip(folder.files, shapes, strict=True) if found != most]
+        wrong = [f"{file} has {found}" for file, found in zip(folder.files, shapes, strict=True) if found != most]
         remedy = f"--resize {text} (on the pages: Resize to) reads all at one size; or take these out."
         refuse(folder.root, wrong, f"images of one size, {most} (C, H, W) as most,", remedy)
     shape = shape or most
-    check_unpacked(folder.root, sum(path.stat().st_size for path in folder.files), len(shapes) * int(np.prod(shape)))
-    largest, where = max(zip((int(np.prod(found)) for found in shapes), folder.files, strict=True))
+    paths = [folder.root / file for file in folder.files]
+    check_unpacked(folder.root, sum(path.stat().st_size for path in paths), len(shapes) * int(np.prod(shape)))
+    largest, where = max(zip((int(np.prod(found)) for found in shapes), paths, strict=True))
     check_unpacked(where, where.stat().st_size, largest)
     return shape
 
 
-def read_images(folder: ImageFolder, shape: Shape) -> np.ndarray:
-    """Images uint8 (N, *shape), each resized by itself where it has another."""
-    images = np.empty((len(folder.files), *shape), dtype=np.uint8)
-    position = {path: number for number, path in enumerate(folder.files)}
-
-    def read(path: Path) -> None:
-        images[position[path]] = resize(image_pixels(path)[None], shape)[0]
-
-    of_every(folder, read)
-    return images
-
-
-def folder_facts(folder: ImageFolder, name: str, shape: Shape | None, seed: int = 0) -> DatasetFacts:
-    """Counts and classes from the listing, the shape from the images' headers."""
-    train, _ = folder.split(seed)
-    return DatasetFacts(name=name, kind=ImageKind(size=common_shape(folder, shape)), num_records=len(train), classes=folder.classes)
+def decoded(folder: ImageFolder, shape: Shape, order: np.ndarray) -> Iterator[np.ndarray]:
+    """Images uint8 (*shape) in an order of positions, each resized by itself; those that cannot be read are refused together at the end."""
+    wrong: list[str] = []
+    for position in order:
+        file = folder.files[position]
+        try:
+            yield resize(image_pixels(folder.root / file)[None], shape)[0]
+        except UnusableError as error:
+            wrong.append(f"{file} {error}")
+    refuse(folder.root, wrong, READABLE)
 
 
-def load_folder(folder: ImageFolder, name: str, shape: Shape | None, seed: int) -> Dataset:
-    """All images, split by their names."""
-    known = folder_facts(folder, name, shape, seed)
-    records = Records(read_images(folder, check_shape(known.shape)), folder.labels)
+def folder_facts(folder: ImageFolder, name: str, shape: Shape | None, seed: int, count: int, kept: KeptFolder) -> DatasetFacts:
+    """Classes from the listing, `count` training records; the shape from what is kept, or from the images' headers."""
+    if shape is None or kept.read(shape, seed) is None:
+        shape = (kept.common_shape() if shape is None else None) or common_shape(folder, shape)
+    return DatasetFacts(name=name, kind=ImageKind(size=shape), num_records=count, classes=folder.classes)
+
+
+def load_folder(folder: ImageFolder, name: str, shape: Shape | None, seed: int, kept: KeptFolder) -> Dataset:
+    """All images, split by their names: decoded at the first call, and mapped from the disk, training records first."""
     train, held_out = folder.split(seed)
-    return Dataset(known, records.take(train), records.take(held_out))
+    known = folder_facts(folder, name, shape, seed, len(train), kept)
+    size = check_shape(known.shape)
+    order = np.concatenate([train, held_out])
+    images = kept.read(size, seed)
+    if images is None:
+        kept.write(decoded(folder, size, order), len(order), size, seed, size if shape is None else kept.common_shape())
+        images = kept.read(size, seed)
+    assert images is not None
+    records = Records(images, None if folder.labels is None else folder.labels[order])
+    return Dataset(known, records.take(slice(len(train))), records.take(slice(len(train), None)))
 
 
-def facts(path: Path, name: str, shape: tuple[int, ...] | None = None, classes: Sequence[str] = (), seed: int = 0) -> DatasetFacts:
+def facts(
+    path: Path, name: str, shape: tuple[int, ...] | None = None, classes: Sequence[str] = (), seed: int = 0, *, workspace: Workspace
+) -> DatasetFacts:
     """The facts about a folder or an `.npz` file under the name given to it, without its pixels."""
     target = None if shape is None else check_shape(shape)
     if checked(path).is_dir():
-        return folder_facts(listed(path, classes), name, target, seed)
+        folder = listed(path, classes)
+        count = len(folder.split(seed)[0])
+        return folder_facts(folder, name, target, seed, count, KeptFolder.of(path, folder.files, workspace))
     known = arrays.describe(path, name, classes)[0]
     return known if target is None else known.at_size(target)
 
 
-def load(path: Path, name: str, seed: int = 0, shape: tuple[int, ...] | None = None, classes: Sequence[str] = ()) -> Dataset:
+def load(
+    path: Path, name: str, seed: int = 0, shape: tuple[int, ...] | None = None, classes: Sequence[str] = (), *, workspace: Workspace
+) -> Dataset:
     """A folder or an `.npz` file at `shape`; a sixth is held out by `seed`, unless the file brings held-out records of its own."""
     if checked(path).is_dir():
-        return load_folder(listed(path, classes), name, None if shape is None else check_shape(shape), seed)
+        folder = listed(path, classes)
+        target = None if shape is None else check_shape(shape)
+        return load_folder(folder, name, target, seed, KeptFolder.of(path, folder.files, workspace))
     return at_shape(arrays.load(path, name, seed, classes), shape)
 
 
