@@ -23,6 +23,8 @@ from workbench.methods.dp_sad.labels import SUMS
 from workbench.methods.mst import releases as mst
 from workbench.methods.mst.stages import CHOICE
 from workbench.methods.mst.stages import _choice as mst_choice  # pyright: ignore[reportPrivateUsage]
+from workbench.methods.public_choice import voting
+from workbench.methods.public_choice.method import CHOICE as CHOSEN
 from workbench.models import image_diffusion
 from workbench.models.grouping import EDGES
 from workbench.models.grouping import releases as grouping
@@ -295,6 +297,12 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
         ],
         "spending comes first",
     ),
+    "votes for public datasets counted before they are recorded": (
+        cases.Case("public-choice"),
+        CHOSEN,
+        [(voting.vote, "state.spend(CHOICE, 1)", "counts(config, data, state); state.spend(CHOICE, 1)")],
+        "spending comes first",
+    ),
     "pair scores counted before they are recorded": (
         cases.Case("mst"),
         CHOICE,
@@ -354,6 +362,12 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
             (Selector._draw_again, "weights_of(self.kept_votes())", "weights_of(torch.from_numpy(self.clean).double())"),
         ],
         "free",
+    ),
+    "clean votes for public datasets told of as if they were noisy": (
+        cases.Case("public-choice"),
+        CHOSEN,
+        [(voting.vote, "zip(config.candidates, noisy, strict=True)", "zip(config.candidates, counts(config, data, state), strict=True)")],
+        "private",
     ),
     "clean votes told of as if they were noisy": (
         cases.Case("private-evolution"),

@@ -6,15 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pages.conftest import train_in_process
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 
+from workbench import datasets, experiment
 from workbench.datasets.proposal import propose
 from workbench.datasets.reference import DatasetRef
 from workbench.jobs import runs
+from workbench.jobs.public_votes import votes_of
 from workbench.jobs.store import RunStore
 from workbench.planning import DECLARED_PUBLIC, make_plan
 from workbench.request import Request
+from workbench.ui.choices import HOW_TO_CHOOSE
 from workbench.ui.links import link
 
 CASES: dict[str, dict[str, Any]] = {
@@ -66,6 +70,19 @@ def test_public_images_fill_what_the_method_takes(open_page: Callable[..., AppTe
     none = open_page("train", train_method="dp-merf", train_public="processes")
     assert "settings" not in form_text(none), "a method that takes none has no such choice"
     assert not any(caption.value == DECLARED_PUBLIC for caption in none.caption)
+
+
+def test_the_page_tells_which_public_images_the_records_voted_for(open_page: Callable[..., AppTest]) -> None:
+    before = [caption.value for caption in open_page("train", train_method="dpdm").caption]
+    assert HOW_TO_CHOOSE in before
+    run = train_in_process("public-choice", experiment.load("digits"), 5.0, records=30)
+    found = votes_of(here(), datasets.facts("permuted-digits"))
+    assert found is not None
+    assert (found.run, list(found.votes)) == (run.id, ["glyphs", "processes"])
+    assert found.best == "glyphs", "digits are like drawn digits"
+    assert votes_of(here(), datasets.facts("mnist")) is None
+    said = [caption.value for caption in open_page("train", train_method="dpdm").caption]
+    assert any(f"by run {run.id}" in words and "Choose glyphs, which has most." in words for words in said)
 
 
 def press(app: AppTest, key: str, path: str) -> None:

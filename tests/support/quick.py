@@ -40,6 +40,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "dp-merf": {"num_features": 100, "training.steps": 4, "training.batch_size": 20},
     "class-moments": {"records": 50, "pooling": 2},
     "prior-moments": {"records": 50, "pooling": 2},
+    "public-choice": {"records": 30},
     "private-evolution": {"selection.records": 60, "selection.candidates": 3, "selection.choices": 2, "selection.rounds": 2},
     "dp-sgd-dm": TINY | FINE_TUNED,
     "dpdm": TINY | FINE_TUNED | {"pretraining.dataset": "glyphs"},

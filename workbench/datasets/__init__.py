@@ -21,6 +21,7 @@ from workbench.datasets import (
     glyphs,
     idx,
     imagenet,
+    joined,
     patients,
     permuted,
     processes,
@@ -253,7 +254,34 @@ def entry_of(name_or_path: str | Path) -> DatasetEntry:
     """The named entry, or one made for the user's own files, split with seed 0."""
     if is_path(name_or_path):
         return DatasetEntry(f"Images of {name_or_path}.", str(name_or_path), lambda _: facts(name_or_path), lambda _: load(name_or_path))
+    if joined.JOIN in str(name_or_path):
+        return joined_entry(str(name_or_path))
     return choose(str(name_or_path), DATASETS, "dataset")
+
+
+def joined_entry(name: str) -> DatasetEntry:
+    """Public datasets that are drawn to order, taken in turn: glyphs+processes."""
+    names = name.split(joined.JOIN)
+    entries = [choose(part, DATASETS, "dataset") for part in names]
+    if len(set(names)) < len(names) or any(entry.draw is None or not entry.facts(Workspace.located()).is_public for entry in entries):
+        raise WorkbenchError(f"Expected different public datasets that are drawn to order, joined by {joined.JOIN}, got {name!r}.")
+
+    def draw(workspace: Workspace, shape: tuple[int, ...] | None, num_records: int | None, seed: int) -> Dataset:
+        size = facts(name).shape if shape is None else shape
+        count = facts(name).num_records if num_records is None else num_records
+        each = -(-count // len(entries))
+        return joined.dataset([entry.draw(workspace, size, each, seed) for entry in entries if entry.draw], count)
+
+    return DatasetEntry(
+        f"Images of {', '.join(names)} in turn.",
+        name,
+        lambda workspace: joined.facts([entry.facts(workspace) for entry in entries]),
+        lambda workspace: draw(workspace, None, None, 0),
+        draw=draw,
+        sides=(max(entry.sides[0] for entry in entries), min(entry.sides[1] for entry in entries)),
+        fewest=len(entries) * max(entry.fewest for entry in entries),
+        is_unlimited=True,
+    )
 
 
 def account_name(name_or_path: str | Path) -> str:
@@ -404,7 +432,7 @@ def load_public(
 def check_known(name: str) -> None:
     """Refuse a dataset that neither has a registered name nor is a path at which something lies."""
     if not is_path(name):
-        choose(name, DATASETS, "dataset")
+        entry_of(name)
     elif not Path(name).exists():
         raise WorkbenchError(f"Expected a dataset's name or a path that exists, got {name!r}.")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from workbench import datasets
 from workbench.datasets.base import DatasetFacts
+from workbench.datasets.joined import JOIN
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.workspace import Workspace
@@ -23,7 +24,7 @@ def check_public_apart(public: str, private: DatasetRef | DatasetFacts, facts: D
         places = [own] if own else [Workspace.located().data / name for name in named]
         shared = any(same_files(Path(public), place) for place in places)
     else:
-        shared = datasets.records_of(public) == datasets.records_of(facts.name)
+        shared = datasets.records_of(facts.name) in [datasets.records_of(part) for part in public.split(JOIN)]
     if shared:
         raise WorkbenchError(
             f"Expected a public dataset other than the private one, got {public!r}, which has the same people's records as {facts.name!r}."

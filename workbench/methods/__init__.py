@@ -18,6 +18,7 @@ from workbench.methods.nonprivate import NonPrivate
 from workbench.methods.p3dm import P3DM
 from workbench.methods.prior_moments import PriorMoments
 from workbench.methods.private_evolution import PrivateEvolution
+from workbench.methods.public_choice import PublicChoice
 from workbench.methods.selective_pretraining import SelectivePretraining
 
 METHODS: dict[str, type[Method]] = {
@@ -25,6 +26,7 @@ METHODS: dict[str, type[Method]] = {
     "class-moments": ClassMoments,
     "prior-moments": PriorMoments,
     "dp-merf": DPMERF,
+    "public-choice": PublicChoice,
     "private-evolution": PrivateEvolution,
     "dp-promise": DPPromise,
     "dp-sgd-dm": DPSGDDM,

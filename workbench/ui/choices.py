@@ -13,6 +13,7 @@ from workbench.datasets import DATASETS, DatasetFacts, account_name, is_csv, is_
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown, prose
+from workbench.jobs.public_votes import votes_of
 from workbench.lazy import torch
 from workbench.methods import METHODS
 from workbench.methods.base import Method
@@ -30,6 +31,7 @@ TARGET_TITLES = {  # a number to meet the epsilon, or which number a run rests o
     "none": "Nothing, as configured",
     "none, claim": "Nothing, on the paper's word",
 }
+HOW_TO_CHOOSE = "Which suit? A run of public-choice at a small epsilon, .1 say, asks the records."
 SETTINGS = "set."  # before the names of a method's settings in keys and addresses: they may be those of a request's own fields
 DEFAULT_METHOD = "dp-promise"
 GPU_DEVICES = ("/dev/nvidia*", "/dev/dxg", "/dev/kfd")  # of NVIDIA, of Windows below Linux, of AMD
@@ -207,9 +209,12 @@ def settings_form(choices: Choices, prefix: str) -> dict[str, Any]:
     return settings
 
 
-def public_choice(method_class: type[Method], prefix: str) -> str | None:
-    """Public images for a method that takes some, by name or path; None where it takes none, or its default stands."""
-    if not public_fields(method_class.Config):
+def public_choice(choices: Choices, prefix: str) -> str | None:
+    """Public images for a method that takes some, by name or path; None where it takes none, or its default stands.
+
+    Beside it stands which the records voted for, where a run has asked them.
+    """
+    if not public_fields(choices.method_class.Config):
         return None
     workspace = Workspace.located()
     known = [name for name, entry in DATASETS.items() if (facts := entry.facts(workspace)).is_public and facts.kind.name == "image"]
@@ -218,6 +223,8 @@ def public_choice(method_class: type[Method], prefix: str) -> str | None:
         placeholder="as in the settings below", help="Wherever the method takes some: a name, or type the path of a folder of your own.",
     )  # fmt: skip
     st.caption(DECLARED_PUBLIC)
+    found = votes_of(Workspace.default(), choices.facts)
+    st.caption(prose(found.words if found else HOW_TO_CHOOSE))
     return chosen
 
 

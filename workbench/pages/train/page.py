@@ -43,7 +43,7 @@ def draw() -> None:
 def plan_form() -> None:
     """Choices, settings, speed and audit; what the plan costs and takes; launch."""
     choices = plan_choices(PREFIX)
-    public = public_choice(choices.method_class, PREFIX)
+    public = public_choice(choices, PREFIX)
     with st.expander("Method settings", expanded=False):
         st.caption("An empty field leaves the default it shows. What the guarantee depends on is all here.")
         settings = settings_form(choices, PREFIX)

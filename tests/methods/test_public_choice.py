@@ -1,0 +1,109 @@
+"""A choice of public images: votes go to the nearest image's dataset, one record moves them as far as stated, the best wins."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.quick import quick_plan
+
+from workbench import datasets
+from workbench.datasets import Dataset, load_public
+from workbench.errors import WorkbenchError
+from workbench.experiment import fit, new_state, sample
+from workbench.methods.public_choice import PublicChoiceConfig, voting
+from workbench.methods.public_choice.method import CHOICE
+from workbench.plan import Plan
+from workbench.planning import make_plan
+from workbench.records import Records
+from workbench.training.state import State
+from workbench.training_data import public_dataset
+from workbench.workspace import Workspace
+
+SHAPE = (1, 16, 16)
+
+
+def records_like(name: str, count: int = 240) -> Dataset:
+    """Images of a public dataset drawn by another seed, in the place of private ones."""
+    found = load_public(name, SHAPE, count, seed=77)
+    facts = found.facts.model_copy(update={"name": "mine", "is_public": False, "classes": ("a", "b"), "attributes": {}})
+    labels = np.arange(count, dtype=np.int64) % 2
+    return Dataset(facts, Records(found.train.records, labels), Records(found.held_out.records[:2], np.arange(2)))
+
+
+def chosen(data: Dataset, **settings: Any) -> tuple[Plan, State]:
+    """A plan at bound .5, carried out."""
+    plan = make_plan("public-choice", data.facts, epsilon=0.5, delta=1e-4, settings={"records": 100, **settings})
+    state = new_state(plan, seed=0)
+    for _ in fit(plan, data, state):
+        pass
+    return plan, state
+
+
+@pytest.mark.parametrize("name", ["glyphs", "processes", "cartoons"])
+def test_records_choose_the_dataset_that_they_are_like_at_little_cost(name: str) -> None:
+    data = records_like(name)
+    plan, state = chosen(data)
+    assert (plan.build().public_dataset, plan.bound.epsilon <= 0.5) == ("glyphs+processes+cartoons", True)
+    config = plan.build().config
+    assert isinstance(config, PublicChoiceConfig)
+    votes = state.tensors["votes"].numpy()
+    assert config.candidates[int(votes.argmax())] == name
+    assert abs(votes.sum() - len(data.train)) < 6 * 3**0.5 * float(config.noise_multiplier or 0)
+    drawn = sample(plan, state, 30)
+    public = voting.images_of(state)[config.candidates.index(name)].numpy()
+    assert {image.tobytes() for image in drawn.records} <= {image.tobytes() for image in public}
+
+
+def test_votes_are_for_the_dataset_of_the_nearest_image() -> None:
+    data = records_like("processes", 60)
+    plan, state = chosen(data, blur=0.0)
+    config = plan.build().config
+    assert isinstance(config, PublicChoiceConfig)
+    images = voting.images_of(state).numpy().reshape(300, -1).astype(float)
+    distances = np.square(data.train.records.reshape(60, 1, -1) - images[None]).sum(-1)
+    expected = np.bincount(distances.argmin(axis=1) // 100, minlength=3)
+    np.testing.assert_array_equal(voting.counts(config, data.train, state), expected)
+
+
+def test_one_record_moves_the_counts_as_far_as_stated() -> None:
+    data = records_like("glyphs", 60)
+    plan, state = chosen(data)
+    config = plan.build().config
+    assert isinstance(config, PublicChoiceConfig)
+    stated = next(stage for stage in plan.stages if stage.name == CHOICE).distances
+    assert stated is not None
+    before = voting.counts(config, data.train, state)
+    assert before.sum() == 60
+    null = voting.counts(config, data.train.without(3), state)
+    assert np.linalg.norm(null - before) / float(config.noise_multiplier or 0) == pytest.approx(stated.zero_out)
+    moved = []
+    for image in voting.images_of(state)[:, 0].numpy():
+        other = data.train.records.copy()
+        other[3] = image
+        moved.append(np.linalg.norm(voting.counts(config, Records(other, data.train.labels), state) - before))
+    assert max(moved) / float(config.noise_multiplier or 0) == pytest.approx(stated.replace_one)
+    relabelled = Records(data.train.records, 1 - np.asarray(data.train.labels))
+    np.testing.assert_array_equal(voting.counts(config, relabelled, state), before)
+
+
+def test_candidates_suit_the_size_and_differ_from_the_private_ones() -> None:
+    assert make_plan("public-choice", "digits", epsilon=1).build().public_dataset == "glyphs+processes", "cartoons have 16 pixels at least"
+    with pytest.raises(WorkbenchError, match="at least two candidates"):
+        make_plan("public-choice", "digits", epsilon=1, settings={"candidates": ["glyphs"]})
+    with pytest.raises(WorkbenchError, match="public datasets that are drawn to order"):
+        make_plan("public-choice", "digits", epsilon=1, settings={"candidates": ["glyphs", "mnist"]})
+    with pytest.raises(WorkbenchError, match="the same people's records"):
+        make_plan("public-choice", "glyphs", epsilon=1)
+
+
+def test_joined_datasets_come_in_turn() -> None:
+    joined = load_public("glyphs+processes", SHAPE, 41)
+    assert joined.facts.classes == ("glyphs", "processes")
+    assert datasets.facts("glyphs+processes", SHAPE).is_public
+    for number, name in enumerate(joined.facts.classes):
+        alone = load_public(name, SHAPE, 21).train.records
+        np.testing.assert_array_equal(joined.train.records[number::2], alone[: len(joined.train.records[number::2])])
+    plan = quick_plan("public-choice")
+    found = public_dataset(plan, Workspace.default())
+    assert found is not None
+    assert len(found.train) == 60
