@@ -1,5 +1,6 @@
 """A link fills the form with the request it is of, and the form makes that request again."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ import pytest
 from pages.conftest import train_in_process
 from streamlit.testing.v1 import AppTest
 from support.homes import here
+from typer.testing import CliRunner
 
 from workbench import datasets, experiment
+from workbench.cli import commands
 from workbench.datasets.proposal import propose
 from workbench.datasets.reference import DatasetRef
 from workbench.jobs import runs
@@ -81,6 +84,8 @@ def test_the_page_tells_which_public_images_the_records_voted_for(open_page: Cal
     assert (found.run, list(found.votes)) == (run.id, ["glyphs", "processes"])
     assert found.best == "glyphs", "digits are like drawn digits"
     assert votes_of(here(), datasets.facts("mnist")) is None
+    shown = CliRunner().invoke(commands.app, ["show", run.id, "--json"], catch_exceptions=False).stdout
+    assert json.loads(shown)["public_votes"] == found.words
     said = [caption.value for caption in open_page("train", train_method="dpdm").caption]
     assert any(f"by run {run.id}" in words and "Choose glyphs, which has most." in words for words in said)
 

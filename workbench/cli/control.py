@@ -74,6 +74,7 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     """Show one run: state, progress, what it spent, claim, bound, configuration, the end of its log."""
     from workbench.jobs.audits import audit_of
     from workbench.jobs.folder import RunFolder
+    from workbench.jobs.public_votes import votes_in
     from workbench.jobs.store import RunStore
     from workbench.jobs.trained import as_shown
 
@@ -82,6 +83,8 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     shown = run_values(run) | {"peak_bytes": folder.peak_bytes(), "environments": folder.environments()}
     found = audit_of(Workspace.default(), run.plan)
     shown["audit"] = None if found is None else {**jsonable(found), "alarm": found.alarm}
+    if chosen := votes_in(Workspace.default(), run):
+        shown["public_votes"] = chosen.words
     if as_json:
         print_json(shown)
         return

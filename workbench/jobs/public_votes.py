@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from workbench.datasets import records_of
 from workbench.datasets.base import DatasetFacts
 from workbench.jobs.folder import RunFolder
+from workbench.jobs.run import Run
 from workbench.jobs.store import RunStore
 from workbench.methods.public_choice import PublicChoice, PublicChoiceConfig
 from workbench.workspace import Workspace
@@ -33,9 +34,14 @@ def votes_of(workspace: Workspace, facts: DatasetFacts) -> PublicVotes | None:
     """The votes of the newest finished run on the same people's records; None where none has asked them."""
     finished = RunStore(workspace).list(state="done", method=PublicChoice.name)
     run = next((run for run in finished if records_of(run.plan.facts.name) == records_of(facts.name)), None)
-    if run is None:
+    return None if run is None else votes_in(workspace, run)
+
+
+def votes_in(workspace: Workspace, run: Run) -> PublicVotes | None:
+    """The votes that a run released; None where it is not finished, or asked nothing of the kind."""
+    if run.method != PublicChoice.name or run.state != "done":
         return None
-    from workbench.training.state import load_saved  # torch, which a page without such a run does not wait for
+    from workbench.training.state import load_saved  # torch, which whoever looks at other runs does not wait for
 
     config = PublicChoiceConfig.model_validate(run.plan.config)
     votes = load_saved(RunFolder(workspace, run.id).model)["tensors"]["votes"].tolist()
