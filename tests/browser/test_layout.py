@@ -4,12 +4,15 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from browser.conftest import ROOT, app_on, let_in
 from playwright.sync_api import Locator, Page, ViewportSize, expect
+
+from workbench.server import start
 
 PROJECTOR: ViewportSize = {"width": 1280, "height": 720}
 TINY = {"num_features": "50", "training.steps": "30", "training.batch_size": "8"}
@@ -115,3 +118,35 @@ def test_a_launched_run_does_not_show_what_belongs_to_the_one_before(page: Page,
     assert under_its_name
     mixed = sum(milliseconds for milliseconds, text in under_its_name if "may be released" in text)
     assert mixed < 1000 * SLOW_SECONDS / 4, f"the badge of the run before stood there for {mixed:.0f} ms"
+
+
+SHADES = """() => {
+  const ground = getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor;
+  const charts = [...document.querySelectorAll('.js-plotly-plot .main-svg')].map(element => getComputedStyle(element).backgroundColor);
+  return {ground, charts: charts.filter(colour => colour !== 'rgba(0, 0, 0, 0)'),
+          text: getComputedStyle(document.querySelector('.js-plotly-plot .xtitle')).fill,
+          caption: getComputedStyle(document.querySelector('[data-testid="stCaptionContainer"] p')).color};
+}"""
+
+
+def test_page_and_chart_take_the_systems_theme_and_the_menus(page: Page, server: str, finished_run: str) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{server}/train?train_run={finished_run}")
+    expect(page.locator(".js-plotly-plot .xtitle").first).to_be_visible(timeout=90_000)
+    themes = tomllib.loads(start.SETTINGS.read_text())["theme"]
+    for name in ("dark", "light"):
+        ground = "rgb({}, {}, {})".format(*rgb(themes[name]["backgroundColor"]))
+        page.wait_for_function(f"(ground) => {{ const {{ground: page, charts}} = ({SHADES})(); return page === ground && charts.length &&"
+                               " charts.every(colour => colour === ground); }", arg=ground)  # fmt: skip
+        found = page.evaluate(SHADES)
+        for words in (found["text"], found["caption"]):
+            bright = sum(map(int, re.findall(r"\d+", words)[:3])) / 3
+            assert abs(bright - sum(rgb(themes[name]["backgroundColor"])) / 3) > 90, (name, found)
+        if name == "dark":
+            page.locator('[data-testid="stMainMenu"]').click()
+            page.locator('[data-testid="stMainMenuPopover"]').get_by_text("Light").click()
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue of #rrggbb."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

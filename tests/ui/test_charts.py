@@ -1,6 +1,7 @@
 """Charts: what is drawn is what the table says; an approximation looks like one; infinity keeps a place."""
 
 import math
+import tomllib
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -11,7 +12,7 @@ from workbench.published import load_published
 from workbench.server import start
 from workbench.ui import charts
 from workbench.ui.charts import ReferenceLine
-from workbench.ui.theme import EXACT, GREY, INK, SERIES, STATUS_WORDS, accountant_line
+from workbench.ui.theme import EXACT, GREY, SERIES, STATUS_WORDS, accountant_line
 
 
 def trace(figure: go.Figure, part: str) -> go.Scatter:
@@ -98,7 +99,7 @@ def test_infinity_stands_at_the_right_edge_with_its_sign() -> None:
     assert figure.layout.xaxis.range[1] > math.log10(place)
 
 
-def contrast(colour: str, background: str = "#ffffff") -> float:
+def contrast(colour: str, background: str) -> float:
     """WCAG 2 contrast ratio of two sRGB colours."""
 
     def luminance(text: str) -> float:
@@ -110,13 +111,42 @@ def contrast(colour: str, background: str = "#ffffff") -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_text_and_accent_colours_have_enough_contrast() -> None:
-    import tomllib
+@pytest.fixture(params=["light", "dark"])
+def theme(request: pytest.FixtureRequest) -> dict[str, str]:
+    """The server's settings of a theme."""
+    settings = tomllib.loads(start.SETTINGS.read_text())["theme"]
+    assert "base" not in settings, "or the system's choice would not hold"
+    return settings[request.param]
 
-    theme = tomllib.loads(start.SETTINGS.read_text())["theme"]
-    for colour in (INK, GREY, theme["primaryColor"], theme["linkColor"], theme["textColor"]):
-        assert contrast(colour) >= 4.5
-        assert contrast(colour, theme["secondaryBackgroundColor"]) >= 4.5
+
+def test_text_and_accent_colours_have_enough_contrast(theme: dict[str, str]) -> None:
+    for ground in (theme["backgroundColor"], theme["secondaryBackgroundColor"]):
+        for colour in (theme["linkColor"], theme["textColor"], mixed(theme["textColor"], ground, 0.75)):
+            assert contrast(colour, ground) >= 4.5
+        assert contrast(theme["primaryColor"], ground) >= 3
+    assert contrast(theme["primaryColor"], "#ffffff") >= 3, "its buttons have large white words"
+
+
+def mixed(colour: str, ground: str, opacity: float) -> str:
+    """What text of such an opacity looks like."""
+    parts = [(int(colour[place : place + 2], 16), int(ground[place : place + 2], 16)) for place in (1, 3, 5)]
+    return "#" + "".join(f"{round(opacity * over + (1 - opacity) * under):02x}" for over, under in parts)
+
+
+def test_every_line_of_a_chart_is_told_from_the_ground_of_either_theme(theme: dict[str, str]) -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0] * 2, "accountant": ["gdp"] * 2 + ["pld"] * 2, "epsilon": [3.0, 1.0, 3.2, 1.1]})
+    figure = charts.accountant_curves(frame, "x", "Noise multiplier", target=2.0, chosen=1.5)
+    drawn = [line.line.color for line in figure.data] + [shape.line.color for shape in figure.layout.shapes]
+    assert len(drawn) == 4
+    assert all(contrast(colour, theme["backgroundColor"]) >= 3 for colour in [*drawn, GREY])
+    assert all(contrast(colour, theme["backgroundColor"]) >= 2 for colour in SERIES)
+
+
+def test_text_and_ground_of_a_chart_are_left_to_the_theme() -> None:
+    """What the server names here keeps its colour when another theme is chosen in the browser, which asks the server nothing."""
+    layout = charts.empty_figure("x", "y").layout
+    named = [layout.paper_bgcolor, layout.plot_bgcolor, layout.font.color, layout.xaxis.gridcolor, layout.xaxis.title.font.color]
+    assert named == [None] * 5
 
 
 def test_lines_stay_apart_without_colour() -> None:

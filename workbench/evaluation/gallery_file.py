@@ -9,10 +9,12 @@ from workbench.evaluation.neighbours import OUTSIDE_GUARANTEE, Neighbours
 from workbench.records import Records
 
 _STYLE = """
-body { font-family: sans-serif; margin: 2rem; color: #1a1a1a; background: #fff; }
-.warning { border-left: 4px solid #b00020; padding: .5rem 1rem; background: #fdecee; }
+:root { color-scheme: light dark; }
+body { font-family: sans-serif; margin: 2rem; color: light-dark(#1a1a1a, #e4ecef); background: light-dark(#fff, #10191e); }
+.warning { border-left: 4px solid #b00020; padding: .5rem 1rem; background: light-dark(#fdecee, #3a1a1f); }
 table { border-collapse: collapse; margin-top: 1rem; }
-th, td { padding: .3rem .6rem; text-align: center; border-bottom: 1px solid #ddd; font-size: .8rem; vertical-align: top; }
+th, td { padding: .3rem .6rem; text-align: center; font-size: .8rem; vertical-align: top; }
+th, td { border-bottom: 1px solid light-dark(#ddd, #35454d); }
 img { width: 56px; height: 56px; object-fit: contain; image-rendering: pixelated; display: block; margin: auto; }
 code { font-size: .75rem; word-break: break-all; }
 """

@@ -16,7 +16,7 @@ import streamlit as st
 
 from workbench.escaping import html_text
 from workbench.ui.formats import number
-from workbench.ui.theme import BLUE, GREY, GRID, INK, SERIES, VERMILION, accountant_line, is_bound
+from workbench.ui.theme import BLUE, GREY, SERIES, VERMILION, accountant_line, is_bound
 
 SMALLEST_EPSILON = 1e-3
 TITLE_WIDTH = 40  # characters that stand below a chart of a narrow window
@@ -53,7 +53,7 @@ def accountant_curves(frame: pd.DataFrame, x: str, x_title: str, target: float |
         heights = [value if math.isfinite(value) else None for value in rows["epsilon"].tolist()]
         figure.add_scatter(x=rows[x].tolist(), y=heights, name=title, mode="lines", line=line, hovertemplate="%{y:.4g}")
     if target is not None:
-        figure.add_hline(target, line={"color": INK, "width": 1, "dash": "dot"})
+        figure.add_hline(target, line={"color": GREY, "width": 1.5, "dash": "dot"})
         _note(figure, f"target {number(target)}", y=math.log10(target), yref="y", x=1, xref="paper", xanchor="right", yanchor="bottom")
     if chosen is not None:
         figure.add_vline(chosen, line={"color": GREY, "width": 1})
@@ -137,25 +137,15 @@ def tradeoff_curves(frame: pd.DataFrame, dashed: str) -> go.Figure:
 
 
 def empty_figure(x_title: str, y_title: str) -> go.Figure:
-    """Two titled axes in the workbench's colours, without a line yet."""
-    axis: dict[str, Any] = {
-        "exponentformat": "power",
-        "gridcolor": GRID,
-        "linecolor": GREY,
-        "zerolinecolor": GRID,
-        "tickfont": {"color": INK},
-        "title": {"font": {"color": INK}},
-    }
+    """Two titled axes without a line yet; text, grid and ground are the page's own, by the theme that the browser shows."""
     figure = go.Figure()
     figure.update_layout(
-        xaxis=axis | {"title": {"text": "<br>".join(map(html_text, wrap(x_title, TITLE_WIDTH))), "font": {"color": INK}}},
-        yaxis=axis | {"title": {"text": html_text(y_title), "font": {"color": INK}}},
+        xaxis={"exponentformat": "power", "title": {"text": "<br>".join(map(html_text, wrap(x_title, TITLE_WIDTH)))}, "linecolor": GREY},
+        yaxis={"exponentformat": "power", "title": {"text": html_text(y_title)}, "linecolor": GREY},
         margin={"l": 10, "r": 10, "t": 30, "b": 10},
         height=380,
-        font={"color": INK, "size": 13},
+        font={"size": 13},
         legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
-        plot_bgcolor="#ffffff",
-        paper_bgcolor="#ffffff",
     )
     return figure
 
@@ -210,7 +200,7 @@ def _own_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: float,
             "thickness": 1.5,
         },
         mode="markers",
-        marker={"size": 13, "color": colour, "line": {"width": 1, "color": "#ffffff"}},
+        marker={"size": 13, "color": colour, "line": {"width": 1}},
         customdata=[[html_text(point["label"])] for point in points],
         hovertemplate="<b>%{customdata[0]}</b><br>%{y:.4g}<extra></extra>",
         name=f"{html_text(method)} (your runs)",

@@ -11,6 +11,7 @@ from PIL import Image
 
 from workbench.datasets.base import DatasetFacts
 from workbench.records import Records, TableKind
+from workbench.ui.theme import GREY
 
 
 def picture(record: np.ndarray, pixels: int = 96) -> Image.Image:
@@ -22,13 +23,15 @@ def picture(record: np.ndarray, pixels: int = 96) -> Image.Image:
 
 
 def sheet(records: np.ndarray, columns: int, pixels: int = 48) -> Image.Image:
-    """Records (N, C, H, W) uint8 as one picture, `columns` in a row, a thin white line between them."""
+    """Records (N, C, H, W) uint8 as one picture, `columns` in a row, with thin lines that show on black and on white."""
     tiles = [picture(record, pixels) for record in records]
     width, height = tiles[0].size
     rows = -(-len(tiles) // columns)
-    canvas = Image.new("RGB", (columns * (width + 2) - 2, rows * (height + 2) - 2), "white")
+    canvas = Image.new("RGBA", (columns * (width + 2) - 2, rows * (height + 2) - 2))  # nothing where the last row ends
     for index, tile in enumerate(tiles):
-        canvas.paste(tile.convert("RGB"), (index % columns * (width + 2), index // columns * (height + 2)))
+        left, top = index % columns * (width + 2), index // columns * (height + 2)
+        canvas.paste(GREY, (left - 2, top - 2, left + width + 2, top + height + 2))
+        canvas.paste(tile.convert("RGBA"), (left, top))
     return canvas
 
 

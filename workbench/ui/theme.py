@@ -10,9 +10,8 @@ from workbench.privacy.accounting.accountants import ACCOUNTANTS
 
 # Okabe and Ito's palette: told apart with every common form of colour blindness, and by dash where lines cross.
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"
-GREY: Final = "#5b6770"
-INK: Final = "#16242b"
-GRID: Final = "#e4eaed"
+
+GREY: Final = "#77848c"  # 3 to 1 and better on the ground of either theme
 SERIES: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
 
 EXACT: Final = " exact"  # after the name of an approximation, where it is exact and hence a bound
@@ -52,14 +51,15 @@ STATE_COLOURS: Final[dict[str, BadgeColour]] = {
     "lost": "red",
 }
 
+# No colour of its own: a theme that is chosen in the browser's menu holds at once, and what was drawn here would keep the old one.
 _STYLE = """
 <style>
-  ::placeholder { color: #5b6770 !important; opacity: 1 !important; }
-  [data-testid="stMetricLabel"] p { color: #46545c; }
-  [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: #46545c; opacity: 1; }
-  [data-testid="stImageCaption"] { color: #46545c; opacity: 1; }
+  ::placeholder { color: inherit !important; opacity: 0.75 !important; }
+  [data-testid="stMetricLabel"] p { color: inherit; }
+  [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p, [data-testid="stImageCaption"] { color: inherit; }
+  [data-testid="stMetricLabel"], [data-testid="stCaptionContainer"], [data-testid="stImageCaption"] { opacity: 0.82; }
   .stMarkdownBadge { white-space: normal !important; }
-  [data-testid="stImage"] img { image-rendering: pixelated; border: 1px solid #ffffff; border-radius: 0 !important; }
+  [data-testid="stImage"] img { image-rendering: pixelated; border: 1px solid #77848c55; border-radius: 0 !important; }
   [data-testid="stMainBlockContainer"] { padding-top: 4.25rem; }
   [data-testid="stHeading"] h1, [data-testid="stHeading"] h2 { padding: 0; }
   [data-testid="stNumberInput"]:has(input:placeholder-shown, input[step="0.01"]) button { display: none; }
