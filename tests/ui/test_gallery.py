@@ -27,8 +27,10 @@ def test_a_colour_picture_keeps_its_channels() -> None:
 def test_a_sheet_has_every_record_in_its_place() -> None:
     records = np.stack([np.full((1, 8, 8), value, np.uint8) for value in (10, 20, 30)])
     canvas = np.asarray(sheet(records, columns=2, pixels=8))
-    assert canvas.shape == (18, 18, 3)
-    assert (canvas[0, 0, 0], canvas[0, 10, 0], canvas[10, 0, 0], canvas[10, 10, 0]) == (10, 20, 30, 255)
+    assert canvas.shape == (18, 18, 4)
+    assert (canvas[0, 0, 0], canvas[0, 10, 0], canvas[10, 0, 0]) == (10, 20, 30)
+    assert canvas[10, 10, 3] == 0, "nothing, whatever theme lies behind"
+    assert canvas[0, 8, :3].tolist() == [119, 132, 140], "a line between, that shows on black and on white"
 
 
 def test_every_kind_of_record_has_a_view_and_a_card() -> None:
