@@ -43,13 +43,13 @@ def write_cifar(folder: Path, seed: int = 0) -> None:
         (folder / name).write_bytes(rows.tobytes())
 
 
-def write_celeba(folder: Path, count: int = 12) -> None:
-    """Both lists and `count` pictures of one colour each: two thirds train, then validation and test; attributes in turn."""
+def write_celeba(folder: Path, count: int = 12, block: int = 1) -> None:
+    """Both lists and `count` pictures of one colour each: two thirds train, then blocks for validation and test; attributes in turn."""
     (folder / celeba.IMAGES).mkdir(parents=True)
     names = [f"{number:06}.jpg" for number in range(1, count + 1)]
     for number, name in enumerate(names):
-        Image.new("RGB", (178, 218), (number * 20, 100, 255 - number * 20)).save(folder / celeba.IMAGES / name)
-    parts = [0 if number < count * 2 // 3 else 1 + number % 2 for number in range(count)]
+        Image.new("RGB", (178, 218), (number * 20 % 256, 100, 255 - number * 20 % 256)).save(folder / celeba.IMAGES / name)
+    parts = [0 if number < count * 2 // 3 else 1 + number // block % 2 for number in range(count)]
     (folder / celeba.PARTITION).write_text("".join(f"{name} {part}\n" for name, part in zip(names, parts, strict=True)))
     columns = ("Bald", *celeba.HAIR, "Male", "Smiling")
     rows = [f"{name}  " + " ".join("1" if (number >> place) & 1 else "-1" for place in range(6)) for number, name in enumerate(names)]
@@ -90,6 +90,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "cifar-10": write_cifar,
     "celeba": write_celeba,
     "celeba-all": lambda folder: write_celeba(folder.parent / "celeba"),
+    "celeba-hair": lambda folder: write_celeba(folder.parent / "celeba", 96, block=16),
     "imagenet": write_imagenet,
 }
 

@@ -1,6 +1,7 @@
 """CIFAR-10, CelebA and ImageNet's folders, from small files of their own layout."""
 
 import hashlib
+import json
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 from support.homes import here
+from typer.testing import CliRunner
 
 from workbench import datasets
+from workbench.cli.commands import app
 from workbench.datasets import celeba, cifar, download
 from workbench.datasets.pictures import kept_pictures, picture
 from workbench.errors import WorkbenchError
@@ -106,6 +109,26 @@ def test_attributes_of_celeba_by_hand(data: Path, write_dataset: WriteDataset) -
     assert [celeba.VALUES[name][found[name][1]] for name in ("gender", "smile")] == ["female", "no"]
     labelled = datasets.load("celeba").labelled_by("hair")
     assert labelled.facts.classes == ("black", "blond", "brown", "other")
+
+
+def test_celeba_by_hair_has_the_faces_of_one_of_three_colours(data: Path, write_dataset: WriteDataset) -> None:
+    """How many there are, the attributes file alone tells: nothing is planned without it."""
+    with pytest.raises(WorkbenchError, match="set WORKBENCH_DATA"):
+        datasets.facts("celeba-hair")
+    listed = json.loads(CliRunner().invoke(app, ["datasets", "--json"]).stdout)
+    assert next(row["num_records"] for row in listed if row["name"] == "celeba-hair") is None
+    write_dataset("celeba-hair", data)
+    found, every = datasets.load("celeba-hair"), datasets.load("celeba")
+    assert found.facts.classes == ("black", "blond", "brown")
+    assert set(found.facts.attributes) == set(found.train.attributes) == {"gender", "smile"}
+    hair = every.train.attributes["hair"]
+    kept = hair < 3
+    assert found.facts.num_records == datasets.facts("celeba-hair").num_records == len(found.train) == kept.sum() == 24
+    np.testing.assert_array_equal(found.train.labels, hair[kept])
+    np.testing.assert_array_equal(found.train.records, every.train.records[kept])
+    np.testing.assert_array_equal(found.train.attributes["smile"], every.train.attributes["smile"][kept])
+    assert found.held_out.labels is not None
+    assert len(found.held_out) == (every.held_out.attributes["hair"] < 3).sum() > 0
 
 
 def test_celeba_is_asked_for_and_damage_is_told(data: Path, write_dataset: WriteDataset) -> None:

@@ -47,7 +47,7 @@ from workbench.serialization import dumps, jsonable
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
-    from workbench.datasets import DatasetFacts
+    from workbench.datasets import DatasetEntry, DatasetFacts
     from workbench.plan import Plan
     from workbench.request import Request
 
@@ -79,20 +79,30 @@ def list_datasets(as_json: Json = False) -> None:
 
     rows, workspace = [], Workspace.located()
     for name, entry in DATASETS.items():
-        facts = entry.facts(workspace)
+        facts = _known_facts(entry, workspace)
         rows.append(
             {
                 "name": name,
-                "num_records": facts.num_records,
-                "shape": list(facts.shape),
-                "num_classes": facts.num_classes,
+                "num_records": facts and facts.num_records,
+                "shape": facts and list(facts.shape),
+                "num_classes": facts and facts.num_classes,
                 "records_of": entry.records_of,
-                "is_public": facts.is_public,
+                "is_public": bool(facts and facts.is_public),
                 "is_local": entry.is_local(workspace),
                 "summary": entry.summary,
             }
         )
     print_json(rows) if as_json else print_table(rows, "No datasets.")
+
+
+def _known_facts(entry: "DatasetEntry", workspace: Workspace) -> "DatasetFacts | None":
+    """A dataset's facts; None where its files alone tell them, and are not here."""
+    try:
+        return entry.facts(workspace)
+    except WorkbenchError:
+        if entry.is_local(workspace):
+            raise
+        return None
 
 
 @app.command()

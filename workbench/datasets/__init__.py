@@ -57,8 +57,9 @@ __all__ = [
 class DatasetEntry:
     """A named dataset: one sentence, whose records it has, its facts without its records, its records, and whether they are here.
 
-    `records_of` is the name of the dataset whose records these are, its own or that of another entry with the same people's: no entry
-    is public beside another of the same, and runs on either are on one account of the ledger.
+    `facts` refuses a dataset of which only files that are not here tell how many records there are. `records_of` is the name of the
+    dataset whose records these are, its own or that of another entry with the same people's: no entry is public beside another of the
+    same, and runs on either are on one account of the ledger.
     `draw(workspace, shape, num_records, seed)` is for datasets made or read to order, shape and number None for their defaults;
     `sides` bounds height and width, `fewest` the number drawn, which `is_unlimited` where they are made; `is_fetched` is False where
     files that are not here are asked for and not downloaded. `public_companion` names a public dataset of the same
@@ -146,6 +147,14 @@ DATASETS: dict[str, DatasetEntry] = {
         "celeba",
         partial(celeba.facts, celeba.EVERYONE),
         partial(celeba.load, celeba.EVERYONE),
+        celeba.is_local,
+        is_fetched=False,
+    ),
+    "celeba-hair": DatasetEntry(
+        "The faces of celeba with black, blond or brown hair, and with one of these alone: their class (DP-SAD's CelebA-H).",
+        "celeba",
+        partial(celeba.facts, celeba.BY_HAIR),
+        partial(celeba.load, celeba.BY_HAIR),
         celeba.is_local,
         is_fetched=False,
     ),

@@ -1,6 +1,7 @@
 """`celeba`: 202 599 aligned faces with attributes, split by their own partition file; read from a folder, and never downloaded.
 
 `celeba-all` is the same with every image among the training records, as papers have it whose n is 202 599; then nothing is held out.
+`celeba-hair` is DP-SAD's CelebA-H: the faces of exactly one of three hair colours, which is their class.
 """
 
 from dataclasses import dataclass
@@ -26,16 +27,21 @@ COLUMNS = {"gender": "Male", "smile": "Smiling"}
 
 @dataclass(frozen=True)
 class Faces:
-    """A way to split the faces: which parts of the partition file train and are held out, and how many train, as published."""
+    """A way to split the faces: which parts of the partition file train and are held out, and how many train, as published.
+
+    `by_hair`: only those of one hair colour, which is their class. How many these are, the files alone tell: `num_records` is None.
+    """
 
     name: str
     train: tuple[int, ...]
     held_out: tuple[int, ...]
-    num_records: int
+    num_records: int | None
+    by_hair: bool = False
 
 
 PARTED = Faces("celeba", (TRAINING,), (TEST,), 162_770)
 EVERYONE = Faces("celeba-all", (TRAINING, VALIDATION, TEST), (), 202_599)
+BY_HAIR = Faces("celeba-hair", (TRAINING,), (TEST,), None, by_hair=True)
 
 
 def find(root: Path) -> Path | None:
@@ -97,15 +103,26 @@ def read_attributes(folder: Path, names: list[str]) -> dict[str, np.ndarray]:
 
 
 def facts(faces: Faces, workspace: Workspace) -> DatasetFacts:
-    """The facts that the partition file tells, or the published ones where it is not here."""
-    folder = find(workspace.data)
-    num_records = faces.num_records if folder is None else len(members(folder, faces.train))
-    return DatasetFacts(name=faces.name, kind=ImageKind(size=SHAPE), num_records=num_records, attributes=VALUES)
+    """The facts that the two lists tell, or the published ones where they are not here; refused where none are published."""
+    folder = locate(workspace.data) if faces.num_records is None else find(workspace.data)
+    num_records = len(members(folder, faces.train, faces.by_hair)) if folder is not None else faces.num_records
+    assert num_records is not None
+    known = DatasetFacts(name=faces.name, kind=ImageKind(size=SHAPE), num_records=num_records, attributes=VALUES)
+    return _of_three_colours(known) if faces.by_hair else known
 
 
-def members(folder: Path, parts: tuple[int, ...]) -> list[str]:
-    """The names of the images in some parts, in the partition file's order."""
-    return [name for name, part in _partition(folder, (folder / PARTITION).stat().st_mtime_ns).items() if part in parts]
+def _of_three_colours(known: DatasetFacts) -> DatasetFacts:
+    """The facts where hair is one of three colours, and the class."""
+    three = known.attributes["hair"][: len(HAIR)]
+    return known.model_copy(update={"attributes": known.attributes | {"hair": three}}).labelled_by("hair")
+
+
+def members(folder: Path, parts: tuple[int, ...], by_hair: bool = False) -> list[str]:
+    """The names of the images in some parts, in the partition file's order; `by_hair`, only those of exactly one of three colours."""
+    names = [name for name, part in _partition(folder, (folder / PARTITION).stat().st_mtime_ns).items() if part in parts]
+    if not by_hair or not names:
+        return names
+    return [name for name, hair in zip(names, read_attributes(folder, names)["hair"], strict=True) if hair < len(HAIR)]
 
 
 @cache
@@ -113,17 +130,25 @@ def _partition(folder: Path, _changed: int) -> dict[str, int]:
     return read_partition(folder)
 
 
-def read_split(folder: Path, parts: tuple[int, ...], kept: Path) -> Records:
-    """Faces uint8 (N, 3, 64, 64): the middle 178x178 of the 178x218 pixels, averaged; with their attributes and no label."""
-    names = members(folder, parts)
+def read_split(folder: Path, parts: tuple[int, ...], kept: Path, by_hair: bool = False) -> Records:
+    """Faces uint8 (N, 3, 64, 64): the middle 178x178 of the 178x218 pixels, averaged; with their attributes and no label.
+
+    `by_hair`: those of one colour alone, which is their label.
+    """
+    names = members(folder, parts, by_hair)
     if not names:
-        return Records(np.zeros((0, *SHAPE), np.uint8), None, {name: np.zeros(0, np.int64) for name in VALUES})
-    images = kept_pictures([folder / IMAGES / name for name in names], SHAPE, kept, "celeba")
-    return Records(images, None, read_attributes(folder, names))
+        records = Records(np.zeros((0, *SHAPE), np.uint8), None, {name: np.zeros(0, np.int64) for name in VALUES})
+    else:
+        images = kept_pictures([folder / IMAGES / name for name in names], SHAPE, kept, "celeba")
+        records = Records(images, None, read_attributes(folder, names))
+    if not by_hair:
+        return records
+    others = {name: values for name, values in records.attributes.items() if name != "hair"}
+    return Records(records.records, records.attributes["hair"], others)
 
 
 def load(faces: Faces, workspace: Workspace) -> Dataset:
     """The parts that train and those held out; pictures are kept as uint8 in the workspace's cache and mapped from there."""
     folder = locate(workspace.data)
-    train, held_out = (read_split(folder, parts, workspace.cache) for parts in (faces.train, faces.held_out))
+    train, held_out = (read_split(folder, parts, workspace.cache, faces.by_hair) for parts in (faces.train, faces.held_out))
     return Dataset(facts(faces, workspace), train, held_out)

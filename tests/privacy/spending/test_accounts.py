@@ -57,7 +57,7 @@ SAME_PEOPLE = {  # by the first, every other registered dataset that has its peo
     "digits": {"permuted-digits", "digits-validation"},
     "mnist": {"mnist-validation"},
     "fashion-mnist": {"fashion-mnist-validation"},
-    "celeba": {"celeba-all"},
+    "celeba": {"celeba-all", "celeba-hair"},
     "breast-cancer": {"breast-cancer-fine"},
     "faces": {"faces-70", "faces-90"},
 }
