@@ -240,6 +240,20 @@ def test_votes_may_be_cast_in_the_features_of_a_classifier_of_public_images() ->
         next(selector(space="classifier").run(records(), Records(public.records)))
 
 
+@pytest.mark.parametrize("space", ["pixels", "classifier"])
+def test_a_records_features_are_its_own_whoever_stands_beside(space: str) -> None:
+    """Scaled by its own batch, say, one record would move the votes of all others in it."""
+    public = Records(images(30), np.arange(30) % CLASSES)
+    selecting = selector(space=space, classifier={"steps": 3}, rounds=1)
+    for step in selecting.run(records(), public):
+        if step.stage == CANDIDATES:
+            break
+    seen = torch.from_numpy(images(20))
+    together = selecting._space(seen)
+    assert torch.equal(together[:1], selecting._space(seen[:1])), "alone"
+    assert torch.equal(together[1:], selecting._space(torch.cat([255 - seen[:1], seen[1:]]))[1:]), "beside another"
+
+
 def test_public_images_of_other_classes_serve_every_class_and_a_missing_class_is_named() -> None:
     unlabelled = selector()
     next(unlabelled.run(records(), Records(images(7))))

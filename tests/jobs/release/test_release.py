@@ -20,6 +20,7 @@ from workbench import experiment
 from workbench.cli import main
 from workbench.datasets import load
 from workbench.errors import DamagedFileError, WorkbenchError
+from workbench.escaping import markdown
 from workbench.files import make_private_folder
 from workbench.jobs.folder import RunFolder
 from workbench.jobs.release import export_run, verify
@@ -120,6 +121,16 @@ def test_nothing_in_an_export_tells_a_time_finer_than_a_day(
     export_run(here(), run.id, tmp_path / "second.zip")
     stays = [json.loads(read_archive(tmp_path / f"{name}.zip")[1][MANIFEST])["left_out"] for name in ("first", "second")]
     assert stays[0] == stays[1]
+
+
+def test_whatever_a_stranger_named_is_inert_on_a_card(exported: Path) -> None:
+    """The name of one's own dataset, and what follows from it, stands in the card's Markdown."""
+    evil = "[click](http://127.0.0.1:9) <img src=x> | a\n# heading"
+    card = PrivacyCard.model_validate_json(read_archive(exported)[1][CARD])
+    place = card.ledger.model_copy(update={"account": evil})
+    text = card.model_copy(update={"dataset": evil, "method": evil, "release_reason": evil, "unit": evil, "ledger": place}).markdown
+    assert text.count(markdown(evil)) == 5
+    assert not re.search(r"(?<!\\)(\]\(|<img)|\n# heading", text)
 
 
 def test_a_card_that_tells_a_moment_is_refused(exported: Path) -> None:
