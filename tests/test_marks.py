@@ -40,7 +40,7 @@ def test_only_a_measure_that_touches_no_private_record_can_release_its_value() -
     assert {name: metric.split for name, metric in METRICS.items() if metric.split != "held_out"} == {
         "inception_score": "none", "pac_noise_norm": "none", "pac_noise_norm_certain": "none",
         "privacy_score": "train", "agreement": "train", "nearer_to_training": "train+held_out",
-        "closest_record": "train+held_out", "frechet_distance_published": "train", "kernel_distance_published": "train",
+        "closest_record": "train+held_out", "unique_rows": "train+held_out", "unique_pairs": "train+held_out", "frechet_distance_published": "train", "kernel_distance_published": "train",
     }  # fmt: skip
     for metric in METRICS.values():
         assert not metric.releases(Measurement(0.0, None, "classifier of private records"))
@@ -62,6 +62,7 @@ def test_a_mark_that_is_missing_keeps_the_value_in_the_room() -> None:
 
 def test_what_is_withheld_is_gone_with_its_note() -> None:
     assert withheld(RESULT) == RESULT | {"ceiling": None}
+    assert withheld(RESULT | {"baselines": {"half of the real rows": 0.5}})["baselines"] == {}
     private = withheld(RESULT | {"releasable": False})
     assert (private["value"], private["interval"], private["note"], private["epsilon_zero"]) == (None, None, "", 1.125)
 
@@ -70,6 +71,9 @@ def test_every_number_of_every_table_has_its_mark() -> None:
     (row,) = result_rows({"results": [RESULT]})
     assert (row["value"], row["interval"]) == ("1.5 releasable", "1.25, 1.75 releasable")
     assert (row["epsilon_zero"], row["ceiling"]) == ("1.125 releasable", "2.5 private")
+    assert "baselines" not in row, "which only tables have"
+    (row,) = result_rows({"results": [RESULT | {"baselines": {"majority class": 0.75}}]})
+    assert row["baselines"] == "majority class 0.75 private"
     (shown,) = result_table([OLD]).to_dict("records")
     assert (shown["Value"], shown["Real data (ceiling)"]) == ("1.5 (releasable)", "2.5 (private)")
     assert shown["Epsilon 0 (public data)"] == "1.12 (private)"

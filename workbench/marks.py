@@ -30,7 +30,8 @@ def mark(releasable: bool) -> str:
 
 
 def withheld(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A result as it may leave the room: what may not is None, and so is the note on it."""
+    """A result as it may leave the room: what may not is None, the note on it is gone, and so is what real rows come to beside it."""
     kept = {name: result[name] if may_leave(result, name) else None for name in MARKS if name in result}
     note = {"note": result["note"] if may_leave(result, "value") else ""} if "note" in result else {}
-    return {**result, **kept, **note}
+    beside: dict[str, Any] = {"baselines": {}} if "baselines" in result else {}  # of real rows, as a ceiling
+    return {**result, **kept, **note, **beside}

@@ -9,11 +9,15 @@ from sklearn.metrics import roc_auc_score
 from support.homes import here
 
 from workbench.datasets import Dataset, DatasetFacts, load, patients
-from workbench.evaluation import METRICS, evaluate, tables
+from workbench.evaluation import METRICS, baselines, cells, evaluate, propensity, tables, uneven, uniques
 from workbench.evaluation.context import Context
+from workbench.evaluation.learners import labels_of
 from workbench.records import Records, TableKind
 
-NAMES = ("one_way_marginals", "two_way_marginals", "pairwise_associations", "closest_record", "detection")
+NAMES = (
+    *("one_way_marginals", "two_way_marginals", "three_way_marginals", "worst_column", "pairwise_associations", "propensity_error"),
+    *("closest_record", "detection"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +46,56 @@ def test_distances_of_marginals_by_hand() -> None:
     assert tables.one_way_marginals(samples, context).value == pytest.approx((1 / 4 + 1 / 4 + 0) / 3)
     found = tables.two_way_marginals(samples, context)
     assert found.value == pytest.approx((1 / 2 + 1 / 4 + 1 / 4) / 3)
+    assert found.note.startswith("Worst of 3: column 1 x column 2 0.500. ")
     assert found.note.endswith(f"come to {(1 / 2 + 1 / 2 + 1 / 2) / 3:.3f}.")
+    assert cells.three_way_marginals(samples, context).value == pytest.approx(1 / 2)
+    worst = cells.worst_column(replace(samples, labels=np.array([0, 1, 1, 1])), context)
+    assert worst.value == pytest.approx(1 / 4)
+    assert worst.note == "Worst: class. Of each column: class 0.250, column 1 0.250, column 2 0.250."
+
+
+def test_cells_that_are_too_many_to_count_one_by_one_are_counted_where_they_occur(
+    monkeypatch: pytest.MonkeyPatch, context: Context
+) -> None:
+    samples = context.dataset.train.take(slice(200))
+    dense = cells.three_way_marginals(samples, context)
+    monkeypatch.setattr(cells, "MOST_CELLS", 1)
+    assert cells.three_way_marginals(samples, context).value == pytest.approx(dense.value)
+
+
+def test_what_one_training_row_alone_has_is_counted_where_samples_repeat_it(context: Context) -> None:
+    by = by_hand([[0, 0], [0, 0], [0, 1], [1, 2]], [0, 0, 0, 1])  # once each: (0, 1, no) and (1, 2, yes)
+    samples = Records(np.array([[0, 1], [0, 0], [1, 1]]), np.array([0, 1, 1]))
+    assert uniques.unique_rows(samples, by).value == 1 / 2
+    assert uniques.unique_pairs(samples, by).value == 2 / 5  # (no, 1) and (0, 1), of these and (yes, 1), (yes, 2), (1, 2)
+    train = context.dataset.train
+    for measure in (uniques.unique_rows, uniques.unique_pairs):
+        copied, half = measure(train, context).value, measure(train.take(slice(len(train) // 2)), context).value
+        fresh = measure(load("patients", seed=5).train, context).value
+        assert copied == 1.0
+        assert fresh < half < 0.65
+
+
+def test_scores_of_uneven_classes_by_hand() -> None:
+    truth = np.array([0, 0, 0, 1])
+    chances = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.4, 0.6]])
+    assert uneven.balanced_accuracy(truth, chances) == pytest.approx((2 / 3 + 1) / 2)
+    assert uneven.f1(truth, chances) == pytest.approx(2 / 3)
+    assert uneven.area(truth, chances) == pytest.approx(2 / 3)
+    majority = np.array([[1.0, 0.0]] * 4)
+    assert (uneven.balanced_accuracy(truth, majority), uneven.f1(truth, majority), uneven.area(truth, majority)) == (0.5, 0.0, 0.5)
+    assert uneven.area(np.array([0, 1, 2, 1]), np.eye(3)[[0, 1, 2, 2]]) == pytest.approx((1 + 0.75 + 5 / 6) / 3)
+
+
+def test_the_propensity_score_s_error_is_what_is_expected_where_nothing_differs() -> None:
+    draw = np.random.default_rng(0)
+    facts = DatasetFacts(name="coins", kind=TableKind.of_sizes((2,) * 10), num_records=4_000)
+    parts = [Records(draw.integers(0, 2, (4_000, 10))) for _ in range(2)]
+    context = Context(Dataset(facts, parts[1], parts[1]), lambda: pytest.fail("no features are asked for"), 0, None)  # pyright: ignore[reportArgumentType]
+    found = propensity.propensity_error(parts[0], context)
+    assert 0.3 < found.value / (10 / (8 * 8_000)) < 2.5
+    assert f"{10 / (8 * 8_000):.5f} is expected" in found.note
+    assert propensity.propensity_error(Records(np.zeros((4_000, 10), np.int64)), context).value > 0.15
 
 
 def test_cramers_v_of_what_is_known() -> None:
@@ -72,9 +125,12 @@ def test_shuffled_columns_and_copies_are_told_from_real_rows(name: str, context:
     elif name == "detection":
         assert apart.value > 0.9
         assert abs(fresh.value - 0.5) < 0.06
+    elif name == "propensity_error":
+        assert real.value < 1e-6
+        assert fresh.value < 0.02
     else:
         assert real.value == 0.0
-        assert fresh.value < 0.07
+        assert fresh.value < (0.12 if name == "three_way_marginals" else 0.07)
     if name in ("two_way_marginals", "pairwise_associations"):
         assert apart.value > 4 * fresh.value
         assert fresh.interval is not None
@@ -110,6 +166,9 @@ def test_an_evaluation_has_them_with_ceiling_and_chance(shuffled: Records, conte
     assert found["two_way_marginals"].ceiling is not None
     assert found["two_way_marginals"].ceiling < found["two_way_marginals"].value
     assert found["closest_record"].ceiling is not None
+    beside = found["two_way_marginals"].baselines
+    assert list(beside) == [baselines.BOOTSTRAP, baselines.HALF, baselines.INDEPENDENT]
+    assert beside[baselines.BOOTSTRAP] < beside[baselines.INDEPENDENT] / 3
     assert not any(result.releasable for result in found.values())
 
 
@@ -123,8 +182,13 @@ def test_few_samples_and_samples_without_labels(context: Context) -> None:
 
 def test_epsilon_zero_of_a_table_is_of_rows_drawn_evenly_over_what_is_declared(context: Context, shuffled: Records) -> None:
     dataset = context.dataset
-    asked = {"metrics": ("two_way_marginals", "accuracy_logistic_regression"), "workspace": here()}
-    marginals, accuracy = evaluate(shuffled.take(slice(600)), dataset, **asked)
+    asked = {"metrics": ("two_way_marginals", "accuracy_gradient_boosting", "f1_gradient_boosting"), "workspace": here()}
+    marginals, accuracy, rarer = evaluate(shuffled.take(slice(600)), dataset, **asked)
+    truth = labels_of(dataset.held_out, 2)
+    majority = float(np.mean(truth == np.bincount(labels_of(dataset.train, 2)).argmax()))
+    assert accuracy.baselines[baselines.MAJORITY] == pytest.approx(majority)
+    assert (rarer.baselines[baselines.MAJORITY], rarer.releasable) == (0.0, False)
+    assert rarer.baselines[baselines.HALF] > rarer.baselines[baselines.INDEPENDENT]
     assert marginals.epsilon_zero == tables.two_way_marginals(dataset.facts.draw(600, 0), context).value
     assert marginals.value < marginals.epsilon_zero, "shuffled columns know more than no rows at all"
     assert accuracy.epsilon_zero is not None

@@ -64,6 +64,9 @@ def evaluate(
         print_json({**found, "claim_only": measured.claim_only, "cautions": measured.cautions})
     else:
         print_table(result_rows(found), "No measure fits this run's data.")
+        for row in found["results"]:
+            if row.get("baselines") and row["note"]:
+                print(terminal(f"{row['name']}: {row['note']}"))
         if note := likeness_note(found["results"]):
             print(terminal(note))
 
@@ -306,7 +309,10 @@ def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
 
     def cell(result: dict[str, Any], column: str) -> Any:
         shown = result.get(column)
+        if column == "baselines":
+            return ", ".join(f"{name} {short(value)}" for name, value in shown.items()) + " private" if shown else None
         return shown if shown is None or column not in MARKS else f"{short(shown)} {mark(may_leave(result, column))}"
 
-    columns = ("name", "value", "interval", "epsilon_zero", "ceiling", "features", "split", "protocol", "seconds")
+    beside = ("baselines",) * any(result.get("baselines") for result in found["results"])
+    columns = ("name", "value", "interval", "epsilon_zero", "ceiling", *beside, "features", "split", "protocol", "seconds")
     return [{column: cell(result, column) for column in columns} for result in found["results"]]

@@ -11,10 +11,21 @@ from pathlib import Path
 
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError, choose
-from workbench.evaluation import benchmark, downstream, metrics, published, semi_supervised, tables
+from workbench.evaluation import (
+    benchmark,
+    cells,
+    downstream,
+    metrics,
+    propensity,
+    published,
+    semi_supervised,
+    tables,
+    uneven,
+    uniques,
+)
 from workbench.evaluation.bound_terms import bound_term
 from workbench.evaluation.cache import Cache
-from workbench.evaluation.context import Bits, Context, Metric, Report, Split, Terms, ignored
+from workbench.evaluation.context import Bits, Context, Measure, Metric, Report, Split, Terms, ignored
 from workbench.evaluation.feature_files import file_features, is_file
 from workbench.evaluation.features import IMAGES, Feature, FeatureSpace, attributes, can_train_classifier, classifier, pixels
 from workbench.evaluation.gallery_file import neighbours_html
@@ -57,6 +68,22 @@ FEATURES: dict[str, Feature] = {
     "attributes": Feature("attributes", IMAGES, attributes, "Last layer of a small network, taught attributes, of public records if any."),
 }
 
+
+def _copied(name: str, title: str, function: Measure, description: str) -> Metric:
+    """A share of what one training row alone has."""
+    return Metric(
+        name=name,
+        title=title,
+        kinds=TABLES,
+        function=function,
+        description=description,
+        better="lower",
+        touches=TRAIN | HELD_OUT,
+        is_fraction=True,
+        in_features=False,
+    )
+
+
 SEMI_SUPERVISED = Metric(
     name="accuracy_semi_supervised",
     title="Accuracy, semi-supervised",
@@ -82,6 +109,11 @@ METRICS: dict[str, Metric] = {
     "accuracy_random_forest": metrics.downstream_accuracy(
         "accuracy_random_forest", "Accuracy, random forest", ANY_KIND, downstream.random_forest, "random forest"
     ),
+    "accuracy_gradient_boosting": metrics.downstream_accuracy(
+        "accuracy_gradient_boosting", "Accuracy, gradient boosting", TABLES, downstream.gradient_boosting, "gradient boosting"
+    ),
+    **uneven.measures("logistic_regression", "logistic regression", downstream.logistic_chances),
+    **uneven.measures("gradient_boosting", "gradient boosting", downstream.boosting_chances),
     SEMI_SUPERVISED.name: SEMI_SUPERVISED,
     **semi_supervised.others(SEMI_SUPERVISED),
     "frechet_distance": Metric(
@@ -185,6 +217,36 @@ METRICS: dict[str, Metric] = {
         "Two-way marginals",
         tables.two_way_marginals,
         "Mean total variation distance between the pairs of categories of every two columns, the class one of them.",
+    ),
+    "worst_column": tables.compared(
+        "worst_column",
+        "Worst single column",
+        cells.worst_column,
+        "Total variation distance of the column that is farthest off, the class a column too; the note tells each, the target first.",
+    ),
+    "three_way_marginals": tables.compared(
+        "three_way_marginals",
+        "Three-way marginals",
+        cells.three_way_marginals,
+        "Mean total variation distance between the triples of categories of every three columns (300 of them where there are more).",
+    ),
+    "propensity_error": tables.compared(
+        "propensity_error",
+        "Propensity score error",
+        propensity.propensity_error,
+        "Mean squared distance from 1/2 of the chance of being a sample, by a logistic regression that tells them from held-out records.",
+    ),
+    "unique_rows": _copied(
+        "unique_rows",
+        "Unique rows reproduced",
+        uniques.unique_rows,
+        "Share of the training rows without an equal that are among the samples; held-out ones are in the note.",
+    ),
+    "unique_pairs": _copied(
+        "unique_pairs",
+        "Unique pairs reproduced",
+        uniques.unique_pairs,
+        "Share of the pairs of values of two columns that one training row alone has and a sample has too.",
     ),
     "pairwise_associations": tables.compared(
         "pairwise_associations",

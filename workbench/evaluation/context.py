@@ -1,7 +1,7 @@
 """What measures share: the context that they are taken in, what they find, and what the registry says of each."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Literal
@@ -38,6 +38,7 @@ class Context:
     bits: Bits | None = None
     terms: Terms | None = None
     report: Report = ignored
+    chances: dict[str, np.ndarray] = field(default_factory=dict)  # of held-out records' classes, by classifier and samples
 
     @cached_property
     def space(self) -> FeatureSpace:

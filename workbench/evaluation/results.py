@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from workbench.datasets.base import Dataset
+from workbench.evaluation.baselines import baselines
 from workbench.evaluation.context import Context, Measurement, Metric
 from workbench.evaluation.likeness import unlike_public
 from workbench.evaluation.protocols import OWN, PROTOCOLS
@@ -25,6 +26,8 @@ class MetricResult(BaseModel):
     of the model), `epsilon_zero` of samples that saw public data only: those of a public model, of tables without one rows drawn
     evenly over what is declared. `epsilon_zero_reason` says why there is none, or that it is of such rows. `public_records` is the
     measure of public records themselves, taken where the public model's samples come next to guessing: it tells whose fault that is.
+    `baselines`, of tables: what a bootstrap of the real rows, half of them, independent columns and, for a classifier, the majority
+    class come to, as private as a ceiling.
 
     Every value has a mark of its own, False for whatever saw a private record, which is nearly everything: `releasable`
     speaks of `value`, `interval` and `note`, `epsilon_zero_releasable` of `epsilon_zero`; a ceiling is computed from private
@@ -52,6 +55,7 @@ class MetricResult(BaseModel):
     public_records: float | None = None
     public_records_releasable: Literal[False] = False
     ceiling_releasable: Literal[False] = False
+    baselines: dict[str, float] = {}
     chance: float | None
     better: str
     unit: str
@@ -94,6 +98,7 @@ def measure(
         epsilon_zero_reason=reason,
         epsilon_zero_releasable=public_found is not None and metric.releases(public_found),
         public_records=direct,
+        baselines=baselines(metric, found, context, len(samples)),
         chance=chance,
         better=metric.better,
         unit=metric.unit,

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from workbench.datasets.base import Dataset
+from workbench.evaluation import cells
 from workbench.evaluation.context import Context, Measure, Measurement, Metric
 from workbench.evaluation.distances import bootstrap_error
 from workbench.evaluation.intervals import normal
@@ -43,7 +44,8 @@ def two_way_marginals(samples: Records, context: Context) -> Measurement:
     found = _compared(samples, context, _two_way, _variation)
     rows, sizes = _rows(context.dataset.held_out, context.dataset)
     apart = [np.outer(*pair) for pair in combinations(_one_way(rows, sizes), 2)]
-    note = f"Independent columns with the held-out records' own shares come to {_variation(apart, _two_way(rows, sizes)):.3f}."
+    worst = cells.worst_of(*cells.compared(samples, context, 2))
+    note = f"{worst} Independent columns with the held-out records' own shares come to {_variation(apart, _two_way(rows, sizes)):.3f}."
     return Measurement(*found, _label(context.dataset), note)
 
 

@@ -1,6 +1,6 @@
 """Runs and their measures as tables: listed, filtered, sorted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -78,13 +78,20 @@ def result_table(results: Sequence[dict[str, Any]]) -> pd.DataFrame:
                 "95 % interval": interval_text(row["interval"]),
                 "Real data (ceiling)": marked(row, "ceiling"),
                 "Epsilon 0 (public data)": marked(row, "epsilon_zero"),
+                "Beside it": baselines_text(row.get("baselines") or {}),
                 "Samples": row["num_samples"],
                 "Features": row["features"],
                 "Against": SPLITS.get(row["split"], row["split"]),
+                "Note": row.get("note", ""),
             }
             for row in results
         ]
     )
+
+
+def baselines_text(baselines: Mapping[str, Any]) -> str:
+    """What real rows and such as know nothing of how columns go together come to, as private as a ceiling; an en dash for none."""
+    return "–" if not baselines else f"{', '.join(f'{name} {number(as_float(value))}' for name, value in baselines.items())} (private)"
 
 
 def interval_text(interval: Sequence[float] | None) -> str:

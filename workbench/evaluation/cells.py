@@ -1,0 +1,101 @@
+"""Cells of tables, compared as samples are drawn: each single column, all pairs, all triples; the worst of them by name."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.evaluation.context import Context, Measurement
+from workbench.evaluation.intervals import normal
+from workbench.records import Records, TableKind
+
+MOST_SETS = 300  # of columns that are compared together: of more, so many drawn by the seed
+MOST_CELLS = 1_000_000  # that are counted one by one: of more, only those that occur
+RESAMPLES = 20
+MOST_TOLD = 30
+
+
+class Table(NamedTuple):
+    """Rows with their class, int64 (N, columns), and of each column its categories' number and its name, the class first."""
+
+    rows: np.ndarray
+    sizes: tuple[int, ...]
+    names: tuple[str, ...]
+
+
+class Compared(NamedTuple):
+    """Sets of columns and how far each is off (sets,), with the same of resamples of the samples (RESAMPLES, sets)."""
+
+    sets: list[tuple[int, ...]]
+    values: np.ndarray
+    resampled: np.ndarray
+
+
+def table_of(records: Records, context: Context, labelled: bool) -> Table:
+    """The columns of records, their class before them where samples are labelled."""
+    facts, kind = context.dataset.facts, TableKind.of(context.dataset.facts.kind)
+    names = tuple(column.name for column in kind.columns)
+    if not labelled or records.labels is None or not facts.classes:
+        return Table(records.records, kind.categories, names)
+    rows = np.concatenate([records.labels[:, None], records.records], axis=1)
+    return Table(rows, (facts.num_classes, *kind.categories), (kind.label, *names))
+
+
+def worst_column(samples: Records, context: Context) -> Measurement:
+    """The largest total variation distance of a single column between samples and held-out records; the note tells each, target first."""
+    found, names = compared(samples, context, 1)
+    worst = int(found.values.argmax())
+    told = [f"{names[column]} {value:.3f}" for (column,), value in zip(found.sets[:MOST_TOLD], found.values, strict=False)]
+    note = f"Worst: {names[found.sets[worst][0]]}. Of each column: {', '.join(told)}{' ..' * (len(found.sets) > MOST_TOLD)}."
+    return _measured(float(found.values[worst]), found.resampled.max(axis=1), context, note)
+
+
+def three_way_marginals(samples: Records, context: Context) -> Measurement:
+    """Mean total variation distance of the triples of categories of every three columns, the class one of them."""
+    found, names = compared(samples, context, 3)
+    return _measured(float(found.values.mean()), found.resampled.mean(axis=1), context, worst_of(found, names))
+
+
+def worst_of(found: Compared, names: Sequence[str]) -> str:
+    """The set of columns that is farthest off, in words, and of how many sets it is the worst."""
+    worst = int(found.values.argmax())
+    return f"Worst of {len(found.sets)}: {' x '.join(names[column] for column in found.sets[worst])} {found.values[worst]:.3f}."
+
+
+def compared(samples: Records, context: Context, together: int) -> tuple[Compared, tuple[str, ...]]:
+    """Every set of so many columns (all of them where there are fewer), and the columns' names."""
+    labelled = samples.labels is not None
+    ones, others = (table_of(part, context, labelled) for part in (samples, context.dataset.held_out))
+    sets = list(combinations(range(len(ones.sizes)), min(together, len(ones.sizes))))
+    draw = np.random.default_rng([context.seed, 6])
+    if len(sets) > MOST_SETS:
+        sets = [sets[place] for place in np.sort(draw.permutation(len(sets))[:MOST_SETS])]
+    resamples = [draw.integers(0, len(ones.rows), len(ones.rows)) for _ in range(RESAMPLES)]
+    values, resampled = np.empty(len(sets)), np.empty((RESAMPLES, len(sets)))
+    for place, columns in enumerate(sets):
+        chosen = list(columns)
+        codes, reference, cells = coded(ones.rows[:, chosen], others.rows[:, chosen], [ones.sizes[column] for column in columns])
+        shares = np.bincount(reference, minlength=cells) / len(reference)
+        values[place] = _variation(codes, shares)
+        resampled[:, place] = [_variation(codes[chosen], shares) for chosen in resamples]
+    return Compared(sets, values, resampled), ones.names
+
+
+def coded(ones: np.ndarray, others: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, int]:
+    """The number of each row's cell, int64 (N,) and (M,), and how many cells there are, or how many occur where there are too many."""
+    codes = np.asarray(np.ravel_multi_index(tuple(np.concatenate([ones, others]).T), tuple(sizes)))
+    cells = int(np.prod(np.array(sizes, dtype=np.float64)))
+    if cells > MOST_CELLS:
+        found, codes = np.unique(codes, return_inverse=True)
+        cells = len(found)
+    return codes[: len(ones)], codes[len(ones) :], cells
+
+
+def _variation(codes: np.ndarray, shares: np.ndarray) -> float:
+    return float(np.abs(np.bincount(codes, minlength=len(shares)) / len(codes) - shares).sum() / 2)
+
+
+def _measured(value: float, resampled: np.ndarray, context: Context, note: str) -> Measurement:
+    error = float(np.std(resampled, ddof=1))
+    return Measurement(value, normal(value, error, low=0.0), context.dataset.facts.kind.feature_label, note)

@@ -1,0 +1,99 @@
+"""Measures of classifiers that uneven classes cannot flatter, beside accuracy: on tables, trained on samples, tested on held-out rows."""
+
+import hashlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.datasets.base import DatasetFacts
+from workbench.evaluation.context import Context, Measurement, Metric
+from workbench.evaluation.distances import bootstrap_error
+from workbench.evaluation.downstream import Chances
+from workbench.evaluation.intervals import normal
+from workbench.evaluation.learners import labels_of
+from workbench.evaluation.metrics import share_of_classes
+from workbench.records import Records
+
+Score = Callable[[np.ndarray, np.ndarray], float]  # (truth (N,), chances (N, classes)) -> a number between 0 and 1
+
+
+def balanced_accuracy(truth: np.ndarray, chances: np.ndarray) -> float:
+    """The mean over classes of the share of their records that are put into them."""
+    right = chances.argmax(axis=1) == truth
+    return float(np.mean([right[truth == label].mean() for label in np.unique(truth)]))
+
+
+def area(truth: np.ndarray, chances: np.ndarray) -> float:
+    """The area under the ROC curve: of two classes; of more the mean over each against all others."""
+    from sklearn.metrics import roc_auc_score
+
+    labels = np.unique(truth)
+    asked = labels[-1:] if len(labels) == 2 else labels
+    return float(np.mean([roc_auc_score(truth == label, chances[:, label]) for label in asked])) if len(labels) > 1 else 0.5
+
+
+def f1(truth: np.ndarray, chances: np.ndarray) -> float:
+    """The harmonic mean of precision and recall: of the rarer of two classes; of more the mean over all."""
+    labels, counts = np.unique(truth, return_counts=True)
+    asked = [labels[counts.argmin()]] if len(labels) == 2 else labels
+    said = chances.argmax(axis=1)
+    values = [2 * np.sum((said == label) & (truth == label)) / max(np.sum(said == label) + np.sum(truth == label), 1) for label in asked]
+    return float(np.mean(values))
+
+
+class Told(NamedTuple):
+    """A score, what it is called, and what guessing gives."""
+
+    score: Score
+    title: str
+    description: str
+    chance: Callable[[DatasetFacts], float | None]
+
+
+TOLD = {
+    "balanced_accuracy": Told(balanced_accuracy, "Balanced accuracy", "Mean over classes of the accuracy on each", share_of_classes),
+    "auc": Told(area, "AUC", "Area under the ROC curve (of each class against all others, on average)", lambda _facts: 0.5),
+    "f1": Told(f1, "F1", "F1 of the rarer class (of more than two, the mean over all)", lambda _facts: None),
+}
+
+
+def measures(learner: str, words: str, chances: Chances) -> dict[str, Metric]:
+    """The three of a classifier, by name."""
+    return {f"{name}_{learner}": _metric(f"{name}_{learner}", told, words, chances) for name, told in TOLD.items()}
+
+
+def _metric(name: str, told: Told, words: str, chances: Chances) -> Metric:
+    def measure(samples: Records, context: Context) -> Measurement:
+        truth, found = labels_of(context.dataset.held_out, context.dataset.facts.num_classes), judged(chances, samples, context)
+        value = told.score(truth, found)
+
+        def of_rows(places: np.ndarray) -> float:
+            return told.score(truth[places], found[places])
+
+        error = bootstrap_error(of_rows, np.arange(len(truth)), context.seed)
+        return Measurement(value, normal(value, error, 0.0, 1.0), context.dataset.facts.kind.feature_label)
+
+    return Metric(
+        name=name,
+        title=f"{told.title}, {words}",
+        kinds=frozenset({"table"}),
+        function=measure,
+        description=f"{told.description} of held-out real records, by {words} trained on the samples.",
+        better="higher",
+        touches=frozenset({"held_out"}),
+        needs="labels",
+        chance=told.chance,
+        is_fraction=True,
+        in_features=False,
+    )
+
+
+def judged(chances: Chances, samples: Records, context: Context) -> np.ndarray:
+    """The chances (N, classes) of held-out records by a classifier of these samples, which learns once for all scores."""
+    assert samples.labels is not None  # what `needs` asks for
+    digest = hashlib.blake2b(samples.records.tobytes() + samples.labels.tobytes(), digest_size=16).hexdigest()
+    key = f"{chances.__name__} {digest}"
+    if key not in context.chances:
+        context.chances[key] = chances(samples, context.dataset.held_out, context.dataset, context.seed)
+    return context.chances[key]
