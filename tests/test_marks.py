@@ -40,7 +40,8 @@ def test_only_a_measure_that_touches_no_private_record_can_release_its_value() -
     assert {name: metric.split for name, metric in METRICS.items() if metric.split != "held_out"} == {
         "inception_score": "none", "pac_noise_norm": "none", "pac_noise_norm_certain": "none",
         "privacy_score": "train", "agreement": "train", "nearer_to_training": "train+held_out",
-        "closest_record": "train+held_out", "unique_rows": "train+held_out", "unique_pairs": "train+held_out", "frechet_distance_published": "train", "kernel_distance_published": "train",
+        "unique_rows": "train+held_out", "unique_pairs": "train+held_out",
+        "closest_record": "train+held_out", "frechet_distance_published": "train", "kernel_distance_published": "train",
     }  # fmt: skip
     for metric in METRICS.values():
         assert not metric.releases(Measurement(0.0, None, "classifier of private records"))

@@ -1,5 +1,6 @@
 """Tables of one's own: what is declared is read, what is not is refused by its line, and every bad file gets its sentence."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from workbench import datasets
 from workbench.cli.commands import app
 from workbench.datasets import csv_table
 from workbench.datasets.declaration import DeclaredColumn, TableDeclaration
-from workbench.datasets.proposal import propose, round_edges
+from workbench.datasets.ordered_words import ordered
+from workbench.datasets.proposal import proposal, propose
+from workbench.datasets.proposed_edges import round_edges, suited_edges
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
-from workbench.jobs.sample_files import write_csv
+from workbench.jobs.sample_files import write_csv, write_numbers
 
 DECLARED = TableDeclaration(
     columns=(
@@ -169,6 +172,13 @@ def test_a_column_that_names_the_rows_is_not_proposed(tmp_path: Path) -> None:
     path = write(tmp_path, "id,ill", *(f"person {number % 31},no" for number in range(60)))
     with pytest.raises(WorkbenchError, match="got 31 different texts in 60 rows: they name the rows"):
         propose(path)
+    with pytest.raises(WorkbenchError, match="got 31 different texts in 60 rows: they name the rows"):
+        propose(path, "id")
+    lines = [f"person {number},{1000 + number},{number * 1.5 + 0.25},{number % 3}" for number in range(60)]
+    found = proposal(write(tmp_path, "id,customer,weight,visits", *lines), "visits")
+    assert [column.name for column in found.declaration.columns] == ["weight", "visits"], "a measurement may be different in every row"
+    assert found.left_out.keys() == {"id", "customer"}
+    assert "another whole number in each of 60 rows: they name the rows" in found.left_out["customer"]
     assert len(propose(write(tmp_path, "id,ill", *(f"person {number % 31},no" for number in range(62)))).columns) == 2
 
 
@@ -176,6 +186,31 @@ def test_a_hundred_thousand_categories_get_one_sentence(tmp_path: Path) -> None:
     path = write(tmp_path, "id,ill", *(f"person {number},no" for number in range(100_000)))
     with pytest.raises(WorkbenchError, match="at most 1000 categories in the column 'id', got 100000"):
         propose(path)
+
+
+def test_a_heap_has_a_range_of_its_own_and_what_is_skewed_logarithmic_or_round_ones() -> None:
+    gains = {0.0: 900} | {float(value): 1 for value in (114, 594, 2174, 3103, 5178, 7298, 7688, 15024, 27828, 99999)} | {7689.0: 90}
+    edges = suited_edges(gains)
+    assert edges[:3] == (0.0, 1.0, 200.0), "no other number is between 0 and 1"
+    assert edges[-1] == 100_000.0
+    assert {1000.0, 2000.0, 5000.0, 10_000.0} <= set(edges) | {1000.0}
+    weeks = {float(hours): 3 for hours in range(1, 100)} | {40.0: 400}
+    assert suited_edges(weeks) == (0.0, 20.0, 40.0, 41.0, 60.0, 80.0, 100.0)
+    shares = {0.0: 50} | {0.35 + place / 100: 1 for place in range(50)}
+    low, end, *rest = suited_edges(shares)
+    assert low == 0.0 < end <= 0.35 < max(rest)
+    top = suited_edges({float(age): 4 for age in range(17, 90)} | {90.0: 200})
+    assert top[-2:] == (90.0, 91.0)
+    below = suited_edges({float(value): 1 for value in range(-30, 0)} | {float(value): 500 for value in range(1, 4)} | {900.0: 1})
+    assert all(low < high for low, high in itertools.pairwise(below))
+    assert below[0] <= -30 < 900 <= below[-1]
+
+
+def test_ordered_words_are_proposed_in_their_order() -> None:
+    assert ordered(["high", "Low", "medium"]) == ["Low", "medium", "high"]
+    assert ordered(["10th", "7th-8th", "1st-4th", "Masters", "11th"]) == ["1st-4th", "7th-8th", "10th", "11th", "Masters"]
+    assert ordered(["sometimes", "never", "banana"]) == ["banana", "never", "sometimes"]
+    assert ordered([">50K", "<=50K", "2", "10"]) == ["2", "10", "<=50K", ">50K"]
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.053, 0.163), (6.98, 28.1), (-3, 977), (143.5, 2501), (10, 10.5)])
@@ -240,6 +275,13 @@ def test_samples_leave_as_a_csv_that_reads_back(tmp_path: Path) -> None:
     frame = pd.read_csv(tmp_path / "rows.csv")
     assert list(frame) == ["colour", "age", "ill"], "in the file's order"
     assert set(frame["ill"]) <= {"no", "yes"}
+    back = datasets.load(tmp_path / "rows.csv", declared=DECLARED)
+    everyone = back.train.followed_by(back.held_out).records
+    assert sorted(map(tuple, everyone.tolist())) == sorted(map(tuple, dataset.train.records.tolist())), "ranges and what is missing too"
+    write_numbers(dataset.train, tmp_path / "numbers.csv", {}, dataset.facts)
+    ages = pd.read_csv(tmp_path / "numbers.csv", dtype=str)["age"]
+    assert [DECLARED.columns[1].numbered([age], "")[0] for age in ages] == dataset.train.records[:, 1].tolist()
+    assert all(age == "unknown" or age.isdigit() for age in ages), "whole numbers between whole edges"
     with pytest.raises(WorkbenchError, match="Expected rows of a table, got images"):
         write_csv(dataset.train, tmp_path / "rows.csv", {}, datasets.facts("digits"))
 

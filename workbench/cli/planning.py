@@ -112,11 +112,13 @@ def declare(
     leave_out: Annotated[list[str] | None, typer.Option("--leave-out", metavar="COLUMN", help="A column that is not read.")] = None,
 ) -> None:
     """Propose what to declare public of a table's columns: JSON, made from private rows, to be changed and given as --declared FILE."""
-    from workbench.datasets.proposal import WARNING, propose
+    from workbench.datasets.proposal import WARNING, proposal
 
-    found = propose(file, target, leave_out or ())
+    found = proposal(file, target, leave_out or ())
     print(f"Warning: {WARNING}", file=sys.stderr)
-    print(dumps(found.model_dump(exclude_defaults=True), indent=1))
+    for name, reason in found.left_out.items():
+        print(terminal(f"Left out: {name}. {reason}"), file=sys.stderr)
+    print(dumps(found.declaration.model_dump(exclude_defaults=True), indent=1))
 
 
 @app.command()

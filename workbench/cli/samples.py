@@ -39,6 +39,9 @@ def sample(
     with_records: Annotated[
         bool, typer.Option("--with-records", help="Put real training records above them, framed in red: then the sheet is private.")
     ] = False,
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="Write numbers to a .csv in the place of their ranges, drawn as the ranges beside have it.")
+    ] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what it would cost.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -47,13 +50,15 @@ def sample(
 
     They are kept as a set of the run: the same request gives the same samples, and more are added to them.
     """
-    from workbench.jobs.sample_files import write_csv, write_records
+    from workbench.jobs.sample_files import write_csv, write_numbers, write_records
     from workbench.jobs.samples.drawn import request_samples
 
     check_target(out, ".npz", ".csv")
     check_target(sheet, ".png")
     if with_records and sheet is None:
         raise WorkbenchError("Expected --with-records beside --sheet, which it is for, got it alone. Name a .png with --sheet.")
+    if numbers and (out is None or out.suffix != ".csv"):
+        raise WorkbenchError("Expected --numbers beside --out with a .csv, which they are for. Name one.")
     found = request_samples(Workspace.default(), run_id, parse_settings(settings), label or (), seed, balanced=balanced)
     _check_kind(found.facts.kind, out, sheet)
     price = found.plan(num)
@@ -68,7 +73,8 @@ def sample(
     wait_for("sample", run_id, {"samples": found.id, "num_samples": num})
     records = found.records(num)
     if out is not None:
-        (write_csv if out.suffix == ".csv" else write_records)(records, out, found.notes(), found.facts)
+        write = (write_numbers if numbers else write_csv) if out.suffix == ".csv" else write_records
+        write(records, out, found.notes(), found.facts)
     if sheet is not None:
         _write_sheet(sheet, found, records, with_records)
     warn(found.cautions)

@@ -66,7 +66,7 @@ class DeclaredColumn(BaseModel):
     def _number(self, text: str) -> int:
         """The category's number, or -1 for what is not declared."""
         names = self.column.categories
-        if not self.edges and text in self.categories:
+        if text in names:  # a range, or what is missing, as samples have it too
             return names.index(text)
         if text.lower() in MISSING:
             return names.index(self.missing) if self.missing else -1

@@ -1,31 +1,44 @@
 """A declaration made from a file's own rows, for the person who has the rows: it is private until they confirm that it is public."""
 
-import math
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from workbench.datasets.csv_table import read
 from workbench.datasets.declaration import MISSING, MOST_CATEGORIES, DeclaredColumn, TableDeclaration, number
+from workbench.datasets.ordered_words import ordered
+from workbench.datasets.proposed_edges import FEWEST_NUMBERS, are_counts, count_edges, suited_edges
 from workbench.errors import WorkbenchError, choose, first_complaint
 
 WARNING = (
     "This proposal is made from the private rows: categories, ranges and what is missing are theirs. Change what others may not know, "
     "merge what is rare, and use round numbers; who trains with it declares all of it public."
 )
-FEWEST_NUMBERS = 20  # different ones, from which on a column of numbers is cut into ranges
-RANGES = 5
-STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 20)  # widths of a range, times a power of ten
-DIGITS = range(12, 18)
-FEWEST_COUNTS = 3  # different whole numbers, from which on they are counts
 FEWEST_ROWS = 5  # of a category that is proposed by its name: rarer ones may name a person
 MISSING_CATEGORY, OTHER_CATEGORY = "missing", "other"
 
 
+@dataclass(frozen=True)
+class Proposal:
+    """A declaration, and the columns that it leaves out because they name the rows or have no end of values, each with the reason."""
+
+    declaration: TableDeclaration
+    left_out: dict[str, str]
+
+
 def propose(path: Path, target: str = "", leave_out: Collection[str] = ()) -> TableDeclaration:
-    """Categories without rare ones, numbers in round ranges, counts each by itself; the last column is the target by default."""
+    """The declaration of `proposal`."""
+    return proposal(path, target, leave_out).declaration
+
+
+def proposal(path: Path, target: str = "", leave_out: Collection[str] = ()) -> Proposal:
+    """Categories without rare ones, numbers in round ranges, counts each by itself; the last column that is kept is the target by default.
+
+    What can be no column of a table, as a name or a number that tells every row from the others, is left out.
+    """
     header, rows = read(path)
     if not rows:
         raise WorkbenchError(f"Expected rows below the headings of {path}, got none. A declaration is proposed from what stands in them.")
@@ -35,9 +48,18 @@ def propose(path: Path, target: str = "", leave_out: Collection[str] = ()) -> Ta
     kept = [name for name in header if name not in leave_out]
     if target:
         choose(target, dict.fromkeys(kept), "target column")
-    label = target or kept[-1]
+    label, columns, left_out = target or kept[-1], list[DeclaredColumn](), dict[str, str]()
     try:
-        return TableDeclaration(columns=tuple(propose_column(name, cells[name], name == label) for name in kept), target=label)
+        for name in kept:
+            try:
+                columns.append(propose_column(name, cells[name], name == label))
+            except WorkbenchError as error:
+                if name == label:
+                    raise
+                left_out[name] = str(error)
+        if len(columns) == 1 and left_out:
+            raise WorkbenchError(next(iter(left_out.values())))
+        return Proposal(TableDeclaration(columns=tuple(columns), target=label), left_out)
     except ValidationError as error:
         raise WorkbenchError(f"Expected columns of {path} that can be declared. {first_complaint(error)}") from None
 
@@ -45,11 +67,15 @@ def propose(path: Path, target: str = "", leave_out: Collection[str] = ()) -> Ta
 def propose_column(name: str, cells: Sequence[str], is_target: bool = False) -> DeclaredColumn:
     """One column from its cells; a target keeps its numbers and its rare categories as classes."""
     texts = Counter(cell.strip() for cell in cells)
-    there = sorted((text for text in texts if text.lower() not in MISSING), key=in_order)
+    there = ordered([text for text in texts if text.lower() not in MISSING])
     missing = MISSING_CATEGORY if len(there) < len(texts) else ""
     values = [value for text in there if (value := number(text)) is not None]
     if len(values) == len(there) > FEWEST_NUMBERS:
-        return DeclaredColumn(name=name, edges=round_edges(min(values), max(values)), missing=missing)
+        check_shared(name, values, sum(texts[text] for text in there))
+        counts = Counter[float]()
+        for text, value in zip(there, values, strict=True):
+            counts[value] += texts[text]
+        return DeclaredColumn(name=name, edges=suited_edges(counts), missing=missing)
     if not is_target and len(values) == len(there) and are_counts(values):
         return DeclaredColumn(name=name, edges=count_edges(values), missing=missing)
     if len(there) > MOST_CATEGORIES:
@@ -67,37 +93,10 @@ def propose_column(name: str, cells: Sequence[str], is_target: bool = False) -> 
     return DeclaredColumn(name=name, categories=tuple(frequent) or (MISSING_CATEGORY,), missing=missing, other=other)
 
 
-def in_order(text: str) -> tuple[float, str]:
-    """What numbers are ordered by, texts after them by the alphabet."""
-    value = number(text)
-    return (math.inf if value is None else value, text)
-
-
-def are_counts(values: Sequence[float]) -> bool:
-    """Whether these are whole numbers of 0 or more, three different ones at least: two are rather a yes and a no."""
-    return len(set(values)) >= FEWEST_COUNTS and all(value >= 0 and value.is_integer() for value in values)
-
-
-def count_edges(values: Sequence[float]) -> tuple[float, ...]:
-    """Edges that give each count from the least to the greatest a range of its own, or five round ranges where these are many."""
-    low, high = int(min(values)), int(max(values))
-    if high - low >= FEWEST_NUMBERS:
-        return round_edges(low, high)
-    return tuple(float(edge) for edge in range(low, high + 2))
-
-
-def round_edges(low: float, high: float) -> tuple[float, ...]:
-    """The edges of five ranges of equal width from at most `low` to at least `high`, whole multiples of one of STEPS.
-
-    Told by as few digits as tell them apart, DIGITS at least: of large numbers that lie close, the last ones differ. Refuses numbers
-    that no float lies between, and some near the largest float.
-    """
-    width = high / RANGES - low / RANGES  # the difference itself may be beyond all floats
-    power = 10.0 ** math.floor(math.log10(width))
-    step = next(factor * power for factor in STEPS if math.floor(low / (factor * power)) + RANGES >= high / (factor * power))
-    first = math.floor(low / step)
-    told = (tuple(float(f"{(first + place) * step:.{digits}g}") for place in range(RANGES + 1)) for digits in DIGITS)
-    for edges in told:
-        if len(set(edges)) > RANGES and -math.inf < edges[0] <= low and high <= edges[-1] < math.inf:
-            return edges
-    raise WorkbenchError("Expected numbers that round edges tell apart, got some that lie too close or too far out. Leave the column out.")
+def check_shared(name: str, values: Sequence[float], rows: int) -> None:
+    """Refuse whole numbers that are different in every row, as those of customers are; measurements with decimals may be."""
+    if len(set(values)) == rows and all(value.is_integer() for value in values):
+        raise WorkbenchError(
+            f"Expected numbers that rows share in the column {name!r}, got another whole number in each of {rows} rows: they name the "
+            "rows. Leave it out, or declare edges of ranges."
+        )

@@ -16,6 +16,8 @@ from workbench.files import written_atomically
 from workbench.records import KINDS, RecordKind, Records, TableKind
 from workbench.serialization import dumps
 
+NUMBERS_SEED = 0  # of what is drawn within ranges, so that the same rows are written alike
+
 
 def write_records(records: Records, path: Path, notes: dict[str, Any], facts: DatasetFacts) -> None:
     """Write records of the schema of `facts`, with what explains them, and `notes` as JSON.
@@ -41,9 +43,15 @@ def arrays_of(records: Records, notes: dict[str, Any], facts: DatasetFacts) -> d
 
 def write_csv(records: Records, path: Path, _notes: dict[str, Any], facts: DatasetFacts) -> None:
     """Write rows of a table under the names of columns, categories and classes, inert in a spreadsheet; other kinds are refused."""
-    content = TableKind.of(facts.kind).preview(records, facts.classes)
     with written_atomically(path, "wb") as file:
-        file.write(content)
+        file.write(TableKind.of(facts.kind).preview(records, facts.classes))
+
+
+def write_numbers(records: Records, path: Path, _notes: dict[str, Any], facts: DatasetFacts) -> None:
+    """The same with a number in the place of each range, drawn within it as the rows' shares of the ranges beside it have it."""
+    frame = TableKind.of(facts.kind).numbers(records, facts.classes, np.random.default_rng(NUMBERS_SEED))
+    with written_atomically(path, "wb") as file:
+        file.write(frame.to_csv(index=False).encode())
 
 
 @contextmanager

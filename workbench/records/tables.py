@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from workbench.errors import WorkbenchError
 from workbench.escaping import html_text, spreadsheet_cell
 from workbench.records.base import RecordKind, Records
+from workbench.records.densities import Density
 from workbench.serialization import dumps
 
 if TYPE_CHECKING:
@@ -123,6 +124,23 @@ class TableKind(RecordKind):
         named = dict(listed)
         cells = {name: np.array(list(map(spreadsheet_cell, texts)), dtype=object) for name, (texts, _) in named.items()}
         return pd.DataFrame({spreadsheet_cell(name): cells[name][values] for name, (_, values) in named.items()})
+
+    def numbers(self, records: Records, classes: Sequence[str], generator: np.random.Generator) -> "pd.DataFrame":
+        """The same with a number in the place of each range, drawn by a `Density` of the records' own shares; whole where all edges are.
+
+        What stands beside the ranges of such a column, as what is missing, stays as it is.
+        """
+        found = self.frame(records, classes)
+        for column, values in zip(self.columns, records.records.T, strict=True):
+            if not column.edges:
+                continue
+            inside = values < column.num_ranges
+            shares = np.bincount(values[inside], minlength=column.num_ranges) / max(int(inside.sum()), 1)
+            drawn = Density.of(shares, np.array(column.edges)).draw(values[inside], generator)
+            is_whole = all(edge.is_integer() for edge in column.edges)
+            texts = [f"{number:.0f}" if is_whole else f"{number:.8g}" for number in (np.floor(drawn) if is_whole else drawn).tolist()]
+            found.loc[inside, spreadsheet_cell(column.name)] = texts
+        return found
 
     def preview(self, records: Records, classes: Sequence[str]) -> bytes:
         """A CSV file with a line of headings."""

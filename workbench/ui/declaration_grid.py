@@ -97,7 +97,7 @@ def _row(column: DeclaredColumn, target: bool) -> dict[str, Any]:
         return row | {"kind": CATEGORIES, "categories": _listed(column.categories)}
     low, high, bins = column.edges[0], column.edges[-1], len(column.edges) - 1
     if column.edges != even_edges(low, high, bins):
-        return row | {"kind": NUMBERS, "categories": _listed(f"{edge:g}" for edge in column.edges)}
+        return row | {"kind": NUMBERS, "categories": _listed(f"{edge:.15g}" for edge in column.edges)}
     return row | {"kind": NUMBERS, "lower": low, "upper": high, "bins": bins}
 
 

@@ -1,0 +1,116 @@
+"""Edges of ranges that suit a column's numbers: round ones, closer where the numbers are, and a range of its own for a heap."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from workbench.errors import WorkbenchError
+
+RANGES = 5
+STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 20)  # widths of a range, times a power of ten
+DIGITS = range(12, 18)
+FEWEST_COUNTS = 3  # different whole numbers, from which on they are counts
+FEWEST_NUMBERS = 20  # different ones, from which on a column of numbers is cut into ranges
+HEAP = 0.1  # of a column's numbers: one that so many are is a heap
+MOST_HEAPS = 3
+UNEVEN = 0.7  # of the other numbers in one of five even ranges: they are skewed
+ORDERS = 50.0  # times the least of them: numbers above 0 that go so far are cut in logarithmic steps
+LOGARITHMIC = (1, 2, 5)
+
+
+def suited_edges(counts: Mapping[float, int]) -> tuple[float, ...]:
+    """Edges for numbers that occur so often, FEWEST_NUMBERS different ones at least; every heap has a range that no other is in."""
+    values = sorted(counts)
+    total = sum(counts.values())
+    heaps = sorted(sorted((value for value in values if counts[value] >= HEAP * total), key=lambda value: -counts[value])[:MOST_HEAPS])
+    rest = {value: count for value, count in counts.items() if value not in heaps}
+    edges = set(spread_edges(rest))
+    for heap in heaps:
+        after = next((value for value in values if value > heap), None)
+        end = end_of_heap(heap, after, whole=all(value.is_integer() for value in values))
+        edges = {edge for edge in edges if not heap < edge < end} | {heap, end}
+    return without_gaps(sorted(edges), values, heaps)
+
+
+def spread_edges(counts: Mapping[float, int]) -> tuple[float, ...]:
+    """Five even ranges; logarithmic ones or round quantiles where most numbers would be in one of these."""
+    low, high = min(counts), max(counts)
+    even = round_edges(low, high)
+    if shares_between(even, counts).max() <= UNEVEN:
+        return even
+    if low > 0 and high >= ORDERS * low:
+        return logarithmic_edges(low, high)
+    inner = np.quantile(np.repeat(list(counts), list(counts.values())), np.arange(1, RANGES) / RANGES)
+    rounded = {float(f"{value:.2g}") for value in inner}
+    return (even[0], *sorted(value for value in rounded if even[0] < value < even[-1]), even[-1])
+
+
+def shares_between(edges: Sequence[float], counts: Mapping[float, int]) -> np.ndarray:
+    """The share of each range, the last with its upper edge."""
+    found = np.histogram(np.array(list(counts)), np.array(edges), weights=np.array(list(counts.values()), dtype=np.float64))[0]
+    return found / sum(counts.values())
+
+
+def logarithmic_edges(low: float, high: float) -> tuple[float, ...]:
+    """1, 2 and 5 times the powers of ten from at most `low`, above 0, to at least `high`."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    found = [float(f"{step}e{power}") for power in powers for step in LOGARITHMIC]
+    first = max(edge for edge in found if edge <= low)
+    last = min(edge for edge in found if edge >= high)
+    return tuple(edge for edge in found if first <= edge <= last)
+
+
+def end_of_heap(heap: float, after: float | None, whole: bool) -> float:
+    """Where the range of a heap ends: before the next number, roundly; one later of whole numbers."""
+    if whole:
+        return heap + 1.0
+    gap = abs(heap) / 10 or 1.0 if after is None else after - heap
+    digits = (float(f"{heap + gap * share:.{places}g}") for places in DIGITS for share in (0.5, 1.0))
+    rough = 10.0 ** math.floor(math.log10(gap))
+    rounded = math.floor(heap / rough + 1) * rough
+    choices = (float(f"{rounded:.12g}"), *digits)
+    end = next((edge for edge in choices if heap < edge and (after is None or edge <= after)), None)
+    if end is None:
+        raise WorkbenchError("Expected numbers that round edges tell apart, got some that lie too close. Leave the column out.")
+    return end
+
+
+def without_gaps(edges: Sequence[float], values: Sequence[float], heaps: Sequence[float]) -> tuple[float, ...]:
+    """The edges without those that end a range in which there is no number, unless it is the last or a heap begins there."""
+    kept = [edges[0]]
+    for place, edge in enumerate(edges[1:], 1):
+        is_last = place == len(edges) - 1
+        if is_last or edge in heaps or any(kept[-1] <= value < edge for value in values):
+            kept.append(edge)
+    return tuple(float(edge) for edge in kept)
+
+
+def are_counts(values: Sequence[float]) -> bool:
+    """Whether these are whole numbers of 0 or more, three different ones at least: two are rather a yes and a no."""
+    return len(set(values)) >= FEWEST_COUNTS and all(value >= 0 and value.is_integer() for value in values)
+
+
+def count_edges(values: Sequence[float]) -> tuple[float, ...]:
+    """Edges that give each count from the least to the greatest a range of its own, or five round ranges where these are many."""
+    low, high = int(min(values)), int(max(values))
+    if high - low >= FEWEST_NUMBERS:
+        return round_edges(low, high)
+    return tuple(float(edge) for edge in range(low, high + 2))
+
+
+def round_edges(low: float, high: float) -> tuple[float, ...]:
+    """The edges of five ranges of equal width from at most `low` to at least `high`, whole multiples of one of STEPS.
+
+    Told by as few digits as tell them apart, DIGITS at least: of large numbers that lie close, the last ones differ. Refuses numbers
+    that no float lies between, and some near the largest float.
+    """
+    width = high / RANGES - low / RANGES  # the difference itself may be beyond all floats
+    power = 10.0 ** math.floor(math.log10(width))
+    step = next(factor * power for factor in STEPS if math.floor(low / (factor * power)) + RANGES >= high / (factor * power))
+    first = math.floor(low / step)
+    told = (tuple(float(f"{(first + place) * step:.{digits}g}") for place in range(RANGES + 1)) for digits in DIGITS)
+    for edges in told:
+        if len(set(edges)) > RANGES and -math.inf < edges[0] <= low and high <= edges[-1] < math.inf:
+            return edges
+    raise WorkbenchError("Expected numbers that round edges tell apart, got some that lie too close or too far out. Leave the column out.")
