@@ -67,7 +67,7 @@ def test_what_one_training_row_alone_has_is_counted_where_samples_repeat_it(cont
     by = by_hand([[0, 0], [0, 0], [0, 1], [1, 2]], [0, 0, 0, 1])  # once each: (0, 1, no) and (1, 2, yes)
     samples = Records(np.array([[0, 1], [0, 0], [1, 1]]), np.array([0, 1, 1]))
     assert uniques.unique_rows(samples, by).value == 1 / 2
-    assert uniques.unique_pairs(samples, by).value == 2 / 5  # (no, 1) and (0, 1), of these and (yes, 1), (yes, 2), (1, 2)
+    assert uniques.unique_pairs(samples, by).value == 3 / 5  # all but two with a 2 in the second column: (yes, 2) and (1, 2)
     train = context.dataset.train
     for measure in (uniques.unique_rows, uniques.unique_pairs):
         copied, half = measure(train, context).value, measure(train.take(slice(len(train) // 2)), context).value
@@ -130,7 +130,7 @@ def test_shuffled_columns_and_copies_are_told_from_real_rows(name: str, context:
         assert fresh.value < 0.02
     else:
         assert real.value == 0.0
-        assert fresh.value < (0.12 if name == "three_way_marginals" else 0.07)
+        assert fresh.value < {"three_way_marginals": 0.12, "worst_column": 0.1}.get(name, 0.07)
     if name in ("two_way_marginals", "pairwise_associations"):
         assert apart.value > 4 * fresh.value
         assert fresh.interval is not None

@@ -15,11 +15,12 @@ from support.shapes import shapes as shapes_of_any_colour
 from support.tables import uneven_table
 
 from workbench.cli import main
+from workbench.datasets import load
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.run import Run
 from workbench.jobs.sample_files import read_notes
 from workbench.jobs.samples import sample_set
-from workbench.jobs.samples.cautions import EQUAL_SHARES, FILE, of_preview
+from workbench.jobs.samples.cautions import EQUAL_SHARES, FILE, RELEASED_SHARES, of_preview
 from workbench.jobs.samples.drawn import request_samples
 from workbench.jobs.store import RunStore
 from workbench.plan import Plan
@@ -141,6 +142,8 @@ def test_a_method_that_draws_its_own_labels_says_nothing_of_shares() -> None:
 
     assert of_preview(make_plan("ddm", toy_table().facts, epsilon=10.0)) == ()
     assert of_preview(make_plan("mst", toy_table().facts, epsilon=10.0)) == ()
+    released = make_plan("class-moments", load("digits").facts, epsilon=10.0, settings={"labels.shares": "released"})
+    assert of_preview(released) == (RELEASED_SHARES,)
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from support.quick import quick_plan
+from support.quick import QUICK, quick_plan
 
-from workbench.datasets import load
-from workbench.experiment import fit, new_state, sample
+from workbench.datasets import Dataset, load
+from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.class_moments import COUNTS, SECOND_MOMENT, SUMS, ClassMomentsConfig
 from workbench.methods.class_moments.releases import RELEASES, Reading, clipping_norm, second_moment, symmetric, triangle, vectors
 from workbench.methods.class_moments.sampling import gaussians
@@ -152,3 +152,26 @@ def test_large_images_are_pooled_and_drawn_as_large() -> None:
     for _ in fit(made, DIGITS, state):
         pass
     assert sample(made, state, 7).records.shape == (7, 1, 8, 8)
+
+
+@pytest.mark.parametrize("method", ["class-moments", "prior-moments", "private-evolution"])
+def test_classes_are_drawn_in_their_noisy_shares_where_that_is_asked_for_and_cost_nothing(method: str) -> None:
+    """A third of the digits is left of class 0, none of the others lost: it is drawn a third as often, and evenly by default."""
+    assert DIGITS.train.labels is not None
+    kept = np.flatnonzero((DIGITS.train.labels != 0) | (np.arange(len(DIGITS.train)) % 3 == 0))
+    few = Dataset(DIGITS.facts.model_copy(update={"num_records": len(kept)}), DIGITS.train.take(kept), DIGITS.held_out)
+    settings = QUICK[method] | {"labels.shares": "released"}
+    made = make_plan(method, few.facts, epsilon=10.0, settings=settings)
+    assert made.bound.epsilon == make_plan(method, few.facts, epsilon=10.0, settings=QUICK[method]).bound.epsilon
+    state = new_state(made, seed=0)
+    for _ in fit(made, few, state):
+        pass
+    drawn, evenly = sample(made, state, 3_000).labels, sample(made, state, 3_000, balanced=True).labels
+    assert drawn is not None
+    assert evenly is not None
+    assert np.bincount(drawn, minlength=10)[0] < 200 < 270 < np.bincount(drawn, minlength=10)[1:].mean()
+    assert np.bincount(evenly).tolist() == [300] * 10
+    if made.build().has_public_model:
+        public = sample(made, state, 30, source="public").labels
+        assert public is not None
+        assert np.bincount(public).tolist() == [3] * 10, "what saw no private record follows none of their counts"

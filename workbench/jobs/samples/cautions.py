@@ -16,6 +16,7 @@ from workbench.plan import Plan
 
 FILE = "prior.json"
 EQUAL_SHARES = "Classes come in equal shares, not in those that they have among the records."
+RELEASED_SHARES = "Classes come in the shares that noisy counts of the records give them."
 CHOSEN = (
     "The records only chose among public images of {public}, by noisy votes: where none of these looks like them, samples look like the "
     "public images and not like the records."
@@ -52,10 +53,13 @@ def of_preview(plan: Plan) -> tuple[str, ...]:
 
 
 def of_shares(method: Method, plan: Plan, request: SamplesRequest) -> str:
-    """That classes are drawn evenly, where several are drawn and the model does not draw them itself."""
+    """That classes are drawn evenly, where several are drawn and the model does not draw them itself; of images, if it does too."""
     classes = len(request.labels) or plan.facts.num_classes
-    drawn_evenly = method.draws_labels and not request.has_own_labels(method)
-    return EQUAL_SHARES if drawn_evenly and classes > 1 else ""
+    if not method.draws_labels or classes < 2:
+        return ""
+    if request.has_own_labels(method):
+        return RELEASED_SHARES if plan.facts.kind.name == "image" else ""
+    return EQUAL_SHARES
 
 
 def of_choice(method: Method) -> str:

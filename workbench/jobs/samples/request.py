@@ -70,7 +70,9 @@ class SamplesRequest(BaseModel):
         chosen = tuple(choose(label, positions, f"class of {plan.facts.name}") for label in labels)
         changed = {name: value for name, value in read.items() if value != _value_at(plan.config, name)}
         try:
-            evenly = method.learns_labels and (balanced or (bool(chosen) and chosen == tuple(positions.values())))
+            evenly = cls(settings=changed).method(plan).learns_labels and (
+                balanced or (bool(chosen) and chosen == tuple(positions.values()))
+            )
             request = cls(settings=changed, labels=() if chosen == tuple(positions.values()) else chosen, balanced=evenly, seed=seed)
         except ValidationError as error:
             raise WorkbenchError(f"The request for samples cannot be carried out. {first_complaint(error)}") from None

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import MethodConfig
+from workbench.models.label_shares import LabelShares
 from workbench.training.norms import NormOrNone
 from workbench.training.switches import Switches
 
@@ -34,6 +35,8 @@ class ClassMomentsConfig(MethodConfig):
     dataset: str = Field(default="glyphs", description="Public images that the norm is taken from.")
     records: int = Field(default=20_000, ge=1, description="How many of them.")
     pooling: int = Field(default=1, ge=1, description="Images are averaged over squares of this side, in pixels, and drawn as large again.")
+
+    labels: LabelShares = LabelShares()
 
     @model_validator(mode="after")
     def _shares_leave_some(self) -> Self:

@@ -28,6 +28,7 @@ class ClassMoments(Method):
     released: ClassVar[tuple[str, ...]] = ("sums", "counts", "second_moment")
     workload: ClassVar[Workload] = Workload(dict.fromkeys((SUMS, COUNTS, SECOND_MOMENT), ("num_records",)), ("pooling",))
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
+    sampling_fields: ClassVar[tuple[str, ...]] = ("labels",)
     config: ClassMomentsConfig
 
     @classmethod
@@ -44,6 +45,11 @@ class ClassMoments(Method):
     def public_records(self) -> int | None:
         """How many of its records are used."""
         return self.config.records
+
+    @property
+    def learns_labels(self) -> bool:
+        """Where labels are drawn by the noisy counts, which are released in any case."""
+        return self.config.labels.are_released
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """The three releases."""

@@ -6,6 +6,7 @@ import torch
 from workbench.datasets.base import to_uint8
 from workbench.methods.class_moments.config import ClassMomentsConfig
 from workbench.methods.class_moments.releases import symmetric
+from workbench.models.label_shares import labels_by
 from workbench.models.sample_request import SampleRequest
 from workbench.records import Records
 from workbench.training.state import State
@@ -20,7 +21,8 @@ def sample(config: ClassMomentsConfig, state: State, request: SampleRequest) -> 
 
 def drawn(config: ClassMomentsConfig, means: np.ndarray, deviations: np.ndarray, state: State, request: SampleRequest) -> Records:
     """Images of means (classes, D) and a covariance whose root (D, D) they share, of the dataset's shape."""
-    labels = request.label_array(state.facts.num_classes)
+    counts, draw = state.tensors["counts"].cpu().numpy(), state.randomness.stream(f"{request.purpose}, labels")
+    labels = labels_by(config.labels, request, state.facts.num_classes, counts, draw)
     rows = np.zeros(request.num_samples, np.int64) if labels is None else labels
     noise = torch.randn(len(rows), means.shape[1], generator=state.randomness.torch_generator(request.purpose), dtype=torch.float64)
     images = torch.from_numpy(means[rows] + noise.numpy() @ deviations.T).view(-1, *config.pooled_shape(state.facts))

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from workbench.methods.base import MethodConfig
+from workbench.models.label_shares import LabelShares
 from workbench.models.selection.config import Draws, Selection
 
 
@@ -17,3 +18,4 @@ class PrivateEvolutionConfig(MethodConfig):
 
     selection: Evolution = Evolution()
     draws: Draws = Draws()
+    labels: LabelShares = LabelShares()

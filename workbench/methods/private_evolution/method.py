@@ -28,7 +28,7 @@ class PrivateEvolution(Method):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
     released: ClassVar[tuple[str, ...]] = RELEASED
-    sampling_fields: ClassVar[tuple[str, ...]] = ("draws",)
+    sampling_fields: ClassVar[tuple[str, ...]] = ("draws", "labels")
     workload: ClassVar[Workload] = Workload(
         {CLASSIFIER: ("selection.classifier.batch_size",), DENOISER: ("selection.denoiser.batch_size",), VOTES: ("num_records",)},
         ("selection.candidates", "selection.space", "selection.blur", "selection.variations"),
@@ -66,6 +66,11 @@ class PrivateEvolution(Method):
         """All that it draws."""
         return True
 
+    @property
+    def learns_labels(self) -> bool:
+        """Where labels are drawn by the totals of the last round's noisy votes, which are released in any case."""
+        return self.config.labels.are_released
+
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Candidates (free) and votes, in turn."""
         return self.config.selection.stages(facts)
@@ -90,8 +95,11 @@ class PrivateEvolution(Method):
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Candidates of the last round drawn by their votes, and varied; source 'public' takes those before the first vote."""
+        from workbench.models.label_shares import labels_by
         from workbench.models.selection.selector import Selector
 
-        labels, generator = request.label_array(state.facts.num_classes), state.randomness.torch_generator(request.purpose, 0, state.device)
+        votes, draw = state.tensors["votes"].sum(dim=1).cpu().numpy(), state.randomness.stream(f"{request.purpose}, labels")
+        labels = labels_by(self.config.labels, request, state.facts.num_classes, votes, draw)
+        generator = state.randomness.torch_generator(request.purpose, 0, state.device)
         selector = Selector(self.config.selection, state)
         return selector.draw(labels, request.num_samples, self.config.draws, generator, public=request.source == "public")

@@ -1,0 +1,39 @@
+"""In which shares classes are drawn where none is asked for: equal ones, or those that releases with noise give. No torch."""
+
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.models.sample_request import SampleRequest
+from workbench.training.marginals import drawn, shares
+from workbench.training.streams import Stream
+
+
+class LabelShares(BaseModel):
+    """Whether a model draws its classes in turn, as papers do on images, or as often as noisy counts say that they occur."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    shares: Literal["balanced", "released"] = Field(
+        default="balanced",
+        description="Classes of samples where none is asked for: all in turn, or in the shares that noisy counts by class give them.",
+    )
+
+    @property
+    def are_released(self) -> bool:
+        """Whether they are drawn by noisy counts."""
+        return self.shares == "released"
+
+
+def labels_by(config: LabelShares, request: SampleRequest, num_classes: int, counts: np.ndarray, draw: Stream) -> np.ndarray | None:
+    """The labels that a request asks for, int64 (N,), else in turn or drawn by noisy counts (classes,); None where records carry none.
+
+    Those of the source "public" never follow the counts, which are of private records.
+    """
+    asked = request.asked_labels(num_classes)
+    if asked is not None or not request.labelled or not config.are_released or request.source == "public" or not num_classes:
+        return request.label_array(num_classes)
+    total = float(counts.sum())
+    found = shares(counts, total) if total > 0 else np.full(num_classes, 1.0 / num_classes)
+    return drawn(np.broadcast_to(found, (request.num_samples, num_classes)), draw.random(request.num_samples))
