@@ -193,7 +193,7 @@ def test_a_heap_has_a_range_of_its_own_and_what_is_skewed_logarithmic_or_round_o
     edges = suited_edges(gains)
     assert edges[:3] == (0.0, 1.0, 200.0), "no other number is between 0 and 1"
     assert edges[-1] == 100_000.0
-    assert {1000.0, 2000.0, 5000.0, 10_000.0} <= set(edges) | {1000.0}
+    assert {1000.0, 5000.0, 10_000.0, 20_000.0, 50_000.0} <= set(edges)
     weeks = {float(hours): 3 for hours in range(1, 100)} | {40.0: 400}
     assert suited_edges(weeks) == (0.0, 20.0, 40.0, 41.0, 60.0, 80.0, 100.0)
     shares = {0.0: 50} | {0.35 + place / 100: 1 for place in range(50)}

@@ -11,14 +11,19 @@ from workbench.records import Records
 
 
 def unique_rows(samples: Records, context: Context) -> Measurement:
-    """Share of the training rows, class too, that are there once and are among the samples; the note has the same of held-out rows."""
+    """Share of the training rows, class too, that are there once and are among the samples.
+
+    The note compares equally many training and held-out rows: which are there once depends on how many there are.
+    """
     labelled = samples.labels is not None
     made = {row.tobytes() for row in table_of(samples, context, labelled).rows}
-    train, held_out = (_once(table_of(part, context, labelled).rows) for part in (context.dataset.train, context.dataset.held_out))
-    value, fresh = _share(train, made), _share(held_out, made)
+    rows = [table_of(part, context, labelled).rows for part in (context.dataset.train, context.dataset.held_out)]
+    draw, size = np.random.default_rng([context.seed, 8]), min(map(len, rows))
+    train, *alike = _once(rows[0]), *(_once(part[draw.permutation(len(part))[:size]]) for part in rows)
+    value, told = _share(train, made), [_share(part, made) for part in alike]
     note = (
-        f"Of {len(train)} rows that occur once among {len(context.dataset.train)}, by {len(samples)} samples; of the {len(held_out)} such "
-        f"held-out rows, which nobody trained on, {fresh:.1%}. More than these is copying."
+        f"Of {len(train)} rows that occur once among {len(rows[0])}, by {len(samples)} samples. Of those that do among {size}: training "
+        f"{told[0]:.1%}, held-out {told[1]:.1%}; copying makes the first the larger."
     )
     return Measurement(value, wilson(value, len(train)) if train else None, context.dataset.facts.kind.feature_label, note)
 
