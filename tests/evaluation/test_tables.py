@@ -72,7 +72,7 @@ def test_what_one_training_row_alone_has_is_counted_where_samples_repeat_it(cont
     for measure in (uniques.unique_rows, uniques.unique_pairs):
         assert measure(train, context).value == 1.0
         assert 0.35 < measure(train.take(slice(len(train) // 2)), context).value < 0.65
-    assert uniques.unique_rows(load("patients", seed=5).train, context).value < 0.3, "of rows that nobody learned from few are the same"
+    assert uniques.unique_rows(load("patients", seed=5).train, context).value < 0.45, "of rows that nobody learned from few are the same"
 
 
 def test_scores_of_uneven_classes_by_hand() -> None:
