@@ -3,8 +3,8 @@
 Read from a folder with `adult.data`, whose rows are trained on, and `adult.test`, whose rows are held out, as published; never
 downloaded. Categories are those of `adult.names`, in an order where they have one. Ranges are round numbers declared here from what a
 column is (`adult.names`: only people of more than 16 years who work at all): 0 dollars of capital gain or loss and a week of 40 hours
-have a range of their own. Which these are was chosen knowing this published table: a guarantee starts after that choice. Two columns are left out: `fnlwgt`, how many people a row stands for in the
-census, and `education-num`, which says `education` again.
+have a range of their own. Which these are was chosen knowing this published table: a guarantee starts after that choice. Two columns
+are left out: `fnlwgt`, how many people a row stands for in the census, and `education-num`, which says `education` again.
 """
 
 import csv
