@@ -25,6 +25,8 @@ from workbench.methods.mst.stages import CHOICE
 from workbench.methods.mst.stages import _choice as mst_choice  # pyright: ignore[reportPrivateUsage]
 from workbench.methods.public_choice import voting
 from workbench.methods.public_choice.method import CHOICE as CHOSEN
+from workbench.methods.tab_pe import stages as tab_pe_stages
+from workbench.methods.tab_pe import training as tab_pe
 from workbench.models import image_diffusion
 from workbench.models.grouping import EDGES
 from workbench.models.grouping import releases as grouping
@@ -344,6 +346,18 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
         "all",
         [(aim.released, "release(MARGINALS, round_,", "release(MARGINALS, 1,")],
         "freshness",
+    ),
+    "votes for rows with half of their noise": (
+        cases.Case("tab-pe"),
+        tab_pe_stages.VOTES,
+        [(tab_pe.fit, "grid_of(1, config", "grid_of(1, 0.5 * config")],
+        "null record",
+    ),
+    "two votes of a record": (
+        cases.Case("tab-pe"),
+        tab_pe_stages.VOTES,
+        [(tab_pe.votes, "return np", "return 2 * np")],
+        "null record",
     ),
     "a model that fits the clean counts": (
         cases.Case("aim"),

@@ -56,6 +56,7 @@ QUICK: dict[str, dict[str, Any]] = {
         "phase_two.noise_multiplicity": 2,
     },
     "aim": {"rounds": 3},
+    "tab-pe": {"rounds": 3, "records": 20, "drawn_rounds": 1},
     "ddm": {
         "training.steps": 3,
         "training.batch_size": 20,

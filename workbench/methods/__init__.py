@@ -20,6 +20,7 @@ from workbench.methods.prior_moments import PriorMoments
 from workbench.methods.private_evolution import PrivateEvolution
 from workbench.methods.public_choice import PublicChoice
 from workbench.methods.selective_pretraining import SelectivePretraining
+from workbench.methods.tab_pe import TabPE
 
 METHODS: dict[str, type[Method]] = {
     "nonprivate": NonPrivate,
@@ -41,4 +42,5 @@ METHODS: dict[str, type[Method]] = {
     "independent-marginals": IndependentMarginals,
     "mst": MST,
     "aim": AIM,
+    "tab-pe": TabPE,
 }

@@ -1,0 +1,133 @@
+"""Tab-PE: what its distances, variations and rounds are like, beside what every method owes."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from workbench.datasets import Dataset, DatasetFacts
+from workbench.errors import WorkbenchError
+from workbench.experiment import fit, make_plan, new_state, sample
+from workbench.methods.tab_pe import TabPEConfig
+from workbench.methods.tab_pe.rows import coordinates, places, transitions, varied
+from workbench.methods.tab_pe.sampling import class_shares
+from workbench.methods.tab_pe.training import chosen, even_rows, votes
+from workbench.plan import Plan
+from workbench.records import Column, Records, TableKind
+from workbench.training.state import State
+from workbench.training.streams import Stream
+
+YEARS = Column.of_ranges("years", (0, 10, 20, 40, 80))
+AGE = YEARS.model_copy(update={"categories": (*YEARS.categories, "unknown", "refused")})
+CITY = Column(name="city", categories=("a", "b", "c"))
+FACTS = DatasetFacts(name="towns", kind=TableKind(columns=(AGE, CITY)), num_records=4_000, classes=("no", "yes"))
+
+
+@cache
+def towns() -> Dataset:
+    """A quarter are of the second class, old and in the third town; the others young and in the first, with some chance."""
+    draw = np.random.default_rng(0)
+    labels = (np.arange(4_400) % 4 == 0).astype(np.int64)
+    ages = np.where(draw.random(4_400) < 0.85, np.where(labels, 3, 0), draw.integers(0, 6, 4_400))
+    cities = np.where(draw.random(4_400) < 0.9, np.where(labels, 2, 0), 1)
+    rows = Records(np.stack([ages, cities], axis=1), labels)
+    return Dataset(FACTS, rows.take(slice(4_000)), rows.take(slice(4_000, None)))
+
+
+@cache
+def fitted() -> tuple[Plan, State]:
+    plan = make_plan("tab-pe", FACTS, epsilon=5.0, settings={"rounds": 10, "records": 60, "drawn_rounds": 3})
+    state = new_state(plan, seed=1)
+    for _ in fit(plan, towns(), state):
+        pass
+    return plan, state
+
+
+def test_rows_become_those_of_the_table_and_classes_have_their_shares() -> None:
+    plan, state = fitted()
+    drawn = sample(plan, state, 4_000)
+    assert drawn.labels is not None
+    assert drawn.labels.mean() == pytest.approx(0.25, abs=0.03)
+    assert class_shares(state)[1] == pytest.approx(0.25, abs=0.02)
+    for label, (age, city) in enumerate([(0, 0), (3, 2)]):
+        rows = drawn.records[drawn.labels == label]
+        assert (rows[:, 0] == age).mean() > 0.5
+        assert (rows[:, 1] == city).mean() > 0.5
+
+
+def test_a_number_stands_by_its_range_and_a_category_on_an_axis_of_its_own() -> None:
+    np.testing.assert_allclose(coordinates(AGE, 0.5)[:, 0], np.array([1, 3, 5, 7, 4, 4]) / 8)
+    np.testing.assert_allclose(coordinates(AGE, 0.5)[:, 1:], [[0, 0]] * 4 + [[0.5, 0], [0, 0.5]])
+    np.testing.assert_allclose(coordinates(CITY, 0.5), 0.5 * np.eye(3))
+    found = places((AGE, CITY), 1 / 3, np.array([[0, 0, 1], [3, 0, 0], [0, 2, 0]]))
+    np.testing.assert_allclose(np.linalg.norm(found[1] - found[0]), 6 / 8, rtol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(found[2] - found[0]), np.sqrt(2) / 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.1, 0.5, 1.0])
+def test_variations_are_the_draws_that_the_paper_describes(rate: float) -> None:
+    """Categories redrawn evenly by chance; numbers moved by an even draw, cut to the ends, as by draws themselves."""
+    np.testing.assert_allclose(transitions(CITY, rate), (1 - rate) * np.eye(3) + rate / 3)
+    np.testing.assert_allclose(transitions(AGE, rate).sum(axis=1), 1)
+    draw = np.random.default_rng(0)
+    for start in range(4):
+        moved = np.clip(start + draw.random(40_000) + 4 * rate * draw.uniform(-1, 1, 40_000), 0, 4 - 1e-9)
+        expected = np.bincount(moved.astype(int), minlength=4) / 40_000
+        np.testing.assert_allclose(transitions(YEARS, rate)[start], expected, atol=0.01)
+        np.testing.assert_allclose(transitions(AGE, rate)[start, 4:], rate / 6)
+
+
+def test_varied_rows_keep_their_label() -> None:
+    rows = np.tile([[0, 1, 1]], (3_000, 1))
+    found = varied((AGE, CITY), 0.3, rows, Stream(bytes(32)))
+    assert (found[:, 2] == 1).all()
+    np.testing.assert_allclose(np.bincount(found[:, 1], minlength=3) / 3_000, [0.1, 0.8, 0.1], atol=0.03)
+
+
+def test_every_record_votes_once_for_the_nearest_row_of_its_class_and_a_null_one_for_none() -> None:
+    plan, state = fitted()
+    config, train = plan.build().config, towns().train
+    assert isinstance(config, TabPEConfig)
+    assert train.labels is not None
+    counted, rows = votes(config, train, state), state.tensors["rows"].numpy()
+    assert counted.sum() == 4_000
+    assert np.bincount(rows[:, 2], weights=counted).tolist() == [3_000, 1_000]
+    columns = (AGE, CITY)
+    distances = np.linalg.norm(places(columns, 1 / 3, train.records)[:, None] - places(columns, 1 / 3, rows)[None], axis=2)
+    distances[train.labels[:, None] != rows[:, 2]] = np.inf
+    best = distances.min(axis=1)
+    assert sum(counted[np.flatnonzero(np.isclose(distances[0], best[0], atol=1e-6))]) > 0
+    for position in (0, 17):
+        moved = counted - votes(config, train.without(position), state)
+        place = int(np.flatnonzero(moved)[0])
+        assert moved.sum() == moved[place] == 1
+        assert distances[position, place] == pytest.approx(best[position], abs=1e-4)
+
+
+def test_rows_are_drawn_by_votes_or_kept_by_rank() -> None:
+    counted, of_class = np.array([9.0, -1.0, 5.0, 3.0, 1.0]), np.array([1, 2, 3, 4])
+    assert chosen(of_class, counted, 2, False, Stream(bytes(32))).tolist() == [2, 3]
+    drawn = chosen(of_class, counted, 3_000, True, Stream(bytes(32)))
+    np.testing.assert_allclose(np.bincount(drawn, minlength=5) / 3_000, [0, 0, 5 / 9, 3 / 9, 1 / 9], atol=0.04)
+    assert set(chosen(of_class, -np.ones(5), 300, True, Stream(bytes(32))).tolist()) == {1, 2, 3, 4}, "evenly where no vote is above 0"
+
+
+def test_first_rows_are_even_and_the_rate_falls_as_the_paper_has_it() -> None:
+    config = TabPEConfig(records=6_001)
+    rows = even_rows(config, FACTS, Stream(bytes(32)))
+    assert len(rows) == 6_000
+    np.testing.assert_allclose(np.bincount(rows[:, 0]) / 6_000, 1 / 6, atol=0.02)
+    assert np.bincount(rows[:, 2]).tolist() == [3_000, 3_000]
+    assert config.rate(30) == pytest.approx(0.01)
+    assert config.rate(10) == pytest.approx(0.5 - 0.49 * (1 / 3) ** 0.2)
+
+
+def test_rounds_cost_what_one_gaussian_would_and_a_row_for_each_class_is_needed() -> None:
+    plan = make_plan("tab-pe", FACTS, settings={"rounds": 4, "noise_multiplier": 4.0})
+    one = make_plan("independent-marginals", FACTS, settings={"noise_multiplier": 2.0})
+    assert plan.bound.epsilon == pytest.approx(one.bound.epsilon, rel=1e-6)
+    assert plan.claim.epsilon == pytest.approx(plan.bound.epsilon, rel=1e-3)
+    assert make_plan("tab-pe", FACTS, epsilon=1.0).stages[1].steps == 20
+    assert make_plan("tab-pe", FACTS.model_copy(update={"num_records": 20_000}), epsilon=1.0).stages[1].steps == 30
+    with pytest.raises(WorkbenchError, match="a row at least for each of 2 classes"):
+        make_plan("tab-pe", FACTS, epsilon=1.0, settings={"records": 1})
