@@ -136,6 +136,8 @@ def test_declared_columns_stay_where_nothing_is_asked_for_or_there_is_no_more() 
     assert grouped_facts(Grouping(), FACTS) is FACTS
     few = load("breast-cancer").facts
     assert stages(Grouping(quantile_ranges=8, most_categories=2), few) == []
+    eleven = Grouping(quantile_ranges=4, most_categories=11, edge_noise=1.0, count_noise=1.0)
+    assert [stage.name for stage in stages(eleven, FACTS)] == [EDGES], "of twelve, merging one would save nothing"
     assert len(stages(Grouping(quantile_ranges=4), few)) == 1
     with pytest.raises(WorkbenchError, match="quantile_ranges of 0, 2, 4, 8 or 16"):
         make_plan("mst", FACTS, epsilon=1.0, settings={"columns.quantile_ranges": 6})

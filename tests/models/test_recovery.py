@@ -97,6 +97,7 @@ def test_one_triple_gives_a_record_away(digits: Records) -> None:
 def test_noise_is_that_of_the_level(digits: Records) -> None:
     made = make_triples(settings(1e3, rounds=5), digits, LEVELS, Randomness.from_seed(0))
     clean = made.responses.float() / 127.5 - 1
+    assert made.noised.shape == clean.shape, "each triple has noise of its own"
     for position, level in enumerate(LEVELS):
         chosen = made.levels == position
         assert float((made.noised - clean)[chosen].std()) == pytest.approx(level, rel=0.05)

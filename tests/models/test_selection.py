@@ -236,6 +236,8 @@ def test_votes_may_be_cast_in_the_features_of_a_classifier_of_public_images() ->
     selecting = selector(space="classifier", classifier={"steps": 3}, rounds=1)
     assert [stage.name for stage in selecting.settings.stages(FACTS)] == [CLASSIFIER, CANDIDATES, VOTES]
     assert [step.stage for step in selecting.run(records(), public)] == [CLASSIFIER] * 3 + [CANDIDATES, VOTES]
+    seen = [selecting._space(found) for found in selecting._images("public_candidates")]
+    assert sum(int((found == spaces.LARGEST - 1).sum()) for found in seen) == 1, "public images' largest feature is 1, and no other"
     with pytest.raises(WorkbenchError, match="Use the space pixels"):
         next(selector(space="classifier").run(records(), Records(public.records)))
 

@@ -186,6 +186,7 @@ def test_a_forged_manifest_is_found(field: str, value: Any, exported: Path) -> N
         ("releases.0.reason", "It is public."),
         ("request.settings.num_features", 10),
         ("request.epsilon", 1.0),
+        ("request.epsilon", times(0.9)),
         ("request.delta", 0.01),
         ("request.preset", "another"),
         ("claim.source", "a friend"),

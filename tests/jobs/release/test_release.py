@@ -127,6 +127,8 @@ def test_whatever_a_stranger_named_is_inert_on_a_card(exported: Path) -> None:
     """The name of one's own dataset, and what follows from it, stands in the card's Markdown."""
     evil = "[click](http://127.0.0.1:9) <img src=x> | a\n# heading"
     card = PrivacyCard.model_validate_json(read_archive(exported)[1][CARD])
+    assert card.bound.sampling
+    assert f"| {card.bound.status} | {markdown(card.bound.neighboring_relation)} | {markdown(card.bound.sampling)} |" in card.markdown
     place = card.ledger.model_copy(update={"account": evil})
     text = card.model_copy(update={"dataset": evil, "method": evil, "release_reason": evil, "unit": evil, "ledger": place}).markdown
     assert text.count(markdown(evil)) == 5
