@@ -47,7 +47,7 @@ from workbench.serialization import dumps, jsonable
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
-    from workbench.datasets import DatasetEntry, DatasetFacts
+    from workbench.datasets import DatasetFacts
     from workbench.plan import Plan
     from workbench.request import Request
 
@@ -79,7 +79,7 @@ def list_datasets(as_json: Json = False) -> None:
 
     rows, workspace = [], Workspace.located()
     for name, entry in DATASETS.items():
-        facts = _known_facts(entry, workspace)
+        facts = entry.known_facts(workspace)
         rows.append(
             {
                 "name": name,
@@ -93,16 +93,6 @@ def list_datasets(as_json: Json = False) -> None:
             }
         )
     print_json(rows) if as_json else print_table(rows, "No datasets.")
-
-
-def _known_facts(entry: "DatasetEntry", workspace: Workspace) -> "DatasetFacts | None":
-    """A dataset's facts; None where its files alone tell them, and are not here."""
-    try:
-        return entry.facts(workspace)
-    except WorkbenchError:
-        if entry.is_local(workspace):
-            raise
-        return None
 
 
 @app.command()

@@ -78,6 +78,15 @@ class DatasetEntry:
     is_fetched: bool = True
     public_companion: str | None = None
 
+    def known_facts(self, workspace: Workspace) -> DatasetFacts | None:
+        """The facts; None where its files alone tell them, and are not here."""
+        try:
+            return self.facts(workspace)
+        except WorkbenchError:
+            if self.is_local(workspace):
+                raise
+            return None
+
 
 def _drawn_faces(summary: str, records_of: str, family: faces.Family, public_companion: str | None = None) -> DatasetEntry:
     draw = partial(faces.load, family)

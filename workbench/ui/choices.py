@@ -217,7 +217,8 @@ def public_choice(choices: Choices, prefix: str) -> str | None:
     if not public_fields(choices.method_class.Config):
         return None
     workspace = Workspace.located()
-    known = [name for name, entry in DATASETS.items() if (facts := entry.facts(workspace)).is_public and facts.kind.name == "image"]
+    told = {name: facts for name, entry in DATASETS.items() if (facts := entry.known_facts(workspace)) is not None}
+    known = [name for name, facts in told.items() if facts.is_public and facts.kind.name == "image"]
     chosen = st.selectbox(
         "Public images", known, None, key=f"{prefix}public", bind="query-params", accept_new_options=True,
         placeholder="as in the settings below", help="Wherever the method takes some: a name, or type the path of a folder of your own.",
