@@ -4,6 +4,7 @@ from workbench.methods.aim import AIM
 from workbench.methods.base import Method
 from workbench.methods.chu_dpdm import ChuDPDM
 from workbench.methods.class_moments import ClassMoments
+from workbench.methods.cluster_moments import ClusterMoments
 from workbench.methods.ddm import DDM
 from workbench.methods.dp_diffusion import DPDiffusion
 from workbench.methods.dp_merf import DPMERF
@@ -26,6 +27,7 @@ METHODS: dict[str, type[Method]] = {
     "nonprivate": NonPrivate,
     "class-moments": ClassMoments,
     "prior-moments": PriorMoments,
+    "cluster-moments": ClusterMoments,
     "dp-merf": DPMERF,
     "public-choice": PublicChoice,
     "private-evolution": PrivateEvolution,

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -17,6 +18,14 @@ from workbench.training.state import State, Step
 
 LEAST_NORM = 1.0  # of the clipping norm: a handful of public black images would clip everything away
 CHUNK = 1_000
+
+
+class Vectors(Protocol):
+    """How records are read as vectors (N, D) that are clipped to `norm`."""
+
+    @property
+    def norm(self) -> float: ...
+    def vectors(self, records: Records) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,7 @@ def deviation_of_second_moment(config: ClassMomentsConfig, norm: float, count: i
     return widened_deviation(noise * norm**2, noise, count)
 
 
-def second_moment(data: Records, reading: Reading, num_records: int) -> np.ndarray:
+def second_moment(data: Records, reading: Vectors, num_records: int) -> np.ndarray:
     """The sum of outer products (dimensions, dimensions), exact but for one product at the end.
 
     Vectors are clipped and rounded towards zero to so many steps that sums of squares fit float64's mantissa: then sums of products

@@ -1,0 +1,230 @@
+"""Cluster moments: what a record moves, that none depends on another, and that a class of several kinds is drawn as such."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support.quick import quick_plan
+
+from workbench.datasets import Dataset, load
+from workbench.datasets.base import DatasetFacts
+from workbench.experiment import fit, new_state, sample
+from workbench.methods.cluster_moments import ClusterMoments, ClusterMomentsConfig, mixture, releases
+from workbench.methods.cluster_moments.cosines import analysed, cosines, synthesised
+from workbench.methods.cluster_moments.stages import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS, replaced
+from workbench.plan import Plan
+from workbench.planning import make_plan
+from workbench.privacy.accounting.gaussian import gdp_epsilon
+from workbench.records import ImageKind, Records
+from workbench.training.state import State
+
+DIGITS = load("digits")
+SILENT = 1e-3
+
+
+def plan(noise_multiplier: float = 1.0, **settings: Any) -> Plan:
+    return quick_plan("cluster-moments", epsilon=None, overrides={"noise_multiplier": noise_multiplier} | settings)
+
+
+def fitted(made: Plan, data: Dataset = DIGITS) -> State:
+    state = new_state(made, seed=0)
+    for _ in fit(made, data, state):
+        pass
+    return state
+
+
+def config_of(made: Plan) -> ClusterMomentsConfig:
+    config = made.build().config
+    assert isinstance(config, ClusterMomentsConfig)
+    return config
+
+
+def test_the_four_releases_are_one_gaussian_mechanism_whatever_the_rounds() -> None:
+    for rounds in (1, 3):
+        made = plan(2.0, rounds=rounds)
+        assert made.bound.epsilon == pytest.approx(gdp_epsilon(1 / 2.0, made.delta), rel=1e-9)
+    assert made.claim.status == "not_evaluated"
+
+
+@pytest.mark.parametrize("stage", [SUMS, SECOND_MOMENT, CLUSTERS, SPREADS])
+@pytest.mark.parametrize("share", [0.2, 0.9])
+def test_one_record_moves_a_release_no_farther_than_stated(stage: str, share: float) -> None:
+    """Black, white and checked ones beside each other, in one class and in two: the farthest come close to what is stated."""
+    made = plan(clusters=1, max_difference=0.05, max_norm=0.2, reach=0.1, frequencies=8, directions=64, share_of_counts=share)
+    state, config = fitted(made), config_of(made)
+    stated = next(found for found in made.stages if found.name == stage).distances
+    assert stated is not None
+    tensor, release = releases.RELEASES[stage]
+    unit = _unit(stage, config, state)
+    checked = np.indices((8, 8)).sum(0)[None] % 2 == 0
+    others = [np.zeros((1, 8, 8)), np.full((1, 8, 8), 255), 255 * checked, 255 * ~checked]
+
+    def released(image: np.ndarray | None, label: int) -> np.ndarray:
+        records, labels = DIGITS.train.records.copy(), np.asarray(DIGITS.train.labels).copy()
+        labels[0] = label
+        if image is None:
+            return release(config, replace(DIGITS.train, labels=labels).without(0), state, 1)
+        records[0] = image.astype(np.uint8)
+        return release(config, replace(DIGITS.train, records=records, labels=labels), state, 1)
+
+    found = [released(image, label) for image in others for label in (0, 1)]
+    nulled = max(float(np.linalg.norm(one - released(None, 0))) for one in found) / unit
+    moved = max(float(np.linalg.norm(one - other)) for one in found for other in found) / unit
+    assert tensor in ClusterMoments.released
+    assert 0.999 * stated.zero_out <= nulled <= stated.zero_out * 1.000001 or (stage == SPREADS and nulled <= stated.zero_out)
+    least = {SUMS: 0.7, SECOND_MOMENT: 0.98, CLUSTERS: 0.8, SPREADS: 0.1}[stage]
+    assert least * stated.replace_one <= moved <= stated.replace_one * 1.000001
+
+
+def _unit(stage: str, config: ClusterMomentsConfig, state: State) -> float:
+    """The deviation of a release's noise."""
+    from workbench.methods.cluster_moments.stages import multiplier
+
+    norm = mixture.norm_of_differences(config, state) if stage == SECOND_MOMENT else 1.0
+    return multiplier(config, stage) * norm**2
+
+
+def test_opposite_vectors_are_as_far_apart_as_is_stated() -> None:
+    vector = np.array([[3.0, 4.0]])
+    for share in (0.2, 0.9):
+        config = ClusterMomentsConfig(noise_multiplier=1.0, share_of_counts=share)
+        one, other = (releases.with_ones(config, releases.clipped(sign * vector, 1.0)) for sign in (1, -1))
+        assert np.linalg.norm(one) == pytest.approx(1.0)
+        elsewhere = np.sqrt((one**2).sum() + (other**2).sum())
+        assert max(np.linalg.norm(one - other), elsewhere) == pytest.approx(replaced(config, CLUSTERS))
+    assert replaced(config, SECOND_MOMENT) == replaced(config, SPREADS) == pytest.approx(np.sqrt(2))
+
+
+def test_what_is_made_of_a_record_does_not_depend_on_the_others_to_the_bit() -> None:
+    made = plan(frequencies=8, directions=64, clusters=5)
+    state, config = fitted(made), config_of(made)
+    found = mixture.directions(config, state)
+    part = DIGITS.train.take(slice(100))
+    others = part.records[::-1].copy()
+    others[7] = part.records[7]
+    alone = releases.turned_differences(config, state, found, part)[7]
+    assert np.array_equal(alone, releases.turned_differences(config, state, found, replace(part, records=others))[7])
+
+
+def test_without_noise_the_releases_are_what_they_say() -> None:
+    made = plan(SILENT, frequencies=8, directions=64, clusters=3, max_norm=1.0, max_difference=1.0, reach=5.0)
+    state, config = fitted(made), config_of(made)
+    images, labels = analysed(DIGITS.train.records / 255, 8, 8), np.asarray(DIGITS.train.labels)
+    means = np.stack([images[labels == label].mean(0) for label in range(10)])
+    found = mixture.directions(config, state)
+    assert np.allclose(found.means, means, atol=0.02)
+    centred = images - means[labels]
+    assert np.allclose(found.axes @ found.covariance @ found.axes.T, centred.T @ centred / len(images), atol=0.02)
+    parted = mixture.clusters(config, state, found)
+    centres = mixture.first_clusters(config, state, found, 1)
+    turned = (images - found.means[labels]) @ found.axes
+    nearest = ((turned[:, None] - centres[labels]) ** 2).sum(2).argmin(1)
+    for label, cluster in ((0, 0), (3, 1), (9, 2)):
+        chosen = (labels == label) & (nearest == cluster)
+        assert parted.shares[label, cluster] == pytest.approx(chosen.sum() / (labels == label).sum(), abs=0.01)
+        assert np.allclose(parted.means[label, cluster], turned[chosen].mean(0), atol=0.05)
+
+
+def two_kinds(shared: int = 1_000) -> Dataset:
+    """Two classes, each of images whose left or whose right half is bright, the second class the brighter one."""
+    labels, left = np.arange(shared) % 2, np.random.default_rng(0).random(shared) < 0.5
+    images = np.zeros((shared, 1, 8, 8), np.uint8)
+    bright = np.where(labels == 1, 240, 120)[:, None, None, None]
+    images[left, :, :, :4], images[~left, :, :, 4:] = 1, 1
+    records = Records((images * bright).astype(np.uint8), labels.astype(np.int64))
+    facts = DatasetFacts(name="halves", kind=ImageKind(size=(1, 8, 8)), num_records=shared, classes=("dim", "bright"))
+    return Dataset(facts, records, records.take(slice(10)))
+
+
+def drawn_halves(clusters: int) -> np.ndarray:
+    """How much brighter the left half of the samples is than the right one, over the class's brightness: (500,)."""
+    data, settings = two_kinds(), {"frequencies": 8, "directions": 3, "clusters": clusters, "rounds": 3, "max_difference": 0.6}
+    made = make_plan("cluster-moments", data.facts, epsilon=10.0, settings=settings)
+    images = sample(made, fitted(made, data), 500).records[:, 0].astype(float)
+    labels = np.arange(500) % 2
+    return (images[:, :, :4].mean((1, 2)) - images[:, :, 4:].mean((1, 2))) / np.where(labels == 1, 240, 120)
+
+
+def test_a_class_of_two_kinds_is_drawn_as_two() -> None:
+    """One Gaussian draws what is neither: the very thing that clusters are there for."""
+    one, several = (np.abs(drawn_halves(clusters)) for clusters in (1, 8))
+    assert (several < 0.5).mean() < 0.1 < 0.25 < (one < 0.5).mean()
+
+
+def test_with_all_noise_images_are_about_the_class_means_and_finite() -> None:
+    made = plan(1e3, clusters=3)
+    state, config = fitted(made), config_of(made)
+    state.tensors["cluster_sums"][...] = 0.0
+    parted = mixture.clusters(config, state, mixture.directions(config, state))
+    assert np.array_equal(parted.means, np.zeros_like(parted.means))
+    assert np.allclose(parted.shares, 1 / 3)
+    assert sample(made, state, 20).records.shape == (20, 1, 8, 8)
+
+
+def test_a_mean_is_believed_as_far_as_the_noise_lets_it() -> None:
+    made = plan(1.0, clusters=1)
+    config, state = config_of(made), fitted(made)
+    found = mixture.directions(config, state)
+    loud = ClusterMomentsConfig.model_validate(config.model_dump() | {"noise_multiplier": 12.0})
+    quiet_means, loud_means = (np.abs(mixture.clusters(one, state, found).means) for one in (config, loud))
+    assert (loud_means <= quiet_means).all()
+    assert loud_means.max() < quiet_means.max()
+
+
+def test_a_class_s_spread_is_its_own() -> None:
+    """Where the releases say that one class is twice as wide as another, its images are."""
+    made = plan(SILENT, clusters=1, frequencies=8, directions=10, reach=2.5, max_norm=1.0, max_difference=1.0, widening=1.0)
+    state, config = fitted(made), config_of(made)
+    found = mixture.directions(config, state)
+    parted = mixture.clusters(config, state, found)
+    labels = np.asarray(DIGITS.train.labels)
+    turned = releases.turned_differences(config, state, found, DIGITS.train)
+    roots = mixture.roots(config, state, found, parted)
+    for label in range(10):
+        own = (turned[labels == label] ** 2).mean(0)
+        assert np.allclose((roots[label] ** 2).sum(1), np.clip(own, None, 4 * np.diag(found.covariance)), rtol=0.1, atol=0.01)
+
+
+def test_cosines_are_orthonormal_and_coarse_first() -> None:
+    assert np.allclose(cosines(8, 8) @ cosines(8, 8).T, np.eye(8))
+    assert np.array_equal(cosines(3, 8), cosines(8, 8)[:3])
+    images = np.random.default_rng(0).random((2, 3, 8, 6))
+    assert np.allclose(synthesised(analysed(images, 8, 6), (3, 8, 6), (8, 6)), images)
+    flat = np.full((1, 1, 8, 8), 0.5)
+    assert np.allclose(synthesised(analysed(flat, 2, 2), (1, 2, 2), (8, 8)), flat)
+
+
+def test_colour_has_fewer_frequencies_and_few_records_fewer_clusters() -> None:
+    colour = DatasetFacts(name="photos", kind=ImageKind(size=(3, 32, 32)), num_records=50_000, classes=tuple("abcdefghij"))
+    config = ClusterMomentsConfig.model_validate(ClusterMoments.defaults(colour))
+    assert config.dimensions(colour) == 588
+    assert ClusterMoments.defaults(DIGITS.facts)["clusters"] == 1
+    assert make_plan("cluster-moments", colour, epsilon=10.0).config["frequencies"] == 20
+    assert config.used_directions(DIGITS.facts) == 64
+
+
+def test_a_plan_is_finer_where_there_is_little_noise_and_says_so() -> None:
+    """What a person gives stays, and the bound is met either way."""
+    clothes = DatasetFacts(name="clothes", kind=ImageKind(size=(1, 28, 28)), num_records=60_000, classes=tuple("abcdefghij"))
+    coarse, fine = (make_plan("cluster-moments", clothes, epsilon=epsilon) for epsilon in (1.0, 10.0))
+    asked = make_plan("cluster-moments", clothes, epsilon=10.0, settings={"clusters": 7})
+    assert [one.config["clusters"] for one in (coarse, fine, asked)] == [60, 200, 7]
+    assert not any("Finer" in warning for warning in coarse.warnings)
+    assert any("clusters 200" in warning for warning in fine.warnings)
+    assert not any("clusters 200" in warning for warning in asked.warnings)
+    assert 9.95 <= fine.bound.epsilon <= 10.0
+
+
+def test_an_interrupted_run_goes_on_from_its_last_release() -> None:
+    made = plan(rounds=2)
+    whole, state = fitted(made), new_state(made, seed=0)
+    steps = fit(made, DIGITS, state)
+    for _ in range(3):
+        next(steps)
+    resumed = new_state(made, seed=0)
+    resumed.restore(state.checkpoint())
+    assert [(step.stage, step.step) for step in fit(made, DIGITS, resumed)] == [(CLUSTERS, 2), (SPREADS, 1)]
+    for name in ClusterMoments.released:
+        assert torch.equal(resumed.tensors[name], whole.tensors[name]), name

@@ -1,0 +1,92 @@
+"""The method: what it needs to be planned; what releases and samples is loaded when it starts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Set
+from typing import Any, ClassVar
+
+from workbench.datasets.base import DatasetFacts
+from workbench.methods.base import CalibratedField, Method, MethodConfig, Target, Workload
+from workbench.methods.cluster_moments import stages
+from workbench.methods.cluster_moments.config import ClusterMomentsConfig
+from workbench.methods.cluster_moments.stages import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS
+from workbench.methods.fields import with_values
+from workbench.models.sample_request import SampleRequest
+from workbench.privacy.accounting.gaussian import gdp_mu
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
+from workbench.records import Records
+from workbench.training.state import State, Step
+
+RECORDS_OF_A_CLUSTER = 100
+MOST_NUMBERS = 588  # of an image, however many channels it has
+LITTLE_NOISE = 5_000.0  # mu times the records of a class, from which finer clusters and more directions rise above the noise
+FINE_RECORDS_OF_A_CLUSTER, FINE_NUMBERS = 27, 1_200
+FINE: dict[str, Any] = {"clusters": 200, "frequencies": 24, "directions": 250, "rounds": 2, "max_difference": 0.28}
+
+
+class ClusterMoments(Method):
+    """Noisy sums by class and cluster in the directions of one noisy second moment; images drawn from a mixture for each class."""
+
+    name = "cluster-moments"
+    title = "Cluster moments"
+    source = "the workbench's own: a mixture of Gaussians for each class, by noisy moments on coarse cosines"
+    Config = ClusterMomentsConfig
+    released: ClassVar[tuple[str, ...]] = ("class_sums", "second_moment", "cluster_sums", "spreads")
+    workload: ClassVar[Workload] = Workload(
+        dict.fromkeys((SUMS, SECOND_MOMENT, CLUSTERS, SPREADS), ("num_records",)), ("frequencies", "directions", "clusters")
+    )
+    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
+    config: ClusterMomentsConfig
+
+    @classmethod
+    def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
+        """Fewer clusters of fewer records, and fewer frequencies of more channels."""
+        usual = {name: cls.Config.model_fields[name].default for name in ("clusters", "frequencies")}
+        return _within(usual, facts, RECORDS_OF_A_CLUSTER, MOST_NUMBERS)
+
+    @classmethod
+    def adapted(
+        cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target, given: Set[str]
+    ) -> tuple[MethodConfig, str]:
+        """Finer where epsilon and the number of records leave little noise."""
+        if gdp_mu(epsilon, delta) * facts.num_records / max(facts.num_classes, 1) < LITTLE_NOISE:
+            return config, ""
+        finer = {name: value for name, value in _within(FINE, facts, FINE_RECORDS_OF_A_CLUSTER, FINE_NUMBERS).items() if name not in given}
+        told = ", ".join(f"{name} {value:g}" for name, value in finer.items())
+        return with_values(config, finer), f"Finer than usual, as epsilon {epsilon:g} leaves little noise on so many records: {told}."
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """The releases."""
+        return stages.stages(self.config, facts)
+
+    def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
+        """No paper."""
+        reason = "It is the workbench's own, for images that nobody drew beforehand: no paper claims anything for it."
+        return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=reason, source=self.source)
+
+    def initial_state(self, facts: DatasetFacts, state: State) -> State:
+        """Room for the releases."""
+        from workbench.methods.cluster_moments import releases
+
+        return releases.initial_state(self.config, facts, state)
+
+    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+        """Release each in turn."""
+        from workbench.methods.cluster_moments import releases
+
+        yield from releases.fit(self.config, data, state)
+
+    def sample(self, state: State, request: SampleRequest) -> Records:
+        """Images of the mixture of their class."""
+        from workbench.methods.cluster_moments import sampling
+
+        return sampling.sample(self.config, state, request)
+
+
+def _within(values: dict[str, Any], facts: DatasetFacts, records: int, numbers: int) -> dict[str, Any]:
+    """The values with clusters of at least so many records on average, and an image of at most so many numbers."""
+    clusters = max(1, facts.num_records // (records * max(facts.num_classes, 1)))
+    frequencies = max(1, math.isqrt(numbers // facts.shape[0]))
+    return values | {"clusters": min(values["clusters"], clusters), "frequencies": min(values["frequencies"], frequencies)}

@@ -1,0 +1,123 @@
+"""What follows from the noisy releases: directions, clusters and spreads. Post-processing, made anew wherever it is needed."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from workbench.methods.class_moments.releases import symmetric
+from workbench.methods.class_moments.sampling import root
+from workbench.methods.cluster_moments.config import ClusterMomentsConfig
+from workbench.methods.cluster_moments.stages import CLUSTERS, SPREADS, multiplier
+from workbench.training.state import State
+
+LEAST_COUNT = 0.1  # of an even share of the records: what a noisy count is taken to be at least
+SURE = 1.5  # deviations of its noise that a cluster's count has to have
+DOUBT = 2.0  # deviations of a noisy spread's ratio, as which half of what it says is believed
+NARROWEST, WIDEST = 0.1, 4.0  # of a class's variance over that of all classes
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Class means (classes, D), principal directions (D, k) of differences from them, and the covariance (k, k) in these."""
+
+    means: np.ndarray
+    axes: np.ndarray
+    covariance: np.ndarray
+    shares: np.ndarray  # of the records, by class
+
+    def norm(self, config: ClusterMomentsConfig) -> float:
+        """What differences are clipped to, in pixels of [0, 1]."""
+        return reach(config, self.covariance)
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Means (classes, K, k) in the directions, and shares (classes, K) of their class; of those left out 0."""
+
+    means: np.ndarray
+    shares: np.ndarray
+
+
+def reach(config: ClusterMomentsConfig, covariance: np.ndarray) -> float:
+    """The norm that vectors of this covariance are clipped to."""
+    return config.reach * math.sqrt(max(float(np.trace(covariance)), 1e-12))
+
+
+def norm_of_images(config: ClusterMomentsConfig, state: State) -> float:
+    """What images are clipped to for the sums by class."""
+    return config.max_norm * math.sqrt(state.facts.dimensions)
+
+
+def norm_of_differences(config: ClusterMomentsConfig, state: State) -> float:
+    """What differences from class means are clipped to for the second moment."""
+    return config.max_difference * math.sqrt(state.facts.dimensions)
+
+
+def weights(config: ClusterMomentsConfig) -> tuple[float, float]:
+    """What a vector of norm 1 and a one are multiplied by in a sum, so that both have norm 1 together."""
+    return math.sqrt(1 - config.share_of_counts), math.sqrt(config.share_of_counts)
+
+
+def class_means(config: ClusterMomentsConfig, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Means (classes, D) and counts (classes,) by the noisy sums, no count next to nothing."""
+    of_images, of_ones = weights(config)
+    sums = state.tensors["class_sums"].cpu().numpy()
+    counts = np.maximum(sums[:, -1] / of_ones, LEAST_COUNT * state.facts.num_records / len(sums))
+    return sums[:, :-1] * norm_of_images(config, state) / of_images / counts[:, None], counts
+
+
+def directions(config: ClusterMomentsConfig, state: State) -> Directions:
+    """The directions in which the noisy second moment is widest."""
+    means, counts = class_means(config, state)
+    moment = symmetric(state.tensors["second_moment"].cpu().numpy(), means.shape[1]) / state.facts.num_records
+    values, axes = np.linalg.eigh(moment)
+    kept = slice(len(values) - config.used_directions(state.facts), None)
+    return Directions(means, axes[:, kept], np.diag(np.maximum(values[kept], 0.0)), counts / counts.sum())
+
+
+def first_clusters(config: ClusterMomentsConfig, state: State, found: Directions, round_: int) -> np.ndarray:
+    """Means (classes, K, k) drawn from the Gaussian of all classes' differences, before round `round_`."""
+    shape = (len(found.means), config.clusters, len(found.covariance))
+    draw = torch.randn(shape, generator=state.randomness.torch_generator("first clusters", round_), dtype=torch.float64)
+    return draw.numpy() * np.sqrt(np.diag(found.covariance))
+
+
+def clusters(config: ClusterMomentsConfig, state: State, found: Directions) -> Clusters:
+    """The clusters by their noisy sums, each mean believed as far as the noise lets it; one of too few records has no share.
+
+    A mean's prior is the Gaussian of all differences. Where a class has no cluster left, all its records are about its mean.
+    """
+    of_vectors, of_ones = weights(config)
+    noise = multiplier(config, CLUSTERS)
+    sums = state.tensors["cluster_sums"].cpu().numpy()
+    counts = sums[..., -1] / of_ones
+    kept = counts > SURE * noise / of_ones
+    safe = np.where(kept, counts, 1.0)[..., None]
+    scale = found.norm(config) / of_vectors / safe
+    variances = np.diag(found.covariance)
+    believed = variances / np.maximum(variances + (noise * scale) ** 2, 1e-300)
+    shares = np.where(kept, counts, 0.0)
+    totals = shares.sum(1, keepdims=True)
+    shares = np.where(totals > 0, shares / np.where(totals > 0, totals, 1.0), 1.0 / shares.shape[1])
+    return Clusters(np.where(kept[..., None], sums[..., :-1] * scale * believed, 0.0), shares)
+
+
+def within(found: Directions, parted: Clusters) -> np.ndarray:
+    """The covariance (k, k) about the clusters: what their means leave of that about the classes'; it may have negative eigenvalues."""
+    spread = np.einsum("c,cj,cjk,cjl->kl", found.shares, parted.shares, parted.means, parted.means, optimize=True)
+    return found.covariance - spread
+
+
+def roots(config: ClusterMomentsConfig, state: State, found: Directions, parted: Clusters) -> np.ndarray:
+    """Roots (classes, k, k) of each class's covariance about its clusters: the common one's, wider or narrower in each direction."""
+    common = root(within(found, parted))
+    variances = (common**2).sum(1)
+    norm, counts = reach(config, within(found, parted)), found.shares * state.facts.num_records
+    seen = state.tensors["spreads"].cpu().numpy() * norm**2 / counts[:, None]
+    noise = (DOUBT * multiplier(config, SPREADS) * norm**2 / counts[:, None]) ** 2
+    least = max(float(variances.max()), 1e-12) * 1e-9
+    believed = variances**2 / (variances**2 + noise)
+    ratios = np.clip(1.0 + believed * (seen / np.maximum(variances, least) - 1.0), NARROWEST, WIDEST)
+    return np.sqrt(config.widening * ratios)[..., None] * common
