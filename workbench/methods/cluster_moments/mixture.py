@@ -119,5 +119,5 @@ def roots(config: ClusterMomentsConfig, state: State, found: Directions, parted:
     noise = (DOUBT * multiplier(config, SPREADS) * norm**2 / counts[:, None]) ** 2
     least = max(float(variances.max()), 1e-12) * 1e-9
     believed = variances**2 / (variances**2 + noise)
-    ratios = np.clip(1.0 + believed * (seen / np.maximum(variances, least) - 1.0), NARROWEST, WIDEST)
-    return np.sqrt(config.widening * ratios)[..., None] * common
+    ratios = np.clip(1.0 + believed * (config.widening * seen / np.maximum(variances, least) - 1.0), NARROWEST, WIDEST)
+    return np.sqrt(ratios)[..., None] * common
