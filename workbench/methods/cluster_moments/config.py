@@ -36,10 +36,10 @@ class ClusterMomentsConfig(MethodConfig):
     rounds: int = Field(default=1, ge=1, le=100, description="How often the sums by cluster are released, each time about the last means.")
     max_norm: float = Field(default=0.46, ge=1e-3, le=1, description="Norm that an image is clipped to for the sums by class.")
     max_difference: float = Field(
-        default=0.214, ge=1e-3, le=1, description="Norm that its difference from its class's noisy mean is clipped to."
+        default=0.24, ge=1e-3, le=1, description="Norm that its difference from its class's noisy mean is clipped to."
     )
     reach: float = Field(
-        default=1.15,
+        default=1.3,
         ge=1e-2,
         le=1e2,
         description="Over the root of what the variances that were released add up to: the norm that differences are clipped to later.",
