@@ -23,7 +23,7 @@ RECORDS_OF_A_CLUSTER = 100
 MOST_NUMBERS = 588  # of an image, however many channels it has
 LITTLE_NOISE = 5_000.0  # mu times the records of a class, from which finer clusters and more directions rise above the noise
 FINE_RECORDS_OF_A_CLUSTER, FINE_NUMBERS = 27, 1_200
-FINE: dict[str, Any] = {"clusters": 200, "frequencies": 24, "directions": 250, "rounds": 2, "max_difference": 0.28}
+FINE: dict[str, Any] = {"clusters": 200, "frequencies": 24, "directions": 250, "rounds": 2, "max_difference": 0.28, "reach": 1.15}
 
 
 class ClusterMoments(Method):
