@@ -73,6 +73,8 @@ def test_held_out_rows_of_ones_own_leave_all_others_to_train_on(tmp_path: Path) 
             read(path, declared=DECLARED, held_out=held_out)
         with pytest.raises(WorkbenchError, match="Expected held-out rows in a CSV file at"):
             read(path, declared=DECLARED, held_out=tmp_path / "none.csv")
+    with pytest.raises(WorkbenchError, match="Expected a declaration of columns beside a file of one's own, got one beside digits"):
+        DatasetRef.parse("digits", declared="anything")
     with pytest.raises(WorkbenchError, match=r"Expected held-out rows beside a \.csv file"):
         DatasetRef.parse("digits", held_out=str(held_out))
 

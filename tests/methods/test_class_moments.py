@@ -154,7 +154,7 @@ def test_large_images_are_pooled_and_drawn_as_large() -> None:
     assert sample(made, state, 7).records.shape == (7, 1, 8, 8)
 
 
-@pytest.mark.parametrize("method", ["class-moments", "prior-moments", "private-evolution"])
+@pytest.mark.parametrize("method", ["class-moments", "prior-moments", "cluster-moments", "private-evolution"])
 def test_classes_are_drawn_in_their_noisy_shares_where_that_is_asked_for_and_cost_nothing(method: str) -> None:
     """A third of the digits is left of class 0, none of the others lost: it is drawn a third as often, and evenly by default."""
     assert DIGITS.train.labels is not None

@@ -71,6 +71,8 @@ class DatasetRef(BaseModel):
         if held_out and not (datasets.is_path(text) and datasets.is_csv(Path(text))):
             raise WorkbenchError(f"Expected held-out rows beside a {SUFFIX} file of one's own, got them beside {text}. Leave them out.")
         values["held_out"] = str(Path(held_out).expanduser().resolve()) if held_out else ""
+        if declared and not datasets.is_path(text):
+            raise WorkbenchError(f"Expected a declaration of columns beside a file of one's own, got one beside {text}. Leave it out.")
         if datasets.is_path(text):
             path = Path(text).expanduser().resolve()
             found = TableDeclaration.parse(declared) if declared else None

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import MethodConfig
+from workbench.models.label_shares import LabelShares
 from workbench.training.switches import Switches
 
 
@@ -47,6 +48,8 @@ class ClusterMomentsConfig(MethodConfig):
     widening: float = Field(
         default=1.3, ge=1e-2, le=1e2, description="Variance about clusters that is drawn over what was released, which clipping narrowed."
     )
+
+    labels: LabelShares = LabelShares()
 
     @model_validator(mode="after")
     def _shares_leave_some(self) -> Self:

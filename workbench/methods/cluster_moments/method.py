@@ -38,6 +38,7 @@ class ClusterMoments(Method):
         dict.fromkeys((SUMS, SECOND_MOMENT, CLUSTERS, SPREADS), ("num_records",)), ("frequencies", "directions", "clusters")
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
+    sampling_fields: ClassVar[tuple[str, ...]] = ("labels",)
     config: ClusterMomentsConfig
 
     @classmethod
@@ -56,6 +57,11 @@ class ClusterMoments(Method):
         finer = {name: value for name, value in _within(FINE, facts, FINE_RECORDS_OF_A_CLUSTER, FINE_NUMBERS).items() if name not in given}
         told = ", ".join(f"{name} {value:g}" for name, value in finer.items())
         return with_values(config, finer), f"Finer than usual, as epsilon {epsilon:g} leaves little noise on so many records: {told}."
+
+    @property
+    def learns_labels(self) -> bool:
+        """Where labels are drawn by the noisy counts, which are released in any case."""
+        return self.config.labels.are_released
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """The releases."""

@@ -62,10 +62,15 @@ def weights(config: ClusterMomentsConfig) -> tuple[float, float]:
 
 def class_means(config: ClusterMomentsConfig, state: State) -> tuple[np.ndarray, np.ndarray]:
     """Means (classes, D) and counts (classes,) by the noisy sums, no count next to nothing."""
-    of_images, of_ones = weights(config)
+    of_images, _ = weights(config)
     sums = state.tensors["class_sums"].cpu().numpy()
-    counts = np.maximum(sums[:, -1] / of_ones, LEAST_COUNT * state.facts.num_records / len(sums))
+    counts = np.maximum(noisy_counts(config, state), LEAST_COUNT * state.facts.num_records / len(sums))
     return sums[:, :-1] * norm_of_images(config, state) / of_images / counts[:, None], counts
+
+
+def noisy_counts(config: ClusterMomentsConfig, state: State) -> np.ndarray:
+    """Records by class (classes,), as they were released."""
+    return state.tensors["class_sums"].cpu().numpy()[:, -1] / weights(config)[1]
 
 
 def directions(config: ClusterMomentsConfig, state: State) -> Directions:

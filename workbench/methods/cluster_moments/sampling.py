@@ -7,6 +7,7 @@ from workbench.datasets.base import to_uint8
 from workbench.methods.cluster_moments import mixture
 from workbench.methods.cluster_moments.config import ClusterMomentsConfig
 from workbench.methods.cluster_moments.cosines import synthesised
+from workbench.models.label_shares import labels_by
 from workbench.models.sample_request import SampleRequest
 from workbench.records import Records
 from workbench.training.state import State
@@ -16,7 +17,8 @@ def sample(config: ClusterMomentsConfig, state: State, request: SampleRequest) -
     """Images of a cluster of their class, drawn by its share, and its class's Gaussian about it."""
     found = mixture.directions(config, state)
     parted = mixture.clusters(config, state, found)
-    labels = request.label_array(state.facts.num_classes)
+    draw = state.randomness.stream(f"{request.purpose}, labels")
+    labels = labels_by(config.labels, request, state.facts.num_classes, mixture.noisy_counts(config, state), draw)
     rows = np.zeros(request.num_samples, np.int64) if labels is None else labels
     generator = state.randomness.torch_generator(request.purpose)
     cluster = torch.multinomial(torch.from_numpy(parted.shares[rows]), 1, generator=generator)[:, 0].numpy() if len(rows) else rows
