@@ -252,7 +252,8 @@ def test_a_records_features_are_its_own_whoever_stands_beside(space: str) -> Non
             break
     seen = torch.from_numpy(images(20))
     together = selecting._space(seen)
-    assert torch.equal(together[:1], selecting._space(seen[:1])), "alone"
+    alone = float((together[:1] - selecting._space(seen[:1])).abs().max())
+    assert alone <= (1 if space == "classifier" else 0), "a pass of another size may round otherwise, by a unit of 65 535"
     assert torch.equal(together[1:], selecting._space(torch.cat([255 - seen[:1], seen[1:]]))[1:]), "beside another"
 
 
