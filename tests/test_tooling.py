@@ -207,7 +207,9 @@ def test_the_changelog_starts_with_the_project_version() -> None:
     assert f"## {PROJECT['version']}" in read("CHANGELOG.md")
 
 
-@pytest.mark.parametrize("recipe", ["digits", "floor", "papers", "distillation", "mnist", "mnist-eps1", "mnist-eps10", "tables", "faces"])
+@pytest.mark.parametrize(
+    "recipe", ["digits", "floor", "papers", "distillation", "mnist", "mnist-eps1", "mnist-eps10", "tables", "adult", "faces"]
+)
 def test_the_readme_shows_the_recipe_s_own_table(recipe: str) -> None:
     table, results = (ROOT / f"docs/results/{recipe}.md").read_text(), json.loads((ROOT / f"docs/results/{recipe}.json").read_text())
     measure = results["recipe"]["measure"]
