@@ -72,7 +72,8 @@ def test_budget_says_where_no_paper_has_a_row_and_where_epsilon_zero_is_not_defi
     text = text_of(open_page("budget", budget_method="dp-merf"))
     assert "No published row: none of the papers reports a result on digits." in text
     assert "Measured points are the workbench's own" in text
-    fashion = text_of(open_page("budget", budget_method="dp-merf", budget_dataset="fashion-mnist", budget_measure="accuracy_mlp"))
+    app = open_page("budget", budget_method="dp-merf", budget_dataset="fashion-mnist")
+    fashion = text_of(app.selectbox(key="budget_measure").set_value("accuracy_mlp").run())
     assert "Epsilon 0: not defined. The classes of the public images (glyphs) are not those of fashion-mnist." in fashion
     assert "Real training data: not measured yet." in fashion
 
