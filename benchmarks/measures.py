@@ -52,8 +52,8 @@ def taken(names: Sequence[str], ceiling: bool = True) -> tuple[float, list[Any]]
 
     from workbench.datasets import Dataset, load
     from workbench.evaluation import evaluate
-    from workbench.jobs.threads import few_threads
     from workbench.records import Records
+    from workbench.runs.threads import few_threads
     from workbench.workspace import Workspace
 
     mnist, generator = load("mnist", workspace=Workspace.located()), np.random.default_rng(0)

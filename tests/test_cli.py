@@ -14,13 +14,13 @@ from PIL import Image
 from support.homes import here
 from support.launchers import Here
 
+from workbench import runs
 from workbench.cli import main
 from workbench.cli.output import print_table
-from workbench.jobs import runs
 from workbench.jobs.launchers import LAUNCHERS
-from workbench.jobs.store import RunStore
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.privacy.accounting.gaussian import gdp_epsilon, gdp_mu
+from workbench.runs.store import RunStore
 from workbench.training.state import PerformanceSettings
 
 QUICK = ["--set", "num_features=100", "--set", "training.steps=4", "--set", "training.batch_size=20"]

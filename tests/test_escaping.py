@@ -12,7 +12,7 @@ from workbench.cli import main
 from workbench.cli.output import print_fields, print_table
 from workbench.cli.starting import warn
 from workbench.escaping import html_text, markdown, prose, spreadsheet_cell, terminal
-from workbench.jobs.verdicts import Verdicts
+from workbench.runs.verdicts import Verdicts
 
 EVIL = [
     "![x](http://127.0.0.1:9/x.png)",

@@ -3,7 +3,8 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import workbench
@@ -26,7 +27,9 @@ FLOW = (  # a room may import those above it, and its own line
     "evaluation",
     "experiment",
     "jobs",
+    "runs",
     "recipes",
+    "tasks",
     "ui",
     "pages",
     "server",
@@ -81,6 +84,32 @@ def test_every_room_has_its_place() -> None:
 
 def test_no_import_runs_against_the_flow() -> None:
     assert set(against_the_flow()) == set()
+
+
+def circles(imports: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
+    """Groups of modules that import one another, each by a chain of imports."""
+    sorter = TopologicalSorter(imports)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        found = tuple(error.args[1])
+        return [found, *circles({name: others - set(found) for name, others in imports.items() if name not in found})]
+    return []
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    known = dict(modules())
+
+    def home(name: str) -> str:
+        while name and name not in known:
+            name = name.rpartition(".")[0]
+        return name
+
+    assert circles({name: {home(other) for other in imported(path)} - {"", name} for name, path in modules()}) == []
+
+
+def test_a_circle_is_found() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [("a", "c", "b", "a")]
 
 
 # Formulas, configurations, presets and stages are inert

@@ -41,6 +41,7 @@ def test_only_a_measure_that_touches_no_private_record_can_release_its_value() -
         "inception_score": "none", "pac_noise_norm": "none", "pac_noise_norm_certain": "none",
         "privacy_score": "train", "agreement": "train", "nearer_to_training": "train+held_out",
         "unique_rows": "train+held_out", "unique_pairs": "train+held_out",
+        "singling_out": "train+held_out", "linkability": "train+held_out", "inference": "train+held_out",
         "closest_record": "train+held_out", "frechet_distance_published": "train", "kernel_distance_published": "train",
     }  # fmt: skip
     for metric in METRICS.values():

@@ -78,7 +78,7 @@ QUICK = ("--set", "num_features=100", "--set", "training.steps=2", "--set", "tra
 
 def test_a_training_without_an_epsilon_says_what_it_takes_before_it_spends(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """The launch itself is taken away: what is said is said before."""
-    monkeypatch.setattr("workbench.jobs.runs.launch", no_launch)
+    monkeypatch.setattr("workbench.runs.launch", no_launch)
     with pytest.raises(LaunchedError) as begun:
         main(["train", "dp-merf", "--dataset", "digits", *QUICK, "--json"])
     assert begun.value.plan.target_epsilon is None
@@ -86,7 +86,7 @@ def test_a_training_without_an_epsilon_says_what_it_takes_before_it_spends(call:
 
 
 def test_what_is_taken_is_said(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.jobs.runs.launch", refused)
+    monkeypatch.setattr("workbench.runs.launch", refused)
     code, said = call("train", "dp-merf", "--dataset", "digits", *QUICK, "--json")
     assert (code, "No --epsilon was given" in said, "spends epsilon 9.98" in said) == (2, True, True)
     code, said = call("train", "dp-merf", "--dataset", "digits", *QUICK, "--epsilon", "5", "--json")
@@ -94,7 +94,7 @@ def test_what_is_taken_is_said(call: Call, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_person_at_a_terminal_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.jobs.runs.launch", no_launch)
+    monkeypatch.setattr("workbench.runs.launch", no_launch)
     monkeypatch.setattr(starting, "at_terminal", lambda: True)
     monkeypatch.setattr("typer.prompt", lambda question, default, **_rest: 3.0 if default == 10.0 and "digits" in question else None)
     with pytest.raises(LaunchedError) as begun:

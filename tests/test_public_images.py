@@ -15,11 +15,11 @@ from workbench import experiment
 from workbench.cli.commands import app
 from workbench.datasets.whose import named_by_content
 from workbench.errors import WorkbenchError
-from workbench.jobs.release.export import restated
 from workbench.methods import METHODS
 from workbench.methods.fields import value_at
 from workbench.planning import DECLARED_PUBLIC, make_plan, with_public
 from workbench.request import Request, public_fields
+from workbench.runs.release.export import restated
 from workbench.training_data import check_public
 
 TAKES = {name for name, method in METHODS.items() if public_fields(method.Config)}
@@ -53,6 +53,25 @@ def test_what_is_set_by_hand_stays() -> None:
     assert with_public(asked, "processes").settings == {"selection.dataset": "processes", "selection.records": 700}
     by_hand = Request.of("private-evolution", "digits", epsilon=10.0, settings={"selection.dataset": "glyphs"})
     assert with_public(by_hand, "processes").settings == {"selection.dataset": "glyphs"}
+
+
+def test_a_relative_path_that_is_set_by_hand_becomes_absolute(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(pets.parent)
+    settings = {"selection.dataset": "./pets", "selection.records": 50}
+    asked = Request.of("private-evolution", "digits", epsilon=10.0, settings=settings)
+    assert asked.settings["selection.dataset"] == str(pets)
+    nested = Request.of("private-evolution", "digits", epsilon=10.0, settings={"selection": {"dataset": "pets/../pets"}})
+    assert nested.settings["selection.dataset"] == str(pets)
+    monkeypatch.chdir("/")
+    assert make_plan(asked).build().public_dataset == str(pets), "wherever the run is at work"
+    assert Request.of("private-evolution", "digits", settings={"selection.dataset": "glyphs"}).settings == {"selection.dataset": "glyphs"}
+
+
+def test_a_preset_that_declares_images_public_says_so_too() -> None:
+    made = make_plan("dp-promise", "mnist", preset="published")
+    assert made.build().public_dataset == "fashion-mnist"
+    assert any(text.startswith("Public images: fashion-mnist.") and DECLARED_PUBLIC in text for text in made.warnings)
+    assert not any("Public images" in text for text in make_plan("private-evolution", "digits", epsilon=5.0).warnings), "drawn ones are"
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from support.homes import here
 from support.launchers import Nowhere
 from typer.testing import CliRunner
 
+from workbench import runs
 from workbench.cli.commands import app
 from workbench.datasets.reference import DatasetRef
-from workbench.jobs import runs
 from workbench.jobs.launchers import LAUNCHERS
-from workbench.jobs.store import RunStore
 from workbench.planning import make_plan
 from workbench.recipes.lines import RecipeRun
 from workbench.request import Request
+from workbench.runs.store import RunStore
 
 SMALL = {"network.base_channels": 8, "network.channel_multipliers": [1, 1], "network.num_res_blocks": 1}
 DECLARED = '{"columns":[{"name":"size","edges":[0,5,10]},{"name":"ill","categories":["no","yes, badly"]}],"target":"ill"}'

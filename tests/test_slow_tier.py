@@ -78,6 +78,19 @@ def test_a_test_that_fails_leaves_no_record_and_the_old_one_void(checkout: pytes
     assert kept == {"counts": {"passed": 0, "stands": 0, "skipped": 0, "failed": 1}, "records": {}}
 
 
+def test_a_record_goes_with_its_test(checkout: pytest.Pytester) -> None:
+    cases = (
+        '\n@pytest.mark.slow(depends=["workbench/thing.py"])\n@pytest.mark.parametrize("size", [1, 2])\ndef test_sizes(size):\n    pass\n'
+    )
+    write(checkout.path / "tests/test_thing.py", TEST + cases)
+    assert outcomes(checkout) == {"passed": 3}
+    write(checkout.path / "tests/test_thing.py", TEST.replace("test_full_size", "test_whole_size") + cases)
+    assert outcomes(checkout) == {"passed": 3}
+    records = slow_tier.read_records(checkout.path)
+    assert set(records) == {f"tests/test_thing.py::{name}" for name in ("test_whole_size", "test_sizes[1]", "test_sizes[2]")}
+    assert "test_full_size" not in (checkout.path / slow_tier.DOCUMENT).read_text()
+
+
 def test_a_dependency_that_does_not_exist_is_an_error(checkout: pytest.Pytester) -> None:
     write(checkout.path / "tests/test_thing.py", TEST.replace("workbench/thing.py", "workbench/nothing.py"))
     result = checkout.runpytest_inprocess()

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from workbench import experiment
-from workbench.jobs import runs, worker
-from workbench.jobs.store import RunStore
-from workbench.jobs.verdicts import Verdicts
+from workbench import experiment, runs
 from workbench.privacy.spending.ledger import Ledger
+from workbench.runs.store import RunStore
+from workbench.runs.verdicts import Verdicts
+from workbench.tasks import worker
 from workbench.training.state import PerformanceSettings
 from workbench.workspace import Workspace
 

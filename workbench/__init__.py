@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from workbench.errors import WorkbenchError
     from workbench.evaluation import METRICS
     from workbench.experiment import evaluate, fit, load, new_state, sample
-    from workbench.jobs.runs import launch
     from workbench.methods import METHODS
     from workbench.plan import Plan
     from workbench.planning import make_plan
     from workbench.records import Records
+    from workbench.runs import launch
     from workbench.workspace import Workspace
 
 _HOME_OF = {
@@ -38,7 +38,7 @@ _HOME_OF = {
     "Workspace": "workspace",
     "evaluate": "experiment",
     "fit": "experiment",
-    "launch": "jobs.runs",
+    "launch": "runs",
     "load": "experiment",
     "make_plan": "planning",
     "new_state": "experiment",

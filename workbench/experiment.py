@@ -22,7 +22,7 @@ from workbench.datasets import Dataset, DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.evaluation import MetricResult
-from workbench.methods.protocols import BoundedInTerms, VariationallyBounded
+from workbench.methods.protocols import BoundedInTerms, Classifying, VariationallyBounded
 from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan, check_trainable
 from workbench.planning import make_plan
@@ -74,9 +74,11 @@ def fit(plan: Plan, dataset: Dataset, state: State, workspace: Workspace | None 
     check_trainable(plan)
     check_records(plan, dataset)
     public = pretraining_records(plan, workspace or Workspace.default())
+    train = dataset.drawn(state.randomness)
+    plan.facts.check(train)
     if public is not None:
-        check_apart(dataset.train, public)
-    yield from plan.build().fit(dataset.train, public, state)
+        check_apart(train, public)
+    yield from plan.build().fit(train, public, state)
 
 
 def sample(plan: Plan, state: State, num_samples: int, **request: Any) -> Records:
@@ -110,6 +112,7 @@ def evaluate(
     public = sample(plan, state, num_samples, source="public", purpose="public samples") if before else None
     bits = partial(method.bits_per_dimension, state) if isinstance(method, VariationallyBounded) else None
     terms = partial(method.bound_terms, state) if isinstance(method, BoundedInTerms) else None
+    classes = partial(method.classify, state) if isinstance(method, Classifying) else None
     results = evaluation.evaluate(
         samples,
         dataset,
@@ -117,6 +120,7 @@ def evaluate(
         public=public_dataset(plan, workspace),
         bits=bits,
         terms=terms,
+        classes=classes,
         seed=seed,
         workspace=workspace,
         **options,

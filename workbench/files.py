@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+TAIL_BYTES = 64 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -129,3 +130,12 @@ def write_text_atomically(path: Path, text: str) -> None:
     """Write `text`, for the owner alone, so that a reader sees the old file or the new one."""
     with written_atomically(path) as file:
         file.write(text)
+
+
+def tail(path: Path, lines: int) -> str:
+    """The last lines of a text file; empty if there is none."""
+    if not path.exists():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        return "\n".join(file.read().decode(errors="replace").splitlines()[-lines:])

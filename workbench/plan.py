@@ -133,7 +133,7 @@ class Plan(BaseModel):
             method = method_class(method_class.Config.model_validate(self.config))
         except ValidationError as error:
             raise WorkbenchError(f"Expected a configuration of {self.method} in the plan, got {first_complaint(error)} {STALE}") from None
-        training, sampling = method.stages(self.facts), sampling_stages(method, self.facts)
+        training, sampling = method.releases(self.facts), sampling_stages(method, self.facts)
         if found := difference(self.stages, training) or difference(self.sampling_stages, sampling):
             raise WorkbenchError(f"Expected a plan whose releases are those of its configuration, got {found}. {STALE}")
         return method
@@ -153,7 +153,7 @@ class Plan(BaseModel):
 
     def at(self, method: Method, facts: DatasetFacts) -> Self:
         """The plan with what another configuration releases of a dataset of other facts; the numbers stay: to rehearse, not to train."""
-        releases = tuple(PlannedStage.of(stage) for stage in method.stages(facts))
+        releases = tuple(PlannedStage.of(stage) for stage in method.releases(facts))
         sampling = tuple(PlannedStage.of(stage) for stage in sampling_stages(method, facts))
         priced = None if self.sampling is None else self.sampling.model_copy(update={"releases": sampling})
         changed = {"facts": facts, "config": method.config.model_dump(mode="json"), "releases": releases, "sampling": priced}
@@ -196,10 +196,11 @@ def own_num_samples(facts: DatasetFacts) -> int:
 
 def sampling_stages(method: Method, facts: DatasetFacts) -> list[Stage]:
     """What `method` spends to draw a run's own samples as configured; nothing where that is post-processing."""
+    from workbench.methods.base import protecting
     from workbench.models.sample_request import SampleRequest
 
     own = SampleRequest.part(facts, 0, own_num_samples(facts))
-    return [stage for stage in method.sampling_stages(facts, own) if stage.spent != "free"]
+    return [stage for stage in protecting(facts, method.sampling_stages(facts, own)) if stage.spent != "free"]
 
 
 def _check_shown(what: str, shown: PrivacyValue, found: PrivacyValue) -> None:

@@ -92,9 +92,9 @@ def _planned(request: Request, facts: DatasetFacts) -> Plan:
 
 
 def _declaring(plan: Plan, public: str) -> Plan:
-    """The plan with what is in one's own files, and what it means that the request declares images public that are not by themselves."""
+    """The plan with what is in one's own files, and what it means to declare images public, as request or preset do, that are not so."""
     is_own = datasets.is_path(public)
-    if public not in plan.request.settings.values() or (not is_own and datasets.facts(public).is_public):
+    if not is_own and datasets.is_public(public):
         return plan
     named = named_by_content(Path(public)) if is_own else public
     warning = f"Public images: {named}. {DECLARED_PUBLIC}"
@@ -178,7 +178,7 @@ def epsilon_to_meet(method_class: type[Method], config: MethodConfig, epsilon: f
 
 def describe(method: Method, facts: DatasetFacts, delta: float, request: Request, notes: Sequence[str] = ()) -> Plan:
     """The plan of a configured method: its releases, its claim, its bound, what each accountant says; `notes` join its warnings."""
-    stages = method.stages(facts)
+    stages = method.releases(facts)
     bound, sampling = proved_bound(stages, delta), price_of_samples(method, facts, delta)
     warnings = [note for note in notes if note]
     if sampling is not None:
@@ -186,9 +186,10 @@ def describe(method: Method, facts: DatasetFacts, delta: float, request: Request
             f"The sampler touches private records: with the run's own {sampling.stop} samples the bound is epsilon "
             f"{sampling.bound.epsilon:.4g}, without samples {bound.epsilon:.4g}. {sampling.bound.reason if bound.is_finite else ''}".strip()
         )
-    if delta >= 1.0 / facts.num_records:
+    if delta >= 1.0 / facts.num_protected:
+        what, count = ("one record", "num_records") if facts.persons is None else ("the rows of one person", "the number of persons")
         warnings.append(
-            f"delta {delta:g} is at least 1/num_records = {1 / facts.num_records:.3g}: publishing one record at random would satisfy it."
+            f"delta {delta:g} is at least 1/{count} = {1 / facts.num_protected:.3g}: publishing {what} at random would satisfy it."
         )
     return Plan(
         request=request,
@@ -210,5 +211,5 @@ def price_of_samples(method: Method, facts: DatasetFacts, delta: float) -> Sampl
     spent = sampling_stages(method, facts)
     if not spent:
         return None
-    releases, bound = tuple(PlannedStage.of(stage) for stage in spent), proved_bound([*method.stages(facts), *spent], delta)
+    releases, bound = tuple(PlannedStage.of(stage) for stage in spent), proved_bound([*method.releases(facts), *spent], delta)
     return SamplingPlan(start=0, stop=own_num_samples(facts), releases=releases, bound=bound)

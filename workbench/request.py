@@ -13,6 +13,7 @@ from typing import Annotated, Any, Self, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from workbench.datasets import is_path
 from workbench.datasets.base import DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError, check_delta, choose, first_complaint
@@ -119,12 +120,22 @@ def nested(field: FieldInfo) -> type[BaseModel] | None:
 
 
 def public_fields(model: type[BaseModel], outer: str = "") -> tuple[str, ...]:
-    """The fields of a configuration that name public images, by dotted name: they are called `dataset` wherever they stand."""
+    """The fields of a configuration that name public images, by dotted name: they are called `PUBLIC` wherever they stand."""
     found: list[str] = []
     for name, field in model.model_fields.items():
         inner = nested(field)
-        found += public_fields(inner, f"{outer}{name}.") if inner else [f"{outer}{name}"] * (name == "dataset")
+        found += public_fields(inner, f"{outer}{name}.") if inner else [f"{outer}{name}"] * (name == PUBLIC)
     return tuple(found)
+
+
+PUBLIC = "dataset"  # what a field is called that names public images
+
+
+def _absolute(place: Any) -> Any:
+    """The absolute path of files of one's own, which a run in another folder finds too; a registered name as it is."""
+    if isinstance(place, str) and place.strip() and is_path(place):
+        return str(Path(place).expanduser().resolve())
+    return place
 
 
 def _read(model: type[BaseModel], path: list[str], value: Any, outer: str, method: str) -> dict[str, Any]:
@@ -133,7 +144,7 @@ def _read(model: type[BaseModel], path: list[str], value: Any, outer: str, metho
     if inner is None:
         if rest:
             raise WorkbenchError(f"{name} has no fields of its own, so {'.'.join(path)!r} names nothing.")
-        return {full: _value(model, name, value, full, method)}
+        return {full: _value(model, name, _absolute(value) if name == PUBLIC else value, full, method)}
     if rest:
         return _read(inner, rest, value, f"{full}.", method)
     if not isinstance(value, Mapping):

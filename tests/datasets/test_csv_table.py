@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,10 @@ from workbench.datasets import csv_table
 from workbench.datasets.declaration import DeclaredColumn, TableDeclaration
 from workbench.datasets.ordered_words import ordered
 from workbench.datasets.proposal import proposal, propose
-from workbench.datasets.proposed_edges import round_edges, suited_edges
+from workbench.datasets.proposed_edges import round_edges, suited_ranges
 from workbench.datasets.reference import DatasetRef
+from workbench.datasets.table_files import TableFile
 from workbench.errors import WorkbenchError
-from workbench.jobs.sample_files import write_csv, write_numbers
 
 DECLARED = TableDeclaration(
     columns=(
@@ -142,6 +143,8 @@ def test_mixed_encodings_missing_files_and_declarations_are_sentences(tmp_path: 
         ({"name": "a", "categories": ["x"], "edges": [0, 1]}, "got both"),
         ({"name": "a", "categories": ["x", "x"]}, "that differ"),
         ({"name": "a", "edges": [1, 0]}, "rising edges"),
+        ({"name": "a", "edges": [0, 1], "points": [1, 0]}, "rising points of a, got 1, 0"),
+        ({"name": "a", "categories": ["x"], "points": [0]}, "edges of a beside its points"),
         ({"name": "a", "categories": [str(number) for number in range(1_001)]}, "at most 1000 of them"),
     ],
 )
@@ -190,22 +193,47 @@ def test_a_hundred_thousand_categories_get_one_sentence(tmp_path: Path) -> None:
         propose(path)
 
 
-def test_a_heap_has_a_range_of_its_own_and_what_is_skewed_logarithmic_or_round_ones() -> None:
+def test_a_heap_is_a_category_of_its_own_and_what_is_skewed_gets_logarithmic_or_round_edges() -> None:
     gains = {0.0: 900} | {float(value): 1 for value in (114, 594, 2174, 3103, 5178, 7298, 7688, 15024, 27828, 99999)} | {7689.0: 90}
-    edges = suited_edges(gains)
-    assert edges[:3] == (0.0, 1.0, 200.0), "no other number is between 0 and 1"
+    edges, points = suited_ranges(gains)
+    assert points == (0.0,)
+    assert edges[0] == 100.0
     assert edges[-1] == 100_000.0
     assert {1000.0, 5000.0, 10_000.0, 20_000.0, 50_000.0} <= set(edges)
     weeks = {float(hours): 3 for hours in range(1, 100)} | {40.0: 400}
-    assert suited_edges(weeks) == (0.0, 20.0, 40.0, 41.0, 60.0, 80.0, 100.0)
-    shares = {0.0: 50} | {0.35 + place / 100: 1 for place in range(50)}
-    low, end, *rest = suited_edges(shares)
-    assert low == 0.0 < end <= 0.35 < max(rest)
-    top = suited_edges({float(age): 4 for age in range(17, 90)} | {90.0: 200})
-    assert top[-2:] == (90.0, 91.0)
-    below = suited_edges({float(value): 1 for value in range(-30, 0)} | {float(value): 500 for value in range(1, 4)} | {900.0: 1})
-    assert all(low < high for low, high in itertools.pairwise(below))
-    assert below[0] <= -30 < 900 <= below[-1]
+    assert suited_ranges(weeks) == ((0.0, 20.0, 40.0, 60.0, 80.0, 100.0), (40.0,))
+    edges, points = suited_ranges({0.0: 50} | {0.35 + place / 100: 1 for place in range(50)})
+    assert points == (0.0,)
+    assert edges[0] <= 0.35 < 0.84 <= edges[-1]
+    below = suited_ranges({float(value): 1 for value in range(-30, 0)} | {float(value): 500 for value in range(1, 4)} | {900.0: 1})
+    assert below.points == (1.0, 2.0, 3.0)
+    assert all(low < high for low, high in itertools.pairwise(below.edges))
+    assert below.edges[0] <= -30 < 900 <= below.edges[-1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "heap"),
+    [
+        ([0] * 80 + list(range(100, 120)), "0"),  # many whole numbers
+        ([0] * 80 + [8, 9, 50, 60] * 5, "0"),  # few counts that lie far apart
+        ([0.0] * 80 + [place / 8 for place in range(1, 31)], "0"),
+        ([-9.5] * 60 + [place / 8 - 20 for place in range(1, 171)], "-9.5"),  # in the middle of the range, below 0
+        ([0.1] * 50 + [place / 7 for place in range(100)], "0.1"),
+        ([0] * 60 + list(range(1, 25)) * 20, "0"),  # where a range begins
+    ],
+)
+def test_the_number_of_a_heap_leaves_as_it_came_and_no_other_takes_its_place(tmp_path: Path, numbers: list[float], heap: str) -> None:
+    path = write(tmp_path, "size,ill", *(f"{number},{place % 2}" for place, number in enumerate(numbers)))
+    (column, _) = (declared := propose(path)).columns
+    assert float(heap) in column.points
+    dataset = datasets.load(path, declared=declared)
+    TableFile(dataset.train, dataset.facts, {}, numbers=True).write(tmp_path / "numbers.csv")
+    left = pd.read_csv(tmp_path / "numbers.csv", dtype=str)["size"]
+    of_heap = column.column.categories.index(heap)
+    is_heap = left.to_numpy() == heap
+    assert np.array_equal(is_heap, dataset.train.records[:, 0] == of_heap)
+    assert is_heap.mean() >= 0.1
+    assert column.numbered(["-0.0" if heap == "0" else f" {heap}e0 "], "")[0] == of_heap, "however it is written"
 
 
 def test_ordered_words_are_proposed_in_their_order() -> None:
@@ -239,11 +267,23 @@ def test_columns_that_cannot_be_declared_get_one_sentence(tmp_path: Path) -> Non
         propose(path)
 
 
+@dataclass
+class Capsule:
+    """A frame of another library, which gives no more than Arrow's PyCapsule interface."""
+
+    table: pa.Table
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
 def test_frames_of_pandas_and_arrow_read_as_the_file_does(tmp_path: Path) -> None:
     path = people(tmp_path)
     expected = datasets.load(path, name="people", declared=DECLARED)
     frame = pd.read_csv(path)
-    for given in (frame, pa.Table.from_pandas(frame)):
+    table = pa.Table.from_pandas(frame)
+    coded = table.set_column(0, "colour", table["colour"].dictionary_encode())
+    for given in (frame, table, table.to_reader(), Capsule(table), Capsule(coded)):
         found = csv_table.of_frame(given, DECLARED, "people")
         assert found.facts == expected.facts
         assert np.array_equal(found.train.records, expected.train.records)
@@ -273,19 +313,19 @@ def test_the_command_proposes_what_the_plan_then_takes(tmp_path: Path) -> None:
 
 def test_samples_leave_as_a_csv_that_reads_back(tmp_path: Path) -> None:
     dataset = datasets.load(people(tmp_path), declared=DECLARED)
-    write_csv(dataset.train, tmp_path / "rows.csv", {}, dataset.facts)
+    TableFile(dataset.train, dataset.facts, {}).write(tmp_path / "rows.csv")
     frame = pd.read_csv(tmp_path / "rows.csv")
     assert list(frame) == ["colour", "age", "ill"], "in the file's order"
     assert set(frame["ill"]) <= {"no", "yes"}
     back = datasets.load(tmp_path / "rows.csv", declared=DECLARED)
     everyone = back.train.followed_by(back.held_out).records
     assert sorted(map(tuple, everyone.tolist())) == sorted(map(tuple, dataset.train.records.tolist())), "ranges and what is missing too"
-    write_numbers(dataset.train, tmp_path / "numbers.csv", {}, dataset.facts)
+    TableFile(dataset.train, dataset.facts, {}, numbers=True).write(tmp_path / "numbers.csv")
     ages = pd.read_csv(tmp_path / "numbers.csv", dtype=str)["age"]
     assert [DECLARED.columns[1].numbered([age], "")[0] for age in ages] == dataset.train.records[:, 1].tolist()
     assert all(age == "unknown" or age.isdigit() for age in ages), "whole numbers between whole edges"
     with pytest.raises(WorkbenchError, match="Expected rows of a table, got images"):
-        write_csv(dataset.train, tmp_path / "rows.csv", {}, datasets.facts("digits"))
+        TableFile(dataset.train, datasets.facts("digits"), {}).write(tmp_path / "rows.csv")
 
 
 def test_a_file_that_is_not_there_is_said_to_be_missing_rather_than_undeclared(tmp_path: Path) -> None:
@@ -302,7 +342,7 @@ def test_columns_leave_in_the_order_of_the_file_whatever_the_declaration_has(tmp
     )
     dataset = datasets.load(path, declared=declared)
     assert dataset.facts == datasets.facts(path, declared=declared)
-    write_csv(dataset.train, tmp_path / "rows.csv", {}, dataset.facts)
+    TableFile(dataset.train, dataset.facts, {}).write(tmp_path / "rows.csv")
     assert list(pd.read_csv(tmp_path / "rows.csv")) == ["a", "class", "b"]
 
 

@@ -12,11 +12,10 @@ from pydantic import BaseModel
 from support.homes import here
 from support.quick import QUICK
 
-from workbench import experiment
+from workbench import experiment, runs
 from workbench.datasets import DATASETS, facts, load, records_of
 from workbench.datasets.whose import same_files
 from workbench.errors import WorkbenchError
-from workbench.jobs import runs
 from workbench.methods import METHODS
 from workbench.plan import Plan
 from workbench.request import nested
@@ -27,6 +26,7 @@ ALONE = {"pretraining.dataset": ""}  # nothing else is public
 USED: dict[tuple[str, str], dict[str, Any]] = {  # every field that names public images, with what it takes for them to be used
     ("class-moments", "dataset"): {},
     ("prior-moments", "dataset"): {},
+    ("private-classifier", "dataset"): {},
     ("private-evolution", "selection.dataset"): {},
     ("selective-pretraining", "selection.dataset"): {},
     ("chu-dpdm", "public.dataset"): {"training.threshold": "public"},

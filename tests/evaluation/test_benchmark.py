@@ -8,8 +8,8 @@ from support.homes import here
 from workbench import networks
 from workbench.datasets.base import Dataset
 from workbench.evaluation import METRICS, PROTOCOLS, benchmark, evaluate
+from workbench.evaluation.context import measures_of
 from workbench.evaluation.learners import labels_of
-from workbench.evaluation.protocols import measures_of
 from workbench.evaluation.published import images_of, predicted
 from workbench.networks.residual import Residual
 from workbench.records import Records

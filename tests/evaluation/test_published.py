@@ -14,8 +14,8 @@ from workbench.cli.results import _by_protocol
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.evaluation import METRICS, PROTOCOLS, context, eleven, evaluate, feature_space, published
+from workbench.evaluation.context import measures_of
 from workbench.evaluation.distances import frechet_distance, kernel_distance
-from workbench.evaluation.protocols import measures_of
 from workbench.records import Records
 
 TAKEN = [

@@ -49,8 +49,12 @@ def test_distances_of_marginals_by_hand() -> None:
     assert found.note.startswith("Worst of 3: column 1 x column 2 0.500. ")
     assert found.note.endswith(f"come to {(1 / 2 + 1 / 2 + 1 / 2) / 3:.3f}.")
     assert cells.three_way_marginals(samples, context).value == pytest.approx(1 / 2)
+    assert cells.five_way_marginals(samples, context) == cells.three_way_marginals(samples, context), "no more columns than there are"
     worst = cells.worst_column(replace(samples, labels=np.array([0, 1, 1, 1])), context)
     assert worst.value == pytest.approx(1 / 4)
+    share = cells.target_share(replace(samples, labels=np.array([0, 1, 1, 1])), context)
+    assert share.value == pytest.approx(1 / 4)
+    assert share.note == "Of samples and of held-out rows: no 25.0% and 50.0%, yes 75.0% and 50.0%."
     assert worst.note == "Worst: class. Of each column: class 0.250, column 1 0.250, column 2 0.250."
 
 
@@ -61,6 +65,8 @@ def test_cells_that_are_too_many_to_count_one_by_one_are_counted_where_they_occu
     dense = cells.three_way_marginals(samples, context)
     monkeypatch.setattr(cells, "MOST_CELLS", 1)
     assert cells.three_way_marginals(samples, context).value == pytest.approx(dense.value)
+    wide = np.array([[9_999] * 5, [0] * 5])
+    assert cells.coded(wide, wide[:1], [10_000] * 5)[2] == 2, "more cells than a number can name"
 
 
 def test_what_one_training_row_alone_has_is_counted_where_samples_repeat_it(context: Context) -> None:
@@ -189,6 +195,7 @@ def test_epsilon_zero_of_a_table_is_of_rows_drawn_evenly_over_what_is_declared(c
     assert (rarer.baselines[baselines.MAJORITY], rarer.releasable) == (0.0, False)
     assert rarer.baselines[baselines.HALF] > rarer.baselines[baselines.INDEPENDENT]
     assert marginals.epsilon_zero == tables.two_way_marginals(dataset.facts.draw(600, 0), context).value
+    assert marginals.epsilon_zero is not None
     assert marginals.value < marginals.epsilon_zero, "shuffled columns know more than no rows at all"
     assert accuracy.epsilon_zero is not None
     assert abs(accuracy.epsilon_zero - 0.5) < 0.25

@@ -14,11 +14,12 @@ from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.aim import AIMConfig
 from workbench.methods.aim.claim import claimed
-from workbench.methods.aim.releases import Tables, measurements, round_noise, scores
+from workbench.methods.aim.releases import Tables, fitting, measurements, round_noise, scores
 from workbench.methods.aim.sampling import sets_of, structure_of
-from workbench.methods.aim.stages import candidates, weights
+from workbench.methods.aim.stages import CHOICE, candidates, weights
 from workbench.plan import Plan
 from workbench.records import Records, TableKind
+from workbench.training.exponential import choice_distance
 from workbench.training.marginals import counts_of, present_rows
 from workbench.training.state import State
 
@@ -155,6 +156,26 @@ def test_releases_cost_as_one_gaussian_of_the_noise_multiplier_would_to_a_few_pe
     assert [stage.steps for stage in ours.stages] == [1, 8, 8, 9]
     assert one.bound.epsilon * 0.99 < ours.bound.epsilon < one.bound.epsilon * 1.1
     assert ours.bound.neighboring_relation == "REPLACE_SPECIAL"
+
+
+def test_choices_and_marginals_say_all_that_their_bound_rests_on() -> None:
+    config = AIMConfig(noise_multiplier=2.0, share_of_one_way=0.2, share_of_choice=0.3)
+    assert config.share_of_one_way + config.share_of_choice + config.share_of_marginals == pytest.approx(1.0), "or the claim is short"
+    plan = make_plan("aim", FACTS, settings={"noise_multiplier": 2.0})
+    assert plan.replace_one is not None
+    found = {stage.name: stage for stage in plan.stages}
+    assert found[CHOICE].sampler_distance == 8 * choice_distance(len(candidates(config_of(plan), FACTS)))
+    assert {stage.relations for stage in plan.stages if stage.spent != "free"} == {("REPLACE_SPECIAL", "REPLACE_ONE")}
+
+
+def test_earlier_rounds_may_fill_their_part_of_the_limit() -> None:
+    plan, state = fitted(most_cells=36, rounds=8)
+    config = config_of(plan)
+    start, found = new_state(plan, seed=1), candidates(config, FACTS)
+    in_first, in_last = ({found[place] for place in fitting(config, start, found, round_)} for round_ in (1, 8))
+    assert in_first == {one for one in found if len(one) == 1}, "a pair has 4 cells more than the 36 / 8 of the first round"
+    assert {one for one in found if len(one) == 2} <= in_last
+    assert structure_of(state).tree.cells <= 36
 
 
 @pytest.mark.parametrize("sigma", [0.3, 2.0, 40.0])

@@ -13,11 +13,12 @@ from workbench.datasets import Dataset, load
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.class_moments import COUNTS, SECOND_MOMENT, SUMS, ClassMomentsConfig
 from workbench.methods.class_moments.releases import RELEASES, Reading, clipping_norm, second_moment, symmetric, triangle, vectors
-from workbench.methods.class_moments.sampling import gaussians
+from workbench.methods.class_moments.sampling import gaussians, noise_share
 from workbench.plan import Plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.records import Records
-from workbench.training.grid import ROUNDING, Grid, widened_deviation
+from workbench.training.grid import ROUNDING, Grid, rounding_share, widened_deviation
+from workbench.training.randomness import Randomness
 from workbench.training.state import State
 
 DIGITS = load("digits")
@@ -35,6 +36,23 @@ def fitted(noise_multiplier: float) -> State:
     for _ in fit(made, DIGITS, state):
         pass
     return state
+
+
+def test_of_noise_alone_all_varies_by_noise_and_of_what_was_released_whole_nothing() -> None:
+    noise = np.random.default_rng(0).normal(size=(200, 200))
+    assert noise_share(noise + noise.T) > 0.9
+    assert noise_share(noise @ noise.T) == pytest.approx(0.0, abs=1e-9)
+    assert noise_share(np.diag([3.0, 1.0, -1.0, 0.0])) == pytest.approx(0.25)
+    assert noise_share(np.diag([3.0, 1.0, -1.0, 0.0]), kept=1) == pytest.approx(1 / 3)
+    assert noise_share(np.diag([0.0, -1.0])) == 1.0
+
+
+def test_a_fitted_state_tells_how_much_of_it_is_noise() -> None:
+    method = plan().build()
+    shares = [method.noise_share(fitted(noise)) for noise in (0.01, 3.0, 300.0)]
+    assert shares[0] is not None
+    assert shares == sorted(shares)
+    assert shares[0] < 0.05 < 0.8 < (shares[-1] or 0.0)
 
 
 def clipped(records: Records) -> np.ndarray:
@@ -121,6 +139,27 @@ def test_rounding_a_sum_is_paid_by_wider_noise() -> None:
     grid = Grid(1.0, 2.0, 1000)
     sums = np.random.default_rng(0).normal(size=1000)
     assert np.abs(grid.rounded(sums) - sums / grid.spacing).max() <= 0.51
+
+
+@pytest.mark.parametrize("method", ["class-moments", "prior-moments", "cluster-moments"])
+def test_the_second_moment_is_released_with_the_wider_noise(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over its grid's norm, the noise is the stated multiplier and what makes up for the rounding of its sums."""
+    grids: dict[str, tuple[Grid, int]] = {}
+    usual = Randomness.release
+
+    def watched(self: Randomness, purpose: str, step: int, total: np.ndarray, grid: Grid) -> np.ndarray:
+        grids[purpose] = grid, total.size
+        return usual(self, purpose, step, total, grid)
+
+    monkeypatch.setattr(Randomness, "release", watched)
+    made = quick_plan(method, epsilon=None, overrides={"noise_multiplier": 200.0})
+    for _ in fit(made, DIGITS, new_state(made, seed=0)):
+        pass
+    (stage,) = [stage for stage in made.stages if stage.name == SECOND_MOMENT]
+    assert stage.distances is not None
+    (grid, count), multiplier = grids[SECOND_MOMENT], 1 / stage.distances.zero_out
+    assert rounding_share(multiplier, count) > 1e-6
+    assert grid.deviation * (1 - rounding_share(multiplier, count)) == pytest.approx(multiplier * grid.max_norm, rel=1e-12)
 
 
 def test_the_clipping_norm_comes_from_public_images_alone() -> None:

@@ -143,6 +143,16 @@ def test_resume_equals_an_uninterrupted_fit(method: str) -> None:
 
 
 @every_method
+def test_a_finished_fit_takes_no_step_and_spends_nothing_again(method: str) -> None:
+    whole, spent = fitted(method), list[tuple[str, int]]()
+    again = new_state(whole.plan, seed=1, spend=lambda stage, step: spent.append((stage, step)))
+    again.restore(torch.load(io.BytesIO(whole.checkpoints[-1]), weights_only=True))
+    assert run_to_end(whole.plan, again) == []
+    assert spent == []
+    assert_same(whole.state, again)
+
+
+@every_method
 def test_a_null_record_adds_nothing(method: str) -> None:
     """It counts and is drawn like any other, and what it held before does not matter."""
     plan, dataset = quick_plan(method), quick_dataset(method)

@@ -69,9 +69,18 @@ def test_published_claims_in_colour(dataset: tuple[int, tuple[int, int, int], fl
 def test_published_claims_in_grey(preset: str, epsilon: float) -> None:
     plan = make_plan("dp-promise", MNIST, preset=preset)
     assert plan.claim.epsilon == pytest.approx(epsilon, rel=0.01)
-    assert plan.warnings == (), "MNIST as published needs no word"
+    (word,) = plan.warnings  # MNIST as published needs no other
+    assert word.startswith("Public images: fashion-mnist. ")
     with pytest.raises(WorkbenchError, match=r"\(10, 1, 0.2\), got 5"):
         make_plan("dp-promise", MNIST, preset="published-5")
+
+
+def test_the_non_private_column_has_the_settings_of_10_with_next_to_no_noise() -> None:
+    private, other = (make_plan("dp-promise", MNIST, preset=name) for name in ("published", "published-infinity"))
+    assert (other.claim.epsilon, other.bound.status) == (math.inf, "refuted")
+    assert other.config["phase_two"].pop("noise_multiplier") == 1e-3
+    assert private.config["phase_two"].pop("noise_multiplier") == 1.13
+    assert other.config == private.config
 
 
 def test_printed_settings_of_celeba_are_the_papers() -> None:

@@ -13,12 +13,12 @@ from support.quick import quick_dataset, quick_plan
 
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
-from workbench.jobs.samples import SamplesRequest
 from workbench.methods.dp_sad import labelling
 from workbench.methods.dp_sad.labels import CENTROIDS, FEATURES, NORM, SUMS, Labels
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.gaussian import gdp_mu
+from workbench.runs.samples import SamplesRequest
 from workbench.training.state import State
 from workbench.training_data import pretraining_records
 

@@ -26,6 +26,14 @@ def test_published_claims(preset: str, epsilon: float, claim: float) -> None:
     assert plan.config["training"]["steps"] == 750
 
 
+def test_without_privacy_the_noise_is_next_to_none_and_nothing_else_differs() -> None:
+    private, other = (make_plan("dp-sgd-dm", "mnist", preset=name) for name in ("published", "published-infinity"))
+    assert other.config["training"].pop("noise_multiplier") == 1e-3
+    assert private.config["training"].pop("noise_multiplier") == 1.13
+    assert other.config == private.config
+    assert other.bound.epsilon > 1e6
+
+
 def test_formula() -> None:
     """mu = q sqrt(N (e^(1/sigma^2) - 1)) = 1.989898 at the published setting, whose epsilon follows from GDP's delta."""
     value = claimed(sample_rate=1 / 15, steps=750, noise_multiplier=1.13, delta=1e-5)

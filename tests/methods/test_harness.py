@@ -23,6 +23,8 @@ from workbench.methods.dp_sad.labels import SUMS
 from workbench.methods.mst import releases as mst
 from workbench.methods.mst.stages import CHOICE
 from workbench.methods.mst.stages import _choice as mst_choice  # pyright: ignore[reportPrivateUsage]
+from workbench.methods.private_classifier import training as private_classifier
+from workbench.methods.private_classifier.stages import GRADIENTS
 from workbench.methods.public_choice import voting
 from workbench.methods.public_choice.method import CHOICE as CHOSEN
 from workbench.methods.tab_pe import stages as tab_pe_stages
@@ -305,14 +307,38 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
         [(voting.vote, "state.spend(CHOICE, 1)", "counts(config, data, state); state.spend(CHOICE, 1)")],
         "spending comes first",
     ),
+    "a classifier's gradients made before they are recorded": (
+        cases.Case("private-classifier"),
+        GRADIENTS,
+        [(private_classifier.fit, "state.spend(GRADIENTS, step)", "scatter(data.records); state.spend(GRADIENTS, step)")],
+        "spending comes first",
+    ),
+    "a classifier's gradients not clipped": (
+        cases.Case("private-classifier"),
+        GRADIENTS,
+        [(private_classifier.gradients, "grid.truncated(each)", "np.trunc(each / grid.spacing).astype(np.int64)")],
+        "null record",
+    ),
+    "a classifier's noise halved": (
+        cases.Case("private-classifier"),
+        GRADIENTS,
+        [
+            (
+                private_classifier.release,
+                "multiplier(config) * config.max_grad_norm, config",
+                "multiplier(config) * config.max_grad_norm / 2, config",
+            )
+        ],
+        "null record",
+    ),
     "pair scores counted before they are recorded": (
         cases.Case("mst"),
         CHOICE,
         [
             (
                 mst.choose_pairs,
-                "state.spend(CHOICE, step)\n        found = scores(data, state) if found is None else found",
-                "found = scores(data, state) if found is None else found\n        state.spend(CHOICE, step)",
+                "state.spend(CHOICE, step)\n        found = scores(config, data, state) if found is None else found",
+                "found = scores(config, data, state) if found is None else found\n        state.spend(CHOICE, step)",
             )
         ],
         "spending comes first",

@@ -19,6 +19,8 @@ from workbench.methods.prior_moments import PriorMoments, posterior, prior
 from workbench.plan import Plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.records import Records
+from workbench.training.floored_normals import NOISE_BITS
+from workbench.training.grid import rounding_share
 from workbench.training.state import State
 from workbench.training_data import pretraining_records
 from workbench.workspace import Workspace
@@ -99,6 +101,18 @@ def test_no_two_records_move_the_three_farther_than_the_joint_distance_and_some_
             best = max(best, float(found.max()))
     assert best <= stated**2
     assert best == pytest.approx(stated**2, rel=1e-3)
+
+
+def test_the_joint_distance_makes_up_for_all_rounding() -> None:
+    """A second moment that moves less than its norm has more of its own rounding than its noise was widened for."""
+    made = plan(1e4)
+    config = made.build().config
+    assert isinstance(config, ClassMomentsConfig)
+    exact = 2 * 0.6 + 2 * 0.35 + 0.6**2 / (2 * 0.35)
+    apart = 4 * 0.6 * math.sqrt(64) * max(2.0 ** -stages.pixel_bits(made.facts.num_records), 1e4 / math.sqrt(0.6) * 2.0**-NOISE_BITS)
+    own = 0.35 * rounding_share(1e4 / math.sqrt(0.35), 64 * 65 // 2)
+    assert own > 1e-4
+    assert stages.joint_distance(config, made.facts) ** 2 == pytest.approx(exact + apart + own, rel=1e-9)
 
 
 def test_real_releases_are_no_farther_apart_together() -> None:

@@ -10,11 +10,11 @@ from support.quick import quick_plan
 from workbench.datasets import facts, load
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
-from workbench.jobs.samples.request import SamplesRequest
 from workbench.methods.private_evolution.claim import claimed
 from workbench.models.sample_request import SampleRequest
 from workbench.planning import make_plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
+from workbench.runs.samples.request import SamplesRequest
 from workbench.training.state import State
 
 DIGITS = load("digits")

@@ -90,6 +90,8 @@ def test_candidates_suit_the_size_and_differ_from_the_private_ones() -> None:
     assert make_plan("public-choice", "digits", epsilon=1).build().public_dataset == "glyphs+processes", "cartoons have 16 pixels at least"
     with pytest.raises(WorkbenchError, match="at least two candidates"):
         make_plan("public-choice", "digits", epsilon=1, settings={"candidates": ["glyphs"]})
+    with pytest.raises(WorkbenchError, match="each named once"):
+        make_plan("public-choice", "digits", epsilon=1, settings={"candidates": ["glyphs", "processes", "glyphs"]})
     with pytest.raises(WorkbenchError, match="public datasets that are drawn to order"):
         make_plan("public-choice", "digits", epsilon=1, settings={"candidates": ["glyphs", "mnist"]})
     with pytest.raises(WorkbenchError, match="the same people's records"):

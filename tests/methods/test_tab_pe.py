@@ -1,9 +1,11 @@
 """Tab-PE: what its distances, variations and rounds are like, beside what every method owes."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+import torch
 
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
@@ -11,7 +13,7 @@ from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.tab_pe import TabPEConfig
 from workbench.methods.tab_pe.rows import coordinates, places, transitions, varied
 from workbench.methods.tab_pe.sampling import class_shares
-from workbench.methods.tab_pe.training import chosen, even_rows, votes
+from workbench.methods.tab_pe.training import chosen, even_rows, following, votes
 from workbench.plan import Plan
 from workbench.records import Column, Records, TableKind
 from workbench.training.state import State
@@ -102,6 +104,26 @@ def test_every_record_votes_once_for_the_nearest_row_of_its_class_and_a_null_one
         place = int(np.flatnonzero(moved)[0])
         assert moved.sum() == moved[place] == 1
         assert distances[position, place] == pytest.approx(best[position], abs=1e-4)
+
+
+def test_no_record_votes_for_a_row_of_another_class_however_far_its_own_are() -> None:
+    plan, state = make_plan("tab-pe", FACTS, epsilon=5.0), new_state(make_plan("tab-pe", FACTS, epsilon=5.0), seed=1)
+    config = plan.build().config
+    assert isinstance(config, TabPEConfig)
+    state.tensors["rows"] = torch.tensor([[3, 0, 0], [0, 1, 1]])
+    asked = Records(np.array([[0, 1], [3, 0]]), np.array([0, 1]))
+    assert votes(config, asked, state).tolist() == [1, 1]
+    assert votes(config, replace(asked, labels=1 - np.asarray(asked.labels)), state).tolist() == [1, 1]
+
+
+def test_every_round_varies_rows_by_draws_of_its_own() -> None:
+    plan, state = fitted()
+    config = plan.build().config
+    assert isinstance(config, TabPEConfig)
+    even = config.model_copy(update={"first_rate": 0.5, "last_rate": 0.5})  # so that rounds differ in their draws alone
+    early, late = (following(even, state, step)["rows"] for step in (2, 3))
+    assert early.shape == late.shape, "both of rounds that draw"
+    assert not torch.equal(early, late)
 
 
 def test_rows_are_drawn_by_votes_or_kept_by_rank() -> None:

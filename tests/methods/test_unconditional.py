@@ -10,11 +10,11 @@ from support.quick import quick_dataset, quick_plan
 
 from workbench.errors import WorkbenchError
 from workbench.experiment import new_state, sample
-from workbench.jobs.samples import SamplesRequest
 from workbench.models.image_diffusion import UNCONDITIONAL
 from workbench.networks import UNet
 from workbench.plan import Plan
 from workbench.records import Records
+from workbench.runs.samples import SamplesRequest
 from workbench.training.state import State
 from workbench.training_data import pretraining_records
 

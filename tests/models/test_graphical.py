@@ -11,6 +11,7 @@ from workbench.models.graphical.beliefs import Beliefs, Structure
 from workbench.models.graphical.drawing import drawn_rows, in_strata
 from workbench.models.graphical.estimation import PULL, Measurement, estimated, joined
 from workbench.models.graphical.junction_tree import Columns, JunctionTree, junction_tree, smallest_cliques
+from workbench.models.graphical.zeros import Zeros
 from workbench.training.streams import Stream
 
 SIZES = (2, 3, 4, 2, 3)
@@ -171,3 +172,27 @@ def test_strata_leave_no_cell_off_by_two_and_every_row_its_own_draw() -> None:
 @pytest.mark.parametrize(("shares", "drawn"), [([0.0, 1.0, 0.0, 1.0, 0.0], {1, 3}), ([0.0, 0.0, 0.0], {0, 1, 2})])
 def test_a_cell_of_no_share_is_never_drawn_and_a_row_without_any_draws_evenly(shares: list[float], drawn: set[int]) -> None:
     assert set(in_strata(np.array([shares]), np.zeros(300, np.int64), Stream(bytes(32))).tolist()) == drawn
+
+
+@every_kind
+def test_declared_zeros_leave_the_distribution_given_that_they_do_not_occur(sets: tuple[Columns, ...]) -> None:
+    """Of columns that share a set and of ones that do not; a category that only ever stands with another may go altogether."""
+    zeros = (Zeros((0, 4), ((1,), (0, 2))), Zeros((1, 2, 3), ((0,), (1, 2), (0, 1))), Zeros((2, 3), ((3,), (0,))))
+    beliefs, joint = model(sets)
+    potentials = torch.from_numpy(np.random.default_rng(0).normal(size=sum(beliefs.structure.cells)))
+    potentials[:2] = 400.0  # however much they ask for it
+    structure = Structure(SIZES, sets, 4, zeros)
+    held = Beliefs.of(structure, potentials)
+    joint = joint.copy()
+    joint[np.ix_([1], range(3), range(4), range(2), [0, 2])] = 0
+    joint[:, 0, 1:3] = 0
+    joint[:, :, 3, 0] = 0
+    without = np.random.default_rng(0).normal(size=2)  # both of column 0's potentials are 400 now
+    joint = joint * np.exp(-without)[:, None, None, None, None]
+    joint /= joint.sum()
+    for columns in EVERY_PART:
+        np.testing.assert_allclose(held.marginal(columns).numpy(), summed_out(joint, columns), rtol=1e-9, atol=1e-300)
+    rows = drawn_rows(held, 3_000, Stream(bytes(32)))
+    assert not (np.isin(rows[:, 4], (0, 2)) & (rows[:, 0] == 1)).any()
+    assert not (np.isin(rows[:, 2], (1, 2)) & (rows[:, 1] == 0)).any()
+    assert not ((rows[:, 2] == 3) & (rows[:, 3] == 0)).any()

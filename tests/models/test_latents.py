@@ -12,7 +12,6 @@ from workbench import experiment
 from workbench.datasets import Dataset, load
 from workbench.datasets.base import to_unit_range
 from workbench.errors import WorkbenchError
-from workbench.jobs.release.weights import misfit, packed, unpacked
 from workbench.methods.selective_pretraining.stages import REFINEMENT
 from workbench.models import image_diffusion
 from workbench.models.latents.autoencoder import Autoencoder, autoencoder
@@ -20,6 +19,7 @@ from workbench.models.latents.config import AUTOENCODER, MODULE
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.records import Records
+from workbench.runs.release.weights import misfit, packed, unpacked
 from workbench.training.entries import Images
 from workbench.training.state import State
 

@@ -10,6 +10,7 @@ import torch
 from scipy import ndimage
 from support.quick import quick_plan
 
+from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.models.selection import denoising, spaces
@@ -229,6 +230,15 @@ def test_counts_below_the_threshold_are_no_votes() -> None:
     selecting = selector(noise_multiplier=2.0, threshold=1.5)
     selecting.state.tensors["votes"] = torch.tensor([[2.9, 3.0, -4.0, 0.0, 9.0]] * CLASSES)
     assert selecting.kept_votes().tolist() == [[0, 3, 0, 0, 9]] * CLASSES
+
+
+def test_features_of_a_classifier_are_whole_numbers_in_which_distances_are_exact() -> None:
+    network = networks.SmallCNN((1, 8, 8), 3, 16)
+    images = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (40, 1, 8, 8), dtype=np.uint8))
+    found = spaces.classifier_features(network, spaces.largest_feature(network, images))(images)
+    assert torch.equal(found, found.round())
+    assert spaces.LARGEST / 2 < float(found.abs().max()) <= spaces.LARGEST
+    assert len(found.unique()) > 100
 
 
 def test_votes_may_be_cast_in_the_features_of_a_classifier_of_public_images() -> None:

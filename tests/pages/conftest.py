@@ -13,28 +13,34 @@ from streamlit.util import calc_hash
 from support.homes import here
 from support.launchers import Here
 
-from workbench import experiment
+from workbench import experiment, runs
 from workbench.datasets import Dataset
-from workbench.jobs import runs, worker
-from workbench.jobs.finished import copying_run, evaluate_run, neighbours_run
+from workbench.datasets.reference import DatasetRef
 from workbench.jobs.launchers import LAUNCHERS
-from workbench.jobs.pace import Line, Pace, Steps
-from workbench.jobs.run import Run
-from workbench.jobs.samples import sample_set
-from workbench.jobs.store import RunStore
+from workbench.runs.finished import copying_run, evaluate_run, neighbours_run
+from workbench.runs.pace import Line, Pace, Steps
+from workbench.runs.run import Run
+from workbench.runs.samples import sample_set
+from workbench.runs.store import RunStore
 from workbench.server.start import APP
+from workbench.tasks import worker
 from workbench.training.state import PerformanceSettings
 
 TINY = {"num_features": 200, "training.steps": 30, "training.batch_size": 50}
 NUM_SAMPLES = 40
 
 
-def train_in_process(method: str, dataset: Dataset, epsilon: float | None, example: bool = False, **overrides: Any) -> Run:
-    """A finished run, trained by the worker's own code in this process; the worker's signal handlers do not outlive it."""
+def train_in_process(
+    method: str, dataset: Dataset, epsilon: float | None, example: bool = False, place: DatasetRef | None = None, **overrides: Any
+) -> Run:
+    """A finished run, trained by the worker's own code in this process; the worker's signal handlers do not outlive it.
+
+    `place` is where the records of `dataset` lie, if they are files of one's own.
+    """
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     plan = experiment.make_plan(method, dataset.facts, epsilon=epsilon, settings=overrides)
     settings = PerformanceSettings(device="cpu", num_threads=1)
-    run = runs.register(here(), plan, dataset.facts.name, performance=settings, example=example, loaded=dataset)
+    run = runs.register(here(), plan, place or dataset.facts.name, performance=settings, example=example, loaded=dataset)
     RunStore(here()).change(run.id, {"queued"}, "started", state="starting", attempt=1)
     worker.main(here(), run.id)
     for number, handler in handlers.items():
@@ -75,13 +81,13 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def jobs_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a page begins is done in the test's own process, by the worker's code; tests/jobs has processes of their own."""
+    """What a page begins is done in the test's own process, by the worker's code; tests/runs has processes of their own."""
     monkeypatch.setitem(LAUNCHERS, "local", Here())
 
 
 @pytest.fixture(autouse=True)
 def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pace as if it had been measured; tests/jobs holds the measurement itself."""
+    """A pace as if it had been measured; tests/runs holds the measurement itself."""
     flat = Steps(points=((1.0, 2.0),))
     monkeypatch.setattr(
         "workbench.ui.expected.known_pace",

@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 from support.homes import here
 
 from workbench.datasets import load
-from workbench.jobs.finished import copying_run, neighbours_run
-from workbench.jobs.samples import sample_set
-from workbench.jobs.samples.cautions import EQUAL_SHARES
+from workbench.runs.finished import copying_run, neighbours_run
+from workbench.runs.samples import sample_set
+from workbench.runs.samples.cautions import EQUAL_SHARES
 
 OpenPage = Callable[..., AppTest]
 NUM_SAMPLES = 100

@@ -8,10 +8,10 @@ from streamlit.testing.v1 import AppTest
 from support.drawn_faces import toy_faces
 
 from workbench.datasets import facts
-from workbench.jobs.samples.sets import SampleSet
 from workbench.pages.gallery.cards import value_told
 from workbench.pages.gallery.page import attribute_choice
 from workbench.records import Records
+from workbench.runs.samples.sets import SampleSet
 
 
 def test_a_record_tells_its_value_and_one_without_tells_nothing() -> None:

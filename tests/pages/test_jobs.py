@@ -11,11 +11,12 @@ from support.homes import here
 from support.launchers import Here, Nowhere
 
 import workbench
-from workbench.jobs import control, finished
+from workbench import tasks
 from workbench.jobs.job import Job
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
-from workbench.jobs.store import RunStore
+from workbench.runs import finished
+from workbench.runs.store import RunStore
 
 OpenPage = Callable[..., AppTest]
 WORK = {"evaluate", "evaluate_run", "neighbours_run", "copying_run", "find_neighbours", "feature_space", "records", "public_records", "fit"}
@@ -69,7 +70,7 @@ def test_a_job_that_died_says_so_and_goes_on_when_asked(open_page: OpenPage, mon
     run = newest()
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     asked = {"num_samples": 20, "metrics": ["nearer_to_training"]}
-    job = control.begin(here(), "evaluate", run, asked)
+    job = tasks.begin(here(), "evaluate", run, asked)
     assert job.process is not None
     Jobs(here()).change(job.id, {"starting"}, "killed", process={**job.process, "started": "1"})
     app = open_page("runs")
@@ -109,7 +110,7 @@ def test_the_gallery_begins_a_search_once_and_lets_a_stopped_one_rest(open_page:
 @pytest.mark.usefixtures("nowhere")
 def test_a_stopped_job_is_taken_away(open_page: OpenPage) -> None:
     run = newest()
-    job = control.begin(here(), "evaluate", run, {})
+    job = tasks.begin(here(), "evaluate", run, {})
     Jobs(here()).change(job.id, {"starting"}, "cancelled", state="cancelled")
     app = open_page("runs")
     app.button(key=f"runs_{run}_{job.id}_dismiss").click().run()

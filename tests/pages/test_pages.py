@@ -16,24 +16,24 @@ from support.launchers import Nowhere
 from support.odd_methods import odd
 from support.tables import toy_table
 
+from workbench import runs
 from workbench.datasets import DATASETS, DatasetEntry, load
 from workbench.datasets.reference import DatasetRef
-from workbench.jobs import runs
-from workbench.jobs.folder import RunFolder
 from workbench.jobs.job import WORKSPACE
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
-from workbench.jobs.run import Run
-from workbench.jobs.samples import sample_set
-from workbench.jobs.samples.drawn import request_samples
-from workbench.jobs.samples.imported import import_samples
-from workbench.jobs.store import RunStore
-from workbench.jobs.verdicts import Verdicts
 from workbench.methods import METHODS
 from workbench.pages import PAGES
 from workbench.pages.budget.points import own_points
 from workbench.planning import make_plan
 from workbench.privacy.spending.ledger import Ledger
+from workbench.runs.folder import RunFolder
+from workbench.runs.run import Run
+from workbench.runs.samples import sample_set
+from workbench.runs.samples.drawn import request_samples
+from workbench.runs.samples.imported import import_samples
+from workbench.runs.store import RunStore
+from workbench.runs.verdicts import Verdicts
 from workbench.ui.runs import run_label
 
 OpenPage = Callable[..., AppTest]

@@ -12,15 +12,14 @@ from streamlit.testing.v1 import AppTest
 from support.homes import here
 from typer.testing import CliRunner
 
-from workbench import datasets, experiment
+from workbench import datasets, experiment, runs
 from workbench.cli import commands
 from workbench.datasets.proposal import propose
 from workbench.datasets.reference import DatasetRef
-from workbench.jobs import runs
-from workbench.jobs.public_votes import votes_of
-from workbench.jobs.store import RunStore
 from workbench.planning import DECLARED_PUBLIC, make_plan
 from workbench.request import Request
+from workbench.runs.public_votes import votes_of
+from workbench.runs.store import RunStore
 from workbench.ui.choices import HOW_TO_CHOOSE
 from workbench.ui.links import link
 
@@ -86,8 +85,14 @@ def test_the_page_tells_which_public_images_the_records_voted_for(open_page: Cal
     assert votes_of(here(), datasets.facts("mnist")) is None
     shown = CliRunner().invoke(commands.app, ["show", run.id, "--json"], catch_exceptions=False).stdout
     assert json.loads(shown)["public_votes"] == found.words
-    said = [caption.value for caption in open_page("train", train_method="dpdm").caption]
+    page = open_page("train", train_method="dpdm")
+    said = [caption.value for caption in page.caption]
     assert any(f"by run {run.id}" in words and "Choose glyphs, which has most." in words for words in said)
+    assert page.selectbox(key="train_public").value == "glyphs", "chosen beforehand"
+    assert not page.error
+    without = open_page("train", train_method="dp-sad", train_preset="eq15")
+    assert without.selectbox(key="train_public").value is None, "whose preset pre-trains on nothing"
+    assert not any("Leave them out" in error.value for error in without.error)
 
 
 def press(app: AppTest, key: str, path: str) -> None:

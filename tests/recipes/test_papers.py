@@ -2,7 +2,12 @@
 
 import pytest
 
+from workbench import datasets
+from workbench.evaluation import METRICS
+from workbench.evaluation.context import measures_of
+from workbench.evaluation.protocols import PUBLISHED
 from workbench.planning import make_plan
+from workbench.published import load_published
 from workbench.recipes.directions import Direction
 from workbench.recipes.lines import Recipe, load_recipe
 
@@ -61,6 +66,21 @@ def test_dp_promises_figures_are_asked_for_on_their_data() -> None:
     assert {line.settings["conditional"] for line in load_recipe("cifar-10").runs} == {False}
     steps = {line.sampling.get("sampler.num_inference_steps") for line in load_recipe("comparisons/dp-promise-sampling").runs}
     assert make_plan("dp-promise", "digits").config["diffusion"]["timesteps"] in steps
+
+
+def test_the_non_private_column_of_table_2_has_every_method_that_is_built_with_next_to_no_noise() -> None:
+    """Beside the paper's printed numbers, on the same data and by the same measures."""
+    lines = load_recipe("non-private").runs
+    rows = load_published().query("source == 'dp-promise 2024' and table == '2' and epsilon == inf")
+    printed = set(zip(rows["method"], rows["dataset"], strict=True))
+    assert {tuple(line.name.split(", ")) for line in lines} == {row for row in printed if row[0] != "DP-MEPF"}
+    assert {metric for line in lines for metric in line.metrics or ()} == set(measures_of(PUBLISHED, METRICS, "image"))
+    for line in lines:
+        facts = datasets.facts("mnist").model_copy(update={"name": line.dataset})
+        config = make_plan(line.method, facts, preset=line.preset, settings=line.settings, delta=line.delta).config
+        noise = config if line.method == "dp-merf" else config["phase_two" if line.method == "dp-promise" else "training"]
+        assert noise["noise_multiplier"] == 1e-3
+        assert (line.epsilon, line.num_samples) == (None, 60_000)
 
 
 def test_chus_table_1_has_its_slowest_rate() -> None:

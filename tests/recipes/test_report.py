@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from workbench.recipes.report import add_legend, draw, is_below_floor, markdown_table, measured_lines, summary_rows
+from workbench.recipes.picture import add_legend, draw
+from workbench.recipes.report import is_below_floor, markdown_table, measured_lines, summary_rows
 
 MEASURE = "accuracy_logistic_regression"
 
@@ -72,7 +73,7 @@ def test_a_measure_that_was_not_taken_has_no_line() -> None:
 
 
 def test_the_picture_is_a_png(tmp_path: Path) -> None:
-    draw(measured_lines(RESULTS, MEASURE), tmp_path / "picture.png", "Title", MEASURE)
+    draw({"": measured_lines(RESULTS, MEASURE)}, tmp_path / "picture.png", "Title", MEASURE)
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -95,11 +96,11 @@ def test_a_legend_lies_within_the_picture_and_leaves_the_axes_their_height(label
 
 
 def test_a_measure_that_no_line_took_is_an_empty_picture(tmp_path: Path) -> None:
-    draw([], tmp_path / "picture.png", "Title", MEASURE)
+    draw({"": []}, tmp_path / "picture.png", "Title", MEASURE)
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_title_is_text_and_no_formula(tmp_path: Path) -> None:
     lines = [line.model_copy(update={"method": "$x_{$"}) for line in measured_lines(RESULTS, MEASURE)]
-    draw(lines, tmp_path / "picture.png", r"costs $5 and $\frac{", MEASURE)
+    draw({"": lines}, tmp_path / "picture.png", r"costs $5 and $\frac{", MEASURE)
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

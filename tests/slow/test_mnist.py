@@ -8,11 +8,11 @@ from support.homes import here
 from support.slow_tier import DDPM, FLOW, PRIVATE_STEP, trained_by
 
 from workbench import datasets, evaluation, experiment
-from workbench.jobs.finished import neighbours_run
-from workbench.jobs.samples import sample_set
-from workbench.jobs.store import Run, RunStore
 from workbench.recipes import lines as recipes
 from workbench.records import Records
+from workbench.runs.finished import neighbours_run
+from workbench.runs.samples import sample_set
+from workbench.runs.store import Run, RunStore
 from workbench.training.state import PerformanceSettings
 
 NUM_SAMPLES = 10_000

@@ -32,7 +32,7 @@ DECIDES_NOTHING = (  # by name; in every other file that mutants are drawn from 
 )
 DEPENDS = [
     "workbench/**",
-    *(f"tests/{package}/**" for package in ("privacy", "training", "methods", "models", "jobs", "records", "datasets", "support")),
+    *(f"tests/{package}/**" for package in ("privacy", "training", "methods", "models", "runs", "records", "datasets", "support")),
     "tests/slow/equivalent_mutants.json",
 ]
 

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 from support.homes import here
 
-from workbench import datasets, experiment
-from workbench.jobs import control, rehearsal, runs
-from workbench.jobs.pace import Pace, expected, known_pace
+from workbench import datasets, experiment, runs
+from workbench.jobs import control
 from workbench.methods import METHODS
 from workbench.methods.fields import dotted, value_at
+from workbench.runs.pace import Pace, expected, known_pace
+from workbench.tasks import rehearsing
 from workbench.training.state import PerformanceSettings
 
 STAGE_SECONDS = 10.0  # long enough that the pace of steps decides and not the start, short enough for three minutes in all
@@ -42,7 +43,7 @@ def steps_for(method: str, plan: experiment.Plan, pace: Pace) -> dict[str, int]:
     return {field: max(2, min(MOST_STEPS, round(STAGE_SECONDS * stage.steps / stage.seconds))) for field, stage in paced}
 
 
-DEPENDS = ["workbench/jobs/pace.py", "workbench/jobs/rehearsal.py", "workbench/jobs/fitting.py"]
+DEPENDS = ["workbench/runs/pace.py", "workbench/runs/rehearsal.py", "workbench/runs/fitting.py"]
 
 
 @pytest.mark.slow(depends=[*DEPENDS, "workbench/methods/**", "workbench/training/**"])
@@ -50,7 +51,7 @@ DEPENDS = ["workbench/jobs/pace.py", "workbench/jobs/rehearsal.py", "workbench/j
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_takes_about_the_expected_time(method: str, figures: dict[str, Any]) -> None:
     whole = plan_of(method)
-    job = control.wait(here(), rehearsal.begin(here(), whole, SPEED).id, 300)
+    job = control.wait(here(), rehearsing.begin(here(), whole, SPEED).id, 300)
     pace = known_pace(here(), whole, SPEED)
     assert pace is not None, job.error
     plan = plan_of(method, steps_for(method, whole, pace))

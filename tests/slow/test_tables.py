@@ -15,11 +15,11 @@ from support.slow_tier import FLOW
 from workbench import experiment
 from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.evaluation import downstream
-from workbench.jobs.exposure import expose_run
-from workbench.jobs.samples import sample_set
 from workbench.methods.ddm import DDM
 from workbench.models.table_columns import rows, sizes
 from workbench.records import Records
+from workbench.runs.exposure import expose_run
+from workbench.runs.samples import sample_set
 
 DEPENDS = [
     *FLOW,

@@ -6,10 +6,10 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from workbench.files import open_private
-from workbench.jobs import worker
 from workbench.jobs.heartbeat import StopSignal
 from workbench.jobs.launchers import Handle
 from workbench.jobs.launchers.local import Local
+from workbench.tasks import worker
 from workbench.workspace import Workspace
 
 

@@ -4,12 +4,13 @@ import io
 import json
 import random
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from workbench.jobs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest
+from workbench.runs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest
 
 Members = dict[str, bytes]
 DEEPEST = 20
@@ -92,7 +93,7 @@ def _arrays(members: Members, chance: random.Random) -> None:
     name = next((name for name in members if name.startswith("samples/")), None)
     try:
         arrays = dict(np.load(io.BytesIO(members[name or ""]), allow_pickle=False))
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error):
         return
     key = chance.choice(list(arrays))
     shapes: tuple[Callable[[np.ndarray], np.ndarray], ...] = (

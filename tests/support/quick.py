@@ -41,6 +41,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "class-moments": {"records": 50, "pooling": 2},
     "prior-moments": {"records": 50, "pooling": 2},
     "public-choice": {"records": 30},
+    "private-classifier": {"records": 70, "steps": 3, "octaves": 1, "orientations": 2, "components": 5, "max_grad_norm": 0.1},
     "cluster-moments": {"frequencies": 4, "directions": 6, "clusters": 2},
     "private-evolution": {"selection.records": 60, "selection.candidates": 3, "selection.choices": 2, "selection.rounds": 2},
     "dp-sgd-dm": TINY | FINE_TUNED,

@@ -59,12 +59,12 @@ FLOW = (
     "workbench/evaluation/features.py",
     "workbench/evaluation/learners.py",
     "workbench/evaluation/metrics.py",
-    "workbench/jobs/fitting.py",
-    "workbench/jobs/paid.py",
+    "workbench/runs/fitting.py",
+    "workbench/runs/paid.py",
     "workbench/recipes/lines.py",
-    "workbench/jobs/finished.py",
-    "workbench/jobs/samples/drawing.py",
-    "workbench/jobs/samples/drawn.py",
+    "workbench/runs/finished.py",
+    "workbench/runs/samples/drawing.py",
+    "workbench/runs/samples/drawn.py",
 )
 DDPM = ("workbench/models/*", "workbench/networks/unet.py", "workbench/networks/ema.py", "workbench/diffusion/**")
 PRIVATE_STEP = (
@@ -176,11 +176,18 @@ def write_record(item: pytest.Item, seconds: float) -> None:
 
 
 def write_all(root: Path, records: Mapping[str, Any], counts: Mapping[str, int]) -> None:
-    """Write both files, without the records of tests whose file is gone."""
-    kept = {test: records[test] for test in sorted(records) if (root / test.split("::")[0]).exists()}
+    """Write both files, without the records of tests that are gone."""
+    kept = {test: records[test] for test in sorted(records) if is_there(root, test)}
     (root / RECORDS).parent.mkdir(exist_ok=True)
     replace(root / RECORDS, json.dumps({"counts": dict(counts), "records": kept}, indent=2, allow_nan=False) + "\n")
     replace(root / DOCUMENT, rendered(kept, counts))
+
+
+def is_there(root: Path, test: str) -> bool:
+    """Whether the file of a test, by its id, has a function of its name."""
+    file, *_, name = test.partition("[")[0].split("::")
+    path = root / file
+    return path.exists() and any(isinstance(node, ast.FunctionDef) and node.name == name for node in ast.walk(ast.parse(path.read_text())))
 
 
 def replace(path: Path, text: str) -> None:

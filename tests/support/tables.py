@@ -38,13 +38,15 @@ def uneven_table(folder: Path, num_rows: int = 600) -> Path:
 
 
 def toy_people(num_records: int = 120) -> Dataset:
-    """Ages in 16 ranges, a tenth of them missing, and six cities, in most of which hardly anybody lives."""
+    """Ages in 16 ranges, a tenth of them missing, hours in 8; six cities and five jobs, in most of which hardly anybody is."""
     draw = np.random.default_rng(0)
     ages = np.where(draw.random(num_records + 30) < 0.1, 16, draw.binomial(15, 0.3, num_records + 30))
     cities = np.where(draw.random(len(ages)) < 0.9, draw.choice([1, 4], len(ages)), draw.integers(0, 6, len(ages)))
+    hours, jobs = draw.binomial(7, 0.5, len(ages)), np.where(draw.random(len(ages)) < 0.9, 2, draw.integers(0, 5, len(ages)))
     ranges = Column.of_ranges("age", range(0, 85, 5))
     age = ranges.model_copy(update={"categories": (*ranges.categories, "missing")})
-    kind = TableKind(columns=(age, Column(name="city", categories=tuple("abcdef"))))
+    city, job = Column(name="city", categories=tuple("abcdef")), Column(name="job", categories=tuple("ghijk"))
+    kind = TableKind(columns=(age, city, Column.of_ranges("hours", range(0, 45, 5)), job))
     facts = DatasetFacts(name="toy-people", kind=kind, num_records=num_records, classes=("no", "yes"))
-    records = Records(np.stack([ages, cities], axis=1).astype(np.int64), draw.integers(0, 2, len(ages)))
+    records = Records(np.stack([ages, cities, hours, jobs], axis=1).astype(np.int64), draw.integers(0, 2, len(ages)))
     return Dataset(facts, records.take(slice(num_records)), records.take(slice(num_records, None)))

@@ -112,7 +112,7 @@ def test_every_module_that_a_step_may_go_through_is_in_the_digest() -> None:
     """All but what shows and asks, whatever folder it stands in: the private loss of `models/` was not."""
     package = Path(checkpoints.__file__).parents[1]
     names = {path.relative_to(package).as_posix() for path in checkpoints.deciding_source(package)}
-    assert {"models/image_diffusion.py", "training/private_step.py", "jobs/fitting.py", "plan.py"} <= names
+    assert {"models/image_diffusion.py", "training/private_step.py", "runs/fitting.py", "plan.py"} <= names
     left_out = {path.relative_to(package).as_posix() for path in package.rglob("*.py")} - names
     assert {name.split("/")[0] for name in left_out} == {"cli", "pages", "server", "ui"}
 

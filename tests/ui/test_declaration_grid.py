@@ -13,7 +13,7 @@ from workbench.ui.declaration_grid import declaration_from, frame, proposed_rows
 DECLARED = TableDeclaration(
     columns=(
         DeclaredColumn(name="age", edges=(0, 20, 40, 60), missing="unknown"),
-        DeclaredColumn(name="income", edges=(0, 1.5, 10)),
+        DeclaredColumn(name="income", edges=(0, 1.5, 10), points=(0, 2.25)),
         DeclaredColumn(name="town", categories=("Aa, north", 'Bb "old"', "Cc"), other="elsewhere"),
         DeclaredColumn(name="ill", categories=("no", "yes")),
     ),
@@ -27,6 +27,7 @@ def test_rows_say_all_that_is_declared() -> None:
     assert declaration_from(frame(rows).astype(object).where(frame(rows).notna(), None).to_dict("records")) == DECLARED
     assert [row["kind"] for row in rows] == ["numbers", "numbers", "categories", "categories"]
     assert (rows[0]["lower"], rows[0]["upper"], rows[0]["bins"], rows[1]["categories"]) == (0, 60, 3, "0, 1.5, 10")
+    assert rows[1]["points"] == "0, 2.25"
     assert [row["column"] for row in rows if row["target"]] == ["ill"]
 
 
@@ -39,6 +40,19 @@ def test_a_proposal_is_the_commands_and_a_column_of_too_many_texts_is_not_read(t
     assert declaration_from(rows) == propose(path, leave_out=["key"])
 
 
+def test_the_column_of_persons_is_kept_and_is_no_feature() -> None:
+    declared = DECLARED.model_copy(update={"person": "patient", "rows_per_person": 3})
+    rows = rows_of(declared)
+    assert (rows[-1]["column"], rows[-1]["read"], rows[-1]["person"]) == ("patient", False, True)
+    assert declaration_from(rows, 3) == declared
+    rows[-1]["read"] = True
+    assert declaration_from(rows, 3) == declared, "whoever ticks both has named the person"
+    with pytest.raises(WorkbenchError, match="together with `rows_per_person` from 1"):
+        declaration_from(rows)
+    with pytest.raises(WorkbenchError, match="one person column, or none, got age and patient"):
+        declaration_from([rows[0] | {"person": True}, *rows[1:]], 3)
+
+
 @pytest.mark.parametrize(
     ("column", "change", "said"),
     [
@@ -46,6 +60,7 @@ def test_a_proposal_is_the_commands_and_a_column_of_too_many_texts_is_not_read(t
         (0, {"upper": -1.0}, "a lower limit of 'age', an upper one above it"),
         (1, {"categories": "0, ten"}, "rising edges of 'income'"),
         (1, {"categories": "10, 0"}, "rising edges of 'income'"),
+        (1, {"points": "2, 0"}, "rising points of 'income'"),
         (2, {"categories": ""}, "categories of town"),
         (2, {"target": True}, "one target column, or none, got town and ill"),
         (3, {"categories": "yes,yes"}, "categories of ill that differ"),

@@ -46,9 +46,9 @@ def table_page() -> None:
 
     from workbench.datasets import Dataset, DatasetFacts
     from workbench.evaluation import Neighbours
-    from workbench.jobs.verdicts import Verdicts
     from workbench.pages.gallery.cards import show_page
     from workbench.records import Records, TableKind
+    from workbench.runs.verdicts import Verdicts
     from workbench.ui.gallery import VIEWS, show_records
     from workbench.workspace import Workspace
 

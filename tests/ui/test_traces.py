@@ -8,9 +8,9 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 
-from workbench.jobs.folder import RunFolder
-from workbench.jobs.recorder import MetricsWriter
 from workbench.lazy import torch
+from workbench.runs.folder import RunFolder
+from workbench.runs.recorder import MetricsWriter
 from workbench.training.state import Step
 from workbench.ui.traces import value_frames, value_table, value_title
 
@@ -36,7 +36,7 @@ def test_steps_without_values_are_said_to_have_none(workbench_home: Path, steps:
     def draw() -> None:
         from support.homes import here
 
-        from workbench.jobs.folder import RunFolder
+        from workbench.runs.folder import RunFolder
         from workbench.ui.traces import show_values
 
         show_values(RunFolder(here(), "abcdefgh"), "x_")

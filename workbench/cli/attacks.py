@@ -50,7 +50,7 @@ def membership(
     """Tell a run's training records from held-out ones by its model: AUC and true-positive rates, all of it private."""
     from workbench.evaluation.attacks import ONE_TRAINING, roc_figure
     from workbench.files import write_text_atomically
-    from workbench.jobs.memberships import SHADOWS, membership_run
+    from workbench.runs.memberships import SHADOWS, membership_run
 
     check_target(figure, ".html")
     if shadows is None and score == "lira":
@@ -86,8 +86,8 @@ def copies(
     """Tell what samples repeat of the training records: extraction, nearness, near-duplicates, privacy score. All of it is private."""
     from workbench.evaluation import OUTSIDE_GUARANTEE
     from workbench.evaluation.feature_files import feature_name
-    from workbench.jobs.copies import copies_run
-    from workbench.jobs.samples import sample_set
+    from workbench.runs.copies import copies_run
+    from workbench.runs.samples import sample_set
 
     if attribute is not None:
         sample_set(Workspace.default(), run_id, samples).facts.labelled_by(attribute)  # refuses an unknown one

@@ -8,7 +8,7 @@ from workbench.cli.options import JobId, Json, RunId, Settings, Wait, Yes, parse
 from workbench.cli.output import bounds_of, describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
-from workbench.jobs.run import Run
+from workbench.runs.run import Run
 from workbench.serialization import jsonable
 from workbench.workspace import Workspace
 
@@ -43,7 +43,7 @@ def list_runs(
     """List all runs, newest first."""
     from workbench.errors import choose
     from workbench.jobs.job import STATES
-    from workbench.jobs.store import RunStore
+    from workbench.runs.store import RunStore
 
     wanted = None if state is None else choose(state, dict(zip(map(str, STATES), STATES, strict=True)), "state")
     found = RunStore(Workspace.default()).list(state=wanted, method=method)
@@ -72,11 +72,11 @@ def list_runs(
 @app.command()
 def show(run_id: RunId, as_json: Json = False) -> None:
     """Show one run: state, progress, what it spent, claim, bound, configuration, the end of its log."""
-    from workbench.jobs.audits import audit_of
-    from workbench.jobs.folder import RunFolder
-    from workbench.jobs.public_votes import votes_in
-    from workbench.jobs.store import RunStore
-    from workbench.jobs.trained import as_shown
+    from workbench.runs.audits import audit_of
+    from workbench.runs.folder import RunFolder
+    from workbench.runs.public_votes import votes_in
+    from workbench.runs.store import RunStore
+    from workbench.runs.trained import as_shown
 
     run = as_shown(RunStore(Workspace.default()).get(run_id))
     folder = RunFolder(Workspace.default(), run_id)
@@ -101,7 +101,7 @@ def jobs(
 ) -> None:
     """List training, sampling, evaluation, searches and what the pages begin by themselves, newest first; each can be cancelled."""
     from workbench.jobs.lifecycle import Jobs
-    from workbench.jobs.run import check_run_id
+    from workbench.runs.run import check_run_id
 
     kept = Jobs(Workspace.default())
     if owner is not None:
@@ -134,19 +134,19 @@ def cancel(run_id: JobId, as_json: Json = False) -> None:
 @app.command()
 def resume(run_id: JobId, wait: Wait = False) -> None:
     """Go on with a cancelled, failed or lost run from its last checkpoint, or with another job; the last line is {"run": ID}."""
+    from workbench import runs
     from workbench.cli.planning import finish_launch
-    from workbench.jobs import control
 
-    finish_launch(control.resume(Workspace.default(), run_id), wait)
+    finish_launch(runs.resume(Workspace.default(), run_id), wait)
 
 
 @app.command()
 def clone(run_id: RunId, settings: Settings = None, wait: Wait = False, yes: Yes = False) -> None:
     """Start a new run with another's plan, --set replacing fields; the last line is {"run": ID}."""
+    from workbench import runs
     from workbench.cli.planning import finish_launch
     from workbench.cli.starting import ask_again
-    from workbench.jobs import runs
-    from workbench.jobs.store import RunStore
+    from workbench.runs.store import RunStore
 
     changed = parse_settings(settings)
     plan = runs.cloned_plan(RunStore(Workspace.default()).get(run_id), changed)
@@ -158,8 +158,8 @@ def clone(run_id: RunId, settings: Settings = None, wait: Wait = False, yes: Yes
 @app.command()
 def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, as_json: Json = False) -> None:
     """Delete a run that has ended, with its folder; what it spent stays in the ledger."""
-    from workbench.jobs import runs
-    from workbench.jobs.store import RunStore
+    from workbench import runs
+    from workbench.runs.store import RunStore
 
     run = RunStore(Workspace.default()).get(run_id)
     what = terminal(f"run {run.id} ({run.method} on {run.dataset}, {run.state})")
@@ -172,7 +172,7 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", help="Do no
 @app.command()
 def example(as_json: Json = False) -> None:
     """Make the small finished example run, if there is none."""
-    from workbench.jobs.example import ensure_example
+    from workbench.tasks.example import ensure_example
 
     run = ensure_example(Workspace.default())
     print_json({"run": run.id, "state": run.state}) if as_json else print(f"Example run {run.id} is {run.state}.")

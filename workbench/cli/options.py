@@ -1,7 +1,6 @@
 """Options that several commands share, and how their text becomes values."""
 
 import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,8 +11,6 @@ from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.datasets import DatasetFacts
-    from workbench.datasets.reference import DatasetRef
-    from workbench.request import Request
     from workbench.training.state import PerformanceSettings
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -106,47 +103,6 @@ def parse_performance(device: str, settings: list[str] | None) -> "PerformanceSe
     return PerformanceSettings.parse({"device": device, **parse_settings(settings)})
 
 
-def asked_for(
-    request: str | None, method: str | None, place: "DatasetRef | DatasetFacts | None", public: str | None = None, **fields: Any
-) -> "Request":
-    """The request of a file (- for standard input), or that of METHOD, a dataset and the options; never of both.
-
-    `public` are public images that are put wherever the method takes some.
-    """
-    from workbench.planning import with_public
-    from workbench.request import Request
-
-    if request is None:
-        if method is None or place is None:
-            raise WorkbenchError("Expected METHOD and --dataset, or --request with a file.")
-        made = Request.of(method, place, **fields)
-        return with_public(made, public) if public else made
-    default = {"preset": "default", "target": "bound"}
-    if method is not None or place is not None or public or any(value != default.get(name) for name, value in fields.items() if value):
-        raise WorkbenchError("Give --request, or METHOD and its options, not both.")
-    return Request.parse(sys.stdin.read() if request == "-" else _text_of(Path(request)))
-
-
-def place_of(
-    dataset: str | None,
-    name: str | None,
-    resize: str | None,
-    classes: str | None,
-    split_seed: int,
-    label: str | None,
-    declared: str | None = None,
-    held_out: str | None = None,
-) -> "DatasetRef | None":
-    """The dataset that options name, or None."""
-    from workbench.datasets.reference import DatasetRef
-
-    if dataset is None:
-        if name or resize or classes or split_seed or label or declared or held_out:
-            raise WorkbenchError("Expected --dataset beside the options that say how it is read.")
-        return None
-    return DatasetRef.parse(dataset, name, resize, classes, split_seed, label, declared=declared, held_out=held_out)
-
-
 def facts_by_hand(num_records: int | None, shape: str | None, num_classes: int) -> "DatasetFacts | None":
     """The public facts given in the place of a dataset, or None where none are."""
     from workbench.datasets import DatasetFacts
@@ -180,7 +136,7 @@ def check_target(path: Path | None, *suffixes: str) -> None:
         raise WorkbenchError(f"Expected a file in a folder that can be written, got {path} ({error.strerror}).") from None
 
 
-def _text_of(path: Path) -> str:
+def text_of(path: Path) -> str:
     """What stands in a file of a request."""
     try:
         return path.read_text(encoding="utf-8")

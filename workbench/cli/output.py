@@ -11,9 +11,9 @@ from itertools import zip_longest
 from typing import Any
 
 from workbench.escaping import terminal
-from workbench.jobs.run import Run
 from workbench.plan import Plan
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.runs.run import Run
 from workbench.serialization import dumps, jsonable
 
 

@@ -7,40 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.asking import Asked, asking
 from workbench.cli.options import (
     AuditCanaries,
     AuditKind,
     AuditSeed,
-    Classes,
-    DatasetPlace,
-    Declared,
-    Delta,
-    Epsilon,
-    HeldOut,
     Json,
-    Label,
-    MethodName,
-    OwnName,
     Performance,
-    PresetName,
-    PublicImages,
-    RequestFile,
-    Resize,
     Seed,
-    Settings,
-    SplitSeed,
-    TargetName,
     Wait,
     Yes,
-    asked_for,
     facts_by_hand,
     parse_performance,
-    parse_settings,
-    place_of,
 )
 from workbench.cli.output import bar_pace, bounds_of, describe_value, line_width, print_fields, print_json, print_table, strict_fields, warn
 from workbench.cli.starting import ask_again, seed_warning, spends, with_epsilon
-from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.jobs.job import Job, Life
 from workbench.serialization import dumps, jsonable
@@ -100,35 +81,39 @@ def declare(
     file: Annotated[Path, typer.Argument(metavar="FILE.csv", help="Your own table, with a line of headings.")],
     target: Annotated[str, typer.Option("--target", help="The column that is the class; the last by default.")] = "",
     leave_out: Annotated[list[str] | None, typer.Option("--leave-out", metavar="COLUMN", help="A column that is not read.")] = None,
+    person: Annotated[str, typer.Option("--person", metavar="COLUMN", help="Who has a row, where somebody may have several.")] = "",
+    rows_per_person: Annotated[int, typer.Option(help="Beside --person: how many rows of each take part at most.", min=0)] = 0,
+    check: Annotated[str | None, typer.Option("--check", metavar="DECLARATION", help="Count the rows that break its rules.")] = None,
 ) -> None:
     """Propose what to declare public of a table's columns: JSON, made from private rows, to be changed and given as --declared FILE."""
     from workbench.datasets.proposal import WARNING, proposal
 
-    found = proposal(file, target, leave_out or ())
+    if check is not None:
+        _print_broken(file, check)
+        return
+    found = proposal(file, target, leave_out or (), person, rows_per_person)
     print(f"Warning: {WARNING}", file=sys.stderr)
     for name, reason in found.left_out.items():
         print(terminal(f"Left out: {name}. {reason}"), file=sys.stderr)
     print(dumps(found.declaration.model_dump(exclude_defaults=True), indent=1))
 
 
+def _print_broken(file: Path, declared: str) -> None:
+    """How many rows of a file break each rule of a declaration: for those who have the rows."""
+    from workbench.datasets.csv_table import broken_rules
+    from workbench.datasets.declaration import TableDeclaration
+
+    known = TableDeclaration.parse(declared)
+    counts = broken_rules(file, known)
+    print("Warning: these counts are private: they are made from the rows.", file=sys.stderr)
+    rows = [{"rule": dumps(rule), "rows that break it": count} for rule, count in zip(known.never, counts, strict=True)]
+    print_table(rows, "The declaration has no rules.")
+
+
 @app.command()
+@asking
 def plan(
-    method: MethodName = None,
-    request: RequestFile = None,
-    dataset: DatasetPlace = None,
-    name: OwnName = None,
-    resize: Resize = None,
-    classes: Classes = None,
-    split_seed: SplitSeed = 0,
-    label: Label = None,
-    declared: Declared = None,
-    held_out: HeldOut = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    preset: PresetName = "default",
-    public: PublicImages = None,
-    settings: Settings = None,
-    target: TargetName = "bound",
+    asked_for: Asked,
     num_records: Annotated[int | None, typer.Option(help="In the place of --dataset: the number of training records.")] = None,
     shape: Annotated[str | None, typer.Option(help="In the place of --dataset: C,H,W.")] = None,
     num_classes: Annotated[int, typer.Option(help="In the place of --dataset: the number of classes.")] = 10,
@@ -141,14 +126,7 @@ def plan(
     from workbench.methods.protocols import offered
     from workbench.privacy import group_bound
 
-    place, by_hand = (
-        place_of(dataset, name, resize, classes, split_seed, label, declared, held_out),
-        facts_by_hand(num_records, shape, num_classes),
-    )
-    if place and by_hand:
-        raise WorkbenchError("Give --dataset, or --num-records and --shape, not both.")
-    fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
-    asked = asked_for(request, method, place or by_hand, public, **fields)
+    asked = asked_for.of(facts_by_hand(num_records, shape, num_classes))
     made = experiment.make_plan(asked, checked_facts(asked))
     group = group_bound(made.stages, made.delta, group_size) if group_size != 1 else None
     if as_json:
@@ -183,23 +161,9 @@ def epsilon(
 
 
 @app.command()
+@asking
 def train(
-    method: MethodName = None,
-    request: RequestFile = None,
-    dataset: DatasetPlace = None,
-    name: OwnName = None,
-    resize: Resize = None,
-    classes: Classes = None,
-    split_seed: SplitSeed = 0,
-    label: Label = None,
-    declared: Declared = None,
-    held_out: HeldOut = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    preset: PresetName = "default",
-    public: PublicImages = None,
-    settings: Settings = None,
-    target: TargetName = "bound",
+    asked_for: Asked,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     performance: Performance = None,
     seed: Seed = None,
@@ -211,15 +175,13 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Start a run in the background; the last line is {"run": ID}. With --wait an audited one is measured too."""
-    from workbench import experiment, training_data
-    from workbench.jobs import runs
+    from workbench import experiment, runs, training_data
     from workbench.plan import check_trainable
     from workbench.privacy.attacks.canaries import AuditDesign
 
     speed = parse_performance(device, performance)
     speed.torch_device()
-    fields: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "preset": preset, "target": target, "settings": parse_settings(settings)}
-    asked = asked_for(request, method, place_of(dataset, name, resize, classes, split_seed, label, declared, held_out), public, **fields)
+    asked = asked_for.of()
     loaded = asked.place.load() if asked.place.path else None
     named, asked = asked.epsilon is not None, with_epsilon(asked, loaded.facts if loaded else asked.facts())
     made = experiment.make_plan(asked, loaded.facts if loaded else None)
@@ -259,7 +221,7 @@ def finish_launch(run: Life, wait: bool) -> None:
 def measure(run: Life) -> None:
     """Measure an audited run that is done, and say what was found."""
     from workbench.cli.waiting import wait_for
-    from workbench.jobs.audits import audit_run
+    from workbench.runs.audits import audit_run
 
     if run.state == "done":
         wait_for("audit", run.id, {})
@@ -272,7 +234,7 @@ def watch(run: Life) -> Life:
     from tqdm import tqdm
 
     from workbench.jobs import control
-    from workbench.jobs.store import RunStore
+    from workbench.runs.store import RunStore
 
     with tqdm(total=run.steps, file=sys.stderr, unit="step", **{"mininterval": 1.0, **bar_pace()}) as bar:
 
@@ -296,6 +258,8 @@ def print_plan(plan: "Plan", everything: bool = False) -> None:
     from workbench.methods.protocols import offered
 
     facts: dict[str, Any] = {"method": plan.method, "dataset": plan.facts.name, "num_records": plan.num_records, "delta": plan.delta}
+    facts |= {} if plan.facts.persons is None else {"persons": plan.facts.persons.number}
+    facts |= {"protects": plan.facts.unit}
     bounds = bounds_of(plan.bound, plan.replace_one) | strict_fields(plan)
     print_fields({**facts, **bounds, "claim": describe_value(plan.claim)})
     if plan.sampling is not None:

@@ -14,7 +14,7 @@ from workbench.seeds import LARGEST_SEED
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
-    from workbench.jobs.exposure import Exposure
+    from workbench.runs.exposure import Exposure
 
 app = typer.Typer()
 MOST_DRAWS, MOST_EPSILON = 100_000, 1e6
@@ -35,7 +35,7 @@ def records(
     import pandas as pd
 
     from workbench.files import write_text_atomically
-    from workbench.jobs.exposure import IDEAL, PRIVATE, expose_run
+    from workbench.runs.exposure import IDEAL, PRIVATE, expose_run
 
     if out is not None:
         check_target(out, ".csv")
@@ -67,8 +67,8 @@ def leakage(
 ) -> None:
     """Tell how what samples show of the training records varies with the decay, the samples, the release step or the records; private."""
     from workbench.errors import choose
-    from workbench.jobs.exposure import PRIVATE
-    from workbench.jobs.leakage import OVER, leakage_over
+    from workbench.runs.exposure import PRIVATE
+    from workbench.runs.leakage import OVER, leakage_over
 
     way = choose(over, OVER, "way to vary")
     if way in ("samples", "release"):
@@ -89,7 +89,7 @@ def removal(
     as_json: Json = False,
 ) -> None:
     """Train a run's plan without its most exposed records, and without as many at random; outside any bound."""
-    from workbench.jobs.removal import OUTSIDE, remove_run
+    from workbench.runs.removal import OUTSIDE, remove_run
 
     wait_for("removal", run_id, {"share": share, "seeds": seeds, "num_draws": draws})
     found = remove_run(Workspace.default(), run_id, share, seeds, draws)

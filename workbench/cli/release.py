@@ -24,7 +24,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write what may leave of a run: samples made so far, weights, plan, privacy card and hashes; lists what stays."""
-    from workbench.jobs.release import export_run
+    from workbench.runs.release import export_run
 
     check_target(file, ".zip")
     for left in remove_unfinished(file.parent, "*.zip"):
@@ -40,7 +40,7 @@ def export(
 @app.command()
 def verify(file: Annotated[Path, typer.Argument(metavar="FILE", help="What `workbench export` wrote.")], as_json: Json = False) -> None:
     """Check an export without any data: hashes, plan, bound, card, weights and samples; ends with 1 where something does not hold."""
-    from workbench.jobs.release import verify as verified
+    from workbench.runs.release import verify as verified
 
     found = verified(file)
     if as_json:

@@ -21,10 +21,14 @@ app = typer.Typer()
 
 @app.command()
 def evaluate(
-    run_id: RunId,
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run's or an import's id; beside --dataset a file of samples.")],
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", help="What the samples in a file (.npz, .csv, .parquet) are to look like; imports them.")
+    ] = None,
     samples: Samples = "default",
     num: Num = None,
     metric: Annotated[list[str] | None, typer.Option(help="Only this measure; may be repeated.")] = None,
+    ways: Annotated[int | None, typer.Option(help="Of a table: how far every so many columns together are off.", min=1, max=5)] = None,
     protocol: Annotated[
         str,
         typer.Option(
@@ -46,18 +50,21 @@ def evaluate(
     """Measure samples of a run or an import, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
     from workbench.evaluation.feature_files import feature_name
     from workbench.evaluation.likeness import likeness_note
-    from workbench.jobs import finished
-    from workbench.jobs.samples import sample_set
+    from workbench.runs import finished
+    from workbench.runs.samples import sample_set
 
+    if dataset is not None:
+        run_id = _imported(run_id, dataset)
     if attribute is not None:
         sample_set(Workspace.default(), run_id, samples).facts.labelled_by(attribute)  # refuses an unknown one
+    metric = _with_ways(metric, ways)
     metric, num = _by_protocol(protocol, metric, num, lambda: sample_set(Workspace.default(), run_id, samples).facts.kind.name)
     space = None if features is None else feature_name(features, public=features_public)
     asked = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute, "features": space}
     wait_for("evaluate", run_id, asked)
     found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute, features=space)
     if releasable:
-        found = _releasable_results(found)
+        found = releasable_results(found)
     measured = sample_set(Workspace.default(), run_id, samples)
     warn(measured.cautions)
     if as_json:
@@ -69,6 +76,16 @@ def evaluate(
                 print(terminal(f"{row['name']}: {row['note']}"))
         if note := likeness_note(found["results"]):
             print(terminal(note))
+
+
+def _imported(file: str, dataset: str) -> str:
+    """The id of the samples in a file, kept as an import for a dataset."""
+    from workbench.datasets.reference import DatasetRef
+    from workbench.runs.samples.imported import import_samples
+
+    found = import_samples(Workspace.default(), Path(file), DatasetRef.parse(dataset))
+    print(f"Warning: {found.release_reason} They are kept as import {found.owner}.", file=sys.stderr)
+    return found.owner
 
 
 @app.command()
@@ -87,8 +104,8 @@ def neighbours(
     from workbench import evaluation
     from workbench.evaluation.feature_files import feature_name
     from workbench.files import write_text_atomically
-    from workbench.jobs import finished
-    from workbench.jobs.samples import sample_set
+    from workbench.runs import finished
+    from workbench.runs.samples import sample_set
 
     check_target(out, ".html")
     space = feature_name(features or "pixels", public=features_public)
@@ -115,8 +132,8 @@ def neighbours(
 @app.command()
 def audit(run_id: RunId, as_json: Json = False) -> None:
     """Measure a lower bound on epsilon from a run that was trained with --audit-canaries; ends with 1 where it is above the bound."""
-    from workbench.jobs.audits import audit_run
     from workbench.marks import mark
+    from workbench.runs.audits import audit_run
 
     wait_for("audit", run_id, {})
     found = audit_run(Workspace.default(), run_id)
@@ -139,7 +156,7 @@ def game(
     as_json: Json = False,
 ) -> None:
     """Play the white-box membership game of dp-promise's Definition 4 on a run's model: the adversary's advantage, private."""
-    from workbench.jobs.games import GameRequest, game_run
+    from workbench.runs.games import GameRequest, game_run
 
     found = game_run(Workspace.default(), run_id, GameRequest(score=score, games=games, seed=seed))
     if as_json:
@@ -160,8 +177,8 @@ def pac(
     as_json: Json = False,
 ) -> None:
     """Train a run's plan on random halves of its records: the noise its samples would need for PAC privacy, beside the papers' variant."""
-    from workbench.jobs.pac_audits import pac_run
-    from workbench.jobs.tasks.auditing import PacRequest
+    from workbench.runs.pac_audits import pac_run
+    from workbench.runs.pac_request import PacRequest
 
     asked = PacRequest(draws=draws, images=images, seed=seed)
     wait_for("pac", run_id, asked.model_dump())
@@ -195,8 +212,8 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Plan, train, sample and evaluate everything that a recipe names; each number is marked."""
+    from workbench.recipes import documents, pieces
     from workbench.recipes import lines as recipes
-    from workbench.recipes import pieces
     from workbench.recipes import report as recipe_report
 
     loaded = recipes.load_recipe(recipe)
@@ -212,7 +229,7 @@ def reproduce(
     if out is not None and rows:
         pieces.write(loaded, rows, out)  # under the recipe as it is now, though nothing was new
     if out is not None and loaded.comparison is None:
-        recipe_report.write(rows, loaded, out)
+        documents.write(rows, loaded, out)
     if as_json:
         print_json({"recipe": loaded.title, "results": rows})
     else:
@@ -231,6 +248,7 @@ def report(
     releasable: Releasable = False,
 ) -> None:
     """Write the table (.md) and the picture (.png) of a recipe's results beside them; each number is marked."""
+    from workbench.recipes import documents
     from workbench.recipes import report as recipe_report
     from workbench.recipes.rows import write_rows
 
@@ -239,7 +257,7 @@ def report(
     recipe, results = recipe_report.read(file)
     if releasable:
         results = [_releasable_part(result) for result in results]
-    for path in recipe_report.write(results, recipe, file):
+    for path in documents.write(results, recipe, file):
         print(terminal(path))
     if rows is not None:
         print(terminal(write_rows(recipe, results, rows)))
@@ -265,12 +283,20 @@ def comparisons(
     print(comparison_page.page(folder), end="")
 
 
+def _with_ways(metrics: list[str] | None, ways: int | None) -> list[str] | None:
+    """The measures asked for, with that of so many columns together."""
+    from workbench.evaluation.cells import WAYS
+
+    return metrics if ways is None else [*(metrics or ()), WAYS[ways]]
+
+
 def _by_protocol(
     protocol: str, metrics: list[str] | None, num: int | None, kind_of: Callable[[], str]
 ) -> tuple[list[str] | None, int | None]:
     """The measures and the number of samples that are meant; another protocol than our own names its measures and its number."""
     from workbench.evaluation import METRICS, PROTOCOLS
-    from workbench.evaluation.protocols import OWN, measures_of
+    from workbench.evaluation.context import measures_of
+    from workbench.evaluation.protocols import OWN
 
     chosen = choose(protocol, PROTOCOLS, "protocol")
     for name in metrics or ():
@@ -288,15 +314,15 @@ def _by_protocol(
 
 def _releasable_part(row: dict[str, Any]) -> dict[str, Any]:
     """A row of a recipe's results as it may leave the room: without an audit that may not."""
-    from workbench.jobs.audits import AuditRecord
+    from workbench.runs.audits import AuditRecord
 
-    kept = {**row, "evaluation": _releasable_results(row["evaluation"])}
+    kept = {**row, "evaluation": releasable_results(row["evaluation"])}
     if "audit" in row and not AuditRecord.model_validate(row["audit"]).may_leave:
         del kept["audit"]
     return kept
 
 
-def _releasable_results(found: dict[str, Any]) -> dict[str, Any]:
+def releasable_results(found: dict[str, Any]) -> dict[str, Any]:
     """An evaluation as it may leave the room: what may not is None."""
     from workbench.marks import withheld
 

@@ -15,10 +15,10 @@ from workbench.serialization import jsonable
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
-    from workbench.jobs.samples import SampleSet
-    from workbench.jobs.samples.drawn import RunSamples
     from workbench.plan import SamplingPlan
     from workbench.records import Kind, Records
+    from workbench.runs.samples import SampleSet
+    from workbench.runs.samples.drawn import RunSamples
 
 app = typer.Typer()
 Name = Annotated[str, typer.Option("--name", help="What the samples are called; as the file by default.")]
@@ -40,25 +40,27 @@ def sample(
         bool, typer.Option("--with-records", help="Put real training records above them, framed in red: then the sheet is private.")
     ] = False,
     numbers: Annotated[
-        bool, typer.Option("--numbers", help="Write numbers to a .csv in the place of their ranges, drawn as the ranges beside have it.")
+        bool,
+        typer.Option("--numbers", help="Write numbers in the place of their ranges to a .csv or .parquet."),
     ] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what it would cost.")] = False,
     as_json: Json = False,
 ) -> None:
     """Make samples of a finished run, otherwise than planned if asked (--set sampler.eta=0); write them with --out
-    to an .npz, or rows of a table to a .csv, and as a picture with --sheet.
+    to an .npz, or rows of a table to a .csv or a .parquet with types, and as a picture with --sheet.
 
     They are kept as a set of the run: the same request gives the same samples, and more are added to them.
     """
-    from workbench.jobs.sample_files import write_csv, write_numbers, write_records
-    from workbench.jobs.samples.drawn import request_samples
+    from workbench.datasets.table_files import SUFFIXES, TableFile
+    from workbench.runs.sample_files import write_records
+    from workbench.runs.samples.drawn import request_samples
 
-    check_target(out, ".npz", ".csv")
+    check_target(out, ".npz", *SUFFIXES)
     check_target(sheet, ".png")
     if with_records and sheet is None:
         raise WorkbenchError("Expected --with-records beside --sheet, which it is for, got it alone. Name a .png with --sheet.")
-    if numbers and (out is None or out.suffix != ".csv"):
-        raise WorkbenchError("Expected --numbers beside --out with a .csv, which they are for. Name one.")
+    if numbers and (out is None or out.suffix not in SUFFIXES):
+        raise WorkbenchError(f"Expected --numbers beside --out with a {' or '.join(SUFFIXES)}, which they are for. Name one.")
     found = request_samples(Workspace.default(), run_id, parse_settings(settings), label or (), seed, balanced=balanced)
     _check_kind(found.facts.kind, out, sheet)
     price = found.plan(num)
@@ -72,9 +74,10 @@ def sample(
     found.begin()
     wait_for("sample", run_id, {"samples": found.id, "num_samples": num})
     records = found.records(num)
-    if out is not None:
-        write = (write_numbers if numbers else write_csv) if out.suffix == ".csv" else write_records
-        write(records, out, found.notes(), found.facts)
+    if out is not None and out.suffix in SUFFIXES:
+        TableFile(records, found.facts, found.notes(), numbers).write(out)
+    elif out is not None:
+        write_records(records, out, found.notes(), found.facts)
     if sheet is not None:
         _write_sheet(sheet, found, records, with_records)
     warn(found.cautions)
@@ -97,8 +100,8 @@ def samples(
     as_json: Json = False,
 ) -> None:
     """List the sets of samples of a run, or all that was imported."""
-    from workbench.jobs.samples import sample_sets
-    from workbench.jobs.samples.imported import imports
+    from workbench.runs.samples import sample_sets
+    from workbench.runs.samples.imported import imports
 
     found = imports(Workspace.default()) if run_id is None else sample_sets(Workspace.default(), run_id)
     rows = [_row(one) for one in found]
@@ -108,7 +111,7 @@ def samples(
 
 @app.command("import")
 def import_file(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An .npz with images (N, H, W, C) or rows, and labels.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An .npz with images (N, H, W, C) or rows, and labels; or rows as text.")],
     dataset: Annotated[str, typer.Option(help="What the samples are to look like: a name, a folder of class subfolders, or an .npz.")],
     name: Name = "",
     dataset_name: Annotated[str | None, typer.Option(help="The name of your own dataset, as --name of `train`.")] = None,
@@ -118,7 +121,7 @@ def import_file(
 ) -> None:
     """Keep samples made elsewhere, to evaluate and judge them like a run's. No epsilon is known of them."""
     from workbench.datasets.reference import DatasetRef
-    from workbench.jobs.samples.imported import import_samples
+    from workbench.runs.samples.imported import import_samples
 
     place = DatasetRef.parse(dataset, dataset_name, resize, classes)
     found = import_samples(Workspace.default(), file, place, name)
@@ -132,7 +135,7 @@ def forget(
     import_id: Annotated[str, typer.Argument(metavar="IMPORT", help="`workbench samples` lists them.")], as_json: Json = False
 ) -> None:
     """Delete what was imported, with its measures and verdicts."""
-    from workbench.jobs.samples.imported import forget as forget_import
+    from workbench.runs.samples.imported import forget as forget_import
 
     forget_import(Workspace.default(), import_id)
     print_json({"import": import_id, "deleted": True}) if as_json else print(f"Deleted import {import_id}.")
@@ -158,13 +161,13 @@ def _check_kind(kind: "Kind", out: Path | None, sheet: Path | None) -> None:
 
     if sheet is not None:
         ImageKind.of(kind)
-    if out is not None and out.suffix == ".csv":
+    if out is not None and out.suffix != ".npz":
         TableKind.of(kind)
 
 
 def _write_sheet(path: Path, found: "RunSamples", records: "Records", with_records: bool) -> None:
     from workbench.files import written_atomically
-    from workbench.jobs import contact_sheet
+    from workbench.runs import contact_sheet
 
     originals = found.dataset().train if with_records else None
     content = contact_sheet.contact_sheet(records, found.facts, found.releasable, originals, found.cautions)

@@ -26,7 +26,7 @@ def ask_again(plan: "Plan", loaded: "Dataset", yes: bool) -> None:
 
     Where nobody can answer, as in a script, it is refused.
     """
-    from workbench.jobs.again import repetition
+    from workbench.runs.again import repetition
 
     found = repetition(Workspace.default(), plan, loaded)
     if found is None:

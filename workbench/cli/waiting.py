@@ -6,13 +6,13 @@ from typing import Any, NoReturn
 
 import typer
 
+from workbench import tasks
 from workbench.cli.output import progress_bar
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.jobs import control
 from workbench.jobs.job import AT_WORK, ENDED, Job
-from workbench.jobs.lifecycle import Jobs
-from workbench.jobs.tasks import TASKS
+from workbench.tasks import TASKS
 from workbench.workspace import Workspace
 
 
@@ -26,15 +26,15 @@ def wait_for(task: str, owner: str, request: Mapping[str, Any]) -> None:
     Ctrl-C cancels what this command began; what a page or another command had begun before goes on.
     """
     workspace = Workspace.default()
-    before = Jobs(workspace).find(task, owner, request)
+    before = tasks.find(workspace, task, owner, request)
     try:
-        job = control.begin(workspace, task, owner, request)
-        with progress_bar(TASKS[task].title) as move:
+        job = tasks.begin(workspace, task, owner, request)
+        with progress_bar(TASKS[task].terms.title) as move:
             job = control.wait(workspace, job.id, progress=lambda now: move(now.share))
     except KeyboardInterrupt:
-        _interrupted(Jobs(workspace).find(task, owner, request), begun_here=before is None or before.state not in AT_WORK)
+        _interrupted(tasks.find(workspace, task, owner, request), begun_here=before is None or before.state not in AT_WORK)
     if job.state != "done":
-        print(f"The {TASKS[task].title} ({job.id}) {ENDED[job.state]}. {terminal(job.error or '')}".rstrip(), file=sys.stderr)
+        print(f"The {TASKS[task].terms.title} ({job.id}) {ENDED[job.state]}. {terminal(job.error or '')}".rstrip(), file=sys.stderr)
         raise typer.Exit(1)
 
 
@@ -42,7 +42,7 @@ def _interrupted(job: Job | None, begun_here: bool) -> NoReturn:
     """End the command, and the job if the command began it, in one sentence."""
     if job is None or not job.is_active:
         raise KeyboardInterrupt
-    what = f"The {TASKS[job.task].title} ({job.id})"
+    what = f"The {job.terms.title} ({job.id})"
     if not begun_here:
         raise InterruptedWorkError(f"{what} was at work before and goes on; `workbench cancel {job.id}` ends it.")
     try:

@@ -9,8 +9,22 @@ from itertools import product
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.datasets.person_rows import Draws, PersonRows
 from workbench.errors import WorkbenchError, choose
 from workbench.records import ImageKind, Kind, Records
+
+
+class Persons(BaseModel):
+    """Who has the rows of a table: `column` names the person and is no feature; at most `most_rows` rows of each take part.
+
+    `number` counts those with training rows. Which rows of the file are of one person is public, what is in them is not.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    column: str
+    most_rows: int = Field(ge=1)
+    number: int = Field(gt=0)
 
 
 class DatasetFacts(BaseModel):
@@ -25,6 +39,20 @@ class DatasetFacts(BaseModel):
     attributes: dict[str, tuple[str, ...]] = Field(default={}, description="The names of each attribute's values, in their order.")
     combined: tuple[str, ...] = Field(default=(), description="The attributes whose combinations are the classes, the last one fastest.")
     is_public: bool = False
+    persons: Persons | None = Field(default=None, description="Whose rows these are, where somebody may have several; None: a row each.")
+
+    @property
+    def num_protected(self) -> int:
+        """How many a bound speaks of: training records, or the persons who have them."""
+        return self.num_records if self.persons is None else self.persons.number
+
+    @property
+    def unit(self) -> str:
+        """Whom a bound speaks of, in words."""
+        if self.persons is None:
+            return "one training record"
+        rows = "1 row" if self.persons.most_rows == 1 else f"{self.persons.most_rows} rows"
+        return f"one person ({self.persons.column}), by at most {rows} of each"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -107,18 +135,26 @@ class DatasetFacts(BaseModel):
 
 @dataclass(frozen=True)
 class Dataset:
-    """Training records, held-out records, and the facts that may be known without them."""
+    """Training records, held-out records, and the facts that may be known without them.
+
+    Where persons have several rows, `theirs` are all of the training persons', of which every run draws its own; `train` is one such draw.
+    """
 
     facts: DatasetFacts
     train: Records
     held_out: Records
+    theirs: PersonRows | None = None
+
+    def drawn(self, randomness: Draws) -> Records:
+        """The records that a run trains on: its own draw of each person's rows, all records where each is of somebody else."""
+        return self.train if self.theirs is None else self.theirs.drawn(randomness)
 
     def labelled_by(self, attribute: str) -> "Dataset":
         """The dataset where an attribute's values, or combinations of several, are the labels, and its own labels are gone."""
         facts = self.facts.labelled_by(attribute)
         if facts.combined:
-            joined = (replace(part, labels=facts.combination(part.attributes)) for part in (self.train, self.held_out))
-            return Dataset(facts, *joined)
+            train, held_out = (replace(part, labels=facts.combination(part.attributes)) for part in (self.train, self.held_out))
+            return Dataset(facts, train, held_out)
 
         def labelled(records: Records) -> Records:
             rest = {name: values for name, values in records.attributes.items() if name != attribute}

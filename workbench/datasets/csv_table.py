@@ -1,57 +1,80 @@
 """The user's own table: a CSV file with a line of headings, read as its declaration says; or a frame that Python has already.
 
 A sixth is held out by position and seed alone, or a file of its own is; the number of training rows is public: so no row decides a
-fact, or another row's place.
+fact, or another row's place. Of a table whose persons have several rows, a sixth of the persons is held out with all their rows.
 """
 
-import csv
 import filecmp
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.datasets.base import Dataset, DatasetFacts
-from workbench.datasets.declaration import TableDeclaration, number
+from workbench.datasets.base import Dataset, DatasetFacts, Persons
+from workbench.datasets.declaration import TableDeclaration
 from workbench.datasets.naming import check_words
+from workbench.datasets.person_rows import PersonRows, kept_count, numbered_persons
+from workbench.datasets.row_files import CSV, Row, parts_of, text_rows, texts_of
 from workbench.datasets.splits import check_splittable, held_out_count, position_split
 from workbench.errors import WorkbenchError
-from workbench.escaping import seen
 from workbench.records import Records
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SUFFIX = ".csv"
+SUFFIX = CSV
 BESIDE = ".declared.json"  # in the place of .csv: the declaration that is taken where none is given
-OTHER_SEPARATORS = (";", "\t", "|")
-FORMULAS = ("=", "@", "\uff1d", "\uff20")  # what no value begins with, and what a spreadsheet would carry out
-Rows = list[list[str]]
 
 
-def facts(path: Path, name: str, declared: TableDeclaration | None, held_out: Path | None = None) -> DatasetFacts:
-    """The declared facts and the number of training rows; what is in the cells, or in held-out rows of one's own, decides nothing."""
+class ArrowStream(Protocol):
+    """A frame of any library that gives its rows by Arrow's PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """A capsule of an ArrowArrayStream."""
+        ...
+
+
+def facts(path: Path, name: str, declared: TableDeclaration | None, held_out: Path | None = None, seed: int = 0) -> DatasetFacts:
+    """The declared facts and the number of training rows; what is in the cells, or in held-out rows of one's own, decides nothing.
+
+    But for the column of persons: which rows are of one person is public, and says how many rows take part.
+    """
     known = declaration_of(path, declared)
-    header, rows = read(path)
+    header, rows = text_rows(path)
     if held_out is not None:
         check_apart(path, held_out)
-    return _facts(name, known.in_order(header), len(rows), str(path), apart=held_out is not None)
+    count, cells = 0, list[str]()
+    place = _place_of_person(header, known, path.name)
+    for row in rows:
+        count += 1
+        if place is not None:
+            cells.append(row[place].strip())
+    persons = None if place is None else numbered_persons(cells, known.person, path.name)
+    return _facts(name, known.in_order(header), count, str(path), persons, seed, apart=held_out is not None)
 
 
 def load(path: Path, name: str, declared: TableDeclaration | None, seed: int = 0, held_out: Path | None = None) -> Dataset:
-    """The rows by the numbers of their categories: a sixth held out by `seed`, or all to train on beside `held_out`'s."""
+    """The rows by the numbers of their categories: a sixth held out by `seed`, or all to train on beside `held_out`'s.
+
+    Of persons with several rows a sixth is held out with all that they have, and at most the declared number of rows of each is kept.
+    """
     known = declaration_of(path, declared)
     if held_out is None:
-        return _dataset(*read(path), name, known, seed, path.name)
+        return _dataset(*text_rows(path), name, known, seed, path.name)
     check_apart(path, held_out)
-    header, rows = read(path)
+    header, rows = text_rows(path)
     known = known.in_order(header)
-    return Dataset(
-        _facts(name, known, len(rows), str(path), apart=True),
-        _records(header, rows, known, path.name),
-        _records(*read(held_out), known, held_out.name),
-    )
+    ours, theirs = read_in(header, rows, known, path.name), read_in(*text_rows(held_out), known, held_out.name)
+    facts = _facts(name, known, len(ours.records), str(path), ours.numbers, seed, apart=True)
+    if ours.numbers is None or theirs.numbers is None:
+        return Dataset(facts, ours.records, theirs.records)
+    if {*ours.persons} & {*theirs.persons}:
+        raise WorkbenchError(f"Expected other persons in {held_out.name} than in {path.name}, got some in both. Leave them out of either.")
+    train = PersonRows(ours.records, ours.numbers, known.rows_per_person)
+    apart = PersonRows(theirs.records, theirs.numbers, known.rows_per_person)
+    return Dataset(facts, train.drawn_by(seed), apart.drawn_by(seed), train)
 
 
 def check_apart(path: Path, held_out: Path) -> None:
@@ -62,12 +85,25 @@ def check_apart(path: Path, held_out: Path) -> None:
         raise WorkbenchError(f"Expected held-out rows apart from the training rows, got a copy of {path.name}. Leave --held-out out.")
 
 
-def of_frame(frame: "pd.DataFrame", declared: TableDeclaration, name: str, seed: int = 0) -> Dataset:
-    """A pandas frame, or what has `to_pandas` as Arrow tables do, read as if it came from a CSV file."""
-    table: pd.DataFrame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame  # pyright: ignore[reportCallIssue]
-    header = check_words([str(column) for column in table.columns], "columns' names")
-    columns = [["" if missing else str(cell) for cell, missing in zip(table[c], table[c].isna(), strict=True)] for c in table.columns]
-    return _dataset(header, [list(row) for row in zip(*columns, strict=True)], name, declared, seed, name)
+def of_frame(frame: "pd.DataFrame | ArrowStream", declared: TableDeclaration, name: str, seed: int = 0) -> Dataset:
+    """A pandas frame, or what gives an Arrow stream as tables of Arrow and frames of Polars do, read as if it came from a CSV file."""
+    import pandas as pd
+    import pyarrow as pa
+
+    if isinstance(frame, pd.DataFrame):
+        columns = [["" if missing else str(cell) for cell, missing in zip(frame[c], frame[c].isna(), strict=True)] for c in frame.columns]
+        names, rows = [str(column) for column in frame.columns], iter(zip(*columns, strict=True))
+    else:
+        table = pa.table(frame)
+        names, rows = table.column_names, texts_of(table)
+    return _dataset(check_words(names, "columns' names"), rows, name, declared, seed, name)
+
+
+def broken_rules(path: Path, declared: TableDeclaration) -> list[int]:
+    """How many rows of a file break each declared rule: private, and for the eyes of those who have the rows."""
+    header, rows = text_rows(path)
+    known = declared.in_order(header)
+    return [int(broken.sum()) for broken in known.kind.broken(read_in(header, rows, known, path.name).records)]
 
 
 def declaration_of(path: Path, declared: TableDeclaration | None) -> TableDeclaration:
@@ -76,7 +112,7 @@ def declaration_of(path: Path, declared: TableDeclaration | None) -> TableDeclar
     if declared is None and beside.is_file():
         return TableDeclaration.parse(str(beside))
     if declared is None:
-        read(path)  # says what is wrong with the file itself, if anything is
+        deque(text_rows(path)[1], maxlen=0)  # says what is wrong with the file itself, if anything is
         raise WorkbenchError(
             f"Expected a declaration of the columns of {path}, got none: what is public is declared and not found in private rows. "
             f"`workbench declare {path.name}` proposes one; read it, and give it as --declared FILE."
@@ -84,65 +120,67 @@ def declaration_of(path: Path, declared: TableDeclaration | None) -> TableDeclar
     return declared
 
 
-def read(path: Path) -> tuple[tuple[str, ...], Rows]:
-    """Headings and rows of a file; refuses in a sentence what is no table of UTF-8 text with a line of headings."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [row for row in csv.reader(file, strict=True) if row]
-    except UnicodeDecodeError as error:
-        raise WorkbenchError(f"Expected UTF-8 text in {path}, got other bytes ({error.reason}). Save it as CSV in UTF-8.") from None
-    except csv.Error as error:
-        raise WorkbenchError(f"Expected a CSV file in {path}, got one that cannot be read ({error}). Save it anew.") from None
-    except OSError as error:
-        raise WorkbenchError(f"Expected a CSV file at {path}, which cannot be read ({error.strerror}).") from None
-    header = _header(lines[0] if lines else [], path)
-    for position, row in enumerate(lines[1:], 2):
-        if len(row) != len(header):
-            raise WorkbenchError(
-                f"Expected {len(header)} cells in every row of {path}, as in its headings, got {len(row)} in row {position}."
-            )
-        if any(seen(cell).startswith(FORMULAS) for cell in row):
-            raise WorkbenchError(f"Expected values in {path}, got a formula in row {position}. Save the file with values in their place.")
-    return header, lines[1:]
+def _facts(
+    name: str, declared: TableDeclaration, count: int, where: str, persons: np.ndarray | None, seed: int, *, apart: bool = False
+) -> DatasetFacts:
+    """Of so many rows, all of which are trained on where the held-out ones are in a file `apart`; of persons, those that take part."""
+    fields: dict[str, Any] = {"name": name, "kind": declared.kind, "classes": declared.classes}
+    if persons is None:
+        check_splittable(count, where, "rows")
+        return DatasetFacts(**fields, num_records=count if apart else count - held_out_count(count))
+    numbers = np.unique(persons)
+    check_splittable(len(numbers), where, "persons")
+    ours = numbers if apart else position_split(len(numbers), seed)[0]
+    whose = Persons(column=declared.person, most_rows=declared.rows_per_person, number=len(ours))
+    rows = kept_count(persons[np.isin(persons, ours)], declared.rows_per_person)
+    return DatasetFacts(**fields, num_records=rows, persons=whose)
 
 
-def _header(cells: Sequence[str], path: Path) -> tuple[str, ...]:
-    names = [cell.strip() for cell in cells]
-    if len(names) < 2:
-        found = f"; is it {names[0].count(mark) + 1} columns with {mark!r} between?" if names and (mark := _separator(names[0])) else "."
-        raise WorkbenchError(f"Expected at least two columns with commas between in {path}, got {len(names)}{found}")
-    if any(not name or number(name) is not None for name in names):
-        raise WorkbenchError(f"Expected a first line of column names in {path}, got numbers or empty cells. Add the names.")
-    return check_words(names, f"columns' names in {path}")
-
-
-def _separator(text: str) -> str:
-    return next((mark for mark in OTHER_SEPARATORS if mark in text), "")
-
-
-def _facts(name: str, declared: TableDeclaration, count: int, where: str, *, apart: bool = False) -> DatasetFacts:
-    """Of so many rows, all of which are trained on where the held-out ones are in a file `apart`."""
-    check_splittable(count, where, "rows")
-    train = count if apart else count - held_out_count(count)
-    return DatasetFacts(name=name, kind=declared.kind, num_records=train, classes=declared.classes)
-
-
-def _dataset(header: Sequence[str], rows: Rows, name: str, declared: TableDeclaration, seed: int, where: str) -> Dataset:
+def _dataset(header: Sequence[str], rows: Iterable[Row], name: str, declared: TableDeclaration, seed: int, where: str) -> Dataset:
     declared = declared.in_order(header)
-    known = _facts(name, declared, len(rows), where)
-    records = _records(header, rows, declared, where)
-    train, held_out = position_split(len(rows), seed)
-    return Dataset(known, records.take(train), records.take(held_out))
+    found = read_in(header, rows, declared, where)
+    known = _facts(name, declared, len(found.records), where, found.numbers, seed)
+    if found.numbers is None:
+        train, held_out = position_split(len(found.records), seed)
+        return Dataset(known, found.records.take(train), found.records.take(held_out))
+    everyone = PersonRows(found.records, found.numbers, declared.rows_per_person)
+    theirs, others = (everyone.take(side) for side in position_split(int(found.numbers.max()) + 1, seed))
+    return Dataset(known, theirs.drawn_by(seed), others.drawn_by(seed), theirs)
 
 
-def _records(header: Sequence[str], rows: Rows, declared: TableDeclaration, where: str) -> Records:
-    """All rows by the numbers of their categories."""
-    if not rows:
-        raise WorkbenchError(f"Expected rows below the headings of {where}, got none.")
+class Reading(NamedTuple):
+    """The rows of a file: their records; who each is of as the file says, and by number int64 (N,), nothing where nobody has several."""
+
+    records: Records
+    persons: list[str]
+    numbers: np.ndarray | None
+
+
+def _place_of_person(header: Sequence[str], declared: TableDeclaration, where: str) -> int | None:
+    """Which column names the person; None where each row is of somebody else."""
+    if not declared.person:
+        return None
+    if declared.person not in header:
+        raise WorkbenchError(
+            f"Expected the column {declared.person!r}, which names the person, in {where}, got none. Correct the declaration."
+        )
+    return list(header).index(declared.person)
+
+
+def read_in(header: Sequence[str], rows: Iterable[Row], declared: TableDeclaration, where: str) -> Reading:
+    """All rows by the numbers of their categories, a part at a time, and whose they are."""
     absent = [column.name for column in declared.columns if column.name not in header]
     if absent:
         raise WorkbenchError(f"Expected the declared columns in {where}, got none called {', '.join(absent)}. Correct the declaration.")
-    cells = dict(zip(header, zip(*rows, strict=True), strict=True))
-    values = np.stack([column.numbered(cells[column.name], where) for column in declared.features], axis=1)
-    labels = declared.label.numbered(cells[declared.label.name], where) if declared.label else None
-    return Records(values, labels)
+    place = _place_of_person(header, declared, where)
+    parts, persons, line = list[Records](), list[str](), 2
+    for part in parts_of(rows):
+        cells = dict(zip(header, zip(*part, strict=True), strict=True))
+        values = np.stack([column.numbered(cells[column.name], where, line) for column in declared.features], axis=1)
+        labels = declared.label.numbered(cells[declared.label.name], where, line) if declared.label else None
+        parts.append(Records(values, labels))
+        persons += [] if place is None else [row[place].strip() for row in part]
+        line += len(part)
+    if not parts:
+        raise WorkbenchError(f"Expected rows below the headings of {where}, got none.")
+    return Reading(Records.joined(parts), persons, None if place is None else numbered_persons(persons, declared.person, where))

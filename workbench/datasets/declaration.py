@@ -4,7 +4,10 @@ All that a plan depends on is here and none of it is found in the records when t
 error, unless its column has a category for any other text or for what is missing: so rare categories are merged by declaration.
 """
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
@@ -14,15 +17,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from workbench.datasets.naming import check_words
 from workbench.errors import WorkbenchError, choose, first_complaint
 from workbench.records import Column, TableKind
+from workbench.records.rules import Rule
 from workbench.records.tables import CLASS
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})  # cells without a value, in small letters
+ABSENT = frozenset({"missing", "unknown"})  # categories for cells without a value, where nobody says which is
 MOST_CATEGORIES = 1_000
+SIDE = re.compile(r"(<|>=) *(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")  # of an edge, in a rule
+LARGEST_WHOLE = 1e15  # from which on floats are told in powers of ten
+
+Rules = tuple[dict[str, tuple[str, ...]], ...]
 
 
 class DeclaredColumn(BaseModel):
     """One column: its `categories`, or the `edges` of its ranges if it has numbers.
 
+    `points`, beside edges and rising: numbers that are a category each, such as a heap at 0, and in none of the ranges.
     `other` is the category of every other text, `missing` that of an empty cell; either may be one of the categories. Without them
     such cells are refused. Numbers beyond the edges count in the outermost range.
     """
@@ -32,6 +42,7 @@ class DeclaredColumn(BaseModel):
     name: str
     categories: tuple[str, ...] = Field(default=(), max_length=MOST_CATEGORIES)
     edges: tuple[float, ...] = Field(default=(), max_length=MOST_CATEGORIES)
+    points: tuple[float, ...] = Field(default=(), max_length=MOST_CATEGORIES)
     other: str = ""
     missing: str = ""
 
@@ -39,50 +50,84 @@ class DeclaredColumn(BaseModel):
     def _has_either(self) -> Self:
         if bool(self.categories) == bool(self.edges):
             raise ValueError(f"Expected categories of {self.name}, or edges of its ranges, got {'both' if self.edges else 'none'}.")
+        if self.points and not self.edges:
+            raise ValueError(f"Expected edges of {self.name} beside its points, got none: numbers that are no points are in ranges.")
+        if any(low >= high for low, high in pairwise(self.points)):
+            raise ValueError(f"Expected rising points of {self.name}, got {', '.join(map(told, self.points))}.")
         check_words([self.name], "columns' names")
         check_words(self.column.categories, f"categories of {self.name}")
         return self
 
     @property
     def column(self) -> Column:
-        """The column as records have it: categories or ranges, then those of other texts and of what is missing."""
+        """The column as records have it: categories, or ranges and points, then those of other texts and of what is missing."""
         ranges = Column.of_ranges(self.name, self.edges) if self.edges else None
-        own = ranges.categories if ranges else self.categories
+        own = (*ranges.categories, *map(told, self.points)) if ranges else self.categories
         added = tuple(dict.fromkeys(text for text in (self.other, self.missing) if text and text not in own))
         return Column(name=self.name, categories=own + added, edges=self.edges)
 
-    def numbered(self, cells: Sequence[str], where: str) -> np.ndarray:
+    def positions(self, texts: Sequence[str]) -> tuple[int, ...]:
+        """The categories that a rule names, rising: by name, or all ranges and points below (`< EDGE`) or from an edge on (`>= EDGE`)."""
+        known = {name: place for place, name in enumerate(self.column.categories)}
+        found = set[int]()
+        for text in texts:
+            side = SIDE.fullmatch(text) if self.edges and text not in known else None
+            found |= set(self._beside(side[1] == "<", float(side[2]))) if side else {choose(text, known, f"category of {self.name}")}
+        return tuple(sorted(found))
+
+    def _beside(self, below: bool, edge: float) -> list[int]:
+        if edge not in self.edges:
+            raise WorkbenchError(
+                f"Expected an edge of {self.name} in a rule, got {told(edge)}. Choose one of: {', '.join(map(told, self.edges))}."
+            )
+        ranges = [place for place, low in enumerate(self.edges[:-1]) if (low < edge) == below]
+        first = len(self.edges) - 1
+        return ranges + [first + place for place, point in enumerate(self.points) if (point < edge) == below]
+
+    def numbered(self, cells: Sequence[str], where: str, first_line: int = 2) -> np.ndarray:
         """The number of each cell's category, int64 (N,). Refuses what is not declared by its line, and never tells the cell."""
         texts, inverse = np.unique(np.array([cell.strip() for cell in cells], dtype=object), return_inverse=True)
-        numbers = np.array([self._number(text) for text in texts], dtype=np.int64)[inverse]
+        known = {name: place for place, name in enumerate(self.column.categories)}
+        numbers = np.array([self._number(text, known) for text in texts], dtype=np.int64)[inverse]
         if (numbers < 0).any():
-            line = int(np.argmax(numbers < 0)) + 2
+            line = int(np.argmax(numbers < 0)) + first_line
             raise WorkbenchError(
                 f"Expected declared values in the column {self.name!r} of {where}, got another in line {line}. Declare it, or a category "
                 "for other or missing values."
             )
         return numbers
 
-    def _number(self, text: str) -> int:
-        """The category's number, or -1 for what is not declared."""
-        names = self.column.categories
-        if text in names:  # a range, or what is missing, as samples have it too
-            return names.index(text)
+    def _number(self, text: str, known: Mapping[str, int]) -> int:
+        """The category's number by those of all, or -1 for what is not declared."""
+        if text in known:  # a range, or what is missing, as samples have it too
+            return known[text]
         if text.lower() in MISSING:
-            return names.index(self.missing) if self.missing else -1
+            return known.get(self.missing, -1)
         value = number(text) if self.edges else None
-        if value is not None:
-            return int(np.searchsorted(self.edges[1:-1], value, side="right"))
-        return names.index(self.other) if self.other else -1
+        if value is None:
+            return known.get(self.other, -1)
+        if value in self.points:
+            return known[told(self.points[self.points.index(value)])]
+        return bisect_right(self.edges[1:-1], value)
 
 
 class TableDeclaration(BaseModel):
-    """The columns that are read, the others being left out, and which of them is the class (`target`; none if empty)."""
+    """The columns that are read, the others being left out, and which of them is the class (`target`; none if empty).
+
+    Where somebody may have several rows, `person` is the column that names them, which is no feature, and `rows_per_person` how many
+    rows of each take part at most: a bound protects a person then, and a row otherwise.
+
+    `never`: rules of what stands together in no row, as {"age": ["< 15"], "marital-status": ["Married"]}: of each column categories, or
+    `< EDGE` and `>= EDGE` for all ranges and points on that side. No row that is drawn breaks one; rows of the file may.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     columns: tuple[DeclaredColumn, ...] = Field(min_length=1)
     target: str = ""
+    person: str = ""
+    rows_per_person: int = Field(default=0, ge=0, le=1_000_000)
+    never: Rules = ()
 
     @model_validator(mode="after")
     def _names_its_columns(self) -> Self:
@@ -92,7 +137,31 @@ class TableDeclaration(BaseModel):
             choose(self.target, dict.fromkeys(names), "target column")
         if names == [self.target]:
             raise ValueError(f"Expected columns beside the target {self.target!r}, got none.")
+        if bool(self.person) != bool(self.rows_per_person):
+            raise ValueError(
+                f"Expected `person`, a column, together with `rows_per_person` from 1, got {self.person!r} and {self.rows_per_person}."
+            )
+        if self.person:
+            check_words([self.person], "columns' names")
+        if self.person in names:
+            raise ValueError(f"Expected the column {self.person!r}, which names the person, to be no feature, got it among the columns.")
+        for rule in self.never:
+            self.rule(rule)
         return self
+
+    def rule(self, named: Mapping[str, Sequence[str]]) -> Rule:
+        """A rule by positions of categories; refuses an unknown column, category or edge by name."""
+        columns = {column.name: column for column in self.columns}
+        values = tuple(choose(name, columns, "column of a rule").positions(texts) for name, texts in named.items())
+        return Rule(columns=tuple(named), values=values)
+
+    @classmethod
+    def of_kind(cls, kind: TableKind, classes: Sequence[str]) -> Self:
+        """What such rows are read by where only the facts are known: a cell without a value is what is called missing or unknown."""
+        columns = [_declared(column) for column in kind.columns]
+        if classes:
+            columns.append(_declared(Column(name=kind.label, categories=tuple(classes))))
+        return cls(columns=tuple(columns), target=kind.label if classes else "")
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -123,7 +192,8 @@ class TableDeclaration(BaseModel):
     def kind(self) -> TableKind:
         """What a record is."""
         place = [column.name for column in self.columns].index(self.target) if self.target else 0
-        return TableKind(columns=tuple(column.column for column in self.features), label=self.target or CLASS, label_place=place)
+        columns = tuple(column.column for column in self.features)
+        return TableKind(columns=columns, label=self.target or CLASS, label_place=place, never=tuple(map(self.rule, self.never)))
 
     def in_order(self, header: Sequence[str]) -> Self:
         """The same with its columns in the order of a file's headings; those that the file lacks are last."""
@@ -136,9 +206,28 @@ class TableDeclaration(BaseModel):
         return self.label.column.categories if self.label else ()
 
 
+def _declared(column: Column) -> DeclaredColumn:
+    """A column of records as it may have been declared."""
+    beside = column.categories[column.num_ranges :]
+    missing = next((text for text in beside if text.lower() in ABSENT), "")
+    if not column.edges:
+        return DeclaredColumn(name=column.name, categories=column.categories, missing=missing)
+    points = tuple(value for text in beside if (value := number(text)) is not None)
+    other = next((text for text in beside if text != missing and number(text) is None), "")
+    found = DeclaredColumn(name=column.name, edges=column.edges, points=points, other=other, missing=missing)
+    if set(found.column.categories) != set(column.categories):
+        raise WorkbenchError(f"Expected a declaration of the column {column.name!r}, which has more beside its ranges than numbers.")
+    return found
+
+
 def even_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
     """The edges of so many bins of equal width, rounded where binary fractions are not."""
     return tuple(float(f"{low + (high - low) * place / bins:.12g}") for place in range(bins + 1))
+
+
+def told(value: float) -> str:
+    """A number in as few digits as tell it, whole ones without a point."""
+    return str(int(value)) if value.is_integer() and abs(value) < LARGEST_WHOLE else repr(value)
 
 
 def number(text: str) -> float | None:

@@ -1,16 +1,16 @@
 """A declaration made from a file's own rows, for the person who has the rows: it is private until they confirm that it is public."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from workbench.datasets.csv_table import read
 from workbench.datasets.declaration import MISSING, MOST_CATEGORIES, DeclaredColumn, TableDeclaration, number
 from workbench.datasets.ordered_words import ordered
-from workbench.datasets.proposed_edges import FEWEST_NUMBERS, are_counts, count_edges, suited_edges
+from workbench.datasets.proposed_edges import FEWEST_NUMBERS, are_counts, count_ranges, suited_ranges
+from workbench.datasets.row_files import counted
 from workbench.errors import WorkbenchError, choose, first_complaint
 
 WARNING = (
@@ -34,58 +34,61 @@ def propose(path: Path, target: str = "", leave_out: Collection[str] = ()) -> Ta
     return proposal(path, target, leave_out).declaration
 
 
-def proposal(path: Path, target: str = "", leave_out: Collection[str] = ()) -> Proposal:
+def proposal(path: Path, target: str = "", leave_out: Collection[str] = (), person: str = "", rows_per_person: int = 0) -> Proposal:
     """Categories without rare ones, numbers in round ranges, counts each by itself; the last column that is kept is the target by default.
 
-    What can be no column of a table, as a name or a number that tells every row from the others, is left out.
+    What can be no column of a table, as a name or a number that tells every row from the others, is left out; so is the column `person`,
+    which names who has a row, where somebody may have up to `rows_per_person`.
     """
-    header, rows = read(path)
+    header, texts, rows = counted(path)
     if not rows:
         raise WorkbenchError(f"Expected rows below the headings of {path}, got none. A declaration is proposed from what stands in them.")
-    cells = dict(zip(header, zip(*rows, strict=True), strict=True))
-    for name in leave_out:
-        choose(name, cells, "column")
-    kept = [name for name in header if name not in leave_out]
+    for name in (*leave_out, *[person] * bool(person)):
+        choose(name, texts, "column")
+    kept = [name for name in header if name not in leave_out and name != person]
     if target:
         choose(target, dict.fromkeys(kept), "target column")
     label, columns, left_out = target or kept[-1], list[DeclaredColumn](), dict[str, str]()
     try:
         for name in kept:
             try:
-                columns.append(propose_column(name, cells[name], name == label))
+                columns.append(propose_column(name, texts[name], name == label))
             except WorkbenchError as error:
                 if name == label:
                     raise
                 left_out[name] = str(error)
         if len(columns) == 1 and left_out:
             raise WorkbenchError(next(iter(left_out.values())))
-        return Proposal(TableDeclaration(columns=tuple(columns), target=label), left_out)
+        whose = {"person": person, "rows_per_person": rows_per_person}
+        return Proposal(TableDeclaration(columns=tuple(columns), target=label, **whose), left_out)
     except ValidationError as error:
         raise WorkbenchError(f"Expected columns of {path} that can be declared. {first_complaint(error)}") from None
 
 
-def propose_column(name: str, cells: Sequence[str], is_target: bool = False) -> DeclaredColumn:
-    """One column from its cells; a target keeps its numbers and its rare categories as classes."""
-    texts = Counter(cell.strip() for cell in cells)
+def propose_column(name: str, texts: Mapping[str, int], is_target: bool = False) -> DeclaredColumn:
+    """One column from how often each text stands in it; a target keeps its numbers and its rare categories as classes."""
+    rows = sum(texts.values())
     there = ordered([text for text in texts if text.lower() not in MISSING])
     missing = MISSING_CATEGORY if len(there) < len(texts) else ""
     values = [value for text in there if (value := number(text)) is not None]
-    if len(values) == len(there) > FEWEST_NUMBERS:
-        check_shared(name, values, sum(texts[text] for text in there))
+    if len(values) == len(there):
         counts = Counter[float]()
         for text, value in zip(there, values, strict=True):
             counts[value] += texts[text]
-        return DeclaredColumn(name=name, edges=suited_edges(counts), missing=missing)
-    if not is_target and len(values) == len(there) and are_counts(values):
-        return DeclaredColumn(name=name, edges=count_edges(values), missing=missing)
+        if len(values) > FEWEST_NUMBERS:
+            check_shared(name, values, counts.total())
+        if len(counts) > FEWEST_NUMBERS:
+            return DeclaredColumn(name=name, missing=missing, **suited_ranges(counts)._asdict())
+        if not is_target and are_counts(values):
+            return DeclaredColumn(name=name, missing=missing, **count_ranges(counts)._asdict())
     if len(there) > MOST_CATEGORIES:
         raise WorkbenchError(
             f"Expected at most {MOST_CATEGORIES} categories in the column {name!r}, got {len(there)}. Leave it out, or declare the "
             "frequent ones and a category for any other."
         )
-    if len(there) > FEWEST_NUMBERS and 2 * len(there) > len(cells):
+    if len(there) > FEWEST_NUMBERS and 2 * len(there) > rows:
         raise WorkbenchError(
-            f"Expected categories in the column {name!r}, got {len(there)} different texts in {len(cells)} rows: they name the rows. Leave "
+            f"Expected categories in the column {name!r}, got {len(there)} different texts in {rows} rows: they name the rows. Leave "
             "it out, or declare the frequent ones and a category for any other."
         )
     frequent = there if is_target else [text for text in there if texts[text] >= FEWEST_ROWS] or there

@@ -1,7 +1,8 @@
-"""Edges of ranges that suit a column's numbers: round ones, closer where the numbers are, and a range of its own for a heap."""
+"""Edges of ranges that suit a column's numbers: round ones, closer where the numbers are, and every heap a category of its own."""
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,24 +14,27 @@ DIGITS = range(12, 18)
 FEWEST_COUNTS = 3  # different whole numbers, from which on they are counts
 FEWEST_NUMBERS = 20  # different ones, from which on a column of numbers is cut into ranges
 HEAP = 0.1  # of a column's numbers: one that so many are is a heap
-MOST_HEAPS = 3
 UNEVEN = 0.7  # of the other numbers in one of five even ranges: they are skewed
 ORDERS = 50.0  # times the least of them: numbers above 0 that go so far are cut in logarithmic steps
 LOGARITHMIC = (1, 2, 5)
 
 
-def suited_edges(counts: Mapping[float, int]) -> tuple[float, ...]:
-    """Edges for numbers that occur so often, FEWEST_NUMBERS different ones at least; every heap has a range that no other is in."""
-    values = sorted(counts)
-    total = sum(counts.values())
-    heaps = sorted(sorted((value for value in values if counts[value] >= HEAP * total), key=lambda value: -counts[value])[:MOST_HEAPS])
-    rest = {value: count for value, count in counts.items() if value not in heaps}
-    edges = set(spread_edges(rest))
-    for heap in heaps:
-        after = next((value for value in values if value > heap), None)
-        end = end_of_heap(heap, after, whole=all(value.is_integer() for value in values))
-        edges = {edge for edge in edges if not heap < edge < end} | {heap, end}
-    return without_gaps(sorted(edges), values, heaps)
+class Ranges(NamedTuple):
+    """Edges of ranges, and the numbers that are a category of their own beside these, both rising."""
+
+    edges: tuple[float, ...]
+    points: tuple[float, ...] = ()
+
+
+def suited_ranges(counts: Mapping[float, int]) -> Ranges:
+    """Ranges for numbers that occur so often, FEWEST_NUMBERS different ones at least; every heap is apart from them."""
+    points = heaps(counts)
+    return Ranges(spread_edges({value: count for value, count in counts.items() if value not in points}), points)
+
+
+def heaps(counts: Mapping[float, int]) -> tuple[float, ...]:
+    """The numbers that so many are, rising: ten at most."""
+    return tuple(sorted(value for value, count in counts.items() if count >= HEAP * sum(counts.values())))
 
 
 def spread_edges(counts: Mapping[float, int]) -> tuple[float, ...]:
@@ -61,42 +65,17 @@ def logarithmic_edges(low: float, high: float) -> tuple[float, ...]:
     return tuple(edge for edge in found if first <= edge <= last)
 
 
-def end_of_heap(heap: float, after: float | None, whole: bool) -> float:
-    """Where the range of a heap ends: before the next number, roundly; one later of whole numbers."""
-    if whole:
-        return heap + 1.0
-    gap = abs(heap) / 10 or 1.0 if after is None else after - heap
-    digits = (float(f"{heap + gap * share:.{places}g}") for places in DIGITS for share in (0.5, 1.0))
-    rough = 10.0 ** math.floor(math.log10(gap))
-    rounded = math.floor(heap / rough + 1) * rough
-    choices = (float(f"{rounded:.12g}"), *digits)
-    end = next((edge for edge in choices if heap < edge and (after is None or edge <= after)), None)
-    if end is None:
-        raise WorkbenchError("Expected numbers that round edges tell apart, got some that lie too close. Leave the column out.")
-    return end
-
-
-def without_gaps(edges: Sequence[float], values: Sequence[float], heaps: Sequence[float]) -> tuple[float, ...]:
-    """The edges without those that end a range in which there is no number, unless it is the last or a heap begins there."""
-    kept = [edges[0]]
-    for place, edge in enumerate(edges[1:], 1):
-        is_last = place == len(edges) - 1
-        if is_last or edge in heaps or any(kept[-1] <= value < edge for value in values):
-            kept.append(edge)
-    return tuple(float(edge) for edge in kept)
-
-
 def are_counts(values: Sequence[float]) -> bool:
     """Whether these are whole numbers of 0 or more, three different ones at least: two are rather a yes and a no."""
     return len(set(values)) >= FEWEST_COUNTS and all(value >= 0 and value.is_integer() for value in values)
 
 
-def count_edges(values: Sequence[float]) -> tuple[float, ...]:
-    """Edges that give each count from the least to the greatest a range of its own, or five round ranges where these are many."""
-    low, high = int(min(values)), int(max(values))
+def count_ranges(counts: Mapping[float, int]) -> Ranges:
+    """Each count from the least to the greatest a range of its own, or five round ranges beside heaps where these are many."""
+    low, high = int(min(counts)), int(max(counts))
     if high - low >= FEWEST_NUMBERS:
-        return round_edges(low, high)
-    return tuple(float(edge) for edge in range(low, high + 2))
+        return Ranges(round_edges(low, high), heaps(counts))
+    return Ranges(tuple(float(edge) for edge in range(low, high + 2)))
 
 
 def round_edges(low: float, high: float) -> tuple[float, ...]:

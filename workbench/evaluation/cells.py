@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from workbench.evaluation.context import Context, Measurement
 from workbench.evaluation.intervals import normal
+from workbench.evaluation.learners import labels_of
 from workbench.records import Records, TableKind
 
 MOST_SETS = 300  # of columns that are compared together: of more, so many drawn by the seed
 MOST_CELLS = 1_000_000  # that are counted one by one: of more, only those that occur
 RESAMPLES = 20
 MOST_TOLD = 30
+WAYS = dict(enumerate((f"{number}_way_marginals" for number in ("one", "two", "three", "four", "five")), start=1))
 
 
 class Table(NamedTuple):
@@ -51,9 +54,33 @@ def worst_column(samples: Records, context: Context) -> Measurement:
     return _measured(float(found.values[worst]), found.resampled.max(axis=1), context, note)
 
 
+def target_share(samples: Records, context: Context) -> Measurement:
+    """Total variation distance of the classes' shares between samples, as they are drawn, and held-out records."""
+    found, _ = compared(samples, context, 1)
+    facts, records = context.dataset.facts, (samples, context.dataset.held_out)
+    ones, others = (np.bincount(labels_of(part, facts.num_classes), minlength=facts.num_classes) / len(part) for part in records)
+    told = [f"{name} {one:.1%} and {other:.1%}" for name, one, other in zip(facts.classes[:MOST_TOLD], ones, others, strict=False)]
+    note = f"Of samples and of held-out rows: {', '.join(told)}{' ..' * (facts.num_classes > MOST_TOLD)}."
+    return _measured(float(found.values[0]), found.resampled[:, 0], context, note)
+
+
 def three_way_marginals(samples: Records, context: Context) -> Measurement:
     """Mean total variation distance of the triples of categories of every three columns, the class one of them."""
-    found, names = compared(samples, context, 3)
+    return _of_sets(samples, context, 3)
+
+
+def four_way_marginals(samples: Records, context: Context) -> Measurement:
+    """The same of every four columns."""
+    return _of_sets(samples, context, 4)
+
+
+def five_way_marginals(samples: Records, context: Context) -> Measurement:
+    """The same of every five columns."""
+    return _of_sets(samples, context, 5)
+
+
+def _of_sets(samples: Records, context: Context, together: int) -> Measurement:
+    found, names = compared(samples, context, together)
     return _measured(float(found.values.mean()), found.resampled.mean(axis=1), context, worst_of(found, names))
 
 
@@ -84,11 +111,12 @@ def compared(samples: Records, context: Context, together: int) -> tuple[Compare
 
 def coded(ones: np.ndarray, others: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, int]:
     """The number of each row's cell, int64 (N,) and (M,), and how many cells there are, or how many occur where there are too many."""
-    codes = np.asarray(np.ravel_multi_index(tuple(np.concatenate([ones, others]).T), tuple(sizes)))
-    cells = int(np.prod(np.array(sizes, dtype=np.float64)))
+    rows, cells = np.concatenate([ones, others]), prod(sizes)
     if cells > MOST_CELLS:
-        found, codes = np.unique(codes, return_inverse=True)
+        found, codes = np.unique(rows, axis=0, return_inverse=True)
         cells = len(found)
+    else:
+        codes = np.asarray(np.ravel_multi_index(tuple(rows.T), tuple(sizes)))
     return codes[: len(ones)], codes[len(ones) :], cells
 
 

@@ -19,6 +19,7 @@ from workbench.records import Records
 
 Split = Literal["train", "held_out"]
 Bits = Callable[[Records, int], np.ndarray]  # (records, seed) -> bits per dimension (N,) that the samples' model needs at most
+Classes = Callable[[Records], np.ndarray]  # records -> the class (N,) that a classifier which was released gives each
 Terms = Callable[[Records, int], Mapping[str, np.ndarray]]  # (records, seed) -> the nats of each term of the model's bound, (N,) each
 
 
@@ -37,6 +38,7 @@ class Context:
     public: Dataset | None = None
     bits: Bits | None = None
     terms: Terms | None = None
+    classes: Classes | None = None
     report: Report = ignored
     chances: dict[str, np.ndarray] = field(default_factory=dict)  # of held-out records' classes, by classifier and samples
 
@@ -110,6 +112,8 @@ class Context:
             return f"{metric.name} needs a model that tells the bits of a record, such as chu-dpdm's; there is none."
         if metric.needs == "terms" and self.terms is None:
             return f"{metric.name} needs a model that tells the terms of its bound, such as ddm's; there is none."
+        if metric.needs == "classifier" and self.classes is None:
+            return f"{metric.name} needs a run that released a classifier, such as private-classifier's; there is none."
         return None
 
     def undefined(self, metric: "Metric", samples: Records) -> str | None:
@@ -148,8 +152,8 @@ class Metric:
     `title`: what an axis says, with the feature space behind it unless the measure is taken of the records themselves
     (`in_features` False). `touches`: the private records that the measure itself looks at, beside the samples and its feature
     space; a value is releasable only where that is none. `needs`: "nothing", "classes" (of the dataset), "labels" (of the
-    samples too), "public labels" (of public records of the same classes), "model" (which tells the bits of a record) or "terms" (which
-    tells the terms of its bound). `chance`:
+    samples too), "public labels" (of public records of the same classes), "model" (which tells the bits of a record), "terms" (which
+    tells the terms of its bound) or "classifier" (which the run released). `chance`:
     what guessing gives, None where that means nothing. `is_fraction`: values lie between 0 and 1. `by_attribute`: an attribute may
     take the classes' place. `by_name`: so dear that it is taken only where it is asked for by name. `protocol`: a name of PROTOCOLS.
     `beside`: the measure on whose axis it stands, the same by another protocol. `package`: a library that it needs and few have.
@@ -163,7 +167,7 @@ class Metric:
     better: Literal["higher", "lower"]
     touches: frozenset[Split]
     unit: str = ""
-    needs: Literal["nothing", "classes", "labels", "public labels", "model", "terms"] = "nothing"
+    needs: Literal["nothing", "classes", "labels", "public labels", "model", "terms", "classifier"] = "nothing"
     chance: Callable[[DatasetFacts], float | None] = lambda _facts: None
     is_fraction: bool = False
     in_features: bool = True
@@ -176,7 +180,7 @@ class Metric:
     @property
     def is_of_model(self) -> bool:
         """Whether it is of the samples' model alone: records in the place of samples have no such value."""
-        return self.needs in ("model", "terms")
+        return self.needs in ("model", "terms", "classifier")
 
     @property
     def split(self) -> str:
@@ -199,3 +203,8 @@ class Metric:
             how = f"pip install {self.package}, or in a checkout pip install -e '.[{self.protocol}]'"
             return f"{self.name} needs {self.package}, which is not installed: {how}."
         return None
+
+
+def measures_of(protocol: str, metrics: Mapping[str, Metric], kind: str) -> list[str]:
+    """The names among `metrics` that a protocol takes of a kind of data."""
+    return [name for name, metric in metrics.items() if metric.protocol == protocol and kind in metric.kinds]

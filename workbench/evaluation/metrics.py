@@ -64,6 +64,15 @@ def variational_bound(_samples: Records, context: Context) -> Measurement:
     return Measurement(float(bits.mean()), normal(float(bits.mean()), error, low=0.0), "pixels", note)
 
 
+def released_classifier(_samples: Records, context: Context) -> Measurement:
+    """Share of held-out records that the classifier which was released beside the samples puts into their class."""
+    held_out = context.dataset.held_out
+    assert context.classes is not None  # what `needs` asks for
+    right = context.classes(held_out) == labels_of(held_out, context.dataset.facts.num_classes)
+    note = "Of the classifier that was released; the samples are not looked at."
+    return Measurement(float(right.mean()), wilson(float(right.mean()), len(right)), "pixels", note)
+
+
 def frechet(samples: Records, context: Context) -> Measurement:
     """Frechet distance to the held-out records; the interval is the spread over 20 resamples of the samples, not the bias."""
     features = context.space(samples)

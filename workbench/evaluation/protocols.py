@@ -1,11 +1,6 @@
 """Protocols: how many samples are judged, what learns from them, and which records they are held against."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from workbench.evaluation.context import Metric
 
 OWN, PUBLISHED, BENCHMARK = "workbench", "published", "dpimagebench"
 
@@ -44,8 +39,3 @@ PROTOCOLS = {
         "Gong et al. 2025: 60 000 samples, the mean of three residual networks; theirs are larger, and choose an epoch on private records.",
     ),
 }
-
-
-def measures_of(protocol: str, metrics: Mapping[str, "Metric"], kind: str) -> list[str]:
-    """The names among `metrics` that a protocol takes of a kind of data."""
-    return [name for name, metric in metrics.items() if metric.protocol == protocol and kind in metric.kinds]

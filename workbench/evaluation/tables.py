@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ MOST_COMPARED = 1_000  # samples, and records on either side, whose differences 
 SPLITS = 50
 
 
-def compared(name: str, title: str, function: Measure, description: str) -> Metric:
+def compared(name: str, title: str, function: Measure, description: str, **more: Any) -> Metric:
     """A measure between 0 and 1 of how far samples are from held-out rows, 0 for the same."""
     return Metric(
         name=name,
@@ -31,6 +32,7 @@ def compared(name: str, title: str, function: Measure, description: str) -> Metr
         touches=frozenset({"held_out"}),
         is_fraction=True,
         in_features=False,
+        **more,
     )
 
 

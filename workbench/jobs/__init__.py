@@ -1,5 +1,5 @@
-"""Step 3: work that outlives whoever asked for it. A job is a process that does a task; a run is a folder, made by the job that trains it.
+"""Work that outlives whoever asked for it: an engine of processes, which knows no task by name.
 
-What a job is (`job`), its life (`lifecycle`), what is asked of it (`control`), what it does (`tasks/`), where its process runs
-(`launchers/`), the process itself (`worker`). Nothing here is imported before it is used, so listings stay quick.
+What a job is (`job`), its row (`registry`), its life (`lifecycle`), its worker's sign of life (`heartbeat`), what can be asked of it
+(`control`), where its process runs (`launchers/`). What an engine has to know of a task stands in the job's row (`Terms`).
 """

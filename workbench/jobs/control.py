@@ -1,26 +1,23 @@
-"""What people ask of a job, whatever its task and wherever it runs: begin, start, cancel, resume, wait."""
+"""What can be asked of a job, whatever its task and wherever it runs: start, cancel, resume, wait."""
 
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.jobs.folder import tail
-from workbench.jobs.job import RESUMABLE, STARTABLE, Job, JobState
+from workbench.files import tail
+from workbench.jobs.job import RESUMABLE, Job
 from workbench.jobs.launchers import LAUNCHERS, chosen_launcher
 from workbench.jobs.lifecycle import Jobs
-from workbench.jobs.tasks import TASKS
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 0.2
 LOG = "log.txt"
-DONE: frozenset[JobState] = frozenset({"done"})
 
 
-def begin(workspace: Workspace, task: str, owner: str, request: Mapping[str, Any]) -> Job:
-    """The job of this request, started unless it is at work: two pages that ask for the same share one. Returns at once."""
-    job = Jobs(workspace).register(task, owner, request)
+def share(workspace: Workspace, job: Job) -> Job:
+    """The job, started unless it is at work: two pages that ask for the same share one. Returns at once."""
     try:
         return start(workspace, job.id)
     except WorkbenchError:
@@ -36,11 +33,10 @@ def start(workspace: Workspace, job_id: str) -> Job:
     job = jobs.get(job_id)
     before = 0.0 if job.state == "done" else job.seconds_running or 0.0
     life: dict[str, Any] = {"attempt": job.attempt + 1, "process": None, "heartbeat": now, "started": now, "finished": None}
-    startable = STARTABLE | (DONE if TASKS[job.task].repeatable else frozenset())
     launcher = chosen_launcher()
-    job = jobs.change(job_id, startable, "started", state="starting", launcher=launcher, seconds_before=before, error=None, **life)
+    job = jobs.change(job_id, job.startable, "started", state="starting", launcher=launcher, seconds_before=before, error=None, **life)
     try:
-        log = TASKS[job.task].folder(workspace, job) / LOG
+        log = job.folder(workspace) / LOG
         process = LAUNCHERS[launcher].start(workspace, job_id, job.attempt, log)
     except (OSError, WorkbenchError) as error:
         jobs.beat(job_id, job.attempt, state="failed", error=f"The process could not be started: {error}", finished=time.time())
@@ -54,7 +50,6 @@ def resume(workspace: Workspace, job_id: str) -> Job:
     job = Jobs(workspace).get(job_id)
     if job.state not in RESUMABLE:
         raise WorkbenchError(f"{job_id} is {job.state}. Only a cancelled, failed or lost run can be resumed.")
-    TASKS[job.task].check_again(workspace, job)
     return start(workspace, job_id)
 
 
@@ -64,8 +59,8 @@ def request_cancel(workspace: Workspace, job_id: str) -> Job:
     job = jobs.get(job_id)
     if not job.is_active:
         raise WorkbenchError(f"{job_id} is {job.state}. Only a run that has not ended, or such a job, can be cancelled.")
-    if job.state in ("queued", "paused"):
-        return jobs.change(job_id, {"queued", "paused"}, "cancelled", state="cancelled", finished=time.time())
+    if job.state == "queued":
+        return jobs.change(job_id, {"queued"}, "cancelled", state="cancelled", finished=time.time())
     job = jobs.change(job_id, {"starting", "running", "cancelling"}, "cancelled", state="cancelling")
     if job.process is not None:
         LAUNCHERS[job.launcher].signal(job.process, signal.SIGTERM)
@@ -78,7 +73,7 @@ def cancel(workspace: Workspace, job_id: str, grace_seconds: float | None = None
     After `grace_seconds`, its task's by default, its process and all that it started are killed.
     """
     job = request_cancel(workspace, job_id)
-    job = wait(workspace, job_id, timeout_seconds=TASKS[job.task].grace_seconds if grace_seconds is None else grace_seconds)
+    job = wait(workspace, job_id, timeout_seconds=job.terms.grace_seconds if grace_seconds is None else grace_seconds)
     if job.is_active and job.process is not None:
         LAUNCHERS[job.launcher].signal(job.process, signal.SIGKILL, group=True)
         job = wait(workspace, job_id, timeout_seconds=10.0)
@@ -87,7 +82,7 @@ def cancel(workspace: Workspace, job_id: str, grace_seconds: float | None = None
 
 def log_tail(workspace: Workspace, job: Job, lines: int = 20) -> str:
     """The last lines that the processes of a job have written; empty if there are none."""
-    return tail(TASKS[job.task].folder(workspace, job) / LOG, lines)
+    return tail(job.folder(workspace) / LOG, lines)
 
 
 def wait(workspace: Workspace, job_id: str, timeout_seconds: float | None = None, progress: Callable[[Job], None] | None = None) -> Job:

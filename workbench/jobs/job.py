@@ -2,19 +2,23 @@
 
 import re
 import time
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 from workbench.errors import WorkbenchError
+from workbench.files import make_private_folder
 from workbench.jobs.launchers import LAUNCHERS, Handle
+from workbench.workspace import Workspace
 
-JobState = Literal["queued", "starting", "running", "paused", "cancelling", "cancelled", "done", "failed", "lost"]
+JobState = Literal["queued", "starting", "running", "cancelling", "cancelled", "done", "failed", "lost"]
 STATES: tuple[JobState, ...] = get_args(JobState)
-ACTIVE: frozenset[JobState] = frozenset({"queued", "starting", "running", "paused", "cancelling"})
+ACTIVE: frozenset[JobState] = frozenset({"queued", "starting", "running", "cancelling"})
 AT_WORK: frozenset[JobState] = frozenset({"starting", "running", "cancelling"})
 RESUMABLE: frozenset[JobState] = frozenset({"cancelled", "failed", "lost"})
 STARTABLE: frozenset[JobState] = frozenset({"queued", "cancelled", "failed", "lost"})
+DONE: frozenset[JobState] = frozenset({"done"})
 ENDED: dict[JobState, str] = {"cancelled": "was cancelled", "failed": "has failed", "lost": "has died"}  # what becomes of a job, in words
 WORKSPACE = ""  # the owner of a job that belongs to no run and no import
 ID = re.compile(r"[a-z0-9]{8}")
@@ -102,8 +106,28 @@ class Life(BaseModel):
         return elapsed * (self.steps - self.step) / taken
 
 
+class Terms(BaseModel):
+    """What the engine has to know of a job's task: it knows none by name. Kept in the job's row.
+
+    `title` is what the job is called, as in "the evaluation was cancelled". `steps` is what its progress counts to (100 of a job
+    that reports shares). After `grace_seconds` a cancelled process is killed. `repeatable`: one that is done may be done again,
+    should what it made be gone. `niceness` is how far its process stands behind others. `death` says what a process leaves that
+    ended without a word. `trains`: its log and lock lie in the folder of the run that it makes.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    steps: int = 100
+    grace_seconds: float = 10.0
+    repeatable: bool = True
+    niceness: int = 0
+    trains: bool = False
+    death: str = "Its process ended without a word; what it had kept is there for another attempt."
+
+
 class Job(Life):
-    """A job: its task (a name of `TASKS`), the run or import it belongs to (`WORKSPACE`: to none), and what is asked for.
+    """A job: its task by name, the run or import it belongs to (`WORKSPACE`: to none), what is asked for, and its task's terms.
 
     There is one of equal task, owner and request: whoever asks for the same again gets it, at work or ended.
     The job that trains a run has the run's id.
@@ -112,3 +136,17 @@ class Job(Life):
     task: str
     owner: str
     request: dict[str, Any]
+    terms: Terms
+
+    @property
+    def startable(self) -> frozenset[JobState]:
+        """The states from which it may be started."""
+        return STARTABLE | DONE if self.terms.repeatable else STARTABLE
+
+    def folder(self, workspace: Workspace) -> Path:
+        """Where its log and lock lie; made if it is not there, but for a run's, which is made with the run."""
+        if self.terms.trains:
+            return workspace.runs / self.id
+        folder = workspace.jobs / self.id
+        make_private_folder(folder)
+        return folder

@@ -9,10 +9,9 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from typing import Any
 
-from workbench.errors import DamagedFileError, WorkbenchError, choose
-from workbench.jobs.job import ACTIVE, WORKSPACE, Job, JobState, check_id
+from workbench.errors import DamagedFileError, WorkbenchError
+from workbench.jobs.job import ACTIVE, WORKSPACE, Job, JobState, Terms, check_id
 from workbench.jobs.registry import REMEDY, fields_of, insert, registry, text_of, update
-from workbench.jobs.tasks import TASKS
 from workbench.workspace import Workspace
 
 ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -44,21 +43,19 @@ class Jobs:
         return [self.seen(job) for job in self._select("WHERE owner = ? ORDER BY created DESC, rowid DESC", owner)]
 
     def find(self, task: str, owner: str, request: Mapping[str, Any]) -> Job | None:
-        """The job of this request, or None; the request is checked first."""
-        asked = choose(task, TASKS, "task").check(self.workspace, owner, request)
+        """The job of this request in its task's normal form, or None."""
         where = "WHERE task = ? AND owner = ? AND request = ?"
-        return next((self.seen(job) for job in self._select(where, task, owner, text_of(asked))), None)
+        return next((self.seen(job) for job in self._select(where, task, owner, text_of(request))), None)
 
-    def register(self, task: str, owner: str, request: Mapping[str, Any]) -> Job:
-        """The job of this request, queued if there was none; the request is checked first."""
-        asked = choose(task, TASKS, "task").check(self.workspace, owner, request)
+    def register(self, task: str, owner: str, request: Mapping[str, Any], terms: Terms) -> Job:
+        """The job of this request, which its task has checked and put in its normal form; queued if there was none."""
         self.database.prepare()
         with self.database.transaction() as connection:
-            found = self._read(connection, "task = ? AND owner = ? AND request = ?", task, owner, text_of(asked))
+            found = self._read(connection, "task = ? AND owner = ? AND request = ?", task, owner, text_of(request))
             if found is None:
                 self._check_there(connection, owner)
-                life: dict[str, Any] = {"state": "queued", "steps": TASKS[task].steps, "created": time.time()}
-                found = Job(id=new_id(), task=task, owner=owner, request=asked, **life)
+                life: dict[str, Any] = {"state": "queued", "steps": terms.steps, "created": time.time()}
+                found = Job(id=new_id(), task=task, owner=owner, request=dict(request), terms=terms, **life)
                 insert(connection, "jobs", dict(found))
         return found
 
@@ -75,17 +72,15 @@ class Jobs:
             return beat(connection, job_id, attempt, values)
 
     def seen(self, job: Job) -> Job:
-        """The job as it is now: one whose process is gone changes its state here, once its task has set right what it leaves.
+        """The job as it is now: one whose process is gone changes its state here.
 
         Where nothing can be written just now (a full disk, a closed home), it is shown so and written down later.
         """
         if not job.has_died:
             return job
-        task = TASKS[job.task]
         state = "cancelled" if job.state == "cancelling" else "lost"
-        ended = {"state": state, "error": task.death, "finished": job.heartbeat or time.time()}
+        ended = {"state": state, "error": job.terms.death, "finished": job.heartbeat or time.time()}
         try:
-            task.died(self.workspace, job)
             with self.database.transaction() as connection:
                 now = self._known(connection, job.id)
                 if (now.state, now.attempt, now.process) == (job.state, job.attempt, job.process):
@@ -112,7 +107,7 @@ class Jobs:
             jobs = [self._job(row) for row in connection.execute("SELECT * FROM jobs WHERE owner = ?", (owner,))]
             for job in jobs:
                 if job.is_active and job.state != "queued":
-                    what = "It is" if job.id == owner else f"Its job {job.id} ({TASKS[job.task].title}) is"
+                    what = "It is" if job.id == owner else f"Its job {job.id} ({job.terms.title}) is"
                     raise WorkbenchError(f"{owner} cannot be deleted. {what} {job.state}. Cancel it first, then delete it.")
             yield connection
             for job in jobs:

@@ -10,19 +10,19 @@ from workbench.sqlite import Database, statements
 from workbench.workspace import Workspace
 
 REMEDY = "Put a copy of it back, or move it away to start an empty one: the folders of runs and the ledger stay as they are."
-JSON_FIELDS = frozenset({"claim", "bound", "config", "plan", "performance", "process", "request", "audit"})
+JSON_FIELDS = frozenset({"claim", "bound", "config", "plan", "performance", "process", "request", "terms", "audit"})
 JOBS = """
 CREATE TABLE jobs (
-    id TEXT PRIMARY KEY, task TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, state TEXT NOT NULL,
-    stage TEXT NOT NULL, step INTEGER NOT NULL, steps INTEGER NOT NULL, launcher TEXT NOT NULL, process TEXT,
+    id TEXT PRIMARY KEY, task TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, terms TEXT NOT NULL,
+    state TEXT NOT NULL, stage TEXT NOT NULL, step INTEGER NOT NULL, steps INTEGER NOT NULL, launcher TEXT NOT NULL, process TEXT,
     attempt INTEGER NOT NULL, resumed_at INTEGER NOT NULL, heartbeat REAL, created REAL NOT NULL, started REAL, finished REAL,
     seconds_before REAL NOT NULL, error TEXT, UNIQUE (task, owner, request))
 """
 RUNS = """
 CREATE TABLE runs (
     id TEXT PRIMARY KEY REFERENCES jobs (id), method TEXT NOT NULL, dataset TEXT NOT NULL, fingerprint TEXT NOT NULL,
-    epsilon_spent REAL NOT NULL, delta REAL NOT NULL, claim TEXT NOT NULL, bound TEXT NOT NULL, config TEXT NOT NULL,
-    plan TEXT NOT NULL, performance TEXT NOT NULL, device TEXT NOT NULL, seed TEXT, releasable INTEGER NOT NULL,
+    epsilon_spent REAL NOT NULL, settled INTEGER NOT NULL, delta REAL NOT NULL, claim TEXT NOT NULL, bound TEXT NOT NULL,
+    config TEXT NOT NULL, plan TEXT NOT NULL, performance TEXT NOT NULL, device TEXT NOT NULL, seed TEXT, releasable INTEGER NOT NULL,
     claim_only INTEGER NOT NULL, example INTEGER NOT NULL, parent TEXT, audit TEXT)
 """
 MIGRATIONS = (statements(JOBS, RUNS),)  # what a run is stands apart from the life of the job that trains it

@@ -18,6 +18,7 @@ from workbench.methods.mst import MST
 from workbench.methods.nonprivate import NonPrivate
 from workbench.methods.p3dm import P3DM
 from workbench.methods.prior_moments import PriorMoments
+from workbench.methods.private_classifier import PrivateClassifier
 from workbench.methods.private_evolution import PrivateEvolution
 from workbench.methods.public_choice import PublicChoice
 from workbench.methods.selective_pretraining import SelectivePretraining
@@ -30,6 +31,7 @@ METHODS: dict[str, type[Method]] = {
     "cluster-moments": ClusterMoments,
     "dp-merf": DPMERF,
     "public-choice": PublicChoice,
+    "private-classifier": PrivateClassifier,
     "private-evolution": PrivateEvolution,
     "dp-promise": DPPromise,
     "dp-sgd-dm": DPSGDDM,

@@ -13,6 +13,7 @@ from workbench.errors import WorkbenchError
 from workbench.methods.fields import value_at, with_values
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting import calibration
+from workbench.privacy.accounting.persons import of_persons
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue, Target
 from workbench.records import Records
@@ -31,13 +32,18 @@ def no_values(_facts: DatasetFacts) -> dict[str, Any]:
 
 
 def usual_delta(facts: DatasetFacts) -> float:
-    """1 / (n ln n) of n records, as DPImageBench has it; 1 / (2 n) of 7 or fewer, where that is smaller."""
-    return 1.0 / (facts.num_records * max(2.0, math.log(facts.num_records)))
+    """1 / (n ln n) of n records, or of n persons with several, as DPImageBench has it; 1 / (2 n) of 7 or fewer, where that is smaller."""
+    return 1.0 / (facts.num_protected * max(2.0, math.log(facts.num_protected)))
 
 
 def strict_delta(facts: DatasetFacts) -> float:
     """1 / n^2 of n records: the chance that any record at all is published is then at most 1 / n."""
-    return 1.0 / facts.num_records**2
+    return 1.0 / facts.num_protected**2
+
+
+def protecting(facts: DatasetFacts, stages: list[Stage]) -> list[Stage]:
+    """Stages that say what they cost a row, as they protect whom the facts name."""
+    return stages if facts.persons is None else of_persons(stages, facts.persons.most_rows, facts.persons.column)
 
 
 def no_note(_facts: DatasetFacts) -> str:
@@ -147,7 +153,7 @@ class Method(ABC):
             return cls(with_values(config, {field.name: value}))
 
         def stages_of(value: float) -> list[Stage]:
-            return with_value(value).stages(facts)
+            return with_value(value).releases(facts)
 
         def claimed(value: float) -> float:
             return with_value(value).claim(facts, delta).epsilon
@@ -220,7 +226,11 @@ class Method(ABC):
 
     @abstractmethod
     def stages(self, facts: DatasetFacts) -> list[Stage]:
-        """All releases in order, free ones included; the names are those that `fit` yields and spends."""
+        """All releases in order, free ones included, as they cost one record; the names are those that `fit` yields and spends."""
+
+    def releases(self, facts: DatasetFacts) -> list[Stage]:
+        """The stages as they protect whom the facts name, a record or a person with several rows: what plans, ledgers and cards hold."""
+        return protecting(facts, self.stages(facts))
 
     @abstractmethod
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
@@ -248,6 +258,13 @@ class Method(ABC):
     def seen(self, state: State, data: Records) -> tuple[DatasetFacts, Records]:
         """The facts and records as a fitted state's model has them: as they are, unless a release of the method made columns coarser."""
         return state.facts, data
+
+    def noise_share(self, state: State) -> float | None:
+        """Which part (0..1) of what samples of a fitted state vary by noise alone would give; None where that is not known.
+
+        Post-processing of what was released and of public facts: it costs nothing and may leave wherever samples may.
+        """
+        return None
 
     @abstractmethod
     def sample(self, state: State, request: SampleRequest) -> Records:

@@ -78,10 +78,14 @@ class GroupedColumns(Method):
         yield from self.fit_model(self.grouped(state, data), self.of_model(state))
 
     def sample(self, state: State, request: SampleRequest) -> Records:
-        """The model's rows in the declared categories."""
+        """The model's rows in the declared categories, none of which breaks a rule."""
         from workbench.models.grouping.rows import ungrouped
+        from workbench.models.rules import obeying
 
-        return ungrouped(self.grouping, self.sample_model(self.of_model(state), request), state, request.purpose)
+        def draw(asked: SampleRequest) -> Records:
+            return ungrouped(self.grouping, self.sample_model(self.of_model(state), asked), state, asked.purpose)
+
+        return obeying(state.facts, draw, request)
 
     def seen(self, state: State, data: Records) -> tuple[DatasetFacts, Records]:
         """The columns as released, and the records in them."""

@@ -8,6 +8,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.methods import votes
 from workbench.methods.base import Method, MethodConfig, Preset, Target
 from workbench.methods.fields import value_at
+from workbench.models.label_shares import LABEL_COUNTS
 from workbench.models.selection.config import CLASSIFIER, DENOISER, SELECTIVE, VOTES, SelectedPretraining, selected_values
 from workbench.models.settings import PRETRAINING, PretrainedSettings
 from workbench.privacy.accounting.values import PrivacyValue
@@ -24,6 +25,7 @@ SELECTED = Preset(
     "Private records vote for public images, training goes on with those chosen, and the private steps come last, under one bound.",
     selected_values,
 )
+UNCLAIMED_COUNTS = "No paper claims anything for noisy counts of labels beside the training: only the bound counts."
 UNCLAIMED = "No paper claims anything for a start from images that private records selected: only the bound counts."
 
 
@@ -68,14 +70,25 @@ class Pretrained(Method, Generic[ConfigT]):
         return self.config.pretraining.takes_place
 
     @property
+    def released_parts(self) -> tuple[str, ...]:
+        """Both averages, and the counts of labels where samples follow them."""
+        return (*self.released, *[LABEL_COUNTS] * self.config.labels.are_released)
+
+    @property
+    def learns_labels(self) -> bool:
+        """Where labels are drawn by counts that were paid for."""
+        return self.config.labels.are_released
+
+    @property
     def selects_public(self) -> bool:
         """Where it began with a selection."""
         return self.config.selected.takes_place
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
-        """The paper's, where it begins as the paper does."""
-        if self.config.selected.takes_place:
-            return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=UNCLAIMED, source=self.source)
+        """The paper's, where it begins as the paper does and releases nothing more."""
+        if self.config.selected.takes_place or self.config.labels.are_released:
+            reason = UNCLAIMED if self.config.selected.takes_place else UNCLAIMED_COUNTS
+            return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=reason, source=self.source)
         return self.claim_of_paper(facts, delta)
 
     @abstractmethod

@@ -113,6 +113,15 @@ class BoundedInTerms(Protocol):
         ...
 
 
+@runtime_checkable
+class Classifying(Protocol):
+    """Releases a classifier of the records' classes beside its samples, within the same bound."""
+
+    def classify(self, state: "State", records: "Records") -> "np.ndarray":
+        """The class (N,) that the released classifier of a fitted state gives each record; what it says of private ones is private."""
+        ...
+
+
 WORDS: dict[type, str] = {
     PerInstanceValues: "Per-record values: how much the samples show of each record; they depend on the others and stay in the room.",
     MeasuredDenoiser: "How far its trained denoiser is from the ideal one that these values are about; measured on the records.",
@@ -121,6 +130,7 @@ WORDS: dict[type, str] = {
     PrivatelyGuided: "Samples steered by a part that was trained on private records and stays in the room.",
     BoundedInTerms: "The terms of its evidence lower bound: measures, which stay in the room.",
     VariationallyBounded: "The bits that its model needs at most for a record's pixels: a measure, which stays in the room.",
+    Classifying: "The accuracy of the classifier that it releases: a measure on held-out records, which stays in the room.",
     Denoising: "What its model predicts of the noise in a record: attacks on membership look at it, and it stays in the room.",
 }
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.models import image_diffusion
+from workbench.models import image_diffusion, label_counts
 from workbench.models.sample_request import SampleRequest
 from workbench.models.selection import pretraining as selected_pretraining
 from workbench.models.selection.config import SELECTIVE
@@ -44,7 +44,8 @@ def initial_state(settings: PretrainedSettings, facts: DatasetFacts, state: Stat
 
 
 def add_selection(settings: PretrainedSettings, network: nn.Module, facts: DatasetFacts, state: State) -> None:
-    """Room for candidates and votes and an Adam for the training on what is selected, if anything is."""
+    """Room for candidates and votes and an Adam for the training on what is selected, if anything is; for counts of labels alike."""
+    label_counts.add_to(settings.labels, facts, state)
     if settings.selected.takes_place:
         state.optimizers[SELECTIVE] = torch.optim.Adam(network.parameters(), lr=settings.selected.learning_rate)
         Selector.add_to(settings.selected.selection, facts, state)
@@ -64,7 +65,10 @@ def new_modules(settings: NetworkSettings, facts: DatasetFacts, state: State) ->
 def pretrain(
     settings: SettingsT, data: Records, public: Records | None, state: State, public_loss: PublicLoss[SettingsT]
 ) -> Iterator[Step]:
-    """Ordinary conditional training on public images, and on those for which the private records `data` vote, if asked for."""
+    """Ordinary conditional training on public images, and on those for which the private records `data` vote; counts of their labels.
+
+    Each as far as it is asked for.
+    """
     training, selected = settings.pretraining, settings.selected
     if training.takes_place:
         if public is None:
@@ -79,6 +83,7 @@ def pretrain(
 
         trainer_of = selected_pretraining.of_network(selected, state, loss_of)
         yield from selected_pretraining.train(selected, selected.selection, selected.draws, state, trainer_of)
+    yield from label_counts.release(settings.labels, data, state)
 
 
 def public_steps(training: OrdinaryTraining, state: State, loss: image_diffusion.StepLoss) -> Iterator[Step]:
@@ -116,8 +121,8 @@ def network_of(state: State) -> networks.UNet:
 
 
 def sample(settings: SettingsT, state: State, request: SampleRequest, draw: Draw[SettingsT]) -> Records:
-    """Images from the moving average; source "public" takes the one from before any private record."""
+    """Images from the moving average; source "public" takes the one from before any private record. Labels follow counts, if released."""
     if request.source == "public" and not settings.pretraining.takes_place:
         raise WorkbenchError("This run had no public pre-training, so it has no model of public data alone.")
     name = "public_ema" if request.source == "public" else "ema"
-    return draw(settings, image_diffusion.averaged(state, name), state, request)
+    return draw(settings, image_diffusion.averaged(state, name), state, label_counts.asked(settings.labels, request, state))

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import DiffusionConfig, SamplerConfig, build_schedule
 from workbench.errors import WorkbenchError
+from workbench.models.label_shares import PaidLabelShares
 from workbench.models.selection.config import SelectedPretraining, Selection
 from workbench.networks import UNETS, UNetConfig, default_unet
 from workbench.privacy.accounting.stages import Stage
@@ -42,6 +43,8 @@ class PretrainedSettings(NetworkSettings, Protocol):
     def selected(self) -> SelectedPretraining: ...
     @property
     def label_dropout(self) -> float: ...
+    @property
+    def labels(self) -> PaidLabelShares: ...
 
 
 class FineTunedSettings(PretrainedSettings, Protocol):
@@ -57,11 +60,11 @@ def is_pretrained(settings: PretrainedSettings) -> bool:
 
 
 def pretraining_stages(settings: PretrainedSettings, facts: DatasetFacts) -> list[Stage]:
-    """Pre-training (free), and the selection with the training on it, as far as they take place."""
+    """Pre-training (free), the selection with the training on it, and counts of labels, as far as they take place."""
     first = [settings.pretraining.free_stage(PRETRAINING)] if settings.pretraining.takes_place else []
     if first and settings.selected.takes_place:
         check_public_images(settings.pretraining, settings.selected.selection)
-    return [*first, *settings.selected.stages(facts)]
+    return [*first, *settings.selected.stages(facts), *settings.labels.stages(facts)]
 
 
 def check_public_images(pretraining: PublicTraining, selection: Selection) -> None:

@@ -34,6 +34,11 @@ PAGES: dict[str, Page] = {
         "photo_library",
         "Does the model repeat the records it was trained on? Look at its samples beside the real records that lie nearest.",
     ),
+    "tables": Page(
+        "Tables",
+        "table_chart",
+        "Are the rows of a table drawn as the real ones are? Columns and pairs of columns side by side, and the rows as files.",
+    ),
     "records": Page(
         "Records", "groups", "Which records of a table do samples show, and how much? Values per record: no guarantee, and private."
     ),

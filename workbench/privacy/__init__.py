@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from workbench.privacy.accounting.bounds import accountant_values, epsilon_poisson_gaussian, event_bound, proved_bound
     from workbench.privacy.accounting.calibration import calibrate_integer, calibrate_real
     from workbench.privacy.accounting.curves import epsilon_curve, poisson_gaussian_curve
-    from workbench.privacy.accounting.events import event_from_json, event_to_json, zero_out
+    from workbench.privacy.accounting.events import event_from_json, event_to_json
     from workbench.privacy.accounting.groups import group_bound
     from workbench.privacy.accounting.stages import Stage, compose
     from workbench.privacy.accounting.values import PrivacyValue
+    from workbench.privacy.accounting.zero_out import zero_out
     from workbench.privacy.attacks import audit, tradeoff
     from workbench.privacy.not_dp import pac, per_instance
     from workbench.privacy.spending.ledger import Ledger
@@ -46,7 +47,7 @@ _NAMES = {
     "calibrate_real": "accounting.calibration",
     "event_from_json": "accounting.events",
     "event_to_json": "accounting.events",
-    "zero_out": "accounting.events",
+    "zero_out": "accounting.zero_out",
     "Ledger": "spending.ledger",
 }
 

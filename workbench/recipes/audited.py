@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.escaping import markdown
-from workbench.jobs.audits import AuditRecord
 from workbench.marks import mark
+from workbench.runs.audits import AuditRecord
 
 _LOWER = ("measured at least", "could be at most", "if Gaussian", "at most")
 COLUMNS = ("line", "claim", "proved bound", *_LOWER, "right guesses", "canaries", "score", "mark")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from workbench.recipes.directions import Picture
 from workbench.recipes.findings import values_of
-from workbench.recipes.report import COLOURS, MARKERS, add_legend
+from workbench.recipes.picture import COLOURS, MARKERS, add_legend
 
 NEAR = 0.07  # of the picture's width and height: two labels at this distance cover one another
 

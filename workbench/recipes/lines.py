@@ -9,13 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError, choose, first_complaint
 from workbench.jobs.job import RESUMABLE
-from workbench.jobs.run import Run
-from workbench.jobs.samples.request import SamplesRequest
 from workbench.plan import Plan
 from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.recipes.directions import Comparison
 from workbench.recipes.probes import AnyProbe
 from workbench.request import Request
+from workbench.runs.run import Run
+from workbench.runs.samples.request import SamplesRequest
 from workbench.serialization import jsonable
 from workbench.workspace import Workspace
 
@@ -111,6 +111,11 @@ class Recipe(BaseModel):
     title: str
     description: str = ""
     measure: str = Field(default="accuracy_logistic_regression", description="What its table and picture show.")
+    also: tuple[str, ...] = Field(default=(), description="Further measures, which have a table of their own where `by_dataset` is set.")
+    by_dataset: bool = Field(default=False, description="Whether each dataset has tables and a panel of its own.")
+    published: tuple[str, ...] = Field(
+        default=(), description="Measures that stand beside what others published, where `by_dataset` is set."
+    )
     comparison: Comparison | None = Field(default=None, description="What is asked of its lines, each of which then has seeds.")
     runs: tuple[RecipeRun, ...] = Field(min_length=1)
 
@@ -184,7 +189,8 @@ def check(recipe: Recipe, workspace: Workspace) -> None:
     from workbench.planning import make_plan
     from workbench.training.state import PerformanceSettings
 
-    choose(recipe.measure, METRICS, "metric")
+    for name in (recipe.measure, *recipe.also, *recipe.published):
+        choose(name, METRICS, "metric")
     for line in recipe.runs:
         facts = line.request.facts(workspace)
         check_feature_kind(line.features or "pixels", facts.kind.name)
@@ -205,7 +211,7 @@ def _make(
     progress: Callable[[float], None],
 ) -> dict[str, Any]:
     """One result. `used` are the runs that lines before were measured on, with the sets, or what was asked, and how each was judged."""
-    from workbench.jobs import audits
+    from workbench.runs import audits
 
     run, samples = _trained(workspace, line, seed, used, reuse, lambda share: progress(0.8 * share))
     evaluation = _measured(workspace, line, run, samples, lambda share: progress(0.8 + 0.2 * share))
@@ -218,8 +224,8 @@ def _measured(
     workspace: Workspace, line: RecipeRun, run: Run, samples: SamplesRequest, progress: Callable[[float], None]
 ) -> dict[str, Any]:
     """What the line asks of its finished run: what a probe finds of the records, else measures of the samples."""
-    from workbench.jobs import finished
-    from workbench.jobs.samples.drawn import RunSamples
+    from workbench.runs import finished
+    from workbench.runs.samples.drawn import RunSamples
 
     if line.probe is not None:
         found = line.probe.results(workspace, run, line.metrics or (), line.num_samples)
@@ -238,8 +244,7 @@ def _trained(
     progress: Callable[[float], None],
 ) -> tuple[Run, SamplesRequest]:
     """A finished run of the line, and which set of its samples is measured."""
-    from workbench import experiment
-    from workbench.jobs import control, runs
+    from workbench import experiment, runs
     from workbench.training.state import PerformanceSettings
 
     request = line.request
@@ -253,7 +258,7 @@ def _trained(
     if run is None:
         run = runs.launch(workspace, plan, performance=performance, seed=seed, loaded=dataset, audit=line.audit)
     elif run.state in RESUMABLE:
-        control.resume(workspace, run.id)
+        runs.resume(workspace, run.id)
     run = runs.wait(workspace, run.id, progress=lambda now: progress(now.share))
     if run.state != "done":
         raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
@@ -262,8 +267,8 @@ def _trained(
 
 def _told(workspace: Workspace, run_id: str) -> dict[str, Any]:
     """What a result says of its run, once its samples are drawn: the numbers of the plan, times, memory, environments."""
-    from workbench.jobs.folder import RunFolder
-    from workbench.jobs.store import RunStore
+    from workbench.runs.folder import RunFolder
+    from workbench.runs.store import RunStore
 
     run, folder = RunStore(workspace).get(run_id), RunFolder(workspace, run_id)
     values = {
@@ -283,7 +288,7 @@ def _alike(
     workspace: Workspace, plan: Plan, data: tuple[str, int | None, AuditDesign | None], performance: "PerformanceSettings"
 ) -> "list[Run]":
     """The runs of the same plan, `data` (fingerprint of the records, seed, canaries) and performance, newest first."""
-    from workbench.jobs.store import RunStore
+    from workbench.runs.store import RunStore
 
     found = [run for run in RunStore(workspace).list(method=plan.method) if (run.fingerprint, run.seed, run.audit) == data]
     return [run for run in found if run.plan.does_the_same_as(plan) and type(performance).model_validate(run.performance) == performance]

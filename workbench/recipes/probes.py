@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 if TYPE_CHECKING:
     from workbench.evaluation import MetricResult
-    from workbench.jobs.run import Run
     from workbench.privacy.accounting.values import PrivacyValue
+    from workbench.runs.run import Run
     from workbench.workspace import Workspace
 
 EPSILON = 1.0  # whose delta is told
@@ -51,8 +51,8 @@ class Leakage(Probe):
 
     def results(self, workspace: Workspace, run: Run, metrics: Sequence[str], num_samples: int | None) -> list[MetricResult]:
         """A statistic over all training records a measure."""
-        from workbench.jobs.exposure import expose_run
         from workbench.privacy.not_dp.per_instance import kappa_j
+        from workbench.runs.exposure import expose_run
 
         found = expose_run(workspace, run.id, self.draws, run.seed or 0).leakage
         (place,) = np.flatnonzero(found.timesteps == self.release + 1)
@@ -78,13 +78,13 @@ class Removal(Probe):
 
     def bound(self, run: Run) -> PrivacyValue:
         """None, whatever the run has."""
-        from workbench.jobs.removal import OUTSIDE
+        from workbench.runs.removal import OUTSIDE
 
         return run.bound.model_copy(update={"epsilon": math.inf, "status": "not_proved", "reason": OUTSIDE})
 
     def results(self, workspace: Workspace, run: Run, metrics: Sequence[str], num_samples: int | None) -> list[MetricResult]:
         """The measures of samples of the model that never saw those who are left out."""
-        from workbench.jobs.removal import NUM_SAMPLES, measured_without
+        from workbench.runs.removal import NUM_SAMPLES, measured_without
 
         asked = {"metrics": metrics, "num_samples": num_samples or NUM_SAMPLES, "num_draws": self.draws}
         found = measured_without(workspace, run.id, self.kept, self.share, run.seed or 0, **asked)

@@ -4,7 +4,6 @@ import json
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +11,10 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.errors import WorkbenchError, choose
 from workbench.escaping import markdown
-from workbench.files import write_text_atomically
 from workbench.marks import MARKS_MEAN, mark, may_leave
 from workbench.measured import FLOOR
-from workbench.recipes.audited import audit_table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from workbench.recipes.lines import Recipe
 
 
@@ -66,13 +61,13 @@ def summary_rows(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "bound": line.bound,
             "delta": line.delta,
             "measure": measure,
-            "mean": _mean(line.values),
+            "mean": mean_of(line.values),
             "spread": statistics.stdev(line.values) if len(line.values) > 1 else None,
             "runs": len(line.values),
             "mark": mark(line.releasable),
-            "epsilon 0": _mean(_public_values([line])),
+            "epsilon 0": mean_of(_public_values([line])),
             "epsilon 0 mark": _mark_of(line.epsilon_zero, line.epsilon_zero_releasable),
-            "ceiling": _mean(line.ceiling),
+            "ceiling": mean_of(line.ceiling),
             "ceiling mark": _mark_of(line.ceiling, line.ceiling_releasable),
         }
         for measure in measures
@@ -107,18 +102,23 @@ def markdown_table(lines: Sequence[Line], measure: str) -> str:
     Every number of a measure carries its mark, and a sentence says what the marks mean. A line whose mean is worse than that of the
     floor at the same bound is said to be below it.
     """
+    return "\n".join([line_table(lines, measure), "", at_delta(line.delta for line in lines), "", MARKS_MEAN]) + "\n"
+
+
+def line_table(lines: Sequence[Line], measure: str) -> str:
+    """The rows of `markdown_table` alone."""
     ceiling = all(line.ceiling_releasable for line in lines if line.ceiling)
     rows = [
         f"| line | claim | proved bound | {measure} | seconds to train |",
         "|---|---|---|---|---|",
-        f"| real training data (ceiling) | - | - | {_spread(_ceilings(lines), ceiling)} | - |",
+        f"| real training data (ceiling) | - | - | {_spread(ceilings(lines), ceiling)} | - |",
         *(f"| epsilon 0: {markdown(label)} | 0 | 0 | {_spread(values, public)} | - |" for label, values, public in public_models(lines)),
     ]
     for line in lines:
         value, seconds = _spread(line.values, line.releasable), _range(line.seconds)
         value += ", below the floor" * is_below_floor(line, lines, measure)
         rows.append(f"| {markdown(line.name)} | {_epsilon(line.claim)} | {_epsilon(line.bound)} | {value} | {seconds} |")
-    return "\n".join([*rows, "", at_delta(line.delta for line in lines), "", MARKS_MEAN]) + "\n"
+    return "\n".join(rows)
 
 
 def at_delta(deltas: Iterable[float]) -> str:
@@ -154,97 +154,7 @@ def read(path: Path) -> tuple["Recipe", list[dict[str, Any]]]:
         ) from None
 
 
-def write(rows: Sequence[Mapping[str, Any]], recipe: "Recipe", beside: Path) -> tuple[Path, Path]:
-    """Write the table (.md; that of its audits first) and the picture (.png) of results beside their file; returns both paths."""
-    lines = measured_lines(rows, recipe.measure)
-    table, picture = beside.with_suffix(".md"), beside.with_suffix(".png")
-    write_text_atomically(table, document(rows, recipe))
-    draw(lines, picture, recipe.title, recipe.measure)
-    return table, picture
-
-
-def document(rows: Sequence[Mapping[str, Any]], recipe: "Recipe") -> str:
-    """The tables of a recipe's results in Markdown: what was audited, if anything was, and the lines."""
-    return "\n".join(filter(None, [audit_table(rows), markdown_table(measured_lines(rows, recipe.measure), recipe.measure)]))
-
-
-def draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
-    """Write a picture: the measure against the proved bound, every run a point, the two references as lines."""
-    from matplotlib import rc_context
-
-    with rc_context({"text.parse_math": False}):  # a title is text: a dollar in it begins no formula
-        _draw(lines, path, title, measure)
-
-
-def _draw(lines: Sequence[Line], path: Path, title: str, measure: str) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.2), dpi=150, layout="constrained")
-    axes = figure.add_subplot()
-    ceiling = all(line.ceiling_releasable for line in lines if line.ceiling)
-    styles = cycle(PUBLIC_STYLES)
-    references = (
-        ("real training data", _ceilings(lines), ceiling, "-"),
-        *((f"epsilon 0: {label}", values, public, next(styles)) for label, values, public in public_models(lines)),
-    )
-    for label, values, releasable, style in references:
-        mean = _mean(values)
-        if mean is not None:
-            axes.axhline(mean, color="#555555", linestyle=style, linewidth=1, label=f"{label} ({mean:.3f}, {mark(releasable)})")
-    finite = [line.bound for line in lines if math.isfinite(line.bound)]
-    right = 3.0 * max(finite, default=10.0)  # where lines without a bound stand
-    for number, (method, marker) in enumerate(_markers(lines).items()):
-        aside = 1.0 + 0.06 * (number - 1)  # so that methods at one bound stand side by side
-        at = [(aside * (line.bound if math.isfinite(line.bound) else right), line) for line in lines if line.method == method]
-        points = [(place, value) for place, line in at for value in line.values]
-        if points:
-            axes.scatter(*zip(*points, strict=True), marker=marker, s=36, color=COLOURS[number % len(COLOURS)], alpha=0.8, label=method)
-    ticks = {bound: f"{bound:g}" for bound in sorted({float(f"{bound:.2g}") for bound in finite})}
-    if len(finite) < len(lines):
-        ticks[right] = "no bound"
-    axes.set_xscale("log")
-    axes.set_xticks(list(ticks), list(ticks.values()), minor=False)
-    axes.xaxis.set_minor_locator(_no_ticks())
-    axes.set_xlim(0.6 * min(finite, default=right), 1.8 * max(ticks, default=right))
-    axes.set_xlabel("proved bound on epsilon")
-    axes.set_ylabel(f"{measure.replace('_', ' ')} ({mark(all(line.releasable for line in lines))})")
-    axes.set_title(title)
-    axes.grid(axis="y", alpha=0.3)
-    if labels := axes.get_legend_handles_labels()[1]:
-        add_legend(figure, labels)
-    figure.savefig(path)
-
-
-def add_legend(figure: "Figure", labels: Sequence[str]) -> None:
-    """Put a legend of these labels below, in as many columns as fit; from the third row on the picture grows by a row each."""
-    columns = legend_columns(labels)
-    figure.set_figheight(figure.get_figheight() + ROW_INCHES * max(0, math.ceil(len(labels) / columns) - 2))
-    figure.legend(fontsize=8, loc="outside lower center", ncols=columns)
-
-
-def legend_columns(labels: Sequence[str]) -> int:
-    """How many columns of a legend in a picture's width hold the longest label; 1 to 3."""
-    return min(3, max(1, LETTERS_ACROSS // (max(map(len, labels)) + LETTERS_OF_SYMBOL)))
-
-
-LETTERS_ACROSS, LETTERS_OF_SYMBOL, ROW_INCHES = 110, 6, 0.17  # of a legend at font size 8 in a picture of 7.2 inches
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")  # distinct to colour-blind eyes (Okabe and Ito)
-MARKERS = "o^sDvP"
-PUBLIC_STYLES = ("--", ":", "-.", (0, (5, 1)), (0, (1, 3)))  # of epsilon 0's lines
-
-
-def _markers(lines: Sequence[Line]) -> dict[str, str]:
-    methods = list(dict.fromkeys(line.method for line in lines))
-    return {method: MARKERS[number % len(MARKERS)] for number, method in enumerate(methods)}
-
-
-def _no_ticks() -> Any:
-    from matplotlib.ticker import NullLocator
-
-    return NullLocator()
-
-
-def _ceilings(lines: Sequence[Line]) -> list[float]:
+def ceilings(lines: Sequence[Line]) -> list[float]:
     return [value for line in lines for value in line.ceiling]
 
 
@@ -286,7 +196,7 @@ def _source(result: Mapping[str, Any]) -> str:
     return f"run {result['run']}" if result["seed"] is None else f"seed {result['seed']}"
 
 
-def _mean(values: Sequence[float]) -> float | None:
+def mean_of(values: Sequence[float]) -> float | None:
     return statistics.fmean(values) if values else None
 
 

@@ -48,16 +48,21 @@ class Records:
         present[index] = False
         return replace(self, present=present)
 
+    @classmethod
+    def joined(cls, parts: "Sequence[Records]") -> "Records":
+        """One part after another; labels and attributes only where all have them, and masks where one has."""
+        shared = [name for name in parts[0].attributes if all(name in part.attributes for part in parts)]
+        labels = [part.labels for part in parts if part.labels is not None]
+        return cls(
+            np.concatenate([part.records for part in parts]),
+            np.concatenate(labels) if len(labels) == len(parts) else None,
+            {name: np.concatenate([part.attributes[name] for part in parts]) for name in shared},
+            None if all(part.present is None for part in parts) else np.concatenate([part.mask for part in parts]),
+        )
+
     def followed_by(self, other: "Records") -> "Records":
         """These records and then `other`; labels and attributes only where both have them."""
-        labels = None if self.labels is None or other.labels is None else np.concatenate([self.labels, other.labels])
-        shared = [name for name in self.attributes if name in other.attributes]
-        return Records(
-            np.concatenate([self.records, other.records]),
-            labels,
-            {name: np.concatenate([self.attributes[name], other.attributes[name]]) for name in shared},
-            None if self.present is None and other.present is None else np.concatenate([self.mask, other.mask]),
-        )
+        return self.joined([self, other])
 
 
 class RecordKind(BaseModel, ABC):

@@ -12,12 +12,14 @@ from workbench.errors import WorkbenchError
 from workbench.escaping import html_text, spreadsheet_cell
 from workbench.records.base import RecordKind, Records
 from workbench.records.densities import Density
+from workbench.records.rules import Rule
 from workbench.serialization import dumps
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CLASS = "class"  # the heading of the labels
+MOST_DRAWS = 30  # of a number that may not be a heap's: of a range that has no other it stays
 
 
 class Column(BaseModel):
@@ -70,6 +72,7 @@ class TableKind(RecordKind):
     columns: tuple[Column, ...] = Field(min_length=1)
     label: str = Field(default=CLASS, min_length=1, description="What the classes are called where they stand beside the columns.")
     label_place: int = Field(default=0, ge=0, description="How many columns stand before the classes where rows are written.")
+    never: tuple[Rule, ...] = Field(default=(), description="Categories that stand together in no row that is drawn; classes among them.")
 
     @classmethod
     def of_sizes(cls, categories: Sequence[int]) -> Self:
@@ -81,6 +84,15 @@ class TableKind(RecordKind):
         repeated = [name for name, times in Counter([self.label, *(column.name for column in self.columns)]).items() if times > 1]
         if repeated:
             raise ValueError(f"Expected columns of different names, none of them {self.label!r}, got {', '.join(repeated)} again.")
+        return self
+
+    @model_validator(mode="after")
+    def _rules_name_columns(self) -> Self:
+        sizes = {column.name: len(column.categories) for column in self.columns}
+        for rule in self.never:
+            for name, values in zip(rule.columns, rule.values, strict=True):
+                if name != self.label and not (name in sizes and 0 <= min(values) <= max(values) < sizes[name]):
+                    raise ValueError(f"Expected rules of columns and their categories, got {values} of {name!r}.")
         return self
 
     @property
@@ -102,6 +114,14 @@ class TableKind(RecordKind):
             return f"Expected categories from 0 and below {self.categories} per column, got {low} to {high}."
         return ""
 
+    def broken(self, records: Records) -> list[np.ndarray]:
+        """Of each rule, which rows break it, bool (N,); none breaks a rule of classes where there are no labels."""
+        cells = {column.name: values for column, values in zip(self.columns, records.records.T, strict=True)}
+        if records.labels is not None:
+            cells[self.label] = records.labels
+        known = [rule if set(rule.columns) <= cells.keys() else None for rule in self.never]
+        return [np.zeros(len(records), dtype=bool) if rule is None else rule.broken(cells) for rule in known]
+
     def draw(self, count: int, generator: np.random.Generator) -> np.ndarray:
         """Each column evenly over its categories."""
         return np.stack([generator.integers(0, size, count) for size in self.categories], axis=1)
@@ -114,33 +134,45 @@ class TableKind(RecordKind):
         np.put_along_axis(result, records + np.cumsum([0, *self.categories[:-1]]), 1.0, axis=1)
         return result
 
+    def listed(self, records: Records, classes: Sequence[str]) -> list[tuple[Column, np.ndarray]]:
+        """Every column as rows are written, with its values int64 (N,); the class in its place if labelled."""
+        found = list(zip(self.columns, records.records.T, strict=True))
+        if classes and records.labels is not None:
+            found.insert(self.label_place, (Column(name=self.label, categories=tuple(classes)), records.labels))
+        return found
+
     def frame(self, records: Records, classes: Sequence[str]) -> "pd.DataFrame":
         """The rows by the names of columns, categories and classes, inert in a spreadsheet; the class in its place if labelled."""
         import pandas as pd
 
-        listed = [(column.name, (column.categories, values)) for column, values in zip(self.columns, records.records.T, strict=True)]
-        if classes and records.labels is not None:
-            listed.insert(self.label_place, (self.label, (tuple(classes), records.labels)))
-        named = dict(listed)
-        cells = {name: np.array(list(map(spreadsheet_cell, texts)), dtype=object) for name, (texts, _) in named.items()}
-        return pd.DataFrame({spreadsheet_cell(name): cells[name][values] for name, (_, values) in named.items()})
+        cells = [
+            (column.name, np.array(list(map(spreadsheet_cell, column.categories)), dtype=object)[values])
+            for column, values in self.listed(records, classes)
+        ]
+        return pd.DataFrame({spreadsheet_cell(name): texts for name, texts in cells})
 
-    def numbers(self, records: Records, classes: Sequence[str], generator: np.random.Generator) -> "pd.DataFrame":
-        """The same with a number in the place of each range, drawn by a `Density` of the records' own shares; whole where all edges are.
-
-        What stands beside the ranges of such a column, as what is missing, stays as it is.
-        """
-        found = self.frame(records, classes)
+    def densities(self, records: Records) -> dict[str, Density]:
+        """Of each column with ranges, what its numbers are like by the records' own shares of the ranges."""
+        found = dict[str, Density]()
         for column, values in zip(self.columns, records.records.T, strict=True):
-            if not column.edges:
-                continue
-            inside = values < column.num_ranges
-            shares = np.bincount(values[inside], minlength=column.num_ranges) / max(int(inside.sum()), 1)
-            drawn = Density.of(shares, np.array(column.edges)).draw(values[inside], generator)
-            is_whole = all(edge.is_integer() for edge in column.edges)
-            texts = [f"{number:.0f}" if is_whole else f"{number:.8g}" for number in (np.floor(drawn) if is_whole else drawn).tolist()]
-            found.loc[inside, spreadsheet_cell(column.name)] = texts
+            if column.edges:
+                counts = np.bincount(values, minlength=column.num_ranges)[: column.num_ranges]
+                found[column.name] = Density.of(counts / max(int(counts.sum()), 1), np.array(column.edges))
         return found
+
+    def with_numbers(
+        self, frame: "pd.DataFrame", records: Records, densities: Mapping[str, Density], generator: np.random.Generator
+    ) -> "pd.DataFrame":
+        """A `frame` of records with a number in the place of each range, drawn by the column's density; whole where all edges are.
+
+        What stands beside the ranges of such a column, as a heap or what is missing, stays as it is; no number takes its place.
+        """
+        for column, values in zip(self.columns, records.records.T, strict=True):
+            if column.edges:
+                inside = values < column.num_ranges
+                texts = _numbers_in(column, densities[column.name], values[inside], generator)
+                frame.loc[inside, spreadsheet_cell(column.name)] = texts
+        return frame
 
     def preview(self, records: Records, classes: Sequence[str]) -> bytes:
         """A CSV file with a line of headings."""
@@ -159,3 +191,14 @@ class TableKind(RecordKind):
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         """int64 (N, columns)."""
         return np.ascontiguousarray(arrays[cls.array_name])
+
+
+def _numbers_in(column: Column, density: Density, ranges: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """A number in each of these ranges (N,) of a column as text, drawn again where it is that of a category beside them."""
+    is_whole, beside = all(edge.is_integer() for edge in column.edges), list(column.categories[column.num_ranges :])
+    texts, again = np.empty(len(ranges), dtype=object), np.arange(len(ranges))
+    for _ in range(MOST_DRAWS):
+        drawn = density.draw(ranges[again], generator)
+        texts[again] = [f"{number:.0f}" if is_whole else f"{number:.8g}" for number in (np.floor(drawn) if is_whole else drawn).tolist()]
+        again = again[np.isin(texts[again].astype(str), beside)] if beside else again[:0]
+    return texts

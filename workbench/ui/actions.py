@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
+from workbench import runs
 from workbench.errors import WorkbenchError
 from workbench.escaping import prose
 from workbench.jobs import control
@@ -43,4 +44,4 @@ def cancel_or_resume(job: Life, prefix: str) -> None:
         if st.button("Cancel", key=f"{prefix}cancel", icon=":material/stop_circle:", help="Keeps what it can and stops."):
             attempt(lambda: control.request_cancel(Workspace.default(), job.id))
     elif job.state in RESUMABLE and st.button("Resume", key=f"{prefix}resume", icon=":material/resume:"):
-        attempt(lambda: control.resume(Workspace.default(), job.id))
+        attempt(lambda: runs.resume(Workspace.default(), job.id))

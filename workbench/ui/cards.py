@@ -6,14 +6,14 @@ from typing import Any
 import streamlit as st
 
 from workbench.escaping import markdown, prose
-from workbench.jobs.audits import audit_of
-from workbench.jobs.run import Run
-from workbench.jobs.samples import SampleSet
 from workbench.methods import METHODS
 from workbench.methods.protocols import offered
 from workbench.plan import Plan
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.runs.audits import audit_of
+from workbench.runs.run import Run
+from workbench.runs.samples import SampleSet
 from workbench.ui.choices import default_config
 from workbench.ui.formats import number, words
 from workbench.ui.forms import show_value
@@ -51,7 +51,12 @@ def three_numbers(
 
 
 def planned_numbers(plan: Plan, claim: PrivacyValue, bound: PrivacyValue, replace_one: PrivacyValue | None) -> None:
-    """The three numbers where there is a plan: the third is of the newest audit of an equal one, with its run's id."""
+    """The three numbers where there is a plan: the third is of the newest audit of an equal one, with its run's id.
+
+    Where they speak of a person with several rows, that stands above them.
+    """
+    if plan.facts.persons is not None:
+        st.caption(markdown(f"Every epsilon here protects {plan.facts.unit}; {plan.facts.persons.number} persons take part."))
     found = audit_of(Workspace.default(), plan)
     if found is None:
         three_numbers(claim, bound, replace_one=replace_one)

@@ -13,13 +13,14 @@ from workbench.datasets import DATASETS, DatasetFacts, account_name, is_csv, is_
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown, prose
-from workbench.jobs.public_votes import votes_of
 from workbench.lazy import torch
 from workbench.methods import METHODS
-from workbench.methods.base import Method
+from workbench.methods.base import Method, usual_delta
+from workbench.methods.proposed import Proposal, proposed_for_images
 from workbench.plan import Plan
 from workbench.planning import DECLARED_PUBLIC, DEFAULT_EPSILON, configure, default_delta
 from workbench.request import Request, public_fields
+from workbench.runs.public_votes import votes_of
 from workbench.ui.forms import config_form, fields_that_may_be_empty
 from workbench.ui.own_tables import declared_choice
 from workbench.ui.session import facts_or_stop, planned, publicly
@@ -92,8 +93,11 @@ def plan_choices(prefix: str) -> Choices:
     if not fitting:
         st.error(f"No method here takes {facts.kind.name} data, which {markdown(facts.name)} is.")
         st.stop()
-    index = fitting.index(DEFAULT_METHOD) if DEFAULT_METHOD in fitting else 0
+    proposal = proposed(dataset, facts, prefix)
+    index = fitting.index(proposal.method) if proposal.method in fitting else 0
     method = row[2].selectbox("Method", fitting, index, key=f"{prefix}method", bind="query-params", help="What to train.")
+    if proposal.reason:
+        below.caption(prose(f"Proposed for these images: {proposal.method}. {proposal.reason}"))
     method_class = METHODS[method]
     presets = list(method_class.presets)
     preset = row[3].selectbox(
@@ -103,6 +107,21 @@ def plan_choices(prefix: str) -> Choices:
         preset = presets[0]
     target, epsilon, delta = _privacy_choices(prefix, row[4:], method_class, facts, preset)
     return Choices(dataset, facts, method, preset, target, epsilon, delta)
+
+
+def proposed(dataset: DatasetRef, facts: DatasetFacts, prefix: str) -> Proposal:
+    """The method that the page begins with: for images of one's own by a rule over public facts, else the workbench's usual one.
+
+    A method that nobody changed follows the dataset; one that was chosen stays.
+    """
+    key, last = f"{prefix}method", f"{prefix}proposed_method"
+    epsilon = st.session_state.get(f"{prefix}epsilon", DEFAULT_EPSILON) or DEFAULT_EPSILON
+    is_own_image = bool(dataset.path) and facts.kind.name == "image"
+    found = proposed_for_images(facts, epsilon, usual_delta(facts)) if is_own_image else Proposal(DEFAULT_METHOD, "")
+    if st.session_state.get(key) == st.session_state.get(last, found.method) != found.method:
+        st.session_state[key] = found.method
+    st.session_state[last] = found.method
+    return found
 
 
 def dataset_choice(key: str) -> str:
@@ -212,21 +231,30 @@ def settings_form(choices: Choices, prefix: str) -> dict[str, Any]:
 def public_choice(choices: Choices, prefix: str) -> str | None:
     """Public images for a method that takes some, by name or path; None where it takes none, or its default stands.
 
-    Beside it stands which the records voted for, where a run has asked them.
+    Beside it stands which the records voted for, where a run has asked them; these are chosen beforehand where a plan can take them.
     """
     if not public_fields(choices.method_class.Config):
         return None
     workspace = Workspace.located()
     told = {name: facts for name, entry in DATASETS.items() if (facts := entry.known_facts(workspace)) is not None}
     known = [name for name, facts in told.items() if facts.is_public and facts.kind.name == "image"]
+    found = votes_of(Workspace.default(), choices.facts)
+    voted = known.index(found.best) if found and found.best in known and _can_take(choices, found.best) else None
     chosen = st.selectbox(
-        "Public images", known, None, key=f"{prefix}public", bind="query-params", accept_new_options=True,
+        "Public images", known, voted, key=f"{prefix}public", bind="query-params", accept_new_options=True,
         placeholder="as in the settings below", help="Wherever the method takes some: a name, or type the path of a folder of your own.",
     )  # fmt: skip
     st.caption(DECLARED_PUBLIC)
-    found = votes_of(Workspace.default(), choices.facts)
     st.caption(prose(found.words if found else HOW_TO_CHOOSE))
     return chosen
+
+
+def _can_take(choices: Choices, public: str) -> bool:
+    """Whether these choices with their defaults can be planned with these public images."""
+    try:
+        return bool(choices.plan(public=public))
+    except WorkbenchError:
+        return False
 
 
 def _privacy_choices(

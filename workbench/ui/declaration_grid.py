@@ -9,15 +9,15 @@ import pandas as pd
 import streamlit as st
 from pydantic import ValidationError
 
-from workbench.datasets.csv_table import read
-from workbench.datasets.declaration import DeclaredColumn, TableDeclaration, even_edges, number
+from workbench.datasets.declaration import DeclaredColumn, Rules, TableDeclaration, even_edges, number, told
 from workbench.datasets.proposal import propose_column
+from workbench.datasets.row_files import counted
 from workbench.errors import WorkbenchError, first_complaint
 
 Row = Mapping[str, Any]
 DOUBLE = '"'
 CATEGORIES, NUMBERS = "categories", "numbers"
-EMPTY: dict[str, Any] = {"lower": None, "upper": None, "bins": None, "categories": "", "other": "", "missing": ""}
+EMPTY: dict[str, Any] = {"lower": None, "upper": None, "bins": None, "categories": "", "points": "", "other": "", "missing": ""}
 LISTED = "Categories between commas, in quotation marks where one has a comma; of numbers, the edges themselves where bins are uneven."
 HEADINGS: dict[str, Any] = {
     "read": st.column_config.CheckboxColumn("Read", help="What is not read stays out of everything."),
@@ -27,41 +27,56 @@ HEADINGS: dict[str, Any] = {
     "upper": st.column_config.NumberColumn("Upper", help="Where the last bin ends; larger numbers count in it."),
     "bins": st.column_config.NumberColumn("Bins", min_value=1, step=1, help="Bins of equal width between the limits."),
     "categories": st.column_config.TextColumn("Categories", help=LISTED, width="large"),
+    "points": st.column_config.TextColumn("Apart", help="Numbers between commas that are a category each, such as a heap at 0."),
     "other": st.column_config.TextColumn("Any other is", help="The category of every other text; without one such cells are refused."),
     "missing": st.column_config.TextColumn("Empty is", help="The category of an empty cell; without one such cells are refused."),
     "target": st.column_config.CheckboxColumn("Target", help="The column that is the class: one, or none."),
+    "person": st.column_config.CheckboxColumn("Person", help="The column that names who has the row, where somebody may have several."),
 }
 
 
 def rows_of(declared: TableDeclaration) -> list[dict[str, Any]]:
-    """A row a column."""
-    return [_row(column, target=column.name == declared.target) for column in declared.columns]
+    """A row a column, that of the persons last."""
+    rows = [_row(column, target=column.name == declared.target) for column in declared.columns]
+    return [*rows, *[{**_unread(declared.person), "person": True}] * bool(declared.person)]
 
 
 def proposed_rows(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """A row for every column of a file, proposed from its cells, and why some are not read; the last that is read is the target."""
-    header, lines = read(path)
-    cells = dict(zip(header, zip(*lines, strict=True) if lines else [()] * len(header), strict=True))
+    header, texts, _ = counted(path)
     rows, reasons = list[dict[str, Any]](), list[str]()
     for name in header:
         try:
-            rows.append(_row(propose_column(name, cells[name], name == header[-1]), target=False))
+            rows.append(_row(propose_column(name, texts[name], name == header[-1]), target=False))
         except WorkbenchError as error:
-            rows.append({"read": False, "column": name, "kind": CATEGORIES, **EMPTY, "target": False})
+            rows.append(_unread(name))
             reasons.append(str(error))
     for row in [row for row in rows if row["read"]][-1:]:
         row["target"] = True
     return rows, reasons
 
 
-def declaration_from(rows: Iterable[Row]) -> TableDeclaration:
-    """What the rows that are read declare; a WorkbenchError says what is missing."""
-    wanted = [row for row in rows if row["read"]]
+def declaration_from(rows: Iterable[Row], rows_per_person: int | None = None, never: Rules = ()) -> TableDeclaration:
+    """What the rows that are read declare, with rules between them; a WorkbenchError says what is missing.
+
+    `rows_per_person` counts beside a column of persons alone, which is not read as a feature.
+    """
+    rows = list(rows)
+    persons = [row["column"] for row in rows if row["person"]]
+    wanted = [row for row in rows if row["read"] and not row["person"]]
     targets = [row["column"] for row in wanted if row["target"]]
-    if len(targets) > 1:
-        raise WorkbenchError(f"Expected one target column, or none, got {' and '.join(targets)}.")
+    for what, named in (("target", targets), ("person", persons)):
+        if len(named) > 1:
+            raise WorkbenchError(f"Expected one {what} column, or none, got {' and '.join(named)}.")
+    most_rows = (rows_per_person or 0) if persons else 0
     try:
-        return TableDeclaration(columns=tuple(map(_column, wanted)), target="".join(targets))
+        return TableDeclaration(
+            columns=tuple(map(_column, wanted)),
+            target="".join(targets),
+            person="".join(persons),
+            rows_per_person=most_rows,
+            never=never,
+        )
     except ValidationError as error:
         raise WorkbenchError(f"Expected a declaration of columns: {first_complaint(error)}") from None
 
@@ -84,6 +99,11 @@ def edited(rows: Iterable[Row], key: str) -> list[dict[str, Any]]:
     return [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in found.to_dict("records")]
 
 
+def _unread(name: str) -> dict[str, Any]:
+    """A column that is no feature."""
+    return {"read": False, "column": name, "kind": CATEGORIES, **EMPTY, "target": False, "person": False}
+
+
 def _told(value: Any) -> str:
     """A cell to look at."""
     if value is None or isinstance(value, bool):
@@ -93,12 +113,14 @@ def _told(value: Any) -> str:
 
 def _row(column: DeclaredColumn, target: bool) -> dict[str, Any]:
     row: dict[str, Any] = {"read": True, "column": column.name, **EMPTY, "other": column.other, "missing": column.missing, "target": target}
+    row["person"] = False
     if not column.edges:
         return row | {"kind": CATEGORIES, "categories": _listed(column.categories)}
+    row |= {"kind": NUMBERS, "points": _listed(map(told, column.points))}
     low, high, bins = column.edges[0], column.edges[-1], len(column.edges) - 1
     if column.edges != even_edges(low, high, bins):
-        return row | {"kind": NUMBERS, "categories": _listed(f"{edge:.15g}" for edge in column.edges)}
-    return row | {"kind": NUMBERS, "lower": low, "upper": high, "bins": bins}
+        return row | {"categories": _listed(f"{edge:.15g}" for edge in column.edges)}
+    return row | {"lower": low, "upper": high, "bins": bins}
 
 
 def _column(row: Row) -> DeclaredColumn:
@@ -106,18 +128,19 @@ def _column(row: Row) -> DeclaredColumn:
     listed = _words(row["categories"] or "")
     if row["kind"] == CATEGORIES:
         return DeclaredColumn(name=row["column"], categories=tuple(listed), **words)
+    words["points"] = tuple(_numbers(row["column"], _words(row["points"] or ""), "points"))
     if listed:
-        return DeclaredColumn(name=row["column"], edges=tuple(_numbers(row["column"], listed)), **words)
+        return DeclaredColumn(name=row["column"], edges=tuple(_numbers(row["column"], listed, "edges")), **words)
     if row["lower"] is None or row["upper"] is None or not row["bins"] or not row["lower"] < row["upper"]:
         raise WorkbenchError(f"Expected a lower limit of {row['column']!r}, an upper one above it, and a number of bins. Fill them in.")
     return DeclaredColumn(name=row["column"], edges=even_edges(row["lower"], row["upper"], int(row["bins"])), **words)
 
 
-def _numbers(name: str, texts: Iterable[str]) -> list[float]:
+def _numbers(name: str, texts: Iterable[str], what: str) -> list[float]:
     found = [number(text) for text in texts]
     values = [value for value in found if value is not None]
     if len(values) < len(found) or values != sorted(set(values)):
-        raise WorkbenchError(f"Expected rising edges of {name!r} between commas, as 0, 10, 50, got something else.")
+        raise WorkbenchError(f"Expected rising {what} of {name!r} between commas, as 0, 10, 50, got something else.")
     return values
 
 

@@ -1,7 +1,7 @@
 """The example run, where there is nothing to look at yet."""
 
-from workbench.jobs import example
-from workbench.jobs.store import RunStore
+from workbench.runs.store import RunStore
+from workbench.tasks import example
 from workbench.ui.actions import told
 from workbench.ui.jobs import Unasked, unasked_job
 from workbench.workspace import Workspace

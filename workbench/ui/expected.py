@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from workbench.jobs import rehearsal
-from workbench.jobs.pace import DISTURBED, Expectation, expected, known_pace
 from workbench.plan import Plan
+from workbench.runs.pace import DISTURBED, Expectation, expected, known_pace
+from workbench.tasks import rehearsing
 from workbench.training.state import PerformanceSettings
 from workbench.ui.actions import told
 from workbench.ui.formats import duration, memory
@@ -27,8 +27,8 @@ def show_expectation(plan: Plan, performance: PerformanceSettings, prefix: str) 
         if pace is not None and not pace.is_due:
             return
         measuring = Unasked(
-            find=lambda: rehearsal.find_job(*asked),
-            begin=lambda: rehearsal.begin(*asked),
+            find=lambda: rehearsing.find_job(*asked),
+            begin=lambda: rehearsing.begin(*asked),
             is_there=lambda: (found := known_pace(*asked)) is not None and not found.is_due,
         )
         unasked_job(measuring, f"{prefix}pace_", MEASURING if pace is None else AGAIN, POLL_SECONDS)

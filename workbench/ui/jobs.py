@@ -7,12 +7,12 @@ from typing import Any
 
 import streamlit as st
 
+from workbench import tasks
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.jobs import control
 from workbench.jobs.job import ENDED, Job
 from workbench.jobs.lifecycle import Jobs
-from workbench.jobs.tasks import TASKS
 from workbench.ui.actions import attempt, cancel_or_resume, told
 from workbench.workspace import Workspace
 
@@ -26,10 +26,10 @@ def needed_job(task: str, owner: str, request: Mapping[str, Any], prefix: str, o
     Its end draws the page anew. One that was stopped, has failed or died says so and waits for a person.
     """
     workspace = Workspace.default()
-    job = Jobs(workspace).find(task, owner, request)
+    job = tasks.find(workspace, task, owner, request)
     if job is None or job.state in ("queued", "done"):
         if st.button(offer, key=f"{prefix}begin", type="primary"):
-            attempt(lambda: control.begin(workspace, task, owner, request))
+            attempt(lambda: tasks.begin(workspace, task, owner, request))
     else:
         show_job(job, prefix)
 
@@ -78,7 +78,7 @@ def show_job(job: Job, prefix: str) -> None:
     if job.is_active:
         _watch(job, prefix)
         return
-    st.warning(markdown(f"The {TASKS[job.task].title} ({job.id}) {ENDED[job.state]}. {job.error or ''}"))
+    st.warning(markdown(f"The {job.terms.title} ({job.id}) {ENDED[job.state]}. {job.error or ''}"))
     with st.container(horizontal=True):
         cancel_or_resume(job, prefix)
         if st.button("Dismiss", key=f"{prefix}dismiss", icon=":material/close:"):
@@ -100,7 +100,7 @@ def _watch(job: Job, prefix: str) -> None:
                 st.rerun()
             if not now.is_active:
                 st.rerun()
-            st.progress(now.share, text=f"{TASKS[now.task].title.capitalize()}: {now.state}, {100 * now.share:.0f} %")
+            st.progress(now.share, text=f"{now.terms.title.capitalize()}: {now.state}, {100 * now.share:.0f} %")
             with st.container():
                 cancel_or_resume(now, prefix)
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from workbench.jobs.run import Run
 from workbench.request import Request
+from workbench.runs.run import Run
 from workbench.training.state import PerformanceSettings
 from workbench.ui.choices import SETTINGS, TARGET_TITLES
 from workbench.ui.forms import form_parameters

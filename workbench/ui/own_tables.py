@@ -1,5 +1,6 @@
 """What is declared public of the user's own table: proposed from its rows, changed by the user, and public once they say so."""
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,9 +8,10 @@ from typing import Any
 
 import streamlit as st
 
-from workbench.datasets.csv_table import BESIDE, read
-from workbench.datasets.declaration import TableDeclaration
+from workbench.datasets.csv_table import BESIDE
+from workbench.datasets.declaration import Rules, TableDeclaration
 from workbench.datasets.proposal import WARNING
+from workbench.datasets.row_files import text_rows
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown, prose
 from workbench.ui.actions import told
@@ -22,6 +24,7 @@ BEFORE = (
 )
 UNCONFIRMED = "Nothing is declared yet: what stands in the grid is yours alone until you confirm it."
 IGNORED = "The grid above is not confirmed, so nothing in it counts: plans and runs take what is declared below."
+MOST_ROWS = "At most so many rows of each take part, drawn by chance in every run; a bound then protects the person with all of them."
 CONFIRMING = "Confirming makes all that stands in this grid public: the columns' names, their limits and bins, and every category."
 
 
@@ -33,7 +36,7 @@ def declared_choice(path: str, key: str, **common: Any) -> str | None:
     place = Path(path).expanduser()
     beside = place.with_suffix(BESIDE)
     with ending_the_page():
-        read(place)
+        deque(text_rows(place)[1], maxlen=0)
     draft(place, key)
     above = st.container()
     with st.expander("The declaration as text"):
@@ -63,8 +66,14 @@ def declared(known: TableDeclaration, beside: str, key: str) -> None:
     """What is declared, as a grid to look at, and a button that opens it to be changed."""
     st.markdown("**Declared public**" + f", as {markdown(beside)} beside the file says" * bool(beside))
     shown(known)
+    if known.person:
+        st.caption(markdown(f"A bound protects a person ({known.person}), by at most {known.rows_per_person} rows of each."))
+    for rule in known.never:
+        together = " and ".join(f"{name} {' or '.join(found)}" for name, found in rule.items())
+        st.markdown(f"In no row that is drawn: {markdown(together)}.")
     if st.button("Change", key=f"{key}change", icon=":material/edit:"):
-        open_grid(rows_of(known), [], key)
+        st.session_state[f"{key}rows_per_person"] = known.rows_per_person or None
+        open_grid(rows_of(known), [], key, known.never)
 
 
 def draft(path: Path, key: str) -> None:
@@ -78,16 +87,19 @@ def draft(path: Path, key: str) -> None:
     for reason in st.session_state.get(f"{key}reasons", []):
         st.info(f"Not read, unless you declare it: {markdown(reason)}")
     changed = edited(rows, f"{key}grid_{st.session_state[f'{key}drafts']}")
+    most_rows: int | None = None
+    if any(row["person"] for row in changed):
+        most_rows = st.number_input("Rows of each person", min_value=1, value=None, step=1, key=f"{key}rows_per_person", help=MOST_ROWS)
     st.markdown(CONFIRMING)
     if st.button("Declare all of this public", key=f"{key}confirm", type="primary"):
         with told():
-            st.session_state[f"{key}declared"] = declaration_from(changed).text
+            st.session_state[f"{key}declared"] = declaration_from(changed, most_rows, st.session_state[f"{key}never"]).text
             st.session_state[f"{key}draft"] = None
             st.rerun()
 
 
-def open_grid(rows: list[dict[str, Any]], reasons: list[str], key: str) -> None:
-    """Show these rows in a grid of their own, whatever was changed in the one before."""
+def open_grid(rows: list[dict[str, Any]], reasons: list[str], key: str, never: Rules = ()) -> None:
+    """Show these rows in a grid of their own, whatever was changed in the one before; rules stay as they are."""
     drafts = st.session_state.get(f"{key}drafts", 0) + 1
-    st.session_state.update({f"{key}draft": rows, f"{key}reasons": reasons, f"{key}drafts": drafts})
+    st.session_state.update({f"{key}draft": rows, f"{key}reasons": reasons, f"{key}drafts": drafts, f"{key}never": never})
     st.rerun()

@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from workbench.escaping import markdown
-from workbench.jobs.finished import kept_results
-from workbench.jobs.run import Run
-from workbench.jobs.samples import DEFAULT, SampleSet, sample_set, sample_sets
-from workbench.jobs.store import RunStore
 from workbench.marks import mark, may_leave
+from workbench.runs.finished import kept_results
+from workbench.runs.run import Run
+from workbench.runs.samples import DEFAULT, SampleSet, sample_set, sample_sets
+from workbench.runs.store import RunStore
 from workbench.ui.formats import number
 from workbench.workspace import Workspace
 

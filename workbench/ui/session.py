@@ -2,17 +2,17 @@
 
 import streamlit as st
 
+from workbench import runs
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.datasets.reference import DatasetRef
 from workbench.datasets.whose import state_of
 from workbench.errors import WorkbenchError
 from workbench.escaping import prose
-from workbench.jobs import runs
-from workbench.jobs.run import Run
 from workbench.plan import Plan
 from workbench.planning import make_plan, with_public
 from workbench.privacy.spending.ledger import Ledger
 from workbench.request import Request
+from workbench.runs.run import Run
 from workbench.workspace import Workspace
 
 
@@ -39,19 +39,30 @@ def _publicly(request: str, public: str, facts: str, state: str) -> str:
     return with_public(Request.parse(request), public, DatasetFacts.model_validate_json(facts)).text
 
 
-@st.cache_data(max_entries=50, show_spinner="Looking at the dataset …", hash_funcs={DatasetRef: DatasetRef.model_dump_json})
 def known_facts(dataset: DatasetRef) -> DatasetFacts:
-    """The public facts about a dataset."""
-    return dataset.facts()
+    """The public facts about a dataset, remembered while files of one's own stay as they are."""
+    return _known_facts(dataset.model_dump_json(), _state(dataset))
+
+
+@st.cache_data(max_entries=50, show_spinner="Looking at the dataset …")
+def _known_facts(dataset: str, state: str) -> DatasetFacts:
+    del state
+    return DatasetRef.model_validate_json(dataset).facts()
+
+
+def _state(dataset: DatasetRef) -> str:
+    """What changes whenever a file of one's own does that the dataset is read from; empty for a registered one."""
+    return "".join(state_of(place) for place in (dataset.path, dataset.held_out) if place)
 
 
 def loaded(dataset: DatasetRef, known: DatasetFacts) -> Dataset:
     """A dataset's records, read as `known` says; private ones never leave this process but for the pictures a page shows."""
-    return _loaded(dataset.model_dump_json(), known.model_dump_json())
+    return _loaded(dataset.model_dump_json(), known.model_dump_json(), _state(dataset))
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the dataset …")
-def _loaded(dataset: str, known: str) -> Dataset:
+def _loaded(dataset: str, known: str, state: str) -> Dataset:
+    del state
     return DatasetRef.model_validate_json(dataset).load(DatasetFacts.model_validate_json(known))
 
 

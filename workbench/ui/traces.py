@@ -6,9 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from workbench.escaping import markdown
-from workbench.jobs.folder import RunFolder
-from workbench.jobs.run import Run
-from workbench.jobs.samples.cautions import of_preview
+from workbench.runs.folder import RunFolder
+from workbench.runs.run import Run
+from workbench.runs.samples.cautions import of_preview
 from workbench.ui import charts
 from workbench.ui.cards import releasable_mark
 from workbench.ui.formats import number

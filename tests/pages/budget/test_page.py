@@ -12,7 +12,7 @@ from support.launchers import Nowhere
 from workbench.jobs.job import Job
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
-from workbench.jobs.store import RunStore
+from workbench.runs.store import RunStore
 
 OpenPage = Callable[..., AppTest]
 

@@ -8,8 +8,8 @@ from pages.reading import text_of
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 
-from workbench.jobs.store import RunStore
 from workbench.privacy.spending.ledger import Ledger
+from workbench.runs.store import RunStore
 
 OpenPage = Callable[..., AppTest]
 

@@ -8,10 +8,10 @@ from pages.reading import groups, text_of
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 
+from workbench import runs
 from workbench.evaluation import OUTSIDE_GUARANTEE
-from workbench.jobs import runs
-from workbench.jobs.store import RunStore
-from workbench.jobs.verdicts import Verdicts
+from workbench.runs.store import RunStore
+from workbench.runs.verdicts import Verdicts
 
 OpenPage = Callable[..., AppTest]
 

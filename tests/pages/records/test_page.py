@@ -9,8 +9,8 @@ from support.quick import QUICK
 from support.tables import toy_table
 
 from workbench.datasets import DATASETS, DatasetEntry
-from workbench.jobs.exposure import kept_exposure
-from workbench.jobs.run import Run
+from workbench.runs.exposure import kept_exposure
+from workbench.runs.run import Run
 from workbench.ui.formats import number
 
 

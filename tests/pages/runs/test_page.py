@@ -16,20 +16,21 @@ from support.launchers import Nowhere
 from support.odd_methods import odd
 from support.tables import toy_table
 
+from workbench import runs
 from workbench.datasets import DATASETS, DatasetEntry, load
-from workbench.jobs import runs
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
-from workbench.jobs.run import Run
-from workbench.jobs.samples import sample_sets
-from workbench.jobs.samples.drawn import request_samples
-from workbench.jobs.store import RunStore
 from workbench.methods import METHODS
 from workbench.pages.runs.page import NONE_YET, look_at_marked
 from workbench.pages.runs.release import exported
 from workbench.pages.runs.tables import run_table
 from workbench.planning import make_plan
 from workbench.privacy.spending.ledger import Ledger
+from workbench.runs import finished
+from workbench.runs.run import Run
+from workbench.runs.samples import sample_sets
+from workbench.runs.samples.drawn import request_samples
+from workbench.runs.store import RunStore
 from workbench.training.state import PerformanceSettings
 from workbench.ui.formats import number
 from workbench.ui.links import clone_link
@@ -77,6 +78,17 @@ def test_a_run_s_replace_one_bound_stands_beside_its_own(open_page: OpenPage, ho
     (metric,) = [metric for metric in watched.metric if metric.label == "Upper bound when done"]
     assert "replaced" in metric.help
     assert runs[0].model_copy(update={"epsilon_spent": runs[0].bound.epsilon * 1.01}).replace_one is None
+
+
+def test_runs_of_a_table_stand_above_real_and_simple_rows(open_page: OpenPage, train_here: Callable[..., Run]) -> None:
+    chosen = [train_here("independent-marginals", load("breast-cancer"), epsilon).id for epsilon in (1.0, 10.0)]
+    app = open_page("runs")
+    app.multiselect(key="runs_chosen").set_value(chosen).run()
+    assert "None of these runs has been evaluated" in text_of(app)
+    finished.evaluate_run(here(), chosen[0], 100, metrics=["two_way_marginals"])
+    (beside,) = [table.value for table in app.run().dataframe if "Line" in table.value]
+    assert beside["Line"].tolist()[-3:] == ["bootstrap of the real rows", "half of the real rows", "independent columns"]
+    assert beside["Two-way marginals"].str.endswith("(private)").tolist() == [False, *[True] * (len(beside) - 1)], "one was not evaluated"
 
 
 def test_the_list_counts_its_runs_shows_their_accuracy_and_opens_the_marked_rows(open_page: OpenPage) -> None:

@@ -10,13 +10,13 @@ from support.homes import here
 from support.launchers import Nowhere
 
 from workbench.jobs.launchers import LAUNCHERS
-from workbench.jobs.pace import Line, Pace, Steps
-from workbench.jobs.store import RunStore
 from workbench.methods import METHODS
 from workbench.plan import Plan
 from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.privacy.spending.ledger import Ledger
 from workbench.request import Request
+from workbench.runs.pace import Line, Pace, Steps
+from workbench.runs.store import RunStore
 from workbench.ui.links import clone_link, link
 
 OpenPage = Callable[..., AppTest]
@@ -66,9 +66,9 @@ def test_the_question_starts_another_run_or_shows_the_one_there_is(monkeypatch: 
     def draw() -> None:
         import streamlit as st
 
-        from workbench.jobs.again import Repetition
-        from workbench.jobs.store import RunStore
         from workbench.pages.train.start import Asked, ask
+        from workbench.runs.again import Repetition
+        from workbench.runs.store import RunStore
         from workbench.workspace import Workspace
 
         run = RunStore(Workspace.default()).list()[-1]
@@ -89,8 +89,8 @@ def test_what_comes_and_goes_with_a_run_s_state_moves_nothing_below_it(home_with
     """The page keeps an old element until a rerun has ended: one that has moved would stand there twice meanwhile."""
 
     def draw(state: str, error: str | None) -> None:
-        from workbench.jobs.store import RunStore
         from workbench.pages.train.watch import show_run
+        from workbench.runs.store import RunStore
         from workbench.workspace import Workspace
 
         show_run(RunStore(Workspace.default()).list()[0].model_copy(update={"state": state, "error": error}), "x_")

@@ -13,8 +13,9 @@ from workbench.privacy.accounting.accountants.mechanisms import BoundedRange, Ex
 from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounded_range import MOST_CHOICES, adaptive_delta, bounded_range_delta
 from workbench.privacy.accounting.bounds import proved_bound
-from workbench.privacy.accounting.events import ExponentialMechanismDpEvent, zero_out
+from workbench.privacy.accounting.events import ExponentialMechanismDpEvent
 from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.zero_out import zero_out
 
 
 def two_losses(range_: float, largest: float) -> tuple[np.ndarray, np.ndarray]:

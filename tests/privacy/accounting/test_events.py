@@ -21,10 +21,10 @@ from workbench.privacy.accounting.events import (
     distances,
     event_from_json,
     event_to_json,
-    zero_out,
 )
 from workbench.privacy.accounting.planned_stage import PlannedStage
 from workbench.privacy.accounting.stages import Stage, compose
+from workbench.privacy.accounting.zero_out import zero_out
 
 POSITIVE = st.floats(min_value=1e-6, max_value=1e6, allow_nan=False)
 LEAVES = st.one_of(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import combinations
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -123,6 +124,15 @@ class Case:
         assert refused is not None
         raise refused
 
+    @property
+    def can_be_planned(self) -> bool:
+        """Whether its changes go together."""
+        try:
+            self.plan()
+        except WorkbenchError:
+            return False
+        return True
+
     def bench(self) -> Bench:
         """A bench of it, which knows the stages that the method has without its changes, and votes."""
         plan = self.plan()
@@ -198,6 +208,19 @@ def alone(method: str) -> Iterator[Case]:
             case = Case(method, {switch.name: value})
             if value != value_at(standard, switch.name) and case.name not in REFUSED:
                 yield case
+
+
+def products(method: str) -> Iterator[Case]:
+    """A method's changes by themselves and each two of them together: those with a mechanism that no case of CI has, once each."""
+    seen = {mechanism(case) for case in (Case(method), *changed(), *presets()) if case.method == method}
+    single = list(alone(method))
+    pairs = (
+        Case(method, {**one.changes, **two.changes}) for one, two in combinations(single, 2) if one.changes.keys() != two.changes.keys()
+    )
+    for case in (*single, *pairs):
+        if case.can_be_planned and (what := mechanism(case)) not in seen:
+            seen.add(what)
+            yield case
 
 
 def kinds_of_stages(plan: Plan) -> set[tuple[str, str]]:

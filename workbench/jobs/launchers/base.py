@@ -39,4 +39,4 @@ class Launcher(Protocol):
 
 def worker_command(job_id: str, attempt: int) -> list[str]:
     """What the process of an attempt executes."""
-    return [sys.executable, "-m", "workbench.jobs.worker", job_id, str(attempt)]
+    return [sys.executable, "-m", "workbench.tasks.worker", job_id, str(attempt)]

@@ -7,13 +7,14 @@ from pydantic import Field, model_validator
 
 from workbench.errors import WorkbenchError
 from workbench.methods.grouped_columns import GroupedConfig
+from workbench.models.graphical.workloads import EXAMPLE
 from workbench.training.switches import Switches
 
 
 class AIMConfig(GroupedConfig):
     """Hyper-parameters of AIM."""
 
-    switches: ClassVar[Switches] = {"rounds": (0, 2)}
+    switches: ClassVar[Switches] = {"rounds": (0, 2), "sets": ("", "column 1+column 2: 3; column 1+column 2+column 3")}
 
     noise_multiplier: float | None = Field(
         default=None, ge=1e-3, le=1e6, description="Noise of all releases together, over how far one record made null moves them; "
@@ -32,6 +33,10 @@ class AIMConfig(GroupedConfig):
     target_weight: float = Field(
         default=2.0, ge=1, le=100, description="How many times as much a set of the workload counts that has the label, if there is one."
     )
+    sets: str = Field(
+        default="", max_length=10_000, description="In the place of workload and target_weight: what is to come out right by name, and how "
+        f"much each set counts, as {EXAMPLE}.",
+    )  # fmt: skip
     most_cells: int = Field(
         default=2**18, ge=1, le=2**26, description="Cells of the largest graphical model, in its junction tree. Earlier rounds may fill "
         "their part of it.",

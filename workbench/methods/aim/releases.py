@@ -102,7 +102,7 @@ def fitting(config: AIMConfig, state: State, found: Sequence[Columns], round_: i
 
     def fits(columns: Columns) -> bool:
         inside = structure.tree.holding(columns) is not None
-        return inside or junction_tree(structure.sizes, [*structure.sets, columns]).cells <= limit
+        return inside or junction_tree(structure.sizes, [*structure.held, columns]).cells <= limit
 
     return np.flatnonzero([fits(columns) for columns in found])
 

@@ -5,6 +5,7 @@ import torch
 from workbench.models.graphical.beliefs import Beliefs, Structure
 from workbench.models.graphical.drawing import drawn_rows
 from workbench.models.graphical.junction_tree import Columns
+from workbench.models.graphical.zeros import zeros_of
 from workbench.models.sample_request import SampleRequest
 from workbench.models.table_columns import records
 from workbench.records import Records
@@ -18,9 +19,9 @@ def sets_of(rows: torch.Tensor) -> list[Columns]:
 
 
 def structure_of(state: State) -> Structure:
-    """The sets that the model has potentials of; its tree begins at the last column, the label where there is one."""
+    """The sets that the model has potentials of, and declared zeros; its tree begins at the last column, the label where there is one."""
     sizes = sizes_of(state.facts)
-    return Structure(sizes, tuple(sets_of(state.tensors["sets"])), len(sizes) - 1)
+    return Structure(sizes, tuple(sets_of(state.tensors["sets"])), len(sizes) - 1, zeros_of(state.facts))
 
 
 def beliefs_of(state: State) -> Beliefs:

@@ -1,19 +1,19 @@
 """What AIM releases: single columns, then round by round a choice and the marginal that was chosen; what the model makes of it is free."""
 
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import combinations
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.aim.config import AIMConfig
 from workbench.models.graphical.junction_tree import Columns, cells_of
+from workbench.models.graphical.workloads import Workload, named_sets, shared_weights
 from workbench.privacy.accounting.events import ExponentialMechanismDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.training.exponential import choice_distance
 from workbench.training.marginals import marginals_stage, sizes_of
 
 ONE_WAY, CHOICE, MARGINALS, ESTIMATE = "one-way marginals", "choice of marginals", "chosen marginals", "estimate"
-WEIGHT_BITS = 8  # weights of candidates are multiples of 2^-8, so that weighted distances are exact
 
 
 def stages(config: AIMConfig, facts: DatasetFacts) -> list[Stage]:
@@ -45,25 +45,22 @@ def _choice(config: AIMConfig, rounds: int, found: int) -> Stage:
     )
 
 
-def workload(config: AIMConfig, facts: DatasetFacts) -> list[Columns]:
-    """The sets of columns that are to come out right."""
-    columns = len(sizes_of(facts))
-    return list(combinations(range(columns), min(columns, 2 if config.workload == "pairs" else 3)))
+def workload(config: AIMConfig, facts: DatasetFacts) -> Workload:
+    """The sets of columns that are to come out right, each with its weight."""
+    if config.sets:
+        return named_sets(config.sets, facts)
+    columns, label = len(sizes_of(facts)), len(sizes_of(facts)) - 1 if facts.num_classes else -1
+    wanted = combinations(range(columns), min(columns, 2 if config.workload == "pairs" else 3))
+    return [(one, config.target_weight if label in one else 1.0) for one in wanted]
 
 
 def candidates(config: AIMConfig, facts: DatasetFacts) -> list[Columns]:
     """The workload's sets and their parts, but for those that no graphical model in the limit has; single columns are always there."""
-    sizes, wanted = sizes_of(facts), workload(config, facts)
-    parts = chain.from_iterable(combinations(range(len(sizes)), width) for width in range(1, len(wanted[0]) + 1))
-    return [one for one in parts if len(one) == 1 or cells_of(sizes, one) <= config.most_cells]
+    sizes, singles = sizes_of(facts), [(column,) for column in range(len(sizes_of(facts)))]
+    parts = {part for one, _ in workload(config, facts) for width in range(2, len(one) + 1) for part in combinations(one, width)}
+    return singles + sorted((one for one in parts if cells_of(sizes, one) <= config.most_cells), key=lambda one: (len(one), one))
 
 
 def weights(config: AIMConfig, facts: DatasetFacts) -> list[float]:
-    """Of each candidate, how much of the workload it has, over the most that any has, in multiples of 2^-8.
-
-    Source: McKenna et al. 2022, section 4: the sum over the workload of a set's weight times the columns shared with it.
-    """
-    label = len(sizes_of(facts)) - 1 if facts.num_classes else -1
-    counted = [(set(one), config.target_weight if label in one else 1.0) for one in workload(config, facts)]
-    found = [sum(weight * len(one.intersection(candidate)) for one, weight in counted) for candidate in candidates(config, facts)]
-    return [round(2**WEIGHT_BITS * value / max(found)) / 2**WEIGHT_BITS for value in found]
+    """Of each candidate, how much of the workload it has, over the most that any has."""
+    return shared_weights(workload(config, facts), candidates(config, facts))

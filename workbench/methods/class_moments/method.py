@@ -73,6 +73,13 @@ class ClassMoments(Method):
         reading = releases.Reading(releases.clipping_norm(self.config, public), self.config.pooling)
         yield from releases.fit(self.config, data, reading, state)
 
+    def noise_share(self, state: State) -> float:
+        """Of the covariance that all classes share."""
+        from workbench.methods.class_moments import sampling
+
+        counts = sampling.counts_of(state)
+        return sampling.noise_share(sampling.within(state, state.tensors["sums"].cpu().numpy() / counts[:, None], counts))
+
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Images of the Gaussian of their class."""
         from workbench.methods.class_moments import sampling

@@ -53,6 +53,17 @@ def within(state: State, means: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return symmetric(second, means.shape[1]) / state.facts.num_records - (means.T * shares) @ means
 
 
+def noise_share(covariance: np.ndarray, kept: int | None = None) -> float:
+    """Which part of the `kept` greatest variances (all, if None) of a released covariance (D, D) noise alone would give, 0..1.
+
+    The noise is symmetric about zero, and records give no variance below it: what stands below is as much as noise puts above.
+    """
+    values = np.linalg.eigvalsh(covariance)
+    count = len(values) if kept is None else kept
+    drawn, noise = float(np.maximum(values[-count:], 0.0).sum()), float(np.maximum(-values[:count], 0.0).sum())
+    return min(1.0, noise / drawn) if drawn > 0 else 1.0
+
+
 def root(covariance: np.ndarray) -> np.ndarray:
     """A root (D, D) of a covariance, whose negative eigenvalues are cut."""
     values, directions = np.linalg.eigh(covariance)

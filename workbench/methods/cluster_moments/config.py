@@ -14,7 +14,7 @@ from workbench.training.switches import Switches
 class ClusterMomentsConfig(MethodConfig):
     """Hyper-parameters of cluster moments; pixels are in [0, 1], and a norm is over that of a white image."""
 
-    switches: ClassVar[Switches] = {"rounds": (1, 2)}
+    switches: ClassVar[Switches] = {"rounds": (1, 2), "share_of_counts": (0.2, 0.9)}  # from .5 on two images move less than two ones
 
     noise_multiplier: float | None = Field(
         default=None, ge=1e-3, le=1e6, description="Noise of all releases together, over the norm of one record; empty calibrates it."

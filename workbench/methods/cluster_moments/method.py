@@ -22,6 +22,7 @@ from workbench.training.state import State, Step
 RECORDS_OF_A_CLUSTER = 100
 MOST_NUMBERS = 588  # of an image, however many channels it has
 LITTLE_NOISE = 5_000.0  # mu times the records of a class, from which finer clusters and more directions rise above the noise
+SIGNAL = 1.5  # numbers of an image to the power 3/2, over mu times the records a channel, from which noise in the second moment takes over
 FINE_RECORDS_OF_A_CLUSTER, FINE_NUMBERS = 27, 1_200
 FINE: dict[str, Any] = {"clusters": 200, "frequencies": 24, "directions": 250, "rounds": 2, "max_difference": 0.28, "reach": 1.15}
 
@@ -51,9 +52,11 @@ class ClusterMoments(Method):
     def adapted(
         cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target, given: Set[str]
     ) -> tuple[MethodConfig, str]:
-        """Finer where epsilon and the number of records leave little noise."""
-        if gdp_mu(epsilon, delta) * facts.num_records / max(facts.num_classes, 1) < LITTLE_NOISE:
-            return config, ""
+        """Finer where epsilon and the number of records leave little noise, coarser where they leave much."""
+        assert isinstance(config, ClusterMomentsConfig)
+        signal = gdp_mu(epsilon, delta) * facts.num_records
+        if signal / max(facts.num_classes, 1) < LITTLE_NOISE:
+            return _coarser(config, facts, frequencies_above_noise(facts, epsilon, delta), given)
         finer = {name: value for name, value in _within(FINE, facts, FINE_RECORDS_OF_A_CLUSTER, FINE_NUMBERS).items() if name not in given}
         told = ", ".join(f"{name} {value:g}" for name, value in finer.items())
         return with_values(config, finer), f"Finer than usual, as epsilon {epsilon:g} leaves little noise on so many records: {told}."
@@ -84,11 +87,40 @@ class ClusterMoments(Method):
 
         yield from releases.fit(self.config, data, state)
 
+    def noise_share(self, state: State) -> float:
+        """Of the second moment, in as many directions as images are drawn in."""
+        from workbench.methods.class_moments.sampling import noise_share
+        from workbench.methods.cluster_moments import mixture
+
+        return noise_share(mixture.second_moment(self.config, state), self.config.used_directions(state.facts))
+
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Images of the mixture of their class."""
         from workbench.methods.cluster_moments import sampling
 
         return sampling.sample(self.config, state, request)
+
+
+def frequencies_above_noise(facts: DatasetFacts, epsilon: float, delta: float) -> int:
+    """How many of the coarsest frequencies of each side leave the variance that noise gives below that of records.
+
+    What noise alone adds to the second moment's positive eigenvalues grows as the numbers of an image to the power 3/2. Channels say much
+    the same, so that of C channels only a C-th of the records is counted on.
+    """
+    signal = gdp_mu(epsilon, delta) * facts.num_records
+    return max(1, math.isqrt(int((SIGNAL * signal / facts.shape[0]) ** (2 / 3)) // facts.shape[0]))
+
+
+def _coarser(config: ClusterMomentsConfig, facts: DatasetFacts, frequencies: int, given: Set[str]) -> tuple[ClusterMomentsConfig, str]:
+    """At most so many frequencies, of the images' sides."""
+    if frequencies >= min(config.frequencies, max(facts.shape[1:])) or "frequencies" in given:
+        return config, ""
+    changed = with_values(config, {"frequencies": frequencies})
+
+    note = (
+        f"Coarser than usual, as epsilon and so few records leave much noise: frequencies {frequencies} in place of {config.frequencies}."
+    )
+    return changed, note
 
 
 def _within(values: dict[str, Any], facts: DatasetFacts, records: int, numbers: int) -> dict[str, Any]:

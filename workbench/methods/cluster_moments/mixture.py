@@ -73,11 +73,15 @@ def noisy_counts(config: ClusterMomentsConfig, state: State) -> np.ndarray:
     return state.tensors["class_sums"].cpu().numpy()[:, -1] / weights(config)[1]
 
 
+def second_moment(config: ClusterMomentsConfig, state: State) -> np.ndarray:
+    """The noisy mean (D, D) of outer products of differences from class means; it may have negative eigenvalues."""
+    return symmetric(state.tensors["second_moment"].cpu().numpy(), config.dimensions(state.facts)) / state.facts.num_records
+
+
 def directions(config: ClusterMomentsConfig, state: State) -> Directions:
     """The directions in which the noisy second moment is widest."""
     means, counts = class_means(config, state)
-    moment = symmetric(state.tensors["second_moment"].cpu().numpy(), means.shape[1]) / state.facts.num_records
-    values, axes = np.linalg.eigh(moment)
+    values, axes = np.linalg.eigh(second_moment(config, state))
     kept = slice(len(values) - config.used_directions(state.facts), None)
     return Directions(means, axes[:, kept], np.diag(np.maximum(values[kept], 0.0)), counts / counts.sum())
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.methods.base import MethodConfig
 from workbench.methods.dp_diffusion.mixture import TimestepMixture
+from workbench.models.label_shares import PaidLabelShares
 from workbench.models.selection.config import SelectedPretraining
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
@@ -41,6 +42,7 @@ class DPDiffusionConfig(MethodConfig):
 
     pretraining: PublicTraining = PublicTraining()
     selected: SelectedPretraining = SelectedPretraining()
+    labels: PaidLabelShares = PaidLabelShares()
     fine_tuning: FineTuning = FineTuning()
     augmentation: Augmentation = Augmentation()
     timestep_mixture: TimestepMixture = TimestepMixture()

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import MethodConfig
+from workbench.models.label_shares import PaidLabelShares
 from workbench.training.ordinary import OrdinaryTraining
 from workbench.training.switches import Switches
 
@@ -34,6 +35,7 @@ class DPMERFConfig(MethodConfig):
     hidden_size: int = Field(default=200, ge=1, description="Units of the generator's first layer.")
     channels: int = Field(default=16, ge=1, description="Channels of the generator's convolutions.")
     training: GeneratorTraining = GeneratorTraining()
+    labels: PaidLabelShares = PaidLabelShares()
 
     def embedding_shape(self, facts: DatasetFacts) -> tuple[int, int]:
         """(features, classes) of the release: a mean embedding for each class."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from workbench.methods.dp_merf import claim, stages
 from workbench.methods.dp_merf.config import DPMERFConfig
 from workbench.methods.dp_merf.presets import PRESETS
 from workbench.methods.dp_merf.stages import GENERATOR, RELEASE
+from workbench.models.label_shares import LABEL_COUNTS
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -42,14 +44,25 @@ class DPMERF(Method):
         """
         return {"num_features": 10_000, "training.steps": 600, "training.learning_rate": 3e-3} if facts.dimensions > 300 else {}
 
+    @property
+    def released_parts(self) -> tuple[str, ...]:
+        """The generator, and the counts of labels where samples follow them."""
+        return (*self.released, *[LABEL_COUNTS] * self.config.labels.are_released)
+
+    @property
+    def learns_labels(self) -> bool:
+        """Where labels are drawn by counts that were paid for."""
+        return self.config.labels.are_released
+
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """The release, and the generator's training that is free."""
         return stages.stages(self.config, facts)
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
-        """The paper's analytic Gaussian mechanism at sensitivity 2/num_records."""
+        """The paper's analytic Gaussian mechanism at sensitivity 2/num_records, with that of the counts, if these are released."""
         assert self.config.noise_multiplier is not None
-        return claim.claimed(noise_multiplier=self.config.noise_multiplier, delta=delta)
+        counts_noise = self.config.labels.noise_multiplier if self.config.labels.are_released else math.inf
+        return claim.claimed(noise_multiplier=self.config.noise_multiplier, delta=delta, counts_noise=counts_noise)
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """The generator, Adam, and room for the one release."""
@@ -62,6 +75,13 @@ class DPMERF(Method):
         from workbench.methods.dp_merf import training
 
         yield from training.fit(self.config, data, state)
+
+    def noise_share(self, state: State) -> float:
+        """Of the squared norm of the released embedding."""
+        from workbench.methods.dp_merf.training import release_grid
+
+        embedding, deviation = state.tensors["embedding"], release_grid(self.config, state.facts).deviation / state.facts.num_records
+        return min(1.0, embedding.numel() * deviation**2 / max(float(embedding.square().sum()), 1e-300))
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Images of the generator for standard normal inputs."""

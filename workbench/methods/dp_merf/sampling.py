@@ -5,14 +5,15 @@ import torch
 
 from workbench.datasets.base import to_uint8
 from workbench.methods.dp_merf.config import DPMERFConfig
+from workbench.models import label_counts
 from workbench.models.sample_request import SampleRequest
 from workbench.records import Records
 from workbench.training.state import State
 
 
 def sample(config: DPMERFConfig, state: State, request: SampleRequest) -> Records:
-    """Images of the generator for standard normal inputs."""
-    labels = request.label_array(state.facts.num_classes)
+    """Images of the generator for standard normal inputs; labels follow their counts, if these are released."""
+    labels = label_counts.asked(config.labels, request, state).label_array(state.facts.num_classes)
     rows = torch.from_numpy(np.zeros(request.num_samples, np.int64) if labels is None else labels)
     draw = state.randomness.torch_generator(request.purpose)
     latent = torch.randn(request.num_samples, config.latent_size, generator=draw)

@@ -9,7 +9,7 @@ RELEASE, GENERATOR = "release", "generator"
 
 
 def stages(config: DPMERFConfig, facts: DatasetFacts) -> list[Stage]:
-    """The release, and the generator's training that is free."""
+    """The release, counts of labels if asked for, and the generator's training that is free."""
     assert config.noise_multiplier is not None
     event = ReplaceOneGaussianDpEvent(config.noise_multiplier, zero_out_ratio=0.5)
     release = Stage(
@@ -21,4 +21,4 @@ def stages(config: DPMERFConfig, facts: DatasetFacts) -> list[Stage]:
         reason="Every record adds a vector of norm 1/num_records, so replacing one moves the mean by at most 2/num_records "
         "and making one null by at most 1/num_records.",
     )
-    return [release, config.training.free_stage(GENERATOR)]
+    return [release, *config.labels.stages(facts), config.training.free_stage(GENERATOR)]

@@ -11,6 +11,7 @@ from workbench import networks
 from workbench.datasets.base import DatasetFacts, to_unit_range
 from workbench.methods.dp_merf.config import DPMERFConfig
 from workbench.methods.dp_merf.stages import GENERATOR, RELEASE
+from workbench.models import label_counts
 from workbench.records import Records
 from workbench.training.grid import Grid
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -25,6 +26,7 @@ def initial_state(config: DPMERFConfig, facts: DatasetFacts, state: State) -> St
     state.modules = {"generator": generator.to(state.device)}
     state.optimizers = {GENERATOR: torch.optim.Adam(generator.parameters(), lr=config.training.learning_rate)}
     state.tensors = {"embedding": torch.zeros(*config.embedding_shape(facts), device=state.device)}
+    label_counts.add_to(config.labels, facts, state)
     return state
 
 
@@ -45,6 +47,7 @@ def fit(config: DPMERFConfig, data: Records, state: State) -> Iterator[Step]:
         state.tensors["embedding"] = release(data, frequencies, grid, state)
         state.steps[RELEASE] = 1
         yield Step(RELEASE, 1, 1)
+    yield from label_counts.release(config.labels, data, state)
     yield from fit_generator(config, frequencies, state)
 
 

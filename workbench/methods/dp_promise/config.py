@@ -7,6 +7,7 @@ from pydantic import Field
 from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.errors import WorkbenchError
 from workbench.methods.base import MethodConfig
+from workbench.models.label_shares import PaidLabelShares
 from workbench.models.selection.config import SelectedPretraining
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
@@ -51,6 +52,7 @@ class DPPromiseConfig(MethodConfig):
     )
     pretraining: PublicTraining = PublicTraining()
     selected: SelectedPretraining = SelectedPretraining()
+    labels: PaidLabelShares = PaidLabelShares()
     phase_one: PhaseOne = PhaseOne()
     phase_two: PhaseTwo = PhaseTwo()
     label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of public images trained without their label, for guidance.")

@@ -1,5 +1,6 @@
 """Presets of dp-promise: what suits a dataset's size, and the settings behind the paper's tables."""
 
+import math
 from functools import partial
 from typing import Any
 
@@ -48,6 +49,7 @@ PRESETS = Pretrained.presets | {
     "published-5": published_preset(5),
     "published-1": published_preset(1),
     "published-0.2": published_preset(0.2),
+    "published-infinity": published_preset(math.inf),
     "published-renoised": Preset(
         "The authors' settings for epsilon 10, with the renoised targets, which have a proof.",
         published.renoised,

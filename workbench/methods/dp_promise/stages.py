@@ -21,6 +21,8 @@ def stages(config: DPPromiseConfig, facts: DatasetFacts) -> list[Stage]:
     check_model(config, facts)
     if config.selected.takes_place and not config.conditional:
         raise WorkbenchError("Expected conditional training where images are selected: records vote by their labels. Use conditional=true.")
+    if config.labels.are_released and not config.conditional:
+        raise WorkbenchError("Expected conditional training where samples have labels by counts. Use conditional=true.")
     second = [phase_one.stage(config, facts)] if config.phase_one.steps else []
     if second and config.targets == "one-shot":
         second.append(config.phase_one.free_stage(PHASE_ONE))

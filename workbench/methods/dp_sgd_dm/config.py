@@ -4,6 +4,7 @@ from pydantic import Field
 
 from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.methods.base import MethodConfig
+from workbench.models.label_shares import PaidLabelShares
 from workbench.models.selection.config import SelectedPretraining
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
@@ -22,6 +23,7 @@ class DPSGDDMConfig(MethodConfig):
 
     pretraining: PublicTraining = PublicTraining()
     selected: SelectedPretraining = SelectedPretraining()
+    labels: PaidLabelShares = PaidLabelShares()
     training: Training = Training()
     label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of public images trained without their label, for guidance.")
     ema_decay: float = Field(default=0.9, ge=0, lt=1, description="Decay of the moving average that samples come from.")

@@ -1,5 +1,6 @@
 """Presets of DP-SGD DM: what suits a dataset's size, and dp-promise's published settings less its phase one."""
 
+import math
 from functools import partial
 from typing import Any
 
@@ -49,4 +50,5 @@ PRESETS = Pretrained.presets | {
     "published-5": published_preset(5),
     "published-1": published_preset(1),
     "published-0.2": published_preset(0.2),
+    "published-infinity": published_preset(math.inf),
 }

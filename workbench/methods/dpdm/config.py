@@ -4,6 +4,7 @@ from pydantic import Field
 
 from workbench.diffusion.edm import EDMConfig, EDMSamplerConfig
 from workbench.methods.base import MethodConfig
+from workbench.models.label_shares import PaidLabelShares
 from workbench.models.selection.config import SelectedPretraining
 from workbench.networks import UNetConfig
 from workbench.training.dp_sgd import DPSGD
@@ -28,6 +29,7 @@ class DPDMConfig(MethodConfig):
 
     pretraining: Pretraining = Pretraining()
     selected: SelectedPretraining = SelectedPretraining()
+    labels: PaidLabelShares = PaidLabelShares()
     training: Training = Training()
     label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of records trained without their label, in all K samples.")
     ema_decay: float = Field(default=0.95, ge=0, lt=1, description="Decay of the moving average that samples come from.")

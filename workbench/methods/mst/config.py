@@ -1,16 +1,20 @@
 """Hyper-parameters of MST."""
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from workbench.errors import WorkbenchError
 from workbench.methods.grouped_columns import GroupedConfig
+from workbench.models.graphical.workloads import EXAMPLE
+from workbench.training.switches import Switches
 
 
 class MSTConfig(GroupedConfig):
     """Hyper-parameters of MST."""
+
+    switches: ClassVar[Switches] = {"sets": ("", "column 1+column 2: 3; column 1+column 2+column 3+class")}
 
     noise_multiplier: float | None = Field(
         default=None, ge=1e-3, le=1e6, description="Noise of all releases together, over how far one record made null moves them; "
@@ -20,6 +24,14 @@ class MSTConfig(GroupedConfig):
     share_of_choice: float = Field(
         default=1 / 3, ge=1e-4, le=0.9999, description="Part of the choice of pairs; their marginals have the rest."
     )
+
+    target_weight: float = Field(
+        default=1.0, ge=1, le=100, description="How many times as much a pair counts in the choice that has the label, if there is one."
+    )
+    sets: str = Field(
+        default="", max_length=10_000, description="In the place of target_weight: sets of columns whose pairs are to be in the tree "
+        f"first, and how much each counts, as {EXAMPLE}.",
+    )  # fmt: skip
 
     @model_validator(mode="after")
     def _shares_leave_some(self) -> Self:

@@ -8,7 +8,7 @@ import torch
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.independent_marginals.releases import released_one_way
 from workbench.methods.mst.config import MSTConfig
-from workbench.methods.mst.stages import CHOICE, ONE_WAY, TWO_WAY, num_edges
+from workbench.methods.mst.stages import CHOICE, ONE_WAY, TWO_WAY, num_edges, weights
 from workbench.records import Records
 from workbench.training.marginals import Pair, all_pairs, counts_of, grid_of, in_steps, present_rows, shares, sizes_of, split
 from workbench.training.state import State, Step
@@ -50,7 +50,7 @@ def choose_pairs(config: MSTConfig, data: Records, state: State) -> Iterator[Ste
     found: np.ndarray | None = None
     for step in range(state.steps.get(CHOICE, 0) + 1, edges + 1):
         state.spend(CHOICE, step)
-        found = scores(data, state) if found is None else found
+        found = scores(config, data, state) if found is None else found
         chosen = state.tensors["chosen"].clone()
         joining = joining_pairs(all_pairs(state.facts), chosen[: step - 1].tolist(), edges + 1)
         place = state.randomness.choose(CHOICE, step, found[joining], rate)
@@ -59,15 +59,15 @@ def choose_pairs(config: MSTConfig, data: Records, state: State) -> Iterator[Ste
         yield Step(CHOICE, step, edges)
 
 
-def scores(data: Records, state: State) -> np.ndarray:
-    """Of each pair, how far its counts are from those of independent columns by the noisy ones, summed over cells: (pairs,)."""
+def scores(config: MSTConfig, data: Records, state: State) -> np.ndarray:
+    """Of each pair, how far its counts are from those of independent columns by the noisy ones, summed over cells, weighted: (pairs,)."""
     sizes, rows, total = sizes_of(state.facts), present_rows(data, state.facts), state.facts.num_records
     columns = [shares(counts, total) for counts in split(state.tensors["one_way"].cpu().numpy(), sizes)]
     found = []
-    for first, second in all_pairs(state.facts):
+    for (first, second), weight in zip(all_pairs(state.facts), weights(config, state.facts), strict=True):
         expected = np.rint(np.ldexp(np.outer(columns[first], columns[second]) * total, SCORE_BITS))
         distances = np.abs(np.ldexp(counts_of(rows, sizes, (first, second)), SCORE_BITS) - expected)
-        found.append(np.ldexp(distances.sum(), -SCORE_BITS))
+        found.append(weight * np.ldexp(distances.sum(), -SCORE_BITS))
     return np.array(found)
 
 

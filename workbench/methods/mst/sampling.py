@@ -9,6 +9,7 @@ from workbench.methods.mst.config import MSTConfig
 from workbench.models.graphical.beliefs import Beliefs, Structure
 from workbench.models.graphical.drawing import drawn_rows
 from workbench.models.graphical.estimation import Measurement, estimated
+from workbench.models.graphical.zeros import Zeros, zeros_of
 from workbench.models.sample_request import SampleRequest
 from workbench.models.table_columns import records
 from workbench.records import Records
@@ -32,18 +33,23 @@ def beliefs_of(config: MSTConfig, state: State) -> Beliefs:
         config.noise_of(share) * count**0.5 / total
         for share, count in ((config.share_of_one_way, len(sizes)), (config.share_of_two_way, len(sizes) - 1))
     )
-    return _fitted(sizes, pairs, one_way.tobytes(), two_way.tobytes() if pairs else b"", deviations)
+    return _fitted(sizes, pairs, one_way.tobytes(), two_way.tobytes() if pairs else b"", deviations, zeros_of(state.facts))
 
 
 @lru_cache(maxsize=2)
 def _fitted(
-    sizes: tuple[int, ...], pairs: tuple[tuple[int, int], ...], one_way: bytes, two_way: bytes, deviations: tuple[float, ...]
+    sizes: tuple[int, ...],
+    pairs: tuple[tuple[int, int], ...],
+    one_way: bytes,
+    two_way: bytes,
+    deviations: tuple[float, ...],
+    zeros: tuple[Zeros, ...],
 ) -> Beliefs:
     """The same for every part of a set of samples, so it is made once."""
     columns, cells = split(np.frombuffer(one_way), sizes), [sizes[first] * sizes[second] for first, second in pairs]
     joint = split(np.frombuffer(two_way), cells) if pairs else []
     found = [Measurement((column,), shares, deviations[0]) for column, shares in enumerate(columns)]
     found += [Measurement(pair, shares, deviations[1]) for pair, shares in zip(pairs, joint, strict=True)]
-    structure = Structure(sizes, tuple(one.columns for one in found), len(sizes) - 1)
+    structure = Structure(sizes, tuple(one.columns for one in found), len(sizes) - 1, zeros)
     potentials = estimated(structure, found, torch.zeros(sum(structure.cells), dtype=torch.float64))
     return Beliefs.of(structure, potentials)

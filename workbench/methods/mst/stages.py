@@ -5,6 +5,7 @@ import math
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.mst.config import MSTConfig
+from workbench.models.graphical.workloads import named_sets, pair_weights, scaled
 from workbench.privacy.accounting.events import ExponentialMechanismDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.training.exponential import choice_distance
@@ -24,6 +25,7 @@ def stages(config: MSTConfig, facts: DatasetFacts) -> list[Stage]:
     edges = num_edges(facts)
     if not edges:
         raise WorkbenchError("Expected a table of at least two columns, the label one of them, got one. Take independent-marginals.")
+    weights(config, facts)  # refuses columns that are not there
     return [
         marginals_stage(ONE_WAY, config.noise_of(config.share_of_one_way), sum(sizes_of(facts))),
         _choice(config, facts, edges),
@@ -42,6 +44,15 @@ def largest_marginal(facts: DatasetFacts) -> int:
     return cells
 
 
+def weights(config: MSTConfig, facts: DatasetFacts) -> list[float]:
+    """Of each pair, how much its score counts, at most 1, in multiples of 2^-8."""
+    pairs = all_pairs(facts)
+    if config.sets:
+        return pair_weights(named_sets(config.sets, facts), pairs)
+    label = num_edges(facts) if facts.num_classes else -1
+    return scaled([config.target_weight if label in pair else 1.0 for pair in pairs])
+
+
 def _choice(config: MSTConfig, facts: DatasetFacts, edges: int) -> Stage:
     return Stage(
         name=CHOICE,
@@ -51,6 +62,6 @@ def _choice(config: MSTConfig, facts: DatasetFacts, edges: int) -> Stage:
         relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
         sampling="all records, once",
         sampler_distance=edges * choice_distance(len(all_pairs(facts))),
-        reason="A pair's score is the distance of its counts from what the noisy single columns give, summed over cells: "
-        "making a record null moves it by at most 1, replacing it by at most 2.",
+        reason="A pair's score is the distance of its counts from what the noisy single columns give, summed over cells, times a "
+        "weight of at most 1: making a record null moves it by at most 1, replacing it by at most 2.",
     )

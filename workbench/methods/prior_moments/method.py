@@ -63,6 +63,13 @@ class PriorMoments(ClassMoments):
             yield Step(PRIOR, 1, 1, private=False)
         yield from releases.fit(self.config, data, prior.reading(self.config, state), state)
 
+    def noise_share(self, state: State) -> float:
+        """Of the posterior's covariance."""
+        from workbench.methods.class_moments import sampling
+        from workbench.methods.prior_moments import posterior
+
+        return sampling.noise_share(posterior.gaussians(self.config, state)[1])
+
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Images of the Gaussian of their class; source 'public' takes the prior's."""
         from workbench.methods.class_moments import sampling

@@ -7,6 +7,8 @@ from pydantic import Field, model_validator
 from workbench.methods.base import MethodConfig
 from workbench.training.switches import Switches
 
+IMAGES, CHOICE = "public images", "votes for public images"  # the stages
+
 
 class PublicChoiceConfig(MethodConfig):
     """Hyper-parameters of a choice of public images."""

@@ -11,7 +11,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.datasets.joined import JOIN
 from workbench.errors import WorkbenchError
 from workbench.methods.base import CalibratedField, Method, Workload
-from workbench.methods.public_choice.config import PublicChoiceConfig
+from workbench.methods.public_choice.config import CHOICE, IMAGES, PublicChoiceConfig
 from workbench.models.sample_request import SampleRequest
 from workbench.models.selection.config import default_blur
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
@@ -20,7 +20,6 @@ from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
 from workbench.training.state import State, Step
 
-IMAGES, CHOICE = "public images", "votes for public images"  # the stages
 DRAWN = ("glyphs", "processes", "cartoons")
 
 

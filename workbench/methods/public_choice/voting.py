@@ -7,8 +7,7 @@ import torch
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.methods.public_choice.config import PublicChoiceConfig
-from workbench.methods.public_choice.method import CHOICE, IMAGES
+from workbench.methods.public_choice.config import CHOICE, IMAGES, PublicChoiceConfig
 from workbench.models.sample_request import SampleRequest
 from workbench.models.selection import spaces
 from workbench.models.selection.selector import Images

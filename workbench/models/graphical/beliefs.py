@@ -7,20 +7,32 @@ from functools import cached_property
 import torch
 
 from workbench.models.graphical.junction_tree import Columns, JunctionTree, cells_of, junction_tree
+from workbench.models.graphical.zeros import Zeros
+
+IMPOSSIBLE = -1e30  # a logarithm of 0 that may be subtracted from itself
 
 
 @dataclass(frozen=True)
 class Structure:
-    """Sets of columns that have a potential each, and the tree that holds them; every column is in some set."""
+    """Sets of columns that have a potential each, and the tree that holds them; every column is in some set.
+
+    `zeros` are combinations of categories that have no probability, whatever the potentials are.
+    """
 
     sizes: tuple[int, ...]
     sets: tuple[Columns, ...]
     root: int
+    zeros: tuple[Zeros, ...] = ()
 
     @cached_property
     def tree(self) -> JunctionTree:
         """The tree, from a clique that has the column `root` on."""
-        return junction_tree(self.sizes, self.sets, self.root)
+        return junction_tree(self.sizes, self.held, self.root)
+
+    @property
+    def held(self) -> list[Columns]:
+        """All sets of columns that some clique has to have."""
+        return [*self.sets, *(zeros.columns for zeros in self.zeros)]
 
     @cached_property
     def holders(self) -> tuple[tuple[int, int], ...]:
@@ -83,6 +95,11 @@ class Beliefs:
         columns = [*structure.sets, *tree.cliques]
         for number, holder in structure.holders:
             tables[holder] = tables[holder] + spread(tables[number], columns[number], columns[holder])
+        for zeros in structure.zeros:
+            holder = tree.holding(zeros.columns)
+            assert holder is not None
+            are_zero = spread(zeros.mask(structure.sizes), zeros.columns, tree.cliques[holder])
+            tables[number_of_sets + holder] = tables[number_of_sets + holder].masked_fill(are_zero, IMPOSSIBLE)
         logs, log_normaliser = propagated(tree, tables[number_of_sets:])
         tables[number_of_sets:] = [log.exp() for log in logs]
         for number, holder in reversed(structure.holders):

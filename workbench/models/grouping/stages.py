@@ -69,7 +69,10 @@ def _edges(config: Grouping, facts: DatasetFacts, cut: tuple[int, ...]) -> Stage
 
 
 def grouped_facts(config: Grouping, facts: DatasetFacts) -> DatasetFacts:
-    """The facts as the model has them: columns by the number of their groups, whatever these turn out to be."""
+    """The facts as the model has them: columns by the number of their groups, whatever these turn out to be.
+
+    Rules of such columns are none of its groups; rows are held to them when they are in the declared categories again.
+    """
     columns = columns_of(config, facts)
     if not (columns.cut or columns.merged):
         return facts
@@ -78,7 +81,9 @@ def grouped_facts(config: Grouping, facts: DatasetFacts) -> DatasetFacts:
         Column(name=column.name, categories=_groups(config, column)) if number in columns.cut + columns.merged else column
         for number, column in enumerate(kind.columns)
     ]
-    return facts.model_copy(update={"kind": kind.model_copy(update={"columns": tuple(kept)})})
+    changed = {kind.columns[number].name for number in columns.cut + columns.merged}
+    never = tuple(rule for rule in kind.never if not changed.intersection(rule.columns))
+    return facts.model_copy(update={"kind": kind.model_copy(update={"columns": tuple(kept), "never": never})})
 
 
 def _groups(config: Grouping, column: Column) -> tuple[str, ...]:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from workbench import tasks
 from workbench.escaping import markdown
-from workbench.jobs import control
-from workbench.jobs.run import Run
 from workbench.pages import go_to
 from workbench.request import Request
+from workbench.runs.run import Run
 from workbench.ui.actions import attempt
 from workbench.ui.jobs import other_jobs
 from workbench.ui.links import link
@@ -20,7 +20,7 @@ def offer_to_fill(dataset: str, mine: Sequence[Run], asked: Request | None, pref
     if mine:
         st.info(markdown(f"No point yet: no run on {dataset} has this measure. Evaluating one puts it here, beside real data."))
         if st.button(f"Evaluate run {mine[0].id}", key=f"{prefix}fill", icon=":material/analytics:"):
-            attempt(lambda: control.begin(Workspace.default(), "evaluate", mine[0].id, {}))
+            attempt(lambda: tasks.begin(Workspace.default(), "evaluate", mine[0].id, {}))
         other_jobs(mine[0].id, prefix)
         return
     st.info(markdown(f"No point yet: nothing has been trained on {dataset} here. A run of the plan above, once evaluated, is the first."))

@@ -7,11 +7,11 @@ import pandas as pd
 
 from workbench.evaluation import METRICS, PROTOCOLS
 from workbench.evaluation.protocols import OWN
-from workbench.jobs.audits import audit_of
-from workbench.jobs.paid import accountants_of
-from workbench.jobs.run import Run
 from workbench.marks import MARKS, mark, may_leave
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
+from workbench.runs.audits import audit_of
+from workbench.runs.paid import accountants_of
+from workbench.runs.run import Run
 from workbench.ui.formats import number
 from workbench.ui.runs import as_float, results_of, warning_marks
 from workbench.workspace import Workspace

@@ -13,7 +13,6 @@ from workbench.evaluation import METRICS, Metric
 from workbench.evaluation.feature_files import is_fid
 from workbench.evaluation.likeness import likeness_note
 from workbench.evaluation.results import EVENLY
-from workbench.jobs.run import Run
 from workbench.marks import mark, may_leave
 from workbench.measured import load_measured
 from workbench.pages.budget.empty import offer_to_fill
@@ -22,6 +21,7 @@ from workbench.pages.budget.points import on_axis, own_points, reference_values
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.published import load_published
 from workbench.request import Request
+from workbench.runs.run import Run
 from workbench.ui import charts
 from workbench.ui.charts import ReferenceLine
 from workbench.ui.formats import number

@@ -8,10 +8,10 @@ import streamlit as st
 
 from workbench.errors import WorkbenchError
 from workbench.escaping import prose
-from workbench.jobs.store import RunStore
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import LedgerEntry, why_unlike
+from workbench.runs.store import RunStore
 from workbench.ui.cards import value_card
 from workbench.ui.formats import number
 from workbench.workspace import Workspace

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from workbench.claims import ClaimRow, claims_table
-from workbench.jobs.audits import audits
+from workbench.runs.audits import audits
 from workbench.ui.cards import epsilon_text
 from workbench.ui.formats import number
 from workbench.ui.theme import BOUND_WORDS, CLAIM_WORDS

@@ -11,10 +11,10 @@ import streamlit as st
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
-from workbench.jobs.samples import DEFAULT, SampleSet, sample_set
-from workbench.jobs.verdicts import JUDGEMENTS, Verdict, Verdicts
 from workbench.pages.gallery.parts import Picture, neighbour_card, verdict_controls
 from workbench.records import Records, TableKind
+from workbench.runs.samples import DEFAULT, SampleSet, sample_set
+from workbench.runs.verdicts import JUDGEMENTS, Verdict, Verdicts
 from workbench.ui.actions import told
 from workbench.ui.formats import number
 from workbench.ui.gallery import class_name

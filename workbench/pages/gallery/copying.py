@@ -9,9 +9,9 @@ import streamlit as st
 
 from workbench.escaping import markdown, prose
 from workbench.evaluation import Neighbours
-from workbench.jobs.finished import kept_copying, kept_neighbours
-from workbench.jobs.samples import SampleSet
 from workbench.records import Records
+from workbench.runs.finished import kept_copying, kept_neighbours
+from workbench.runs.samples import SampleSet
 from workbench.ui import charts
 from workbench.ui.cards import price_of_samples
 from workbench.ui.formats import number

@@ -11,12 +11,12 @@ from workbench.escaping import prose
 from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE
 from workbench.evaluation.feature_files import feature_name, is_file
 from workbench.evaluation.features import IMAGES
-from workbench.jobs.run import Run
-from workbench.jobs.samples import SampleSet
-from workbench.jobs.samples.imported import imports
-from workbench.jobs.verdicts import JUDGEMENTS, Verdicts
 from workbench.pages.gallery.cards import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
 from workbench.pages.gallery.copying import copying_numbers, distance_chart, searched
+from workbench.runs.run import Run
+from workbench.runs.samples import SampleSet
+from workbench.runs.samples.imported import imports
+from workbench.runs.verdicts import JUDGEMENTS, Verdicts
 from workbench.ui.cards import import_marks, run_marks
 from workbench.ui.example import example_notice
 from workbench.ui.gallery import class_name

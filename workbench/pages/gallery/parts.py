@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from workbench.escaping import markdown
-from workbench.jobs.verdicts import JUDGEMENTS
+from workbench.runs.verdicts import JUDGEMENTS
 from workbench.ui.gallery import picture
 
 CARD_PIXELS = 56

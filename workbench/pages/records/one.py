@@ -4,11 +4,11 @@ import pandas as pd
 import streamlit as st
 
 from workbench.datasets.base import Dataset
-from workbench.jobs.exposure import Exposure
 from workbench.models.table_columns import rows
 from workbench.privacy.not_dp.neighbourhood import neighbourhood
 from workbench.privacy.not_dp.per_instance import delta_figure, leakage_figure
 from workbench.records import TableKind
+from workbench.runs.exposure import Exposure
 from workbench.ui import charts
 
 SAMPLES = (1, 10, 100)

@@ -4,12 +4,12 @@ import streamlit as st
 
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown, prose
-from workbench.jobs.exposure import DEFAULT_DRAWS, IDEAL, PRIVATE, Exposure, kept_exposure, tells_records
-from workbench.jobs.run import Run
-from workbench.jobs.trained import same_records
 from workbench.pages.records.one import curves, neighbours
 from workbench.pages.records.removal import removal_section
 from workbench.pages.records.table import denoiser_table, distribution, exposed_table
+from workbench.runs.exposure import DEFAULT_DRAWS, IDEAL, PRIVATE, Exposure, kept_exposure, tells_records
+from workbench.runs.run import Run
+from workbench.runs.trained import same_records
 from workbench.ui.cards import run_marks
 from workbench.ui.jobs import needed_job
 from workbench.ui.runs import known_runs, run_choice

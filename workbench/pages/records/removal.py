@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from workbench.escaping import markdown
-from workbench.jobs.removal import CLASSIFIERS, KEPT, OUTSIDE, kept_removal
+from workbench.runs.removal import CLASSIFIERS, KEPT, OUTSIDE, kept_removal
 from workbench.ui.jobs import needed_job
 from workbench.workspace import Workspace
 

@@ -5,9 +5,9 @@ import pandas as pd
 import streamlit as st
 
 from workbench.datasets.base import Dataset
-from workbench.jobs.exposure import Exposure
 from workbench.privacy.not_dp.per_instance import DenoiserError
 from workbench.records import TableKind
+from workbench.runs.exposure import Exposure
 from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.ui.theme import VERMILION

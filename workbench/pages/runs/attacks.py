@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from workbench.evaluation.attacks import ONE_TRAINING, MembershipResult, roc_figure
-from workbench.jobs.memberships import kept_attacks
+from workbench.runs.memberships import kept_attacks
 from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.workspace import Workspace

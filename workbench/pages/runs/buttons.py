@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from workbench.jobs import control, runs
-from workbench.jobs.run import Run
+from workbench import runs, tasks
 from workbench.pages import go_to
 from workbench.pages.runs.release import export_button
+from workbench.runs.run import Run
 from workbench.ui.actions import attempt, cancel_or_resume
 from workbench.ui.links import clone_link
 from workbench.workspace import Workspace
@@ -23,9 +23,9 @@ def run_buttons(run: Run, prefix: str) -> None:
             if st.button("Gallery", key=f"{prefix}gallery", icon=":material/photo_library:"):
                 go_to("gallery", {"gallery_run": run.id})
             if st.button("Evaluate", key=f"{prefix}evaluate", icon=":material/analytics:", help="Draws samples and takes every measure."):
-                attempt(lambda: control.begin(Workspace.default(), "evaluate", run.id, {}))
+                attempt(lambda: tasks.begin(Workspace.default(), "evaluate", run.id, {}))
             if run.audit is not None and st.button("Audit", key=f"{prefix}audit", icon=":material/policy:", help="Scores its canaries."):
-                attempt(lambda: control.begin(Workspace.default(), "audit", run.id, {}))
+                attempt(lambda: tasks.begin(Workspace.default(), "audit", run.id, {}))
             export_button(run, prefix)
         if not run.is_active:
             confirm_delete(run, prefix)

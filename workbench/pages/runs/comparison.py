@@ -7,13 +7,14 @@ import streamlit as st
 
 from workbench.escaping import prose
 from workbench.evaluation.likeness import likeness_note
-from workbench.jobs.folder import RunFolder
-from workbench.jobs.run import Run
-from workbench.jobs.samples import SampleSet, sample_set
-from workbench.jobs.trained import as_shown
 from workbench.pages.runs.attacks import show_attacks
 from workbench.pages.runs.sampling import sampling_form
 from workbench.pages.runs.tables import measure_name, result_table
+from workbench.recipes.side_by_side import BOUND, LINE, results_of_runs, side_by_side
+from workbench.runs.folder import RunFolder
+from workbench.runs.run import Run
+from workbench.runs.samples import SampleSet, sample_set
+from workbench.runs.trained import as_shown
 from workbench.ui.cards import config_table, epsilon_text, planned_numbers, run_marks
 from workbench.ui.formats import number
 from workbench.ui.gallery import show_records
@@ -70,6 +71,20 @@ def compare_measures(runs: Sequence[Run]) -> None:
             table.setdefault(measure_name(row["name"]), {})[column] = marked(row, "value")
     frame = pd.DataFrame.from_dict(table, orient="index").fillna("–").rename_axis("Measure").reset_index()
     st.dataframe(frame, hide_index=True, alt="Privacy and measures of the compared runs")
+
+
+def compare_tables(runs: Sequence[Run]) -> None:
+    """Runs of one table, a row a method and epsilon, with real and simple rows beneath; nothing of other runs."""
+    if {run.plan.facts.kind.name for run in runs} != {"table"} or len({run.plan.facts.name for run in runs}) > 1:
+        return
+    if not any(results_of(run.id) for run in runs):
+        st.caption("None of these runs has been evaluated: press Evaluate on each to compare them with real and with simple rows.")
+        return
+    rows = side_by_side(results_of_runs(Workspace.default(), runs))
+    st.markdown("**Beside real and simple rows**")
+    shown = pd.DataFrame(rows).rename(columns=lambda name: name.capitalize() if name in (LINE, BOUND) else measure_name(name))
+    st.dataframe(shown, hide_index=True, alt=f"Measures of {len(runs)} runs of {runs[0].dataset} beside those of real and of simple rows")
+    st.caption(MARKS_HELP)
 
 
 def compare_samples(runs: Sequence[Run]) -> None:

@@ -6,11 +6,11 @@ import streamlit as st
 
 from workbench.escaping import markdown
 from workbench.jobs.job import STATES
-from workbench.jobs.run import Run
 from workbench.pages import go_to
 from workbench.pages.runs.buttons import run_buttons
-from workbench.pages.runs.comparison import compare_curves, compare_measures, compare_samples, compare_settings, run_detail
+from workbench.pages.runs.comparison import compare_curves, compare_measures, compare_samples, compare_settings, compare_tables, run_detail
 from workbench.pages.runs.tables import SORTS, filtered, run_table, sorted_runs
+from workbench.runs.run import Run
 from workbench.ui.example import example_notice
 from workbench.ui.jobs import other_jobs
 from workbench.ui.runs import known_runs, run_label
@@ -40,6 +40,7 @@ def draw() -> None:
     if len(selected) > 1:
         st.header("Comparison", anchor=False)
         compare_measures(selected)
+        compare_tables(selected)
         compare_samples(selected)
         compare_curves(selected, PREFIX)
         compare_settings(selected)

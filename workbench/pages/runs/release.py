@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from workbench.escaping import prose
-from workbench.jobs.run import Run
+from workbench.runs.run import Run
 from workbench.workspace import Workspace
 
 HOLDS = (
@@ -31,7 +31,7 @@ def export_button(run: Run, prefix: str) -> None:
 
 def exported(run_id: str) -> bytes:
     """The export as bytes; made when it is asked for."""
-    from workbench.jobs.release import export_run
+    from workbench.runs.release import export_run
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.zip"

@@ -4,12 +4,12 @@ from typing import Any
 
 import streamlit as st
 
+from workbench import tasks
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown, prose
-from workbench.jobs import control
-from workbench.jobs.run import Run
-from workbench.jobs.samples.drawn import RunSamples, request_samples
 from workbench.methods import METHODS
+from workbench.runs.run import Run
+from workbench.runs.samples.drawn import RunSamples, request_samples
 from workbench.ui.actions import attempt
 from workbench.ui.cards import price_of_samples
 from workbench.ui.forms import config_form
@@ -55,4 +55,4 @@ def _offer(asked: RunSamples, num_samples: int | None, prefix: str) -> None:
 def _draw(asked: RunSamples, num_samples: int) -> None:
     asked.check_ready()
     asked.begin()
-    control.begin(asked.workspace, "sample", asked.owner, {"samples": asked.id, "num_samples": num_samples})
+    tasks.begin(asked.workspace, "sample", asked.owner, {"samples": asked.id, "num_samples": num_samples})

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.evaluation import METRICS
-from workbench.jobs.run import Run
+from workbench.runs.run import Run
 from workbench.ui.cards import epsilon_text
 from workbench.ui.formats import duration, number, words
 from workbench.ui.runs import as_float, marked, results_of, warning_marks

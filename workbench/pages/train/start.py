@@ -5,11 +5,11 @@ from typing import Any, NoReturn
 
 import streamlit as st
 
+from workbench import runs
 from workbench.escaping import markdown
-from workbench.jobs import runs
-from workbench.jobs.again import Repetition, repetition
 from workbench.plan import Plan
 from workbench.privacy.attacks.canaries import AuditDesign
+from workbench.runs.again import Repetition, repetition
 from workbench.training.state import PerformanceSettings
 from workbench.ui.actions import told
 from workbench.ui.formats import number

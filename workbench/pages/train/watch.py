@@ -5,9 +5,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from workbench.errors import WorkbenchError
 from workbench.escaping import prose
-from workbench.jobs.folder import RunFolder
-from workbench.jobs.run import Run
-from workbench.jobs.store import RunStore
+from workbench.runs.folder import RunFolder
+from workbench.runs.run import Run
+from workbench.runs.store import RunStore
 from workbench.ui.actions import cancel_or_resume, told
 from workbench.ui.cards import run_marks
 from workbench.ui.formats import duration, memory, number

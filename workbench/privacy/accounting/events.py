@@ -1,7 +1,6 @@
-"""Events of our own beside those of dp-accounting, their JSON form, and what each costs a record that is made null."""
+"""Events of our own beside those of dp-accounting, their JSON form, and how far one record moves each."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -97,6 +96,23 @@ class ExponentialMechanismDpEvent(dp_event.DpEvent):
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
+class PersonDpEvent(dp_event.DpEvent):
+    """A release as it protects a person with at most `most_rows` rows, `event` being what it costs one row.
+
+    Attributes:
+        event: of one row, under the same relation with "row" for "person's rows".
+        most_rows: k, declared.
+        person: the column that names the person; what several releases protect together is a person only where it is one column.
+
+    An accountant that takes it for the event of one row would count too little: so it is one of its own, read by group forms alone.
+    """
+
+    event: dp_event.DpEvent
+    most_rows: int
+    person: str = attr.field(converter=str)
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
 class UnprovedDpEvent(dp_event.DpEvent):
     """A release without a finite epsilon: `not_proved` (no proof is known) or `refuted` (provably none exists)."""
 
@@ -110,6 +126,7 @@ OWN_EVENTS: dict[str, type[dp_event.DpEvent]] = {
     "PartOfGaussianDpEvent": PartOfGaussianDpEvent,
     "RealisedBatchSizeDpEvent": RealisedBatchSizeDpEvent,
     "ExponentialMechanismDpEvent": ExponentialMechanismDpEvent,
+    "PersonDpEvent": PersonDpEvent,
     "UnprovedDpEvent": UnprovedDpEvent,
 }
 
@@ -182,16 +199,6 @@ def _value_from_json(value: Any) -> Any:
     return float(value) if value in ("inf", "-inf") else value
 
 
-def zero_out(event: dp_event.DpEvent) -> dp_event.DpEvent | None:
-    """The event of the same release under REPLACE_SPECIAL (one record made null), or None where none is known.
-
-    A Poisson-sampled Gaussian stays what it is; a replace-one Gaussian has its distance times `zero_out_ratio`; a composed
-    event has a form where all its parts have one.
-    """
-    form = ZERO_OUT_FORMS.get(type(event))
-    return form(event) if form else None
-
-
 @dataclass(frozen=True)
 class Distances:
     """How far one record moves a release, in standard deviations of its noise."""
@@ -206,6 +213,9 @@ def distances(event: dp_event.DpEvent) -> Distances | None:
     Of a fixed-size batch both are the full one, although a null record in the middle of the range is half as far from any other:
     amplification compares a batch that has the record with one that has another of the n in its place, whichever record is made null.
     """
+    if isinstance(event, PersonDpEvent):
+        one = distances(event.event)
+        return None if one is None else Distances(event.most_rows * one.replace_one, event.most_rows * one.zero_out)
     if isinstance(event, ReplaceOneGaussianDpEvent):
         return Distances(_over(1.0, event.noise_multiplier), _over(event.zero_out_ratio, event.noise_multiplier))
     if isinstance(event, FixedBatchGaussianDpEvent):
@@ -233,57 +243,3 @@ def effective_noise_multiplier(event: dp_event.DpEvent) -> float | None:
             return None
         return 0.0 if 0.0 in known else 1.0 / math.sqrt(sum(sigma**-2 for sigma in known))
     return None
-
-
-def _itself(event: dp_event.DpEvent) -> dp_event.DpEvent:
-    return event
-
-
-def _zero_out_composed(event: Any) -> dp_event.DpEvent | None:
-    parts = [zero_out(part) for part in event.events]
-    forms = [part for part in parts if part is not None]
-    return dp_event.ComposedDpEvent(forms) if len(forms) == len(parts) else None
-
-
-def _zero_out_self_composed(event: Any) -> dp_event.DpEvent | None:
-    form = zero_out(event.event)
-    return None if form is None else dp_event.SelfComposedDpEvent(form, event.count)
-
-
-def _zero_out_poisson(event: Any) -> dp_event.DpEvent | None:
-    known = effective_noise_multiplier(event.event) is not None or isinstance(event.event, dp_event.LaplaceDpEvent)
-    return event if known else None
-
-
-def _zero_out_without_replacement(event: Any) -> dp_event.DpEvent | None:
-    sigma = effective_noise_multiplier(event.event)
-    return None if sigma is None else FixedBatchGaussianDpEvent(event.source_dataset_size, event.sample_size, sigma / 2)
-
-
-def _zero_out_replace_one(event: Any) -> dp_event.DpEvent:
-    return dp_event.GaussianDpEvent(event.noise_multiplier / event.zero_out_ratio)
-
-
-def _zero_out_exponential(event: Any) -> dp_event.DpEvent:
-    return ExponentialMechanismDpEvent(event.epsilon * event.zero_out_ratio, zero_out_ratio=1.0)
-
-
-ZERO_OUT_FORMS: dict[type, Callable[[Any], dp_event.DpEvent | None]] = {
-    dp_event.NoOpDpEvent: _itself,
-    dp_event.NonPrivateDpEvent: _itself,
-    dp_event.RandomizedResponseDpEvent: _itself,
-    dp_event.GaussianDpEvent: _itself,
-    dp_event.LaplaceDpEvent: _itself,
-    dp_event.DiscreteLaplaceDpEvent: _itself,
-    dp_event.MixtureOfGaussiansDpEvent: _itself,
-    dp_event.SingleEpochTreeAggregationDpEvent: _itself,
-    FixedBatchGaussianDpEvent: _itself,
-    RealisedBatchSizeDpEvent: _itself,
-    ReplaceOneGaussianDpEvent: _zero_out_replace_one,
-    PartOfGaussianDpEvent: _zero_out_replace_one,
-    ExponentialMechanismDpEvent: _zero_out_exponential,
-    dp_event.ComposedDpEvent: _zero_out_composed,
-    dp_event.SelfComposedDpEvent: _zero_out_self_composed,
-    dp_event.PoissonSampledDpEvent: _zero_out_poisson,
-    dp_event.SampledWithoutReplacementDpEvent: _zero_out_without_replacement,
-}

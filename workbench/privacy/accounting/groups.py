@@ -1,21 +1,13 @@
 """Several records a person: the bound for groups of g records, from the group form of the event or the generic conversion."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
-
-from scipy.special import gammaln
+from collections.abc import Sequence
 
 from workbench.errors import RefusedError, WorkbenchError, check_delta
-from workbench.privacy.accounting.accountants.mechanisms import (
-    Composition,
-    ExactGaussian,
-    GaussianMixture,
-    Mechanism,
-    SampledGaussian,
-)
+from workbench.privacy.accounting.accountants.mechanisms import Composition
 from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import composition_bound, proved_bound, shared_relation
+from workbench.privacy.accounting.group_forms import GROUP_FORMS
 from workbench.privacy.accounting.sampler import priced, sampler_distance
 from workbench.privacy.accounting.stages import Relation, Stage, compose
 from workbench.privacy.accounting.values import PrivacyValue
@@ -95,23 +87,3 @@ def log_growth(epsilon: float, group_size: int) -> float:
     if epsilon < 1e-12:
         return math.log(group_size)
     return (group_size - 1) * epsilon + math.log(-math.expm1(-group_size * epsilon)) - math.log(-math.expm1(-epsilon))
-
-
-def _exact(mechanism: ExactGaussian, group_size: int) -> Mechanism:
-    return ExactGaussian(group_size * mechanism.mu)
-
-
-def _sampled(mechanism: SampledGaussian, group_size: int) -> Mechanism:
-    """How many of the group are drawn is Binomial(g, q); the mass of chances below 1e-18 is moved to all g, the worst."""
-    q = mechanism.sample_rate
-    chances = {k: math.exp(_log_binomial(group_size, k) + k * math.log(q) + (group_size - k) * math.log1p(-q)) for k in range(group_size)}
-    kept = {k: chance for k, chance in chances.items() if chance > 1e-18}
-    rest = max(0.0, 1.0 - math.fsum(kept.values())) if group_size <= 50 else max(1e-15, 1.0 - math.fsum(kept.values()))
-    return GaussianMixture(mechanism.noise_multiplier, (*map(float, kept), float(group_size)), (*kept.values(), max(rest, q**group_size)))
-
-
-def _log_binomial(n: int, k: int) -> float:
-    return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
-
-
-GROUP_FORMS: dict[type, Callable[[Any, int], Mechanism]] = {ExactGaussian: _exact, SampledGaussian: _sampled}

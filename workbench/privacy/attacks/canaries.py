@@ -74,7 +74,7 @@ class AuditDesign(BaseModel):
         labels = None if train.labels is None or canaries.labels is None else train.labels.copy()
         if labels is not None and canaries.labels is not None:
             labels[slots] = canaries.labels
-        return replace(dataset, train=Records(records, labels, train.attributes, present))
+        return replace(dataset, train=Records(records, labels, train.attributes, present), theirs=None)
 
     def judged(self, scores: np.ndarray, delta: float) -> tuple[int, AuditResult, AuditResult]:
         """Correct guesses by scores float (num_canaries,), small for a member, and the one-run and f-DP lower bounds at `delta`."""

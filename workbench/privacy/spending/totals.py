@@ -16,6 +16,12 @@ FIXED_IN_ADVANCE = (
 )
 
 
+ROWS_TOGETHER = (
+    "What it protects is a row and no person: some of these runs protect a person with all rows that are kept, others a row or another "
+    "person."
+)
+
+
 @dataclass(frozen=True)
 class StageSpending:
     """One stage of a run: `steps` planned, the first `charged` of them spent, and `charged_again` spent once more."""
@@ -113,8 +119,20 @@ def zero_out_total(runs: "Sequence[tuple[str, Sequence[Stage]]]", delta: float) 
     total = bound_of(list(merged.values()), delta)
     if not total.is_finite:
         return _name_the_infinite(runs, total)
-    reason = " ".join([total.reason, FIXED_IN_ADVANCE] if len(runs) > 1 else [total.reason]).strip()
+    words = [total.reason, protected(runs), *[FIXED_IN_ADVANCE] * (len(runs) > 1)]
+    reason = " ".join(filter(None, words))
     return total.model_copy(update={"neighboring_relation": "REPLACE_SPECIAL", "reason": reason})
+
+
+def protected(runs: "Sequence[tuple[str, Sequence[Stage]]]") -> str:
+    """Whom runs protect together, in words, where one of them protects a person: a person only where it is the same for all."""
+    from workbench.privacy.accounting.persons import person_of, protects_person
+
+    stages = [stage for _, stages in runs for stage in stages]
+    if not any(map(protects_person, stages)):
+        return ""
+    person = person_of(stages)
+    return f"What it protects is a person ({person})." if person else ROWS_TOGETHER
 
 
 def why_unlike(total: PrivacyValue, alone: "Mapping[str, PrivacyValue]") -> str:
@@ -138,7 +156,7 @@ def plain(relation: str) -> str:
 
 def zero_out_stage(stage: "Stage") -> "Stage | None":
     """The stage in its event's zero-out form, or as it stands where it says that it holds there; None where neither is known."""
-    from workbench.privacy.accounting.events import zero_out
+    from workbench.privacy.accounting.zero_out import zero_out
 
     event = None if stage.event is None else zero_out(stage.event)
     if event is None and "REPLACE_SPECIAL" in stage.relations:

@@ -21,6 +21,7 @@ from workbench.privacy.accounting.accountants.mechanisms import (
     Unbounded,
     VisibleGaussian,
 )
+from workbench.privacy.accounting.group_forms import GROUP_FORMS
 from workbench.privacy.accounting.stages import Relation
 
 NULLABLE: frozenset[str] = frozenset({"ADD_OR_REMOVE_ONE", "REPLACE_SPECIAL"})
@@ -42,6 +43,9 @@ def leaves(event: dp_event.DpEvent, count: int = 1) -> Iterator[tuple[dp_event.D
     elif isinstance(event, dp_event.ComposedDpEvent):
         for part in event.events:
             yield from leaves(part, count)
+    elif isinstance(event, own.PersonDpEvent):
+        for part, times in leaves(event.event, count):
+            yield part if isinstance(part, own.UnprovedDpEvent) else own.PersonDpEvent(part, event.most_rows, event.person), times
     else:
         yield event, count
 
@@ -211,6 +215,19 @@ def _read_non_private(leaf: Any, relation: Relation) -> Mechanism:
     return Unbounded("A step of this composition is not private.")
 
 
+def _read_person(leaf: Any, relation: Relation) -> Mechanism:
+    """The group form for a person's rows: whether they become null rows or another person's, each moves by no more than one row does."""
+    if not (leaf.most_rows >= 1 and leaf.most_rows == int(leaf.most_rows)):
+        raise WorkbenchError(f"Expected a whole number of rows of a person >= 1, got {leaf.most_rows}.")
+    one = _mechanism(leaf.event, relation) or ExactGaussian(0.0)
+    if leaf.most_rows == 1:
+        return one
+    form = GROUP_FORMS.get(type(one))
+    if form is None:
+        raise _refused(leaf.event, relation, f"no form of it is proved for a person of {leaf.most_rows} rows; one row of each has one")
+    return form(one, leaf.most_rows)
+
+
 def _read_unproved(leaf: Any, relation: Relation) -> Mechanism:
     return Unbounded(leaf.reason, leaf.status)
 
@@ -230,5 +247,6 @@ READERS: dict[type, Callable[[Any, Relation], Mechanism]] = {
     own.PartOfGaussianDpEvent: _read_replace_one,
     own.RealisedBatchSizeDpEvent: _read_realised,
     own.ExponentialMechanismDpEvent: _read_exponential,
+    own.PersonDpEvent: _read_person,
     own.UnprovedDpEvent: _read_unproved,
 }

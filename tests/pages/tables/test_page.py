@@ -1,0 +1,94 @@
+"""The Tables page: rows and files of samples, and their columns beside the real ones, which are private."""
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from pages.reading import elements, text_of
+from streamlit.testing.v1 import AppTest
+from support.homes import here
+from support.tables import toy_table
+
+from workbench.datasets import DATASETS, DatasetEntry
+from workbench.datasets.reference import DatasetRef
+from workbench.evaluation.side_by_side import MOST_CATEGORIES, associations, shares
+from workbench.pages.tables import page
+from workbench.records import Column, Records, TableKind
+from workbench.runs.run import Run
+from workbench.runs.samples import sample_set
+from workbench.runs.samples.imported import import_samples
+
+OpenPage = Callable[..., AppTest]
+TrainHere = Callable[..., Run]
+
+
+@pytest.fixture
+def run(train_here: TrainHere, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A finished run on a small table of the registry."""
+    monkeypatch.setitem(DATASETS, "toy-table", DatasetEntry("A table.", "toy-table", lambda _: toy_table().facts, lambda _: toy_table()))
+    return train_here("independent-marginals", toy_table())
+
+
+def charts_of(app: AppTest) -> list[str]:
+    return [element.proto.alt for element in elements(app.main) if element.type == "plotly_chart"]
+
+
+def test_samples_are_drawn_by_a_button_and_shown_beside_the_real_rows(open_page: OpenPage, run: Run) -> None:
+    app = open_page("tables", tables_run=run.id)
+    assert "No samples have been drawn yet" in text_of(app)
+    app.button(key="tables_begin").click().run()
+    assert not app.exception
+    assert page.PRIVATE in text_of(app)
+    named = ["class", "column 1", "column 2", "column 3"]
+    alts = charts_of(app)
+    assert alts[:4] == [f"Shares of the categories of {name} among samples and real rows (private)" for name in named]
+    assert alts[4:] == [f"Cramer's V of every two columns among {name}" for name in ("samples", "real rows (private)")]
+    assert "may leave the room" in text_of(app)
+    assert len(app.get("download_button")) == 2
+    app.toggle(key="tables_real").set_value(False).run()
+    assert page.PRIVATE not in text_of(app)
+    assert charts_of(app) == [f"Shares of the categories of {name} among samples" for name in named] + [alts[4]]
+    assert not any("real" in frame.value.columns or "real rows (private)" in frame.value.columns for frame in app.dataframe)
+
+
+def test_samples_made_elsewhere_are_private_and_their_files_have_all_rows(
+    open_page: OpenPage, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = dict[str, bytes]()
+    monkeypatch.setattr(page, "_download", lambda file, path, _type: made.update({path.suffix: file.content(path.suffix)}))
+    sample_set(here(), run.id).records(30)
+    held_out = toy_table().held_out
+    assert held_out.labels is not None
+    np.savez(tmp_path / "theirs.npz", rows=held_out.records, labels=held_out.labels)
+    theirs = import_samples(here(), tmp_path / "theirs.npz", DatasetRef(name="toy-table"))
+    app = open_page("tables", tables_run=theirs.owner)
+    assert not app.error
+    assert "private" in [badge for badge in text_of(app).split() if badge == "private"]
+    assert "no bound holds for them" in text_of(app)
+    assert len(list(csv.DictReader(io.StringIO(made[".csv"].decode())))) == 60
+    assert pq.read_table(io.BytesIO(made[".parquet"])).num_rows == 60
+    open_page("tables", tables_run=run.id)
+    assert pq.read_table(io.BytesIO(made[".parquet"])).num_rows == 30
+
+
+def test_a_page_without_tables_says_so(open_page: OpenPage) -> None:
+    assert "No run on a table has finished yet" in text_of(open_page("tables"))
+
+
+def test_shares_and_associations_are_those_of_the_rows() -> None:
+    facts = toy_table().facts.model_copy(update={"kind": TableKind(columns=(Column(name="a", categories=tuple(map(str, range(60)))),))})
+    ones = Records(np.repeat(np.arange(60), np.arange(60))[:, None], np.repeat(np.arange(60), np.arange(60)) % 2)
+    others = Records(np.zeros((4, 1), dtype=np.int64), np.array([0, 0, 0, 1]))
+    found = shares(ones, others, facts)
+    assert found["class"]["real"].tolist() == [0.75, 0.25]
+    assert len(found["a"]) == MOST_CATEGORIES
+    assert found["a"]["category"].tolist() == ["0", *map(str, range(21, 60))], "the most frequent on either side, in their order"
+    assert found["a"]["samples"].iloc[-1] == pytest.approx(59 / 1770)
+    assert list(shares(ones, None, facts)["a"].columns) == ["category", "samples"]
+    table = associations(ones, facts)
+    assert table.loc["a", "class"] == table.loc["class", "a"] == pytest.approx(1.0)
+    assert associations(others, facts).loc["a", "class"] == 0.0

@@ -1,0 +1,105 @@
+"""The document of a recipe whose datasets have a part each, beside what others published."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.recipes.documents import document, write
+from workbench.recipes.lines import Recipe
+
+ROOT = Path(__file__).parents[2]
+MEASURES = ("accuracy_cnn", "accuracy_mean3")
+HERE = {"mnist": 0.97, "fashion-mnist": 0.803}
+
+
+def recipe_of(**fields: Any) -> Recipe:
+    runs = [
+        {"name": f"{place}{tail}", "method": "class-moments", "dataset": place, "epsilon": 1.0, "delta": 1e-6, "seeds": [0]}
+        for place in HERE
+        for tail in ("", ", audited")
+    ]
+    return Recipe.model_validate({"title": "Two", "measure": MEASURES[0], "also": MEASURES[1:], "by_dataset": True, "runs": runs, **fields})
+
+
+def result(name: str, value: float, ceiling: float) -> dict[str, Any]:
+    entries = [{"name": measure, "value": value, "epsilon_zero": None, "ceiling": ceiling} for measure in MEASURES]
+    told = {"method": "class-moments", "claim": {"epsilon": "inf"}, "bound": {"epsilon": 0.999, "delta": 1e-6}, "seconds": 7, "seed": 0}
+    return {"name": name, **told, "run": "abcd2345", "evaluation": {"results": entries}}
+
+
+RESULTS = [result("mnist", HERE["mnist"], 0.99), result("fashion-mnist", HERE["fashion-mnist"], 0.89)]
+
+
+def audited(name: str) -> dict[str, Any]:
+    kept = json.loads((ROOT / "docs/results/mnist-audits.json").read_text())["results"][0]["audit"]
+    return result(name, 0.5, 0.99) | {"audit": kept}
+
+
+def test_every_dataset_has_tables_of_its_own_with_its_own_ceiling() -> None:
+    text = document(RESULTS, recipe_of())
+    first, second = text.split("## fashion-mnist")
+    assert first.startswith("## mnist\n")
+    assert first.count("| real training data (ceiling) | - | - | 0.990 (private) |") == 2, "a measure each"
+    assert second.count("| real training data (ceiling) | - | - | 0.890 (private) |") == 2
+    assert ("0.803" in first, "0.970" in second) == (False, False)
+    assert text.count("*private*: computed") == 1
+    assert "published" not in text.lower()
+
+
+def test_audited_runs_stand_in_the_table_of_audits_alone() -> None:
+    text = document([*RESULTS, audited("mnist, audited")], recipe_of())
+    tables, audits = text.split("## Audits")
+    assert "audited" not in tables
+    assert "| mnist, audited |" in audits
+
+
+def test_what_others_printed_stands_beside_in_order_of_the_value() -> None:
+    text = document(RESULTS, recipe_of(published=["accuracy_mean3"]))
+    rows = [line.split("|")[1:-1] for line in text.split("## fashion-mnist")[0].splitlines() if line.startswith("|")]
+    names = [row[0].strip() for row in rows]
+    place = names.index("**class-moments**")
+    assert names.index("DP-FETA") > place, "0.956 is less than 0.970"
+    assert rows[place][2].strip() == "**0.970** (private; 7 s)"
+    assert next(row[2].strip() for row in rows if row[0].strip() == "DP-FETA-Pro") == "0.968 (12.5 hours on 4 GPUs)"
+    below = text.split("## fashion-mnist")[1]
+    assert below.index("DP-FETA-Pro") < below.index("**class-moments**"), "0.822 is more than 0.803"
+
+
+def test_published_values_stand_there_too_where_their_measure_was_not_taken() -> None:
+    only = [row | {"evaluation": {"results": row["evaluation"]["results"][:1]}} for row in RESULTS]
+    text = document(only, recipe_of(published=["accuracy_mean3"]))
+    assert "| DP-FETA | no | 0.956 |" in text
+    assert "**class-moments**" not in text
+
+
+def test_the_machine_is_said_once() -> None:
+    place = {"environments": [{"processor": "A", "threads": 9}, {"processor": "B", "threads": "1"}]}
+    assert document([row | place for row in RESULTS], recipe_of()).count("Trained on B, 1 thread.") == 1
+
+
+def test_each_line_says_what_images_it_takes_to_be_public() -> None:
+    text = document(RESULTS, recipe_of(published=["accuracy_mean3"]))
+    (own,) = {line.split("|")[2].strip() for line in text.splitlines() if line.startswith("| **class-moments**")}
+    assert own == "glyphs"
+
+
+def test_a_recipe_of_one_part_has_one_table(tmp_path: Path) -> None:
+    text = document(RESULTS[:1], recipe_of(by_dataset=False))
+    assert not text.startswith("#")
+    assert text.count("ceiling") == 1
+    table, picture = write(RESULTS, recipe_of(), tmp_path / "found.json")
+    assert table.read_text() == document(RESULTS, recipe_of())
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_unknown_measure_beside_is_refused_before_anything_is_trained() -> None:
+    from support.homes import here
+
+    from workbench.errors import WorkbenchError
+    from workbench.recipes.lines import check
+
+    for field in ("also", "published"):
+        with pytest.raises(WorkbenchError, match="nothing_at_all"):
+            check(recipe_of(**{field: ["nothing_at_all"]}), here())

@@ -1,0 +1,200 @@
+"""No sample that shows something public in the place of the records is shown without a word: command, contact sheet, export."""
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from support.homes import here
+from support.launchers import Here
+from support.shapes import coloured_shapes, folder_of_arrays
+from support.shapes import shapes as shapes_of_any_colour
+from support.tables import uneven_table
+
+from workbench.cli import main
+from workbench.datasets import load
+from workbench.jobs.launchers import LAUNCHERS
+from workbench.plan import Plan
+from workbench.planning import make_plan
+from workbench.runs.run import Run
+from workbench.runs.sample_files import read_notes
+from workbench.runs.samples import sample_set
+from workbench.runs.samples.cautions import EQUAL_SHARES, FILE, RELEASED_SHARES, of_preview
+from workbench.runs.samples.drawn import request_samples
+from workbench.runs.store import RunStore
+
+FEW = ("--set", "records=1000")
+PRIOR_WORDS = "look like the public prior"
+NOISE_WORDS = "These samples are mostly noise"
+Command = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def workbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    """`workbench(*arguments)`: standard output and errors of a command, whose jobs are done in this process."""
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
+
+    def call(*arguments: str) -> tuple[str, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        found = capsys.readouterr()
+        assert ended.value.code == 0, found.err
+        return found.out, found.err
+
+    return call
+
+
+@pytest.fixture
+def shapes(tmp_path: Path) -> Path:
+    path = tmp_path / "shapes.npz"
+    np.savez(path, **folder_of_arrays(coloured_shapes()))  # type: ignore[arg-type]
+    return path
+
+
+def test_shapes_that_come_out_as_coloured_digits_are_said_to_be_the_prior(workbench: Command, shapes: Path, tmp_path: Path) -> None:
+    out, _ = workbench("train", "prior-moments", "--dataset", str(shapes), "--epsilon", "3", *FEW, "--wait")
+    run = json.loads(out.splitlines()[-1])["run"]
+    sheet, release = tmp_path / "sheet.png", tmp_path / "run.zip"
+    shown, said = workbench("sample", run, "--num", "150", "--sheet", str(sheet), "--out", str(tmp_path / "s.npz"), "--json")
+    found = json.loads(shown)["cautions"]
+    assert [PRIOR_WORDS in sentence for sentence in found] == [False, True]
+    assert found[0] == EQUAL_SHARES
+    assert all(sentence in said for sentence in found)
+    picture = Image.open(sheet)
+    assert picture.text["cautions"] == " ".join(found)  # type: ignore[attr-defined]
+    assert read_notes(tmp_path / "s.npz")["cautions"] == found
+    _, said = workbench("evaluate", run, "--num", "150", "--metric", "inception_score")
+    assert PRIOR_WORDS in said
+    workbench("export", run, str(release))
+    with zipfile.ZipFile(release) as archive:
+        (tmp_path / "left.npz").write_bytes(archive.read("samples/default.npz"))
+    assert read_notes(tmp_path / "left.npz")["cautions"] == found
+    workbench("verify", str(release))
+
+
+@pytest.mark.parametrize("method", ["class-moments", "cluster-moments", "dp-merf"])
+def test_samples_that_are_mostly_noise_are_said_to_be(workbench: Command, tmp_path: Path, method: str) -> None:
+    """300 colour pictures at bound 5: too few for so many numbers as are asked for here."""
+    np.savez(tmp_path / "shapes.npz", **folder_of_arrays(coloured_shapes(360)))  # type: ignore[arg-type]
+    own = {"cluster-moments": ("--set", "frequencies=14"), "class-moments": FEW, "dp-merf": ("--set", "training.steps=2")}[method]
+    out, _ = workbench("train", method, "--dataset", str(tmp_path / "shapes.npz"), "--epsilon", "5", *own, "--wait")
+    run = json.loads(out.splitlines()[-1])["run"]
+    sheet, release = tmp_path / "sheet.png", tmp_path / "run.zip"
+    shown, said = workbench("sample", run, "--num", "20", "--sheet", str(sheet), "--json")
+    assert NOISE_WORDS in json.loads(shown)["cautions"][-1]
+    assert NOISE_WORDS in said
+    assert NOISE_WORDS in Image.open(sheet).text["cautions"]  # type: ignore[attr-defined]
+    workbench("export", run, str(release))
+    with zipfile.ZipFile(release) as archive:
+        (tmp_path / "left.npz").write_bytes(archive.read("samples/default.npz"))
+    notes = read_notes(tmp_path / "left.npz")
+    assert notes["noise_share"] >= 0.5
+    assert NOISE_WORDS in notes["cautions"][-1]
+    workbench("verify", str(release))
+
+
+def test_by_default_cluster_moments_release_no_more_numbers_than_noise_leaves(workbench: Command, tmp_path: Path) -> None:
+    """300 colour pictures at bound 5, as before: three frequencies of each side in the place of fourteen, and nothing to warn of."""
+    np.savez(tmp_path / "shapes.npz", **folder_of_arrays(coloured_shapes(360)))  # type: ignore[arg-type]
+    out, said = workbench("train", "cluster-moments", "--dataset", str(tmp_path / "shapes.npz"), "--epsilon", "5", "--wait")
+    assert "frequencies 3 in place of 14" in said
+    shown, _ = workbench("sample", json.loads(out.splitlines()[-1])["run"], "--num", "20", "--json")
+    assert json.loads(shown)["cautions"] == [EQUAL_SHARES]
+
+
+def test_few_samples_are_said_to_be_few_and_more_are_compared_once(shapes: Path, train_shapes: Callable[..., Run]) -> None:
+    run = train_shapes(shapes)
+    found = sample_set(here(), run.id)
+    found.records(20)
+    assert "Too few samples to tell whether they only look like public images of glyphs" in found.cautions[-1]
+    found.records(120)
+    kept = json.loads((found.folder / FILE).read_text())
+    assert (kept["compared"], kept["cosine"] > 0.9) == (120, True)
+    (found.folder / FILE).unlink()
+    assert "Not compared yet with public images of glyphs" in found.cautions[-1]
+    found.note_cautions()
+    assert json.loads((found.folder / FILE).read_text()) == pytest.approx(kept, abs=0.1)
+
+
+def test_shapes_of_any_colour_that_look_like_the_prior_are_said_to(tmp_path: Path, train_shapes: Callable[..., Run]) -> None:
+    drawn = shapes_of_any_colour()
+    assert [np.bincount(np.asarray(part.labels)).tolist() for part in (drawn.train, drawn.held_out)] == [[130, 140, 130], [670, 660, 670]]
+    colours = drawn.train.records.max(axis=(2, 3))
+    assert all(np.ptp(colours[np.asarray(drawn.train.labels) == label], axis=0).min() > 200 for label in range(3)), "no class has its own"
+    np.savez(tmp_path / "shapes.npz", **folder_of_arrays(drawn))  # type: ignore[arg-type]
+    run = train_shapes(tmp_path / "shapes.npz")
+    assert (run.plan.num_records, run.plan.facts.shape) == (400, (3, 16, 16))
+    found = sample_set(here(), run.id)
+    found.records(120)
+    assert PRIOR_WORDS in found.cautions[-1]
+
+
+def test_one_class_alone_has_no_shares_and_a_prior_that_was_left_is_not_named(shapes: Path, train_shapes: Callable[..., Run]) -> None:
+    run = train_shapes(shapes)
+    single = request_samples(here(), run.id, labels=["circle"])
+    assert EQUAL_SHARES not in single.cautions
+    single.records(100)
+    (single.folder / FILE).write_text(json.dumps({"cosine": 0.5, "compared": 100}))
+    assert single.cautions == ()
+
+
+def test_rows_of_an_uneven_table_come_as_released_or_in_equal_shares_and_that_is_said(workbench: Command, tmp_path: Path) -> None:
+    """24 % of the rows are of one class, and as many of the samples; 50 % where that is asked for."""
+    path = uneven_table(tmp_path)
+    out, _ = workbench("train", "independent-marginals", "--dataset", str(path), "--epsilon", "5", "--wait")
+    run = json.loads(out.splitlines()[-1])["run"]
+    shown, said = workbench("sample", run, "--out", str(tmp_path / "rows.csv"), "--json")
+    labels = sample_set(here(), run).records().labels
+    assert labels is not None
+    assert abs(labels.mean() - 0.24) < 0.05
+    assert json.loads(shown)["cautions"] == []
+    assert EQUAL_SHARES not in said
+    shown, said = workbench("sample", run, "--balanced", "--json")
+    evenly = sample_set(here(), run, json.loads(shown)["samples"]).records().labels
+    assert evenly is not None
+    assert evenly.mean() == 0.5
+    assert json.loads(shown)["cautions"] == [EQUAL_SHARES]
+    assert EQUAL_SHARES in said
+
+
+@pytest.mark.parametrize(("method", "said"), [("private-evolution", "only chose among public images of glyphs"), ("dp-merf", "")])
+def test_what_the_records_only_chose_is_said_before_anything_is_drawn(method: str, said: str, quick_plan: Callable[..., Plan]) -> None:
+    found = " ".join(of_preview(quick_plan(method)))
+    assert said in found
+    assert ("Not compared yet" in found) == bool(said)
+
+
+def test_a_method_that_draws_its_own_labels_says_nothing_of_shares() -> None:
+    from support.tables import toy_table
+
+    assert of_preview(make_plan("ddm", toy_table().facts, epsilon=10.0)) == ()
+    assert of_preview(make_plan("mst", toy_table().facts, epsilon=10.0)) == ()
+    released = make_plan("class-moments", load("digits").facts, epsilon=10.0, settings={"labels.shares": "released"})
+    assert of_preview(released) == (RELEASED_SHARES,)
+
+
+@pytest.fixture
+def train_shapes(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
+    """`train_shapes(path)`: a finished run of prior-moments at bound 3, in this process."""
+    from workbench import runs
+    from workbench.datasets.reference import DatasetRef
+    from workbench.request import Request
+
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
+
+    def train(path: Path) -> Run:
+        place = DatasetRef.parse(str(path))
+        loaded = place.load()
+        from workbench import experiment
+
+        plan = experiment.make_plan(Request.of("prior-moments", place, epsilon=3.0, settings={"records": 1000}), loaded.facts)
+        run = runs.launch(here(), plan, loaded=loaded)
+        found = RunStore(here()).get(run.id)
+        assert found.state == "done", found.error
+        return found
+
+    return train

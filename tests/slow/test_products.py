@@ -1,0 +1,24 @@
+"""Two changes of a configuration at a time, each held against its stages: what CI does one at a time."""
+
+from typing import Any
+
+import pytest
+from support.mechanism import cases, findings, violations
+
+from workbench.methods import METHODS
+
+DEPENDS = [
+    *(f"workbench/{part}/**" for part in ("methods", "models", "training", "networks", "diffusion")),
+    "workbench/privacy/accounting/**",
+    "tests/support/mechanism/**",
+    "tests/support/quick.py",
+]
+
+
+@pytest.mark.slow(depends=DEPENDS)
+@pytest.mark.parametrize("method", METHODS)
+def test_what_happens_is_what_the_stages_state_of_every_two_changes(method: str, figures: dict[str, Any]) -> None:
+    found = list(cases.products(method))
+    broken = {case.name: wrong for case in found if (wrong := violations(findings(case.bench())))}
+    figures["mechanisms beyond those of CI"] = len(found)
+    assert broken == {}

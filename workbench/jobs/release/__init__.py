@@ -1,6 +1,0 @@
-"""What may leave: a finished run as one file with a privacy card, and the check of such a file, which needs no data."""
-
-from workbench.jobs.release.export import export_run
-from workbench.jobs.release.verify import Verification, verify
-
-__all__ = ["Verification", "export_run", "verify"]

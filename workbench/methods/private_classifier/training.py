@@ -1,0 +1,99 @@
+"""The steps: features by public images, noisy gradients of all records, and public images that the classifier labels."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from workbench.datasets.base import DatasetFacts
+from workbench.errors import WorkbenchError
+from workbench.methods.class_moments.releases import labels_of
+from workbench.methods.private_classifier import features
+from workbench.methods.private_classifier.config import PrivateClassifierConfig
+from workbench.methods.private_classifier.stages import FEATURES, GRADIENTS, LABELLED, multiplier
+from workbench.models.selection.selector import Images
+from workbench.records import Records
+from workbench.training.grid import Grid
+from workbench.training.state import State, Step
+
+CHUNK = 500  # records whose gradients are held at once
+
+
+def initial_state(config: PrivateClassifierConfig, facts: DatasetFacts, state: State) -> State:
+    """Room for the features' scales, the noisy gradients and the public images that are kept."""
+    classes, numbers, kept = max(facts.num_classes, 1), config.numbers_of_features(facts), config.used_components(facts)
+    shapes = {"origin": (numbers,), "axes": (numbers, kept), "gradients": (config.steps, kept + 1, classes)}
+    state.tensors = {name: torch.zeros(shape, dtype=torch.float64, device=state.device) for name, shape in shapes.items()}
+    state.modules["labelled_images"] = Images((classes, config.kept_images(facts), *facts.shape)).to(state.device)
+    return state
+
+
+def fit(config: PrivateClassifierConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+    """Each stage in turn, from wherever the state stands."""
+    if public is None:
+        raise WorkbenchError(f"Expected public images of {config.dataset!r} to scale features by and to label, got none.")
+    scatter = features.scattering_of(config, state.facts)
+    scattered = scatter(public.records) if state.steps.get(LABELLED, 0) == 0 else np.zeros((0, 0))
+    if state.steps.get(FEATURES, 0) == 0:
+        features.learn(config, scattered, state)
+        state.steps[FEATURES] = 1
+        yield Step(FEATURES, 1, 1, private=False)
+    found: np.ndarray | None = None
+    for step in range(state.steps.get(GRADIENTS, 0) + 1, config.steps + 1):
+        state.spend(GRADIENTS, step)
+        found = features.turned(scatter(data.records), state) if found is None else found
+        release(config, found, data, state, step)
+        state.steps[GRADIENTS] = step
+        yield Step(GRADIENTS, step, config.steps)
+    if state.steps.get(LABELLED, 0) == 0:
+        choose(public.records, features.turned(scattered, state) @ classifier(config, state), state)
+        state.steps[LABELLED] = 1
+        yield Step(LABELLED, 1, 1, private=False)
+
+
+def release(config: PrivateClassifierConfig, found: np.ndarray, data: Records, state: State, step: int) -> None:
+    """The noisy sum of the records' gradients of cross-entropy on features (N, k + 1), at the weights after the steps before."""
+    weights = trajectory(config, state)[step - 1]
+    grid = Grid(multiplier(config) * config.max_grad_norm, config.max_grad_norm, state.facts.num_records)
+    total = np.zeros(weights.shape, np.int64)
+    for start in range(0, len(data), CHUNK):
+        part = slice(start, start + CHUNK)
+        total += gradients(found[part], labels_of(data)[part], data.mask[part], weights, grid)
+    noisy = state.randomness.release(GRADIENTS, step, total, grid)
+    state.tensors["gradients"][step - 1] = torch.from_numpy(noisy).to(state.device)
+
+
+def trajectory(config: PrivateClassifierConfig, state: State) -> np.ndarray:
+    """Weights (steps + 1, k + 1, classes) from zero on, each a step down the noisy mean gradient from the one before."""
+    downhill = -config.learning_rate / state.facts.num_records * state.tensors["gradients"].cpu().numpy()
+    return np.concatenate([np.zeros_like(downhill[:1]), np.cumsum(downhill, axis=0)])
+
+
+def classifier(config: PrivateClassifierConfig, state: State) -> np.ndarray:
+    """The weights (k + 1, classes) averaged over the last steps."""
+    return trajectory(config, state)[-config.averaged_steps :].mean(axis=0)
+
+
+def gradients(found: np.ndarray, labels: np.ndarray, mask: np.ndarray, weights: np.ndarray, grid: Grid) -> np.ndarray:
+    """The sum (k + 1, classes) of the records' clipped gradients in steps of the grid; each is made by products of its own."""
+    residuals = chances((found[:, None] @ weights)[:, 0])
+    residuals[np.arange(len(found)), labels] -= 1.0
+    each = (found[:, :, None] * residuals[:, None, :]).reshape(len(found), -1)
+    return (grid.truncated(each) * mask[:, None]).sum(axis=0).reshape(weights.shape)
+
+
+def chances(scores: np.ndarray) -> np.ndarray:
+    """Softmax (N, classes) of scores."""
+    grown = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return grown / grown.sum(axis=1, keepdims=True)
+
+
+def choose(images: np.ndarray, scores: np.ndarray, state: State) -> None:
+    """Keep the public images (N, C, H, W) whose score for a class, of (N, classes), is farthest above any other, so many of each."""
+    module = state.modules["labelled_images"]
+    assert isinstance(module, Images)
+    classes, kept = module.images.shape[:2]
+    for label in range(classes):
+        others = np.delete(scores, label, axis=1).max(axis=1) if classes > 1 else np.zeros(len(scores))
+        surest = np.argsort(others - scores[:, label], kind="stable")[:kept]
+        module.images[label] = torch.from_numpy(images[np.resize(surest, kept)]).to(state.device)

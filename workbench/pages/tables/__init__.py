@@ -1,0 +1,1 @@
+"""Tables: the rows of a set of samples beside the real ones, column by column and pair by pair, and as files."""

@@ -1,0 +1,71 @@
+"""Charts of tables: a small one for each column, and how much pairs of columns have to do with each other."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from workbench.escaping import html_text, markdown
+from workbench.ui import charts
+from workbench.ui.theme import BLUE, VERMILION
+
+NAMES = {"samples": ("samples", BLUE, ""), "real": ("real rows (private)", VERMILION, "/")}
+LEAST_WIDTH, LEAST_WIDTH_OF_PAIRS = 320, 460
+LONGEST = 18  # letters of a category below a chart
+
+
+def small_multiples(columns: Mapping[str, pd.DataFrame], prefix: str) -> None:
+    """A chart for each column, of the shares of its categories among samples and, where they are told, real rows."""
+    with st.grid(columns="auto", min_column_width=LEAST_WIDTH, border=True):
+        for place, (name, frame) in enumerate(columns.items()):
+            with st.container():
+                st.markdown(f"**{markdown(name)}**{_apart(frame)}")
+                alt = f"Shares of the categories of {name} among {' and '.join(NAMES[part][0] for part in frame.columns[1:])}"
+                told = frame.rename(columns={part: label for part, (label, _, _) in NAMES.items()})
+                charts.show(shares_chart(frame), alt, told, f"{prefix}column_{place}")
+
+
+def shares_chart(frame: pd.DataFrame) -> go.Figure:
+    """Bars side by side, a pair a category."""
+    figure = charts.empty_figure("", "")
+    texts = [html_text(text if len(text) <= LONGEST else f"{text[: LONGEST - 2]}..") for text in frame["category"]]
+    for part in frame.columns[1:]:
+        label, colour, pattern = NAMES[part]
+        marker = {"color": colour, "pattern": {"shape": pattern}}
+        figure.add_bar(
+            x=list(range(len(frame))), y=frame[part].tolist(), name=label, marker=marker, customdata=[[text] for text in texts],
+            hovertemplate="%{customdata[0]}: %{y:.3f}",
+        )  # fmt: skip
+    figure.update_xaxes(tickvals=list(range(len(frame))), ticktext=texts, title=None)
+    figure.update_yaxes(tickformat=".0%", rangemode="tozero", title=None)
+    figure.update_layout(height=230, barmode="group", font={"size": 11}, showlegend=len(frame.columns) > 2)
+    return figure
+
+
+def pairs(named: Mapping[str, pd.DataFrame], prefix: str) -> None:
+    """A picture of the associations of each, side by side."""
+    with st.grid(columns="auto", min_column_width=LEAST_WIDTH_OF_PAIRS, border=True):
+        for place, (name, found) in enumerate(named.items()):
+            with st.container():
+                st.markdown(f"**{markdown(name.capitalize())}**")
+                alt = f"Cramer's V of every two columns among {name}"
+                charts.show(associations_chart(found), alt, found.reset_index(names="column"), f"{prefix}pairs_{place}")
+
+
+def associations_chart(found: pd.DataFrame) -> go.Figure:
+    """A square a pair, the darker the more; columns from top to bottom as from left to right."""
+    figure, names = charts.empty_figure("", ""), [html_text(str(name)) for name in found.columns]
+    template = "%{y} and %{x}: %{z:.3f}<extra></extra>"
+    figure.add_heatmap(z=found.to_numpy(), x=names, y=names, zmin=0, zmax=1, colorscale="Cividis", hovertemplate=template)
+    figure.update_xaxes(title=None, tickangle=-45)
+    figure.update_yaxes(title=None, autorange="reversed")
+    figure.update_layout(height=440, font={"size": 11})
+    return figure
+
+
+def _apart(frame: pd.DataFrame) -> str:
+    """The total variation distance of the shares, which is private; nothing where there is one side alone."""
+    if "real" not in frame:
+        return ""
+    return f" · total variation {(frame['samples'] - frame['real']).abs().sum() / 2:.3f} (private)"

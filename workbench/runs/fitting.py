@@ -1,0 +1,218 @@
+"""One attempt at a run inside the worker: data, state, ledger, the loop, checkpoints, and the end."""
+
+import errno
+import os
+import sqlite3
+import time
+from typing import Any
+
+import torch
+
+from workbench import experiment
+from workbench.errors import WorkbenchError
+from workbench.jobs.heartbeat import Progress, StopSignal
+from workbench.privacy.spending.ledger import Ledger
+from workbench.runs.folder import RunFolder
+from workbench.runs.recorder import MetricsWriter, Previews, SpentEpsilon
+from workbench.runs.run import Run
+from workbench.runs.store import RunStore
+from workbench.runs.trained import dataset_of
+from workbench.training.checkpoints import environment, load_checkpoint, save_checkpoint
+from workbench.training.randomness import Randomness
+from workbench.training.state import PerformanceSettings, save_atomically
+from workbench.workspace import Workspace
+
+CHECKPOINT_SECONDS = 30.0
+CHECKPOINT_SHARE = 20.0  # checkpoints take at most one part in this of the time
+
+
+class Fitting:
+    """Everything one attempt holds. The first checkpoint, and with it the noise key, is on the disk before the first step."""
+
+    def __init__(self, workspace: Workspace, run: Run, progress: Progress, stop: StopSignal) -> None:
+        self.workspace, self.id, self.attempt = workspace, run.id, run.attempt
+        self.progress, self.stop = progress, stop
+        self.folder, self.ledger = RunFolder(workspace, run.id), Ledger(workspace.ledger)
+        self.plan = run.plan
+        self.plan.check()
+        self.dataset = dataset_of(workspace, run)
+        self.trained_on = self.dataset if run.audit is None else run.audit.applied(self.dataset)
+        performance = PerformanceSettings.model_validate(run.performance)
+        if performance.num_threads:
+            torch.set_num_threads(performance.num_threads)
+        self.method = self.plan.build()
+        self.stages = self.plan.stages
+        self.state = experiment.new_state(self.plan, performance, run.seed, self._spend)
+        named, public = (run.dataset, self.plan.method), self.plan.public_images
+        self.ledger.open_run(run.id, run.fingerprint, *named, self.stages, self.plan.delta, account=self.plan.facts.name, public=public)
+        self.ledger.note_records(run.fingerprint, self.dataset.record_hashes(workspace.key))
+        self._saved_sizes: dict[str, int] = {}
+
+    def run(self) -> dict[str, Any]:
+        """Train from wherever the run stands; returns the fields to record."""
+        if self.folder.model.exists() and not self.folder.checkpoint.exists():
+            return self._conclude()  # a former attempt ended between taking its checkpoint away and saying so
+        self._restore()
+        self._prepare_counts()
+        self._write_checkpoint()
+        self.folder.note_environment(self.attempt, environment(self.state))
+        self._announce()
+        if not self.stop:
+            self._train()
+        if self.stop.taken_over:
+            return {"state": "lost"}
+        if self.stop.cancelled and not self._complete:
+            self._write_checkpoint()
+            return self._outcome("cancelled")
+        return self._finish()
+
+    def _announce(self) -> None:
+        """Show the run as running, unless it was cancelled while it was loading."""
+        try:
+            begins = {"started": time.time(), "resumed_at": self.progress.step}
+            RunStore(self.workspace).change(self.id, {"starting"}, "run", state="running", **begins)
+        except WorkbenchError:
+            self.stop.cancelled = True
+
+    def _restore(self) -> None:
+        """Take over the last checkpoint, if there is one; steps that cannot be repeated exactly get fresh noise and are counted again."""
+        charged = {spending.stage: spending.charged for spending in self.ledger.spent(self.id)}
+        if not self.folder.checkpoint.exists():
+            if any(charged.values()):
+                raise WorkbenchError("This run has spent privacy, and its checkpoint is gone. Clone it and train the clone.")
+            return
+        differences, counted_again = self._load_checkpoint()
+        self._bring_ledger_up_to_state(counted_again)
+        if self.state.device.type == "cuda":
+            differences.append("a GPU repeats no step bit for bit")
+        if differences:
+            self._draw_anew(charged, "; ".join(differences))
+
+    def _load_checkpoint(self) -> tuple[list[str], dict[str, int]]:
+        try:
+            return load_checkpoint(self.state, self.folder.checkpoint, self.id)
+        except WorkbenchError as error:
+            raise WorkbenchError(
+                f"{error} Put a copy of {self.folder.checkpoint} back if you have one, or clone the run and train the clone. "
+                "What this run has spent stays in the ledger."
+            ) from None
+
+    def _bring_ledger_up_to_state(self, counted_again: dict[str, int]) -> None:
+        """Charge what the checkpoint has taken, steps counted again included, should the ledger have been lost or rolled back since."""
+        known = {spending.stage: spending.charged_again for spending in self.ledger.spent(self.id)}
+        for stage in self.stages:
+            if stage.spent == "free":
+                continue
+            if self.state.steps.get(stage.name, 0):
+                self.ledger.charge(self.id, stage.name, self.state.steps[stage.name])
+            if (missing := counted_again.get(stage.name, 0) - known.get(stage.name, 0)) > 0:
+                self.ledger.charge_again(self.id, stage.name, missing)
+
+    def _draw_anew(self, charged: dict[str, int], why: str) -> None:
+        """Count the steps since the checkpoint a second time and give what follows a noise key of its own.
+
+        The same noise on results that differ, however little, would reveal their difference.
+        """
+        for stage in self.stages:
+            replayed = charged[stage.name] - self.state.steps.get(stage.name, 0)
+            if stage.spent != "free" and replayed > 0:
+                self.ledger.charge_again(self.id, stage.name, replayed)
+                print(f"{replayed} steps of {stage.name} are drawn anew and counted again: {why}.", flush=True)
+        if self.state.randomness.releasable:
+            self.state.randomness = Randomness.fresh()
+
+    def _prepare_counts(self) -> None:
+        spent = self.ledger.spent(self.id)
+        charged = {spending.stage: spending.charged for spending in spent}
+        again = {spending.stage: spending.charged_again for spending in spent}
+        self._epsilon = SpentEpsilon(self.stages, self.plan.delta, self.plan.bound.epsilon, charged, again)
+        self._update_progress("")
+
+    def _spend(self, stage: str, step: int) -> None:
+        """What the method calls before a paid step: durable in the ledger before it returns."""
+        try:
+            self.ledger.charge(self.id, stage, step)
+        except sqlite3.Error as error:
+            raise WorkbenchError(f"The ledger could not be written ({error}), so the step was not taken. Free space and resume.") from error
+        self.progress.epsilon_spent = self._epsilon.cover(stage, step)
+
+    def _train(self) -> None:
+        metrics, previews = MetricsWriter(self.folder, self.state.device), Previews(self.folder, self.method, self.state)
+        for step in experiment.fit(self.plan, self.trained_on, self.state, self.workspace):
+            self._update_progress(step.stage)
+            metrics.add(step, self.progress.step)
+            if self.stop:
+                return
+            previews.keep(step, self.progress.step)
+            if step.kept or time.monotonic() >= self._next_checkpoint or self.state.records_at_once != self._saved_sizes:
+                self._write_checkpoint()
+            previews.draw_if_due()
+        previews.draw()
+
+    def _update_progress(self, stage: str) -> None:
+        self.progress.stage = stage or self.progress.stage
+        self.progress.step = sum(min(stage.steps, self.state.steps.get(stage.name, 0)) for stage in self.stages)
+        self.progress.epsilon_spent = self._epsilon.value
+
+    @property
+    def _complete(self) -> bool:
+        return all(self.state.steps.get(stage.name, 0) >= stage.steps for stage in self.stages)
+
+    def _write_checkpoint(self) -> None:
+        """Save the state, noise key included; a failed write leaves the checkpoint before it and no half-written key."""
+        began = time.monotonic()
+        try:
+            again = {spending.stage: spending.charged_again for spending in self.ledger.spent(self.id)}
+            save_checkpoint(self.state, self.folder.checkpoint, again, self.id)
+        except (OSError, RuntimeError) as error:
+            raise WorkbenchError(
+                f"The checkpoint could not be written: {_why(error)}. Free space and resume from the one before."
+            ) from error
+        self._saved_sizes = dict(self.state.records_at_once)
+        now = time.monotonic()
+        interval = float(os.environ.get("WORKBENCH_CHECKPOINT_SECONDS", CHECKPOINT_SECONDS))
+        self._next_checkpoint = now + max(interval, CHECKPOINT_SHARE * (now - began))
+
+    def _finish(self) -> dict[str, Any]:
+        """Write the released and the private weights and the bound; only then may the checkpoint go."""
+        save_atomically(self.state.part(self.method.released_parts), self.folder.model)
+        if self.method.kept_private:
+            save_atomically(self.state.part(self.method.kept_private), self.folder.private)
+        outcome = self._outcome("done")
+        RunStore(self.workspace).beat(self.id, self.attempt, **{name: value for name, value in outcome.items() if name != "state"})
+        return self._conclude()
+
+    def _conclude(self) -> dict[str, Any]:
+        """Erase the noise key, so that nothing but its noise remains of it, and close the account.
+
+        Everything here may be done again: an attempt after a crash completes what this one left.
+        """
+        self.folder.erase_checkpoint()
+        for stage in self.stages:
+            if stage.spent != "free":
+                self.ledger.charge(self.id, stage.name, stage.steps)  # all were taken; no effect unless the ledger was lost
+        self.ledger.close_run(self.id)
+        return self._outcome("done")
+
+    def _outcome(self, state: str) -> dict[str, Any]:
+        """The fields of a run that ended: what it spent exactly, and its bound, which covers steps counted twice.
+
+        Never less than the registry has: the ledger may have been replaced since by one that knows of no step counted twice.
+        """
+        spent = self.ledger.epsilon_spent(self.id, self.plan.delta)
+        self.progress.epsilon_spent = spent.epsilon
+        if state != "done":
+            return {"state": state, "epsilon_spent": spent.epsilon}
+        again = any(spending.charged_again for spending in self.ledger.spent(self.id))
+        bounds = (spent if again else self.plan.bound, RunStore(self.workspace).get(self.id).bound)
+        return {"state": state, "epsilon_spent": spent.epsilon, "bound": max(bounds, key=lambda bound: bound.epsilon)}
+
+
+def _why(error: Exception) -> str:
+    """The reason of a failed write in words."""
+    chain: BaseException | None = error
+    while chain is not None:
+        if isinstance(chain, OSError) and chain.errno:
+            return f"{os.strerror(chain.errno)} ({errno.errorcode[chain.errno]})"
+        chain = chain.__cause__ or chain.__context__
+    return str(error)

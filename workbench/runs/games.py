@@ -1,0 +1,51 @@
+"""The white-box membership game of dp-promise's Definition 4 on a finished run."""
+
+import math
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.errors import choose
+from workbench.evaluation.membership import SCORES, Report, ignored
+from workbench.evaluation.membership_game import GameResult, most_advantage, play
+from workbench.runs.memberships import check_attack
+from workbench.runs.run import Run
+from workbench.runs.threads import few_threads
+from workbench.runs.trained import dataset_of, load_state, trained_run
+from workbench.seeds import Seed
+from workbench.workspace import Workspace
+
+MOST_GAMES = 1_000_000
+
+
+class GameRequest(BaseModel):
+    """By which score, how many games, and the seed of coins, records and noise."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    score: str = "loss"
+    games: int = Field(default=200, ge=1, le=MOST_GAMES)
+    seed: Seed = 0
+
+
+def game_run(workspace: Workspace, run_id: str, asked: GameRequest, report: Report = ignored) -> GameResult:
+    """Play on a run's model: training records against held-out ones, which stand for the distribution; private."""
+    score = choose(asked.score, SCORES, "score of the game")
+    method, run = check_attack(workspace, run_id, asked.score), trained_run(workspace, run_id)
+    dataset, draw = dataset_of(workspace, run), np.random.default_rng([asked.seed, 1])
+    members = dataset.train.take(draw.permutation(len(dataset.train))[: asked.games])
+    with few_threads():
+        denoiser = method.denoiser(load_state(workspace, run, seed=0))
+        first = score(denoiser, members, asked.seed, lambda share: report(share / 2))
+        second = score(denoiser, dataset.held_out, asked.seed, lambda share: report((1 + share) / 2))
+    return play(asked.score, first, second, asked.games, asked.seed, left_by_bound(run))
+
+
+def left_by_bound(run: Run) -> float | None:
+    """The largest advantage that the run's bound leaves: of one record or another, or twice that of a record or none."""
+    values = [run.bound, *([] if run.replace_one is None else [run.replace_one])]
+    steps = {"REPLACE_ONE": 1, "REPLACE_SPECIAL": 2, "ADD_OR_REMOVE_ONE": 2}
+    most = [
+        steps[value.neighboring_relation] * most_advantage(value.epsilon, value.delta) for value in values if math.isfinite(value.epsilon)
+    ]
+    return min(1.0, *most) if most else None

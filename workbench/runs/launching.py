@@ -1,0 +1,146 @@
+"""What can be asked of a run: launch, resume, wait, clone, delete; `workbench.jobs.control` has what can be asked of any job."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import AccountWarning, BudgetWarning, WorkbenchError
+from workbench.jobs import control
+from workbench.jobs.job import Job
+from workbench.jobs.lifecycle import Jobs
+from workbench.privacy.spending.ledger import Ledger
+from workbench.runs.run import Run
+from workbench.runs.store import RunStore
+from workbench.runs.verdicts import Verdicts
+from workbench.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workbench.datasets.base import Dataset
+    from workbench.datasets.reference import DatasetRef
+    from workbench.plan import Plan
+    from workbench.privacy.attacks.canaries import AuditDesign
+    from workbench.training.state import PerformanceSettings
+
+
+def launch(
+    workspace: Workspace,
+    plan: "Plan",
+    dataset: "DatasetRef | str | Path | None" = None,
+    *,
+    performance: "PerformanceSettings | None" = None,
+    seed: int | None = None,
+    parent: str | None = None,
+    example: bool = False,
+    loaded: "Dataset | None" = None,
+    audit: "AuditDesign | None" = None,
+) -> Run:
+    """Start training `plan` on its dataset in a process of its own, and return at once.
+
+    `dataset` (a name or a path) is needed where the plan was made from facts alone.
+    `seed` makes the run repeatable and not releasable. `loaded` saves reading the dataset again.
+    `audit` puts canaries among the records, for a lower bound to be measured: such a run is not the one to release.
+    Raises WorkbenchError, before anything is written, for a plan without a bound that does not ask for the claim, a device
+    that is not there, and records that are not the plan's.
+    """
+    run = register(workspace, plan, dataset, performance=performance, seed=seed, parent=parent, example=example, loaded=loaded, audit=audit)
+    control.start(workspace, run.id)
+    return RunStore(workspace).get(run.id)
+
+
+def register(
+    workspace: Workspace,
+    plan: "Plan",
+    dataset: "DatasetRef | str | Path | None" = None,
+    *,
+    performance: "PerformanceSettings | None" = None,
+    seed: int | None = None,
+    parent: str | None = None,
+    example: bool = False,
+    loaded: "Dataset | None" = None,
+    audit: "AuditDesign | None" = None,
+) -> Run:
+    """The checks of `launch` and the queued run, without its process; a BudgetWarning where it may exceed its dataset's budget."""
+    from workbench import training_data
+    from workbench.plan import check_trainable
+    from workbench.training.state import PerformanceSettings
+
+    performance = performance or PerformanceSettings()
+    performance.torch_device()
+    check_trainable(plan)
+    place = plan.request.place if dataset is None else dataset_of_plan(plan, dataset)
+    training_data.check_public(plan.on(place), workspace)
+    other = f"The plan was made for {plan.num_records} records of {plan.facts.name}, not for {place.text}. Plan again."
+    if place.name and place.name != plan.facts.name:
+        raise WorkbenchError(other)
+    loaded = loaded or place.load(plan.facts, workspace)
+    if loaded.facts != plan.facts:
+        raise WorkbenchError(other)
+    if message := budget_warning(workspace, plan, loaded):
+        warnings.warn(message, BudgetWarning, stacklevel=2)
+    if message := account_warning(workspace, plan, loaded):
+        warnings.warn(message, AccountWarning, stacklevel=2)
+    values: dict[str, Any] = {"seed": seed, "steps": plan.steps, "example": example, "parent": parent, "audit": audit}
+    if audit is not None:
+        audit.canaries(loaded)  # refuses what this dataset has none of
+    return RunStore(workspace).create(plan.on(place), place.text, loaded.fingerprint(workspace.key), performance, **values)
+
+
+def dataset_of_plan(plan: "Plan", dataset: "DatasetRef | str | Path") -> "DatasetRef":
+    """The dataset to train on where it is named beside the plan: read as the plan's facts say."""
+    from workbench.datasets.reference import DatasetRef
+
+    return dataset if isinstance(dataset, DatasetRef) else DatasetRef.planned(dataset, plan.facts)
+
+
+def budget_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> str | None:
+    """Why launching `plan` and drawing its samples would exceed the dataset's budget; None if it would not, or none is set."""
+    stages = [*plan.stages, *plan.sampling_stages]
+    return Ledger(workspace.ledger).warning_before(plan.facts.name, stages, plan.delta, loaded.fingerprint(workspace.key))
+
+
+def account_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> str | None:
+    """Why these records belong to another account of the ledger too; None where no other holds much the same."""
+    ledger = Ledger(workspace.ledger)
+    if not ledger.has_other_records(plan.facts.name):
+        return None
+    return ledger.resemblance(plan.facts.name, loaded.fingerprint(workspace.key), loaded.record_hashes(workspace.key))
+
+
+def resume(workspace: Workspace, job_id: str) -> Job:
+    """Go on with a cancelled, failed or lost job from what it has kept; a run whose plan no longer holds is refused. Returns at once."""
+    if Jobs(workspace).get(job_id).terms.trains:
+        RunStore(workspace).get(job_id).plan.check()
+    return control.resume(workspace, job_id)
+
+
+def wait(workspace: Workspace, run_id: str, timeout_seconds: float | None = None, progress: Callable[[Job], None] | None = None) -> Run:
+    """The run once it has ended, or as it is after `timeout_seconds`; `progress` sees its job at every poll."""
+    control.wait(workspace, run_id, timeout_seconds, progress)
+    return RunStore(workspace).get(run_id)
+
+
+def clone(workspace: Workspace, run_id: str, settings: Mapping[str, Any] | None = None, loaded: "Dataset | None" = None) -> Run:
+    """Launch a new run with the plan, dataset and device of another, `settings` (dotted field names) over those it was given.
+
+    Changed values keep the target epsilon: the bound is calibrated anew. A seed is not copied.
+    """
+    from workbench.training.state import PerformanceSettings
+
+    run = RunStore(workspace).get(run_id)
+    performance = PerformanceSettings.model_validate(run.performance)
+    return launch(workspace, cloned_plan(run, settings), performance=performance, parent=run_id, loaded=loaded)
+
+
+def cloned_plan(run: Run, settings: Mapping[str, Any] | None = None) -> "Plan":
+    """The plan of a clone of `run`: its own, or one made anew with `settings` over those it was given."""
+    from workbench.planning import make_plan
+
+    return make_plan(run.plan.request.edited(settings=settings), run.plan.facts) if settings else run.plan
+
+
+def delete(workspace: Workspace, run_id: str) -> None:
+    """Delete a run that has ended: folder, verdicts, row. What it spent stays in the ledger."""
+    RunStore(workspace).delete(run_id)
+    Ledger(workspace.ledger).close_run(run_id)
+    Verdicts(workspace.verdicts).forget(run_id)

@@ -1,0 +1,163 @@
+"""Measures a pace: a few small steps of every stage on random records, by a job of its own; pages look for it and never wait.
+
+No record of any dataset is touched, so a rehearsal costs no privacy.
+"""
+
+import json
+import time
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psutil
+
+from workbench.files import make_private_folder, write_text_atomically
+from workbench.methods.fields import dotted, value_at, with_values
+from workbench.plan import Plan
+from workbench.runs.pace import Line, Pace, Steps, keep, kept, pace_file, place_of, rows_of
+from workbench.serialization import dumps
+from workbench.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workbench.training.state import PerformanceSettings
+
+STEPS, SECONDS = 100, 0.3  # a stage is measured for so many steps or so long; two steps at least
+ROWS = {"cpu": (12, 48, 192, 768, 3072), "cuda": (64, 512, 4096, 32768)}  # sizes of a step, each measured while the one before was quick
+LONG_STEP = 0.25  # seconds of a step after which no larger one is measured
+SECONDS_OF_NOTHING = 1e-6
+MOST_PUBLIC = 4096  # public images of a rehearsal
+
+
+def ask(workspace: Workspace, plan: Plan, performance: "PerformanceSettings") -> str:
+    """Leave what is to be measured for `rehearse`; returns the name of its pace. Plans that need the same share one."""
+    place = place_of(workspace, plan, performance)
+    make_private_folder(place.parent)
+    write_text_atomically(_plan_of(place), dumps({"plan": plan, "performance": performance}))
+    return place.stem
+
+
+def rehearse(workspace: Workspace, pace: str, waited: float) -> None:
+    """What the job does: measure the pace of that name, unless it is known and was not disturbed.
+
+    Its process has waited so many seconds for its turn.
+    """
+    place = pace_file(workspace, pace)
+    known = kept(place)
+    if known is not None and not known.is_due:
+        return
+    from workbench.training.state import PerformanceSettings
+
+    request = json.loads(_plan_of(place).read_text(encoding="utf-8"))
+    plan = Plan.model_validate(request["plan"])
+    performance = PerformanceSettings.model_validate(request["performance"])
+    performance.torch_device()  # imports what the first step of a run waits for
+    starting = time.time() - psutil.Process().create_time() - waited
+    found = measure(plan, performance, starting)
+    keep(found if known is None else known.joined(found), place)
+
+
+def _plan_of(place: Path) -> Path:
+    """Where the plan lies whose pace is kept in `place`."""
+    return place.with_suffix(".plan.json")
+
+
+def measure(plan: Any, performance: Any, starting: float) -> Pace:
+    """The pace of `plan`'s stages at two sizes, drawn out as lines; `starting` is how long a process takes to get here."""
+    from workbench.training.cost import peak_memory
+
+    device = performance.torch_device()
+    if performance.num_threads:
+        import torch
+
+        torch.set_num_threads(performance.num_threads)
+    points: dict[str, list[tuple[float, float]]] = {}
+    spreads: dict[str, float] = {}
+    work = Work.now()
+    peaks: list[tuple[float, float]] = []
+    for least, size in enumerate(ROWS[device.type], 1):
+        sized = _at_size(plan, size, least)
+        timed = stage_times(sized, performance)
+        times = {name: min(seconds) for name, seconds in timed.items()}
+        rows = {name: rows_of(sized.build(), sized, name) for name in times}
+        for name, seconds in times.items():
+            points.setdefault(name, []).append((rows[name], seconds))
+            spreads[name] = max(spreads.get(name, 1.0), median(timed[name]) / seconds)
+        peaks.append((max(rows.values()), peak_memory(device)))
+        if len(peaks) > 1 and (peaks[-1][0] == peaks[-2][0] or max(times.values()) > LONG_STEP):
+            break
+    (few, low), (many, high) = peaks[:2]
+    each = (high - low) / (many - few) if many > few else 0.0
+    memory = Line(fixed=high - each * many, per_row=each)
+    stages = {name: Steps.measured(found, spreads[name]) for name, found in points.items()}
+    return Pace(stages=stages, memory=memory, starting=starting, device=device.type, others=work.others(), taken=time.time())
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the processors have done up to a moment, in seconds: all of them, and for this process."""
+
+    moment: float
+    done: float
+    own: float
+
+    @classmethod
+    def now(cls) -> "Work":
+        """Up to now."""
+        times = psutil.cpu_times()
+        idle = times.idle + getattr(times, "iowait", 0.0) + getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
+        return cls(time.monotonic(), sum(times) - idle, time.process_time())
+
+    def others(self) -> float:
+        """The share of the processors that other processes had since then, from 0 to 1."""
+        now = Work.now()
+        theirs = (now.done - self.done) - (now.own - self.own)
+        return min(1.0, max(0.0, theirs / ((now.moment - self.moment) * (psutil.cpu_count() or 1))))
+
+
+def _at_size(plan: Any, rows: int, least: int) -> Any:
+    """The plan with about `rows` rows in every step, on the `least` or more records that a batch has: then every batch has that size."""
+    method = plan.build()
+    named = [names for names in method.workload.rows.values() if names]
+    if not named:
+        return plan
+    others = max(_product(method, names[1:]) for names in named)
+    count = max(least, round(rows / others))
+    sizes = {names[0]: count for names in named if names[0] != "num_records"}
+    facts = plan.facts.model_copy(update={"num_records": count})
+    return plan.at(type(method)(with_values(method.config, sizes)), facts)
+
+
+def _product(method: Any, names: tuple[str, ...]) -> float:
+    return float(np.prod([value_at(method.config, name) for name in names]))
+
+
+def stage_times(plan: Any, performance: Any) -> dict[str, list[float]]:
+    """Seconds of each timed step by stage, which is begun as if those before it were complete; other work only slows them.
+
+    The first step, which also sets things up, counts only while it is the only one.
+    """
+    from workbench import experiment
+
+    facts, method = plan.facts, plan.build()
+    stages = method.stages(facts)
+    state = experiment.new_state(plan, performance, seed=0)
+    data = facts.draw(facts.num_records)
+    small = (value for value in dotted(plan.config).values() if type(value) is int and value <= MOST_PUBLIC)
+    used = method.public_records or MOST_PUBLIC + 1
+    count = used if used <= MOST_PUBLIC else max(facts.num_records, *small, 1)
+    public = facts.draw(count) if method.public_dataset else None
+    found = {}
+    for position, stage in enumerate(stages):
+        state.steps = {earlier.name: earlier.steps for earlier in stages[:position]}
+        began, times = time.perf_counter(), []
+        for step in islice(method.fit(data, public, state), len(stages) * (STEPS + 1)):  # stages may take turns
+            if step.stage == stage.name:
+                times.append(time.perf_counter() - began)
+                if step.step == step.steps or len(times) > STEPS or (len(times) > 1 and sum(times) > SECONDS):
+                    break
+            began = time.perf_counter()
+        found[stage.name] = times[1:] or times or [SECONDS_OF_NOTHING]
+    return found

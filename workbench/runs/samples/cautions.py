@@ -1,0 +1,121 @@
+"""What a reader has to know of samples wherever they are shown: that something public may stand in the place of the records.
+
+Nothing here compares with a private record: a sentence may leave wherever the samples may.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.evaluation.prior_likeness import ALIKE, COMPARED, FEWEST
+from workbench.files import write_text_atomically
+from workbench.methods.base import Method
+from workbench.plan import Plan
+from workbench.runs.samples.request import SamplesRequest
+
+FILE, NOISE_FILE = "prior.json", "noise.json"
+OUTWEIGHED = 0.5  # of what samples vary by: the part that noise alone would give, from which on they are said to be noise
+EQUAL_SHARES = "Classes come in equal shares, not in those that they have among the records."
+RELEASED_SHARES = "Classes come in the shares that noisy counts of the records give them."
+CHOSEN = (
+    "The records only chose among public images of {public}, by what noise left of them: where none of these looks like them, samples "
+    "look like the public images and not like the records."
+)
+LOOKS_ALIKE = (
+    "These samples look like the public prior: within a class they vary as the model did that knew public images of {public} alone (cosine "
+    "of covariances {cosine:.2f}, alike from {alike:g} on). Shapes in them come from there, unless the records happen to have the same."
+)
+TOO_FEW = (
+    "Too few samples to tell whether they only look like public images of {public}, from which the model began: {fewest} are needed, "
+    "{count} are there."
+)
+MOSTLY_NOISE = (
+    "These samples are mostly noise: by what was released, noise alone would give about {share:.0%} of how they vary within a class. "
+    "More records, a larger epsilon or fewer numbers to release would help."
+)
+NOT_COMPARED = "Not compared yet with public images of {public}, from which the model began: samples may look like these alone."
+
+
+def of_samples(plan: Plan, request: SamplesRequest, count: int, likeness: float | None, noise: float | None) -> tuple[str, ...]:
+    """What to know of `count` samples by a request, so alike to the prior and with this share of noise; of none, what their plan says."""
+    try:
+        method = plan.build()
+    except WorkbenchError as error:  # of a version whose releases were others
+        return (f"Whether samples show something public in the place of the records is not known. {error}",)
+    beside = of_prior(method, count, likeness) if count and method.has_public_model else ""
+    return tuple(filter(None, (of_shares(method, plan, request), of_choice(method), beside, of_noise(noise))))
+
+
+def of_preview(plan: Plan) -> tuple[str, ...]:
+    """What to know of samples of a run that is under way, which nothing is compared with."""
+    try:
+        method = plan.build()
+    except WorkbenchError:  # the run cannot go on, and says so
+        return ()
+    begun = NOT_COMPARED.format(public=method.public_dataset) if method.has_public_model else ""
+    return tuple(filter(None, (of_shares(method, plan, SamplesRequest()), of_choice(method), begun)))
+
+
+def of_shares(method: Method, plan: Plan, request: SamplesRequest) -> str:
+    """That classes are drawn evenly, where several are drawn and the model does not draw them itself; of images, if it does too."""
+    classes = len(request.labels) or plan.facts.num_classes
+    if not method.draws_labels or classes < 2:
+        return ""
+    if request.has_own_labels(method):
+        return RELEASED_SHARES if plan.facts.kind.name == "image" else ""
+    return EQUAL_SHARES
+
+
+def of_choice(method: Method) -> str:
+    """That images are public ones that the records chose, where they are."""
+    return CHOSEN.format(public=method.public_dataset) if method.selects_public else ""
+
+
+def noted(plan: Plan, request: SamplesRequest, count: int, likeness: float | None, noise: float | None) -> dict[str, Any]:
+    """The same beside exported samples, with the numbers that it rests on, which nobody can compute without the weights."""
+    return {"prior_likeness": likeness, "noise_share": noise, "cautions": of_samples(plan, request, count, likeness, noise)}
+
+
+def of_prior(method: Method, count: int, likeness: float | None) -> str:
+    """What is known of `count` samples beside the prior of a method that has one, None if not compared; empty where they differ."""
+    named = {"public": method.public_dataset, "count": count, "fewest": FEWEST}
+    if count < FEWEST:
+        return TOO_FEW.format(**named)
+    if likeness is None:
+        return NOT_COMPARED.format(**named)
+    return LOOKS_ALIKE.format(**named, cosine=likeness, alike=ALIKE) if likeness >= ALIKE else ""
+
+
+def of_noise(share: float | None) -> str:
+    """That noise outweighs what was released, where it does."""
+    return MOSTLY_NOISE.format(share=share) if share is not None and share >= OUTWEIGHED else ""
+
+
+def kept_likeness(folder: Path) -> float | None:
+    """The likeness to the prior as it was kept, or None."""
+    path = folder / FILE
+    return float(json.loads(path.read_text())["cosine"]) if path.exists() else None
+
+
+def is_due(folder: Path, count: int) -> bool:
+    """Whether `count` samples are enough to compare, and more than were compared before, as far as that matters."""
+    path = folder / FILE
+    before = int(json.loads(path.read_text())["compared"]) if path.exists() else 0
+    return min(count, COMPARED) > before and count >= FEWEST
+
+
+def keep(folder: Path, cosine: float, compared: int) -> None:
+    """Write down how alike the first `compared` samples are to the prior."""
+    write_text_atomically(folder / FILE, json.dumps({"cosine": cosine, "compared": compared}))
+
+
+def kept_noise(folder: Path) -> float | None:
+    """The share of noise as it was kept, or None."""
+    path = folder / NOISE_FILE
+    return float(json.loads(path.read_text())["share"]) if path.exists() else None
+
+
+def keep_noise(folder: Path, share: float) -> None:
+    """Write down what share of what samples vary by noise alone would give."""
+    write_text_atomically(folder / NOISE_FILE, json.dumps({"share": share}))

@@ -1,0 +1,184 @@
+"""The runs of the registry: what each is, beside the life of the job that trains it."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import DamagedFileError, WorkbenchError
+from workbench.files import write_text_atomically
+from workbench.jobs.job import RESUMABLE, Job, JobState, Life
+from workbench.jobs.lifecycle import Jobs, beat, change, damaged, new_id
+from workbench.jobs.registry import fields_of, insert, update
+from workbench.runs.folder import RunFolder
+from workbench.runs.run import TRAIN, TRAINING, Run, check_run_id
+from workbench.serialization import dumps
+from workbench.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workbench.plan import Plan
+    from workbench.privacy.attacks.canaries import AuditDesign
+    from workbench.training.state import PerformanceSettings
+
+LIFE = frozenset(Life.model_fields)
+RUNS = f"SELECT runs.*, {', '.join(f'jobs.{name}' for name in Life.model_fields if name != 'id')} FROM runs JOIN jobs USING (id)"
+
+
+class RunStore:
+    """Creates, lists, reads, changes and deletes runs, with their jobs; every change is one transaction.
+
+    The file is made with the first run.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace, self.path = workspace, workspace.registry
+        self._jobs = Jobs(workspace)
+        self._database = self._jobs.database
+
+    def create(
+        self,
+        plan: "Plan",
+        dataset: str,
+        fingerprint: str,
+        performance: "PerformanceSettings",
+        seed: int | None = None,
+        steps: int = 0,
+        example: bool = False,
+        parent: str | None = None,
+        audit: "AuditDesign | None" = None,
+    ) -> Run:
+        """Register a queued run of `plan` on `dataset` (a name or an absolute path) and make its folder."""
+        self._database.prepare()
+        values = json.loads(dumps(plan))
+        run = Run(
+            id=new_id(),
+            method=plan.method,
+            dataset=dataset,
+            fingerprint=fingerprint,
+            state="queued",
+            steps=steps,
+            delta=plan.delta,
+            claim=plan.claim,
+            bound=plan.bound,
+            config=values["config"],
+            plan=plan,
+            performance=json.loads(dumps(performance)),
+            device=performance.device,
+            seed=seed,
+            releasable=seed is None and audit is None and plan.bound.status == "proved" and plan.bound.is_finite,
+            claim_only=plan.claim_only,
+            example=example,
+            created=time.time(),
+            parent=parent,
+            audit=audit,
+        )
+        folder = RunFolder(self.workspace, run.id)
+        folder.create()
+        write_text_atomically(folder.plan, dumps(plan, indent=2))
+        life = {name: value for name, value in run if name in LIFE}
+        with self._database.transaction() as connection:
+            insert(connection, "jobs", dict(Job(task=TRAIN, owner=run.id, request={}, terms=TRAINING, **life)))
+            insert(connection, "runs", {name: value for name, value in run if name == "id" or name not in LIFE})
+        return run
+
+    def get(self, run_id: str) -> Run:
+        """The run called `run_id`; an unknown one is an error."""
+        check_run_id(run_id)
+        if not self.path.exists():
+            raise unknown(run_id)
+        with self._database.connected() as connection:
+            run = self._read(connection, run_id)
+        return self._seen(run)
+
+    def list(self, state: JobState | None = None, method: str | None = None) -> list[Run]:
+        """Runs, newest first, of one state or method if asked."""
+        if not self.path.exists():
+            return []
+        with self._database.connected() as connection:
+            rows = connection.execute(f"{RUNS} ORDER BY jobs.created DESC, jobs.rowid DESC").fetchall()
+        runs = [self._seen(self._run(row)) for row in rows]
+        return [run for run in runs if method in (None, run.method) and state in (None, run.state)]
+
+    def change(self, run_id: str, states: AbstractSet[JobState], action: str, **values: Any) -> Run:
+        """Set fields of a run, or of its job, whose state is among `states`; else an error says why it cannot be `action`."""
+        check_run_id(run_id)
+        with self._database.transaction() as connection:
+            change(connection, run_id, states, action, _of_job(values))
+            update(connection, "runs", run_id, _of_run(values))
+            return self._read(connection, run_id)
+
+    def beat(self, run_id: str, attempt: int, **values: Any) -> JobState | None:
+        """Record a sign of life and progress of the worker of `attempt`; None if another attempt has taken over."""
+        with self._database.transaction() as connection:
+            state = beat(connection, run_id, attempt, _of_job(values))
+            if state is not None:
+                update(connection, "runs", run_id, _of_run(values))
+            return state
+
+    def delete(self, run_id: str) -> None:
+        """Remove a run and its folder, noise key first, and its jobs; refused while one is at work. Ledger entries stay."""
+        self.get(run_id)
+        with self._jobs.forgetting(run_id) as connection:
+            RunFolder(self.workspace, run_id).remove()
+            connection.execute("DELETE FROM runs WHERE id = ?", (run_id,))
+
+    def _seen(self, run: Run) -> Run:
+        """The run as it is now: one whose worker is gone changes its state here, and one that ended says what the ledger says."""
+        if run.has_died:
+            life = self._jobs.get(run.id)
+            with self._database.connected() as connection:
+                run = self._read(connection, run.id).model_copy(update={name: getattr(life, name) for name in LIFE})
+        return self._settled(run) if run.state in RESUMABLE and run.settled < run.attempt else run
+
+    def _settled(self, run: Run) -> Run:
+        """The run with at least what the ledger says that it spent, asked once after each attempt that did not come to the end.
+
+        Where nothing can be read or written just now (a full disk, a closed home), it is asked again later.
+        """
+        with suppress(sqlite3.OperationalError):
+            spent = spent_by(self.workspace, run)
+            run = run.model_copy(update={"epsilon_spent": spent})
+            with self._database.transaction() as connection:
+                how = "UPDATE runs SET epsilon_spent = max(epsilon_spent, ?), settled = max(settled, ?) WHERE id = ?"
+                connection.execute(how, (spent, run.attempt, run.id))
+            run = run.model_copy(update={"settled": run.attempt})
+        return run
+
+    def _read(self, connection: sqlite3.Connection, run_id: str) -> Run:
+        row = connection.execute(f"{RUNS} WHERE runs.id = ?", (run_id,)).fetchone()
+        if row is None:
+            raise unknown(run_id)
+        return self._run(row)
+
+    def _run(self, row: sqlite3.Row) -> Run:
+        try:
+            return Run.model_validate(fields_of(row))
+        except ValueError as error:
+            raise damaged(self.workspace, "run", error) from error
+
+
+def unknown(run_id: str) -> WorkbenchError:
+    """The error of a run that is not in the registry."""
+    return WorkbenchError(f"Unknown run {run_id!r}. `workbench runs` lists them.")
+
+
+def spent_by(workspace: Workspace, run: Run) -> float:
+    """What the ledger says a run has spent, for a worker that ended without a word; never less than the worker said."""
+    from workbench.privacy.spending.ledger import Ledger
+
+    try:
+        return max(run.epsilon_spent, Ledger(workspace.ledger).epsilon_spent(run.id, run.delta).epsilon)
+    except DamagedFileError:  # what was spent is not known, so nothing smaller is said
+        raise
+    except WorkbenchError:  # the worker ended before it opened its account, so it touched nothing
+        return run.epsilon_spent
+
+
+def _of_job(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in LIFE}
+
+
+def _of_run(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in LIFE}

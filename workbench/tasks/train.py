@@ -1,0 +1,40 @@
+"""Training: the job that makes a run what its plan says. It has the run's id and lies in the run's folder."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from workbench.errors import WorkbenchError
+from workbench.jobs.heartbeat import Progress, StopSignal
+from workbench.jobs.job import Job, JobState, Terms
+from workbench.runs.run import TRAIN, TRAINING
+from workbench.tasks.base import Task
+from workbench.workspace import Workspace
+
+
+class Train(Task):
+    """Writes checkpoints, and the ledger before every paid step; what was paid is known whatever becomes of the process."""
+
+    name: ClassVar[str] = TRAIN
+    terms: ClassVar[Terms] = TRAINING
+
+    def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Refused: the job of a run is registered with it."""
+        raise WorkbenchError("Expected a plan to train, got a job. `workbench train` starts a run.")
+
+    def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
+        """Train from the last checkpoint on."""
+        from workbench.runs.fitting import Fitting
+        from workbench.runs.store import RunStore
+
+        run = RunStore(workspace).get(job.id)
+        progress.epsilon_spent = run.epsilon_spent
+        return Fitting(workspace, run, progress, stop).run()
+
+    def beat(self, workspace: Workspace, job: Job, progress: Progress, **values: Any) -> JobState | None:
+        """With what has been spent, once that is known: a beat that comes before says no less than the attempts before."""
+        from workbench.runs.store import RunStore
+
+        told: dict[str, Any] = {"stage": progress.stage, "step": progress.step}
+        if progress.epsilon_spent is not None:
+            told["epsilon_spent"] = progress.epsilon_spent
+        return RunStore(workspace).beat(job.id, job.attempt, **told | values)

@@ -1,0 +1,103 @@
+"""The process of one job: `python -m workbench.tasks.worker JOB ATTEMPT`, started by a launcher."""
+
+import os
+import signal
+import sqlite3
+import sys
+import time
+import traceback
+from types import FrameType
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.files import full_disk
+from workbench.jobs.heartbeat import Heartbeat, Progress, StoppedError, StopSignal
+from workbench.jobs.job import Job
+from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.lifecycle import Jobs
+from workbench.locks import locked
+from workbench.tasks import TASKS
+from workbench.workspace import Workspace
+
+
+def main(workspace: Workspace, job_id: str, attempt_number: int | None = None) -> int:
+    """Take on the job, do it to its end, its cancellation or its failure, and record which; returns the exit code.
+
+    `attempt_number` is the attempt this process was started for; one that comes too late for it touches nothing.
+    """
+    stop = StopSignal()
+    _listen(stop)
+    os.nice(Jobs(workspace).get(job_id).terms.niceness)
+    return take_on(workspace, job_id, attempt_number, stop)
+
+
+def take_on(workspace: Workspace, job_id: str, attempt_number: int | None, stop: StopSignal) -> int:
+    """What `main` does once it hears signals; two processes never hold one job."""
+    job = Jobs(workspace).get(job_id)
+    with locked(job.folder(workspace) / "worker.lock", refusal=f"Another process works on {job_id}."):
+        return work(workspace, job_id, attempt_number, stop)
+
+
+def work(workspace: Workspace, job_id: str, attempt_number: int | None, stop: StopSignal) -> int:
+    """What `take_on` does once it holds the job alone."""
+    job = claim(workspace, job_id, attempt_number)
+    task, progress = TASKS[job.task], Progress(job.stage, job.step)
+    stop.cancelled = stop.cancelled or job.state == "cancelling"
+    print(f"Job {job_id} ({job.terms.title}), attempt {job.attempt}, process {os.getpid()}.", flush=True)
+    with Heartbeat(lambda: task.beat(workspace, job, progress), stop, job.terms.grace_seconds):
+        outcome = attempt(workspace, job, progress, stop)
+    try:
+        if not stop.taken_over:
+            task.beat(workspace, job, progress, **outcome, finished=time.time())
+    except sqlite3.Error as error:  # whoever looks finds it dead, and this in its log
+        print(f"The registry could not be told how it ended: {error}.", flush=True)
+        return 1
+    finally:
+        print(f"Job {job_id}: {outcome['state']}. {outcome.get('error', '')}".rstrip(), flush=True)
+    return int(outcome["state"] == "failed")
+
+
+def claim(workspace: Workspace, job_id: str, attempt_number: int | None = None) -> Job:
+    """The job, now this process's; an error if another process works on it, it is over, or this is not its attempt."""
+    jobs = Jobs(workspace)
+    job = jobs.get(job_id)
+    process = LAUNCHERS[job.launcher].own()
+    if attempt_number not in (None, job.attempt):
+        raise WorkbenchError(f"{job_id} is at attempt {job.attempt}, and this process was started for attempt {attempt_number}.")
+    if job.process is not None and job.process != process:
+        raise WorkbenchError(f"{job_id} belongs to another process: {job.process}.")
+    return jobs.change(job_id, {"starting", "cancelling"}, "taken on", process=process, heartbeat=time.time())
+
+
+def attempt(workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
+    """Do it; returns the fields to record: the state done, cancelled, lost or failed, with the error."""
+    try:
+        return TASKS[job.task].work(workspace, job, progress, stop)
+    except StoppedError:
+        return {"state": "lost" if stop.taken_over else "cancelled"}
+    except Exception as error:
+        traceback.print_exc()
+        return {"state": "failed", "error": _sentence(error)}
+
+
+def _sentence(error: Exception) -> str:
+    if words := full_disk(error):
+        return f"{words} Free space and resume."
+    return str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
+
+
+def _listen(stop: StopSignal) -> None:
+    def cancel(_number: int, _frame: FrameType | None) -> None:
+        stop.cancelled = True
+
+    signal.signal(signal.SIGTERM, cancel)
+    for ignored in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(Workspace.default(), sys.argv[1], int(sys.argv[2])))
+    except WorkbenchError as problem:
+        print(problem, file=sys.stderr)
+        sys.exit(2)
