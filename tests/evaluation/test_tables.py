@@ -47,6 +47,7 @@ def test_distances_of_marginals_by_hand() -> None:
     found = tables.two_way_marginals(samples, context)
     assert found.value == pytest.approx((1 / 2 + 1 / 4 + 1 / 4) / 3)
     assert found.note.startswith("Worst of 3: column 1 x column 2 0.500. ")
+    assert "Mean of those with each column: class 0.250, column 1 0.375, column 2 0.375." in found.note
     assert found.note.endswith(f"come to {(1 / 2 + 1 / 2 + 1 / 2) / 3:.3f}.")
     assert cells.three_way_marginals(samples, context).value == pytest.approx(1 / 2)
     assert cells.five_way_marginals(samples, context) == cells.three_way_marginals(samples, context), "no more columns than there are"

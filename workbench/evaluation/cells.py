@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.datasets.base import DatasetFacts
 from workbench.evaluation.context import Context, Measurement
 from workbench.evaluation.intervals import normal
 from workbench.evaluation.learners import labels_of
@@ -35,9 +36,9 @@ class Compared(NamedTuple):
     resampled: np.ndarray
 
 
-def table_of(records: Records, context: Context, labelled: bool) -> Table:
+def table_of(records: Records, facts: DatasetFacts, labelled: bool) -> Table:
     """The columns of records, their class before them where samples are labelled."""
-    facts, kind = context.dataset.facts, TableKind.of(context.dataset.facts.kind)
+    kind = TableKind.of(facts.kind)
     names = tuple(column.name for column in kind.columns)
     if not labelled or records.labels is None or not facts.classes:
         return Table(records.records, kind.categories, names)
@@ -85,28 +86,52 @@ def _of_sets(samples: Records, context: Context, together: int) -> Measurement:
 
 
 def worst_of(found: Compared, names: Sequence[str]) -> str:
-    """The set of columns that is farthest off, in words, and of how many sets it is the worst."""
-    worst = int(found.values.argmax())
-    return f"Worst of {len(found.sets)}: {' x '.join(names[column] for column in found.sets[worst])} {found.values[worst]:.3f}."
+    """The set of columns that is farthest off, in words, of how many sets it is the worst, and how far those with each column are off."""
+    worst, means = int(found.values.argmax()), by_column(found.sets, found.values, len(names))
+    told = [f"{name} {value:.3f}" for name, value in zip(names[:MOST_TOLD], means.tolist(), strict=False)]
+    return (
+        f"Worst of {len(found.sets)}: {' x '.join(names[column] for column in found.sets[worst])} {found.values[worst]:.3f}. "
+        f"Mean of those with each column: {', '.join(told)}{' ..' * (len(names) > MOST_TOLD)}."
+    )
+
+
+def by_column(sets: Sequence[tuple[int, ...]], values: np.ndarray, columns: int) -> np.ndarray:
+    """Of each column, the mean of the `values` (sets,) of the sets that it is in: (columns,), NaN where it is in none."""
+    within = np.array([[column in chosen for chosen in sets] for column in range(columns)])
+    return np.divide(within @ values, within.sum(axis=1), out=np.full(columns, np.nan), where=within.any(axis=1))
 
 
 def compared(samples: Records, context: Context, together: int) -> tuple[Compared, tuple[str, ...]]:
     """Every set of so many columns (all of them where there are fewer), and the columns' names."""
     labelled = samples.labels is not None
-    ones, others = (table_of(part, context, labelled) for part in (samples, context.dataset.held_out))
-    sets = list(combinations(range(len(ones.sizes)), min(together, len(ones.sizes))))
+    ones, others = (table_of(part, context.dataset.facts, labelled) for part in (samples, context.dataset.held_out))
     draw = np.random.default_rng([context.seed, 6])
-    if len(sets) > MOST_SETS:
-        sets = [sets[place] for place in np.sort(draw.permutation(len(sets))[:MOST_SETS])]
+    sets = sets_of(len(ones.sizes), together, draw)
     resamples = [draw.integers(0, len(ones.rows), len(ones.rows)) for _ in range(RESAMPLES)]
     values, resampled = np.empty(len(sets)), np.empty((RESAMPLES, len(sets)))
     for place, columns in enumerate(sets):
-        chosen = list(columns)
-        codes, reference, cells = coded(ones.rows[:, chosen], others.rows[:, chosen], [ones.sizes[column] for column in columns])
-        shares = np.bincount(reference, minlength=cells) / len(reference)
+        codes, shares = codes_and_shares(ones, others, columns)
         values[place] = _variation(codes, shares)
         resampled[:, place] = [_variation(codes[chosen], shares) for chosen in resamples]
     return Compared(sets, values, resampled), ones.names
+
+
+def sets_of(columns: int, together: int, draw: np.random.Generator) -> list[tuple[int, ...]]:
+    """Every set of so many of the columns, of more than MOST_SETS so many drawn; one of all columns where there are fewer."""
+    sets = list(combinations(range(columns), min(together, columns)))
+    return sets if len(sets) <= MOST_SETS else [sets[place] for place in np.sort(draw.permutation(len(sets))[:MOST_SETS])]
+
+
+def variation_of(ones: Table, others: Table, columns: Sequence[int]) -> float:
+    """Total variation distance of these columns together between two sets of rows."""
+    return _variation(*codes_and_shares(ones, others, columns))
+
+
+def codes_and_shares(ones: Table, others: Table, columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """The cell of these columns that each of `ones` is in, int64 (N,), and the cells' shares among `others` (cells,)."""
+    chosen = list(columns)
+    codes, reference, cells = coded(ones.rows[:, chosen], others.rows[:, chosen], [ones.sizes[column] for column in chosen])
+    return codes, np.bincount(reference, minlength=cells) / len(reference)
 
 
 def coded(ones: np.ndarray, others: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, int]:

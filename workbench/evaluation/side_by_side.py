@@ -1,11 +1,13 @@
-"""Two sets of rows side by side: the shares of each column's categories, and how much each pair of columns has to do with another."""
+"""Two sets of rows side by side: each column's shares, what pairs of columns have to do with each other, and how far each is off."""
 
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from workbench.datasets.base import DatasetFacts
+from workbench.evaluation.cells import by_column, sets_of, table_of, variation_of
 from workbench.evaluation.tables import cramers_v
 from workbench.records import Records, TableKind
 
@@ -40,3 +42,36 @@ def associations(records: Records, facts: DatasetFacts) -> pd.DataFrame:
         joint = np.bincount(left * shape[1] + right, minlength=shape[0] * shape[1]).reshape(shape) / len(left)
         found.iloc[one, other] = found.iloc[other, one] = cramers_v(joint)
     return found
+
+
+class Apart(NamedTuple):
+    """Total variation distances between two sets of rows, the target first.
+
+    `columns` has a row a column: its name (`column`), its distance `alone`, and the mean of the `pairs` and of the `triples` that it is
+    in (a drawn part of these where there are many). `pairs` has a row and a column each, by name; a column alone on the diagonal.
+    """
+
+    columns: pd.DataFrame
+    pairs: pd.DataFrame
+
+    @property
+    def worst(self) -> tuple[str, float]:
+        """The column that is farthest off alone, and how far."""
+        place = int(self.columns["alone"].to_numpy().argmax())
+        return str(self.columns["column"].iloc[place]), float(self.columns["alone"].iloc[place])
+
+
+def apart(samples: Records, others: Records, facts: DatasetFacts) -> Apart:
+    """How far the columns of the first rows of two sets are apart, alone and together."""
+    labelled = samples.labels is not None
+    ones, theirs = (table_of(part.take(slice(MOST_ROWS)), facts, labelled) for part in (samples, others))
+    number, draw = len(ones.names), np.random.default_rng(0)
+    alone = np.array([variation_of(ones, theirs, [column]) for column in range(number)])
+    table = np.diag(alone)
+    for pair in combinations(range(number), 2):
+        table[pair] = table[pair[::-1]] = variation_of(ones, theirs, pair)
+    triples = sets_of(number, 3, draw)
+    found = by_column(triples, np.array([variation_of(ones, theirs, triple) for triple in triples]), number)
+    of_pairs = (table.sum(axis=1) - alone) / max(number - 1, 1)
+    columns = pd.DataFrame({"column": ones.names, "alone": alone, "pairs": of_pairs, "triples": found})
+    return Apart(columns, pd.DataFrame(table, index=list(ones.names), columns=list(ones.names)))

@@ -143,7 +143,9 @@ def _most(right: np.ndarray, secrets: np.ndarray, names: tuple[str, ...]) -> str
 
 def _sides(samples: Records, context: Context, draw: np.random.Generator) -> Sides:
     labelled = samples.labels is not None
-    made, train, held_out = (table_of(part, context, labelled) for part in (samples, context.dataset.train, context.dataset.held_out))
+    made, train, held_out = (
+        table_of(part, context.dataset.facts, labelled) for part in (samples, context.dataset.train, context.dataset.held_out)
+    )
     ordered = tuple(max(len(column.edges) - 1, 0) for column in TableKind.of(context.dataset.facts.kind).columns)
     columns = Columns(made.sizes, (0,) * (len(made.sizes) - len(ordered)) + ordered)
     return Sides(made.rows[draw.permutation(len(made.rows))[:MOST_SEARCHED]], train.rows, held_out.rows, columns, made.names)

@@ -16,8 +16,8 @@ def unique_rows(samples: Records, context: Context) -> Measurement:
     The note compares equally many training and held-out rows: which are there once depends on how many there are.
     """
     labelled = samples.labels is not None
-    made = {row.tobytes() for row in table_of(samples, context, labelled).rows}
-    rows = [table_of(part, context, labelled).rows for part in (context.dataset.train, context.dataset.held_out)]
+    made = {row.tobytes() for row in table_of(samples, context.dataset.facts, labelled).rows}
+    rows = [table_of(part, context.dataset.facts, labelled).rows for part in (context.dataset.train, context.dataset.held_out)]
     draw, size = np.random.default_rng([context.seed, 8]), min(map(len, rows))
     train, *alike = _once(rows[0]), *(_once(part[draw.permutation(len(part))[:size]]) for part in rows)
     value, told = _share(train, made), [_share(part, made) for part in alike]
@@ -31,7 +31,9 @@ def unique_rows(samples: Records, context: Context) -> Measurement:
 def unique_pairs(samples: Records, context: Context) -> Measurement:
     """Share of the pairs of values of two columns that one training row alone has and a sample has too."""
     labelled = samples.labels is not None
-    made, train, held_out = (table_of(part, context, labelled) for part in (samples, context.dataset.train, context.dataset.held_out))
+    made, train, held_out = (
+        table_of(part, context.dataset.facts, labelled) for part in (samples, context.dataset.train, context.dataset.held_out)
+    )
     once = repeated = fresh = fresh_repeated = 0
     for first, second in combinations(range(len(made.sizes)), 2):
         cells = made.sizes[first] * made.sizes[second]

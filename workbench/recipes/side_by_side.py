@@ -13,8 +13,8 @@ from workbench.serialization import jsonable
 from workbench.workspace import Workspace
 
 MEASURES = (
-    *("accuracy_logistic_regression", "accuracy_gradient_boosting", "target_share", "two_way_marginals", "unique_rows"),
-    *("singling_out", "linkability", "inference"),
+    *("accuracy_logistic_regression", "accuracy_gradient_boosting", "target_share", "worst_column", "two_way_marginals"),
+    *("three_way_marginals", "unique_rows", "singling_out", "linkability", "inference"),
 )
 CEILING, EPSILON_ZERO = "real rows (ceiling)", "rows drawn evenly (epsilon 0)"
 LINE, BOUND = "line", "bound"

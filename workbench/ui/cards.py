@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from workbench.datasets.base import DatasetFacts
 from workbench.escaping import markdown, prose
 from workbench.methods import METHODS
 from workbench.methods.protocols import offered
@@ -53,16 +54,23 @@ def three_numbers(
 def planned_numbers(plan: Plan, claim: PrivacyValue, bound: PrivacyValue, replace_one: PrivacyValue | None) -> None:
     """The three numbers where there is a plan: the third is of the newest audit of an equal one, with its run's id.
 
-    Where they speak of a person with several rows, that stands above them.
+    Whom they speak of stands above them.
     """
-    if plan.facts.persons is not None:
-        st.caption(markdown(f"Every epsilon here protects {plan.facts.unit}; {plan.facts.persons.number} persons take part."))
+    st.caption(protects(plan.facts))
     found = audit_of(Workspace.default(), plan)
     if found is None:
         three_numbers(claim, bound, replace_one=replace_one)
     else:
         ceiling = f"run {found.run}; this audit could say {number(found.ceiling)} at most"
         three_numbers(claim, bound, found.value, replace_one, ceiling)
+
+
+def protects(facts: DatasetFacts) -> str:
+    """Whom a bound speaks of, a record or a person with several rows, in a sentence of Markdown."""
+    if facts.persons is not None:
+        return markdown(f"Every epsilon here protects {facts.unit}; {facts.persons.number:,} persons take part.")
+    row = ", which is one row: somebody with several rows is protected less" if facts.kind.name == "table" else ""
+    return markdown(f"Every epsilon here protects {facts.unit}{row}.")
 
 
 def value_card(

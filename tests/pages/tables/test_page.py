@@ -11,11 +11,12 @@ import pytest
 from pages.reading import elements, text_of
 from streamlit.testing.v1 import AppTest
 from support.homes import here
+from support.persons import VISITS, visits
 from support.tables import toy_table
 
-from workbench.datasets import DATASETS, DatasetEntry
+from workbench.datasets import DATASETS, DatasetEntry, load
 from workbench.datasets.reference import DatasetRef
-from workbench.evaluation.side_by_side import MOST_CATEGORIES, associations, shares
+from workbench.evaluation.side_by_side import MOST_CATEGORIES, apart, associations, shares
 from workbench.pages.tables import page
 from workbench.records import Column, Records, TableKind
 from workbench.runs.run import Run
@@ -46,12 +47,16 @@ def test_samples_are_drawn_by_a_button_and_shown_beside_the_real_rows(open_page:
     named = ["class", "column 1", "column 2", "column 3"]
     alts = charts_of(app)
     assert alts[:4] == [f"Shares of the categories of {name} among samples and real rows (private)" for name in named]
-    assert alts[4:] == [f"Cramer's V of every two columns among {name}" for name in ("samples", "real rows (private)")]
+    off = "otal variation distance of"
+    assert [alt[1:27] for alt in alts[4:6]] == [off, off]
+    assert "The column that is farthest off alone is" in text_of(app)
+    assert alts[6:] == [f"Cramer's V of every two columns among {name}" for name in ("samples", "real rows (private)")]
     assert "may leave the room" in text_of(app)
     assert len(app.get("download_button")) == 2
     app.toggle(key="tables_real").set_value(False).run()
     assert page.PRIVATE not in text_of(app)
-    assert charts_of(app) == [f"Shares of the categories of {name} among samples" for name in named] + [alts[4]]
+    assert "farthest off" not in text_of(app)
+    assert charts_of(app) == [f"Shares of the categories of {name} among samples" for name in named] + [alts[6]]
     assert not any("real" in frame.value.columns or "real rows (private)" in frame.value.columns for frame in app.dataframe)
 
 
@@ -75,6 +80,18 @@ def test_samples_made_elsewhere_are_private_and_their_files_have_all_rows(
     assert pq.read_table(io.BytesIO(made[".parquet"])).num_rows == 30
 
 
+def test_the_page_says_whether_a_bound_protects_a_row_or_a_person(
+    open_page: OpenPage, run: Run, train_here: TrainHere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Every epsilon here protects one training record, which is one row" in text_of(open_page("tables", tables_run=run.id))
+    known = load(visits(tmp_path), declared=VISITS, name="visits")
+    monkeypatch.setitem(DATASETS, "visits", DatasetEntry("A table.", "visits", lambda _: known.facts, lambda _: known))
+    of_persons = train_here("independent-marginals", known)
+    said = text_of(open_page("tables", tables_run=of_persons.id))
+    assert "Every epsilon here protects one person (patient), by at most 3 rows of each; 50 persons take part." in said
+    assert "one row" not in said
+
+
 def test_a_page_without_tables_says_so(open_page: OpenPage) -> None:
     assert "No run on a table has finished yet" in text_of(open_page("tables"))
 
@@ -92,3 +109,19 @@ def test_shares_and_associations_are_those_of_the_rows() -> None:
     table = associations(ones, facts)
     assert table.loc["a", "class"] == table.loc["class", "a"] == pytest.approx(1.0)
     assert associations(others, facts).loc["a", "class"] == 0.0
+
+
+def test_how_far_columns_are_off_by_hand() -> None:
+    facts = toy_table().facts.model_copy(update={"kind": TableKind.of_sizes((2, 3))})
+    real = Records(np.array([[0, 0], [0, 1], [1, 2], [1, 2]]), np.array([0, 0, 1, 1]))
+    samples = Records(np.array([[0, 0], [0, 0], [1, 2], [0, 2]]), np.array([0, 0, 1, 1]))
+    found = apart(samples, real, facts)
+    assert found.columns["column"].tolist() == ["class", "column 1", "column 2"], "the target first"
+    assert found.columns["alone"].tolist() == [0, 1 / 4, 1 / 4]
+    assert found.columns["pairs"].tolist() == [1 / 4, 3 / 8, 3 / 8]
+    assert found.columns["triples"].tolist() == [1 / 2] * 3
+    assert found.pairs.to_numpy().tolist() == [[0, 1 / 4, 1 / 4], [1 / 4, 1 / 4, 1 / 2], [1 / 4, 1 / 2, 1 / 4]]
+    assert found.worst == ("column 1", 1 / 4)
+    without_classes = apart(Records(samples.records), real, facts)
+    assert without_classes.columns["column"].tolist() == ["column 1", "column 2"]
+    assert without_classes.columns["triples"].tolist() == [1 / 2] * 2, "no more columns than there are"

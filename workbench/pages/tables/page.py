@@ -8,12 +8,12 @@ import streamlit as st
 from workbench.datasets.table_files import CSV, PARQUET, TableFile
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown, prose
-from workbench.evaluation.side_by_side import associations, shares
-from workbench.pages.tables.pictures import pairs, small_multiples
+from workbench.evaluation.side_by_side import MOST_ROWS, apart, associations, shares
+from workbench.pages.tables.pictures import distances, pairs, small_multiples
 from workbench.records import Records
 from workbench.runs.samples import DEFAULT, SampleSet
 from workbench.runs.samples.imported import imports
-from workbench.ui.cards import import_marks, price_of_samples, run_marks
+from workbench.ui.cards import import_marks, price_of_samples, protects, run_marks
 from workbench.ui.gallery import show_records
 from workbench.ui.jobs import needed_job
 from workbench.ui.runs import known_runs, run_choice, set_choice, show_cautions
@@ -25,6 +25,10 @@ SHOWN = 100  # rows
 TYPES: Final = {CSV: "text/csv", PARQUET: "application/vnd.apache.parquet"}
 REAL = "Real rows beside them"
 PRIVATE = "Shares and associations of the real training rows are private and covered by no bound: they stay in the room."
+TOTAL_VARIATION = (
+    f"Total variation distance from the real rows, of the first {MOST_ROWS:,} rows of each: 0 for equal shares, 1 for shares that have "
+    "nothing in common."
+)
 NUMBERS = "A number in the place of each range, drawn as the shares of the ranges beside it have it."
 
 
@@ -40,7 +44,11 @@ def draw() -> None:
         assert owner is not None
         chosen = set_choice(f"{PREFIX}samples", owner)
         run = next((run for run in finished if run.id == owner), None)
-        run_marks(run) if run else import_marks(chosen)
+        if run is None:
+            import_marks(chosen)
+        else:
+            run_marks(run)
+            st.caption(protects(run.plan.facts))
         samples = chosen.kept()
         if samples is None:
             _offer(chosen)
@@ -99,9 +107,20 @@ def _comparison(chosen: SampleSet, samples: Records) -> None:
         st.warning(PRIVATE, icon=":material/lock:")
         real = chosen.same_records(loaded(chosen.place, chosen.facts)).train
     small_multiples(shares(samples, real, chosen.facts), PREFIX)
+    if real is not None:
+        _how_far_off(samples, real, chosen)
     st.header("Pairs of columns")
     st.caption("Cramer's V: 0 for columns that have nothing to do with each other, 1 where each gives the other.")
     named = {"samples": associations(samples, chosen.facts)}
     if real is not None:
         named["real rows (private)"] = associations(real, chosen.facts)
     pairs(named, PREFIX)
+
+
+def _how_far_off(samples: Records, real: Records, chosen: SampleSet) -> None:
+    """The worst column by name, and how far each is off alone, in pairs and in triples."""
+    st.header("How far columns are off")
+    found = apart(samples, real, chosen.facts)
+    name, value = found.worst
+    st.caption(markdown(f"{TOTAL_VARIATION} The column that is farthest off alone is {name}, by {value:.3f} (private)."))
+    distances(found, PREFIX)

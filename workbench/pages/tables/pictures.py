@@ -1,4 +1,4 @@
-"""Charts of tables: a small one for each column, and how much pairs of columns have to do with each other."""
+"""Charts of tables: a small one for each column, how far each is off, and how much pairs of columns have to do with each other."""
 
 from collections.abc import Mapping
 
@@ -7,11 +7,13 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from workbench.escaping import html_text, markdown
+from workbench.evaluation.side_by_side import Apart
 from workbench.ui import charts
-from workbench.ui.theme import BLUE, VERMILION
+from workbench.ui.theme import BLUE, GREY, VERMILION
 
 NAMES = {"samples": ("samples", BLUE, ""), "real": ("real rows (private)", VERMILION, "/")}
 LEAST_WIDTH, LEAST_WIDTH_OF_PAIRS = 320, 460
+PARTS_OF_APART = {"alone": ("the column alone", VERMILION, ""), "pairs": ("its pairs", BLUE, "/"), "triples": ("its triples", GREY, "x")}
 LONGEST = 18  # letters of a category below a chart
 
 
@@ -43,6 +45,33 @@ def shares_chart(frame: pd.DataFrame) -> go.Figure:
     return figure
 
 
+def distances(found: Apart, prefix: str) -> None:
+    """How far each column is off from the real rows, alone, in pairs and in triples; and each pair."""
+    with st.grid(columns="auto", min_column_width=LEAST_WIDTH_OF_PAIRS, border=True):
+        with st.container():
+            st.markdown("**Each column, and the mean of the pairs and triples with it (private)**")
+            alt = "Total variation distance of each column, of its pairs and of its triples between samples and real rows (private)"
+            told = found.columns.rename(columns={part: label for part, (label, _, _) in PARTS_OF_APART.items()})
+            charts.show(columns_apart_chart(found.columns), alt, told, f"{prefix}apart")
+        with st.container():
+            st.markdown("**Each pair; a column alone on the diagonal (private)**")
+            alt = "Total variation distance of every two columns between samples and real rows (private)"
+            told = found.pairs.reset_index(names="column")
+            charts.show(squares_chart(found.pairs, float(found.pairs.to_numpy().max())), alt, told, f"{prefix}pairs_apart")
+
+
+def columns_apart_chart(columns: pd.DataFrame) -> go.Figure:
+    """Bars side by side, three a column, the target first."""
+    figure, names = charts.empty_figure("", ""), [html_text(str(name)) for name in columns["column"]]
+    for part, (label, colour, pattern) in PARTS_OF_APART.items():
+        marker = {"color": colour, "pattern": {"shape": pattern}}
+        figure.add_bar(x=names, y=columns[part].tolist(), name=label, marker=marker, hovertemplate="%{x}: %{y:.3f}")
+    figure.update_xaxes(title=None, tickangle=-45)
+    figure.update_yaxes(rangemode="tozero", title=None)
+    figure.update_layout(height=440, barmode="group", font={"size": 11}, showlegend=True)
+    return figure
+
+
 def pairs(named: Mapping[str, pd.DataFrame], prefix: str) -> None:
     """A picture of the associations of each, side by side."""
     with st.grid(columns="auto", min_column_width=LEAST_WIDTH_OF_PAIRS, border=True):
@@ -50,14 +79,14 @@ def pairs(named: Mapping[str, pd.DataFrame], prefix: str) -> None:
             with st.container():
                 st.markdown(f"**{markdown(name.capitalize())}**")
                 alt = f"Cramer's V of every two columns among {name}"
-                charts.show(associations_chart(found), alt, found.reset_index(names="column"), f"{prefix}pairs_{place}")
+                charts.show(squares_chart(found, 1.0), alt, found.reset_index(names="column"), f"{prefix}pairs_{place}")
 
 
-def associations_chart(found: pd.DataFrame) -> go.Figure:
-    """A square a pair, the darker the more; columns from top to bottom as from left to right."""
+def squares_chart(found: pd.DataFrame, most: float) -> go.Figure:
+    """A square a pair, the lighter the more, from 0 to `most`; columns from top to bottom as from left to right."""
     figure, names = charts.empty_figure("", ""), [html_text(str(name)) for name in found.columns]
     template = "%{y} and %{x}: %{z:.3f}<extra></extra>"
-    figure.add_heatmap(z=found.to_numpy(), x=names, y=names, zmin=0, zmax=1, colorscale="Cividis", hovertemplate=template)
+    figure.add_heatmap(z=found.to_numpy(), x=names, y=names, zmin=0, zmax=most, colorscale="Cividis", hovertemplate=template)
     figure.update_xaxes(title=None, tickangle=-45)
     figure.update_yaxes(title=None, autorange="reversed")
     figure.update_layout(height=440, font={"size": 11})
