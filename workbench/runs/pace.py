@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from workbench.plan import Plan
     from workbench.training.state import PerformanceSettings
 
-FORMAT = 4  # raised when what is measured changes
+FORMAT = 5  # raised when what is measured changes
 DISTURBED = 0.25  # share of the processors beyond which other work slows a measurement that gives way to it
 AGAIN_SECONDS = 120.0  # after which a disturbed measurement may be made again
 ROWS_AT_ONCE = {"cpu": 128, "cuda": 1024}  # of a large batch, as microbatches take them
+
+
+Points = tuple[tuple[float, float], ...]  # (rows, seconds of the fastest step), both growing
 
 
 class Line(BaseModel):
@@ -49,35 +52,52 @@ class Line(BaseModel):
 class Steps(BaseModel):
     """Seconds of a step by its number of rows, as measured at growing sizes: lines between them, the last one drawn out.
 
-    `spread` is how many times as long as the fastest step the usual one took. Times that fall as rows grow are refused.
+    `firsts` is what the first step takes beyond the others: it prepares what they use. `spread` is how many times as long as the
+    fastest step the usual one took. Times that fall as rows grow are refused.
     """
 
     model_config = ConfigDict(frozen=True)
 
-    points: tuple[tuple[float, float], ...]  # (rows, seconds of the fastest step), both growing
+    points: Points
+    firsts: Points = ((1.0, 0.0),)
     spread: float = Field(1.0, ge=1.0)
 
-    @field_validator("points")
+    @field_validator("points", "firsts")
     @classmethod
-    def _can_be(cls, points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+    def _can_be(cls, points: Points) -> Points:
         if not points or list(points) != sorted(points) or [seconds for _, seconds in points] != sorted(seconds for _, seconds in points):
             raise ValueError(f"Expected times that grow with the rows, got {points}.")
         return points
 
     @classmethod
-    def measured(cls, points: Iterable[tuple[float, float]], spread: float = 1.0) -> "Steps":
-        """The steps of which these were timed: of equal and larger sizes the least, as more rows take no less and other work only slows."""
-        least: dict[float, float] = {}
-        for rows, seconds in sorted(points, reverse=True):
-            least[rows] = min([seconds, *least.values()])
-        return cls(points=tuple(sorted(least.items())), spread=spread)
+    def measured(
+        cls, points: Iterable[tuple[float, float]], spread: float = 1.0, firsts: Iterable[tuple[float, float]] = ((1.0, 0.0),)
+    ) -> "Steps":
+        """The steps of which these were timed."""
+        return cls(points=growing(points), firsts=growing(firsts), spread=spread)
 
     def at(self, rows: float) -> float:
         """The seconds of a step of so many rows."""
-        if len(self.points) == 1:
-            return self.points[0][1]
-        after = next((i for i, (measured, _) in enumerate(self.points) if rows <= measured), len(self.points) - 1)
-        return line(*self.points[max(1, after) - 1 : max(1, after) + 1]).at(rows)
+        return self.points[0][1] if len(self.points) == 1 else line(*beside(self.points, rows)).at(rows)
+
+    def of(self, steps: int, rows: float) -> float:
+        """The seconds of so many steps of so many rows, the first among them."""
+        first = self.firsts[0][1] if len(self.firsts) == 1 else level_or_growing(*beside(self.firsts, rows)).at(rows)
+        return first + steps * self.at(rows)
+
+
+def growing(points: Iterable[tuple[float, float]]) -> Points:
+    """Of equal and larger sizes the least time, as more rows take no less and other work only slows."""
+    least: dict[float, float] = {}
+    for rows, seconds in sorted(points, reverse=True):
+        least[rows] = min([seconds, *least.values()])
+    return tuple(sorted(least.items()))
+
+
+def beside(points: Points, rows: float) -> Points:
+    """The two measured sizes beside one, or the last two."""
+    after = next((i for i, (measured, _) in enumerate(points) if rows <= measured), len(points) - 1)
+    return points[max(1, after) - 1 : max(1, after) + 1]
 
 
 def line(one: tuple[float, float], two: tuple[float, float]) -> Line:
@@ -89,6 +109,13 @@ def line(one: tuple[float, float], two: tuple[float, float]) -> Line:
     if many <= few:
         return Line(fixed=max(low, high), per_row=0.0)
     per_row = (high - low) / (many - few) if 0 < (high - low) / (many - few) < high / many else high / many
+    return Line(fixed=high - per_row * many, per_row=per_row)
+
+
+def level_or_growing(one: tuple[float, float], two: tuple[float, float]) -> Line:
+    """The line through two points (rows, seconds) of growing rows, of which the second took as long or longer."""
+    (few, low), (many, high) = one, two
+    per_row = (high - low) / (many - few)
     return Line(fixed=high - per_row * many, per_row=per_row)
 
 
@@ -119,9 +146,9 @@ class Pace(BaseModel):
         calmer = min(self, other, key=lambda pace: pace.others)
         stages = {
             name: Steps.measured(
-                [point for pace in (self, other) if name in pace.stages for point in pace.stages[name].points], steps.spread
+                steps.points + other.stages[name].points, calmer.stages[name].spread, steps.firsts + other.stages[name].firsts
             )
-            for name, steps in calmer.stages.items()
+            for name, steps in self.stages.items()
         }
         latest = {"stages": stages, "starting": min(self.starting, other.starting), "taken": max(self.taken, other.taken)}
         return calmer.model_copy(update=latest)
@@ -171,7 +198,7 @@ def expected(plan: "Plan", pace: Pace) -> Expectation:
 
 
 def _time(stage: str, steps: int, pace: Steps, rows: float) -> StageTime:
-    seconds = steps * pace.at(rows)
+    seconds = pace.of(steps, rows)
     return StageTime(stage=stage, steps=steps, seconds=seconds, usual=seconds * pace.spread)
 
 

@@ -5,6 +5,7 @@ No record of any dataset is touched, so a rehearsal costs no privacy.
 
 import json
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -74,24 +75,26 @@ def measure(plan: Any, performance: Any, starting: float) -> Pace:
 
         torch.set_num_threads(performance.num_threads)
     points: dict[str, list[tuple[float, float]]] = {}
+    firsts: dict[str, list[tuple[float, float]]] = {}
     spreads: dict[str, float] = {}
     work = Work.now()
     peaks: list[tuple[float, float]] = []
     for least, size in enumerate(ROWS[device.type], 1):
         sized = _at_size(plan, size, least)
         timed = stage_times(sized, performance)
-        times = {name: min(seconds) for name, seconds in timed.items()}
+        times = {name: min(seconds[1:] or seconds) for name, seconds in timed.items()}
         rows = {name: rows_of(sized.build(), sized, name) for name in times}
         for name, seconds in times.items():
             points.setdefault(name, []).append((rows[name], seconds))
-            spreads[name] = max(spreads.get(name, 1.0), median(timed[name]) / seconds)
+            firsts.setdefault(name, []).append((rows[name], max(0.0, timed[name][0] - seconds)))
+            spreads[name] = max(spreads.get(name, 1.0), median(timed[name][1:] or timed[name]) / seconds)
         peaks.append((max(rows.values()), peak_memory(device)))
         if len(peaks) > 1 and (peaks[-1][0] == peaks[-2][0] or max(times.values()) > LONG_STEP):
             break
     (few, low), (many, high) = peaks[:2]
     each = (high - low) / (many - few) if many > few else 0.0
     memory = Line(fixed=high - each * many, per_row=each)
-    stages = {name: Steps.measured(found, spreads[name]) for name, found in points.items()}
+    stages = {name: Steps.measured(found, spreads[name], firsts[name]) for name, found in points.items()}
     return Pace(stages=stages, memory=memory, starting=starting, device=device.type, others=work.others(), taken=time.time())
 
 
@@ -137,7 +140,7 @@ def _product(method: Any, names: tuple[str, ...]) -> float:
 def stage_times(plan: Any, performance: Any) -> dict[str, list[float]]:
     """Seconds of each timed step by stage, which is begun as if those before it were complete; other work only slows them.
 
-    The first step, which also sets things up, counts only while it is the only one.
+    A stage that takes turns with one before it is timed in its turns. The first step also prepares what the others use.
     """
     from workbench import experiment
 
@@ -145,19 +148,29 @@ def stage_times(plan: Any, performance: Any) -> dict[str, list[float]]:
     stages = method.stages(facts)
     state = experiment.new_state(plan, performance, seed=0)
     data = facts.draw(facts.num_records)
-    small = (value for value in dotted(plan.config).values() if type(value) is int and value <= MOST_PUBLIC)
-    used = method.public_records or MOST_PUBLIC + 1
-    count = used if used <= MOST_PUBLIC else max(facts.num_records, *small, 1)
-    public = facts.draw(count) if method.public_dataset else None
-    found = {}
+    public = facts.draw(_public_records(plan, method)) if method.public_dataset else None
+    found: dict[str, list[float]] = {}
     for position, stage in enumerate(stages):
+        if stage.name in found:
+            continue
         state.steps = {earlier.name: earlier.steps for earlier in stages[:position]}
-        began, times = time.perf_counter(), []
-        for step in islice(method.fit(data, public, state), len(stages) * (STEPS + 1)):  # stages may take turns
-            if step.stage == stage.name:
-                times.append(time.perf_counter() - began)
-                if step.step == step.steps or len(times) > STEPS or (len(times) > 1 and sum(times) > SECONDS):
-                    break
+        began, times = time.perf_counter(), defaultdict[str, list[float]](list)
+        for step in islice(method.fit(data, public, state), len(stages) * (STEPS + 1)):
+            times[step.stage].append(time.perf_counter() - began)
+            if step.stage == stage.name and _is_timed(times[step.stage], step.step == step.steps):
+                break
             began = time.perf_counter()
-        found[stage.name] = times[1:] or times or [SECONDS_OF_NOTHING]
+        found |= {stage.name: [SECONDS_OF_NOTHING]} | times
     return found
+
+
+def _is_timed(times: list[float], is_last: bool) -> bool:
+    """Whether a stage's steps are complete, so many, or so long."""
+    return is_last or len(times) > STEPS or sum(times[1:]) > SECONDS
+
+
+def _public_records(plan: Any, method: Any) -> int:
+    """Public images of a rehearsal: as many as the method asks for, else enough for every number of its configuration."""
+    asked = method.public_records or MOST_PUBLIC + 1
+    small = (value for value in dotted(plan.config).values() if type(value) is int and value <= MOST_PUBLIC)
+    return asked if asked <= MOST_PUBLIC else max(plan.facts.num_records, *small, 1)

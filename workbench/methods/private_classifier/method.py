@@ -10,7 +10,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import CalibratedField, Method, Workload
 from workbench.methods.private_classifier import stages
 from workbench.methods.private_classifier.config import PrivateClassifierConfig
-from workbench.methods.private_classifier.stages import GRADIENTS
+from workbench.methods.private_classifier.stages import FEATURES, GRADIENTS
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -32,7 +32,7 @@ class PrivateClassifier(Method):
     Config = PrivateClassifierConfig
     released: ClassVar[tuple[str, ...]] = ("origin", "axes", "gradients", "labelled_images")
     workload: ClassVar[Workload] = Workload(
-        {GRADIENTS: ("num_records",)}, ("octaves", "orientations", "cells", "components", "records", "kept")
+        {FEATURES: ("records",), GRADIENTS: ("num_records",)}, ("octaves", "orientations", "cells", "components", "kept")
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     config: PrivateClassifierConfig
