@@ -18,7 +18,7 @@ from workbench.jobs.heartbeat import StoppedError, StopSignal
 from workbench.jobs.job import WORKSPACE, Job
 from workbench.methods import METHODS
 from workbench.methods.base import Method
-from workbench.methods.fields import dotted
+from workbench.methods.fields import dotted, part_of
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs import rehearsal
 from workbench.runs.pace import Line, Pace, Steps, expected, keep, known_pace, line, place_of
@@ -215,3 +215,10 @@ def test_the_work_of_other_processes_is_told_from_ones_own(monkeypatch: pytest.M
     monkeypatch.setattr(Work, "now", classmethod(lambda cls: cls(moment=10.0, done=10.0 + 16.0, own=1.0 + 6.0)))
     monkeypatch.setattr(psutil, "cpu_count", lambda: 4)
     assert before.others() == pytest.approx(10.0 / 40.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_other_numbers_of_steps_need_no_other_measurement(method: str) -> None:
+    shapes = METHODS[method].workload.shapes
+    given = dotted(METHODS[method].Config().model_dump())
+    assert [name for name in part_of(given, shapes or ()) if name.rpartition(".")[2] == "steps"] == []

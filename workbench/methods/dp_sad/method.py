@@ -20,6 +20,8 @@ from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
 from workbench.training.state import State, Step
 
+LABELLING = ("labels.source", "labels.clusters", "labels.rounds", "labels.self_supervision.batch_size")  # what decides its time
+
 
 class DPSAD(Method):
     """A student distilled from a teacher by private steps, beside a discriminator of both."""
@@ -41,12 +43,13 @@ class DPSAD(Method):
         (
             "network",
             "student.noise_multiplicity",
-            "private_teacher",
-            "unprotected_teacher",
+            "private_teacher.batch_size",
+            "private_teacher.noise_multiplicity",
+            "unprotected_teacher.batch_size",
             "mode",
             "teacher",
             "adversarial_weight",
-            "labels",
+            *LABELLING,
             *SHAPES,
         ),
     )

@@ -23,6 +23,8 @@ from workbench.training.state import State, Step
 if TYPE_CHECKING:
     from workbench.privacy.not_dp.pac import PacNoise
 
+SHAPES = ("network", "classifier", "unprotected.batch_size", "private.batch_size", "private.noise_multiplicity")
+
 
 class P3DM(Method):
     """DPGEN's score model with a classifier of noised private records that steers Langevin sampling."""
@@ -40,7 +42,7 @@ class P3DM(Method):
     released: ClassVar[tuple[str, ...]] = ("ema",)
     kept_private: ClassVar[tuple[str, ...]] = (CLASSIFIER,)
     sampling_fields: ClassVar[tuple[str, ...]] = ("guidance.scale", "guidance.step", "langevin.steps_per_level", "langevin.step_share")
-    workload: ClassVar[Workload] = Workload({recovery.SCORE: ("training.batch_size",)}, ("network", "classifier", "unprotected", "private"))
+    workload: ClassVar[Workload] = Workload({recovery.SCORE: ("training.batch_size",)}, SHAPES)
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("responses.epsilon", high=1e3, increasing=True),)
     targets: ClassVar[frozenset[Target]] = frozenset({"claim"})
     config: P3DMConfig
