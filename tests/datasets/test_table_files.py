@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from workbench.cli.commands import app
 from workbench.datasets.base import DatasetFacts
 from workbench.datasets.declaration import TableDeclaration
+from workbench.datasets.row_files import watched
 from workbench.datasets.table_files import AT_ONCE, TableFile
 from workbench.errors import WorkbenchError
 from workbench.records import Records
@@ -29,7 +30,7 @@ def test_rows_leave_as_parquet_with_types_and_their_notes_and_read_back(tmp_path
     kind, draw = declared.kind, np.random.default_rng(0)
     records = Records(kind.draw(AT_ONCE + 40, draw), draw.integers(0, 2, AT_ONCE + 40))
     facts = DatasetFacts(name="own", kind=kind, num_records=len(records), classes=declared.classes)
-    TableFile(records, facts, {"releasable": False}, numbers=True).write(tmp_path / "rows.parquet")
+    TableFile(records, facts, {"releasable": False}).write(tmp_path / "rows.parquet")
     table = pq.read_table(tmp_path / "rows.parquet")
     assert json.loads(table.schema.metadata[b"workbench"]) == {"releasable": False}
     words = pa.dictionary(pa.int32(), pa.string())
@@ -41,17 +42,24 @@ def test_rows_leave_as_parquet_with_types_and_their_notes_and_read_back(tmp_path
     assert np.array_equal(sizes == 2.5, records.records[:, 0] == kind.columns[0].categories.index("2.5"))
     assert np.array_equal(visits >= 1, records.records[:, 1] == 1)
     assert table.column("town").to_pylist()[:9] == [("=A", "B")[value] for value in records.records[:9, 2]], "no spreadsheet reads it"
+    heard = list[float]()
+    with watched(heard.append):
+        read_samples(tmp_path / "rows.parquet", facts)
+    assert heard[-1] == 1.0
+    assert heard == sorted(heard)
     for back in (read_samples(tmp_path / "rows.parquet", facts), read_samples(tmp_path / "rows.parquet", facts, declared)):
         assert np.array_equal(back.records, records.records)
         assert back.labels is not None
         assert records.labels is not None
         assert np.array_equal(back.labels, records.labels)
-    TableFile(records, facts, {}, numbers=True).write(tmp_path / "rows.csv")
+    heard = list[float]()
+    TableFile(records, facts, {}).write(tmp_path / "rows.csv", heard.append)
+    assert heard == [AT_ONCE / len(records), 1.0]
     assert (tmp_path / "rows.csv").read_text().count("size,visits") == 1
     frame = pd.read_csv(tmp_path / "rows.csv", dtype=str)
     assert len(frame) == len(records)
     assert np.array_equal([float(text) if text != "unknown" else np.nan for text in frame["size"]], sizes, equal_nan=True), "the same draw"
-    TableFile(records, facts, {}).write(tmp_path / "names.parquet")
+    TableFile(records, facts, {}, numbers=False).write(tmp_path / "names.parquet")
     assert pq.read_table(tmp_path / "names.parquet").column("visits").to_pylist()[0] in kind.columns[1].categories
     (tmp_path / "broken.parquet").write_bytes(b"PAR1")
     with pytest.raises(WorkbenchError, match=r"Parquet file at .*broken\.parquet, which cannot be read"):

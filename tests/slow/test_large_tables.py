@@ -84,10 +84,8 @@ def test_a_million_rows_go_in_and_come_out_in_ten_minutes(tmp_path: Path, figure
         "declare": lambda: (tmp_path / "large.declared.json").write_text(command("declare", str(table))),
         "plan": lambda: command("plan", "mst", "--dataset", str(table), "--epsilon", "1"),
         "train": lambda: command("train", "mst", "--dataset", str(table), "--epsilon", "1", "--wait", "--json"),
-        "draw, and write Parquet": lambda: command(
-            "sample", run_of(), "--num", str(ROWS), "--out", str(tmp_path / "rows.parquet"), "--numbers"
-        ),
-        "write CSV": lambda: command("sample", run_of(), "--num", str(ROWS), "--out", str(tmp_path / "rows.csv"), "--numbers"),
+        "draw, and write Parquet": lambda: command("sample", run_of(), "--num", str(ROWS), "--out", str(tmp_path / "rows.parquet")),
+        "write CSV": lambda: command("sample", run_of(), "--num", str(ROWS), "--out", str(tmp_path / "rows.csv")),
     }
     with watched(peak):
         for name, way in ways.items():

@@ -16,6 +16,8 @@ from workbench.privacy.accounting.values import PrivacyValue
 from workbench.runs.run import Run
 from workbench.serialization import dumps, jsonable
 
+QUICK = 1.0  # seconds that nobody needs a bar for
+
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
@@ -152,13 +154,22 @@ def run_values(run: Run) -> dict[str, Any]:
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[Callable[[float], None]]:
-    """A bar on stderr, moved by a share from 0 to 1."""
+def progress_bar(title: str, delay: float = 0.0) -> Iterator[Callable[[float], None]]:
+    """A bar on stderr, moved by a share from 0 to 1; it shows after `delay` seconds."""
     from tqdm import tqdm
 
     shape = "{desc} {percentage:3.0f}% |{bar}| {elapsed}<{remaining}"
-    with tqdm(total=100, desc=terminal(title), file=sys.stderr, bar_format=shape, **bar_pace()) as bar:
+    with tqdm(total=100, desc=terminal(title), file=sys.stderr, bar_format=shape, **{"delay": delay, **bar_pace()}) as bar:
         yield lambda share: _move(bar, round(100 * share))
+
+
+@contextmanager
+def reading_bar(title: str) -> Iterator[None]:
+    """A bar on stderr of how far files of rows are read inside; none where that takes no longer than QUICK seconds."""
+    from workbench.datasets.row_files import watched
+
+    with progress_bar(title, QUICK) as move, watched(move):
+        yield
 
 
 def bar_pace() -> dict[str, Any]:

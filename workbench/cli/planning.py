@@ -20,7 +20,18 @@ from workbench.cli.options import (
     facts_by_hand,
     parse_performance,
 )
-from workbench.cli.output import bar_pace, bounds_of, describe_value, line_width, print_fields, print_json, print_table, strict_fields, warn
+from workbench.cli.output import (
+    bar_pace,
+    bounds_of,
+    describe_value,
+    line_width,
+    print_fields,
+    print_json,
+    print_table,
+    reading_bar,
+    strict_fields,
+    warn,
+)
 from workbench.cli.starting import ask_again, seed_warning, spends, with_epsilon
 from workbench.escaping import terminal
 from workbench.jobs.job import Job, Life
@@ -28,7 +39,7 @@ from workbench.serialization import dumps, jsonable
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
-    from workbench.datasets import DatasetFacts
+    from workbench.datasets import Dataset, DatasetFacts
     from workbench.plan import Plan
     from workbench.request import Request
 
@@ -91,7 +102,8 @@ def declare(
     if check is not None:
         _print_broken(file, check)
         return
-    found = proposal(file, target, leave_out or (), person, rows_per_person)
+    with reading_bar(f"read {file.name}"):
+        found = proposal(file, target, leave_out or (), person, rows_per_person)
     print(f"Warning: {WARNING}", file=sys.stderr)
     for name, reason in found.left_out.items():
         print(terminal(f"Left out: {name}. {reason}"), file=sys.stderr)
@@ -104,7 +116,8 @@ def _print_broken(file: Path, declared: str) -> None:
     from workbench.datasets.declaration import TableDeclaration
 
     known = TableDeclaration.parse(declared)
-    counts = broken_rules(file, known)
+    with reading_bar(f"read {file.name}"):
+        counts = broken_rules(file, known)
     print("Warning: these counts are private: they are made from the rows.", file=sys.stderr)
     rows = [{"rule": dumps(rule), "rows that break it": count} for rule, count in zip(known.never, counts, strict=True)]
     print_table(rows, "The declaration has no rules.")
@@ -182,7 +195,7 @@ def train(
     speed = parse_performance(device, performance)
     speed.torch_device()
     asked = asked_for.of()
-    loaded = asked.place.load() if asked.place.path else None
+    loaded = read_whole(asked) if asked.place.path else None
     named, asked = asked.epsilon is not None, with_epsilon(asked, loaded.facts if loaded else asked.facts())
     made = experiment.make_plan(asked, loaded.facts if loaded else None)
     check_trainable(made)
@@ -205,7 +218,13 @@ def checked_facts(asked: "Request") -> "DatasetFacts":
     from workbench.datasets.reference import DatasetRef
 
     is_own = isinstance(asked.dataset, DatasetRef) and asked.dataset.path
-    return asked.place.load().facts if is_own else asked.facts()
+    return read_whole(asked).facts if is_own else asked.facts()
+
+
+def read_whole(asked: "Request") -> "Dataset":
+    """The records of a request's files, with a bar on stderr where that takes long."""
+    with reading_bar(f"read {asked.place.account}"):
+        return asked.place.load()
 
 
 def finish_launch(run: Life, wait: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.options import Features, Json, Num, Public, Releasable, RunId, Samples, check_target
-from workbench.cli.output import print_fields, print_json, print_table, progress_bar, short, warn
+from workbench.cli.output import print_fields, print_json, print_table, progress_bar, reading_bar, short, warn
 from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError, choose
 from workbench.escaping import terminal
@@ -83,7 +83,8 @@ def _imported(file: str, dataset: str) -> str:
     from workbench.datasets.reference import DatasetRef
     from workbench.runs.samples.imported import import_samples
 
-    found = import_samples(Workspace.default(), Path(file), DatasetRef.parse(dataset))
+    with reading_bar(f"read {Path(file).name}"):
+        found = import_samples(Workspace.default(), Path(file), DatasetRef.parse(dataset))
     print(f"Warning: {found.release_reason} They are kept as import {found.owner}.", file=sys.stderr)
     return found.owner
 

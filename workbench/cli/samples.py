@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.options import Classes, Json, Num, Out, Resize, RunId, Settings, check_target, parse_settings
-from workbench.cli.output import describe_value, print_fields, print_json, print_table, warn
+from workbench.cli.output import QUICK, describe_value, print_fields, print_json, print_table, progress_bar, reading_bar, warn
 from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
@@ -39,15 +39,15 @@ def sample(
     with_records: Annotated[
         bool, typer.Option("--with-records", help="Put real training records above them, framed in red: then the sheet is private.")
     ] = False,
-    numbers: Annotated[
-        bool,
-        typer.Option("--numbers", help="Write numbers in the place of their ranges to a .csv or .parquet."),
+    ranges: Annotated[
+        bool, typer.Option("--ranges", help="Write the ranges of numbers to a .csv or .parquet, and draw no number within them.")
     ] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what it would cost.")] = False,
     as_json: Json = False,
 ) -> None:
     """Make samples of a finished run, otherwise than planned if asked (--set sampler.eta=0); write them with --out
-    to an .npz, or rows of a table to a .csv or a .parquet with types, and as a picture with --sheet.
+    to an .npz, or rows of a table to a .csv or a .parquet with types, and as a picture with --sheet. In rows, a number is drawn within
+    each range.
 
     They are kept as a set of the run: the same request gives the same samples, and more are added to them.
     """
@@ -59,8 +59,8 @@ def sample(
     check_target(sheet, ".png")
     if with_records and sheet is None:
         raise WorkbenchError("Expected --with-records beside --sheet, which it is for, got it alone. Name a .png with --sheet.")
-    if numbers and (out is None or out.suffix not in SUFFIXES):
-        raise WorkbenchError(f"Expected --numbers beside --out with a {' or '.join(SUFFIXES)}, which they are for. Name one.")
+    if ranges and (out is None or out.suffix not in SUFFIXES):
+        raise WorkbenchError(f"Expected --ranges beside --out with a {' or '.join(SUFFIXES)}, which they are for. Name one.")
     found = request_samples(Workspace.default(), run_id, parse_settings(settings), label or (), seed, balanced=balanced)
     _check_kind(found.facts.kind, out, sheet)
     price = found.plan(num)
@@ -75,7 +75,8 @@ def sample(
     wait_for("sample", run_id, {"samples": found.id, "num_samples": num})
     records = found.records(num)
     if out is not None and out.suffix in SUFFIXES:
-        TableFile(records, found.facts, found.notes(), numbers).write(out)
+        with progress_bar(f"write {out.name}", QUICK) as move:
+            TableFile(records, found.facts, found.notes(), not ranges).write(out, move)
     elif out is not None:
         write_records(records, out, found.notes(), found.facts)
     if sheet is not None:
@@ -124,7 +125,8 @@ def import_file(
     from workbench.runs.samples.imported import import_samples
 
     place = DatasetRef.parse(dataset, dataset_name, resize, classes)
-    found = import_samples(Workspace.default(), file, place, name)
+    with reading_bar(f"read {file.name}"):
+        found = import_samples(Workspace.default(), file, place, name)
     print(f"Warning: {found.release_reason}", file=sys.stderr)
     row = _row(found)
     print_json(row) if as_json else print(f"Imported {row['num_samples']} samples as {found.owner}.")

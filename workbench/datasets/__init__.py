@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from workbench.errors import WorkbenchError, choose
 from workbench.records import Records
 from workbench.workspace import Workspace
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workbench.datasets.frames import ArrowStream
+
 __all__ = [
     "DATASETS",
     "Dataset",
@@ -27,6 +32,7 @@ __all__ = [
     "facts",
     "load",
     "load_as",
+    "load_frame",
     "load_public",
     "reading",
     "records_of",
@@ -170,6 +176,14 @@ def load_as(
     """A dataset read as `known` says: under its name, with its classes and at its shape, whatever these were when it was planned."""
     named = {"name": known.name, "classes": known.classes, "declared": declared, "held_out": held_out}
     return load(name_or_path, known.shape, seed, **named, workspace=workspace)
+
+
+def load_frame(frame: "pd.DataFrame | ArrowStream", declared: TableDeclaration, name: str, seed: int = 0) -> Dataset:
+    """Rows that Python has already: a frame of pandas, Polars or Arrow, read as if it came from a CSV file.
+
+    `declared` says what is public of its columns, `name` is that of its account in the ledger; `seed` chooses who is held out, a sixth.
+    """
+    return csv_table.of_frame(frame, declared, own_name(Path(name), name, DATASETS), seed)
 
 
 def reading(name: str | None, resize: str | None, classes: str | None) -> dict[str, Any]:

@@ -8,15 +8,15 @@ import filecmp
 from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts, Persons
 from workbench.datasets.declaration import TableDeclaration
-from workbench.datasets.naming import check_words
+from workbench.datasets.frames import frame_rows
 from workbench.datasets.person_rows import PersonRows, kept_count, numbered_persons
-from workbench.datasets.row_files import CSV, Row, parts_of, text_rows, texts_of
+from workbench.datasets.row_files import CSV, Row, parts_of, text_rows
 from workbench.datasets.splits import check_splittable, held_out_count, position_split
 from workbench.errors import WorkbenchError
 from workbench.records import Records
@@ -24,16 +24,10 @@ from workbench.records import Records
 if TYPE_CHECKING:
     import pandas as pd
 
+    from workbench.datasets.frames import ArrowStream
+
 SUFFIX = CSV
 BESIDE = ".declared.json"  # in the place of .csv: the declaration that is taken where none is given
-
-
-class ArrowStream(Protocol):
-    """A frame of any library that gives its rows by Arrow's PyCapsule interface."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """A capsule of an ArrowArrayStream."""
-        ...
 
 
 def facts(path: Path, name: str, declared: TableDeclaration | None, held_out: Path | None = None, seed: int = 0) -> DatasetFacts:
@@ -86,17 +80,8 @@ def check_apart(path: Path, held_out: Path) -> None:
 
 
 def of_frame(frame: "pd.DataFrame | ArrowStream", declared: TableDeclaration, name: str, seed: int = 0) -> Dataset:
-    """A pandas frame, or what gives an Arrow stream as tables of Arrow and frames of Polars do, read as if it came from a CSV file."""
-    import pandas as pd
-    import pyarrow as pa
-
-    if isinstance(frame, pd.DataFrame):
-        columns = [["" if missing else str(cell) for cell, missing in zip(frame[c], frame[c].isna(), strict=True)] for c in frame.columns]
-        names, rows = [str(column) for column in frame.columns], iter(zip(*columns, strict=True))
-    else:
-        table = pa.table(frame)
-        names, rows = table.column_names, texts_of(table)
-    return _dataset(check_words(names, "columns' names"), rows, name, declared, seed, name)
+    """A frame of pandas, Polars or Arrow, read as if it came from a CSV file."""
+    return _dataset(*frame_rows(frame), name, declared, seed, name)
 
 
 def broken_rules(path: Path, declared: TableDeclaration) -> list[int]:

@@ -23,6 +23,7 @@ from workbench.records.tables import CLASS
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})  # cells without a value, in small letters
 ABSENT = frozenset({"missing", "unknown"})  # categories for cells without a value, where nobody says which is
 MOST_CATEGORIES = 1_000
+WITH_ZEROS = re.compile(r"([+-]?[0-9]+)\.0*")
 SIDE = re.compile(r"(<|>=) *(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")  # of an edge, in a rule
 LARGEST_WHOLE = 1e15  # from which on floats are told in powers of ten
 
@@ -87,7 +88,8 @@ class DeclaredColumn(BaseModel):
     def numbered(self, cells: Sequence[str], where: str, first_line: int = 2) -> np.ndarray:
         """The number of each cell's category, int64 (N,). Refuses what is not declared by its line, and never tells the cell."""
         texts, inverse = np.unique(np.array([cell.strip() for cell in cells], dtype=object), return_inverse=True)
-        known = {name: place for place, name in enumerate(self.column.categories)}
+        names = self.column.categories
+        known = {whole(name): place for place, name in enumerate(names)} | {name: place for place, name in enumerate(names)}
         numbers = np.array([self._number(text, known) for text in texts], dtype=np.int64)[inverse]
         if (numbers < 0).any():
             line = int(np.argmax(numbers < 0)) + first_line
@@ -99,8 +101,8 @@ class DeclaredColumn(BaseModel):
 
     def _number(self, text: str, known: Mapping[str, int]) -> int:
         """The category's number by those of all, or -1 for what is not declared."""
-        if text in known:  # a range, or what is missing, as samples have it too
-            return known[text]
+        if (place := known.get(text, known.get(whole(text)))) is not None:  # a range, or what is missing, as samples have it too
+            return place
         if text.lower() in MISSING:
             return known.get(self.missing, -1)
         value = number(text) if self.edges else None
@@ -109,6 +111,11 @@ class DeclaredColumn(BaseModel):
         if value in self.points:
             return known[told(self.points[self.points.index(value)])]
         return bisect_right(self.edges[1:-1], value)
+
+
+def whole(text: str) -> str:
+    """A whole number without a point and zeros behind it, `1` of `1.0`: tools add them where a cell is missing; other texts as they are."""
+    return match[1] if (match := WITH_ZEROS.fullmatch(text)) else text
 
 
 class TableDeclaration(BaseModel):

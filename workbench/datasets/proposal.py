@@ -4,14 +4,21 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from workbench.datasets.declaration import MISSING, MOST_CATEGORIES, DeclaredColumn, TableDeclaration, number
+from workbench.datasets.frames import frame_rows
 from workbench.datasets.ordered_words import ordered
 from workbench.datasets.proposed_edges import FEWEST_NUMBERS, are_counts, count_ranges, suited_ranges
-from workbench.datasets.row_files import counted
+from workbench.datasets.row_files import counted, text_rows
 from workbench.errors import WorkbenchError, choose, first_complaint
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workbench.datasets.frames import ArrowStream
 
 WARNING = (
     "This proposal is made from the private rows: categories, ranges and what is missing are theirs. Change what others may not know, "
@@ -29,20 +36,28 @@ class Proposal:
     left_out: dict[str, str]
 
 
-def propose(path: Path, target: str = "", leave_out: Collection[str] = ()) -> TableDeclaration:
+def propose(table: "Path | pd.DataFrame | ArrowStream", target: str = "", leave_out: Collection[str] = ()) -> TableDeclaration:
     """The declaration of `proposal`."""
-    return proposal(path, target, leave_out).declaration
+    return proposal(table, target, leave_out).declaration
 
 
-def proposal(path: Path, target: str = "", leave_out: Collection[str] = (), person: str = "", rows_per_person: int = 0) -> Proposal:
+def proposal(
+    table: "Path | pd.DataFrame | ArrowStream",
+    target: str = "",
+    leave_out: Collection[str] = (),
+    person: str = "",
+    rows_per_person: int = 0,
+) -> Proposal:
     """Categories without rare ones, numbers in round ranges, counts each by itself; the last column that is kept is the target by default.
 
-    What can be no column of a table, as a name or a number that tells every row from the others, is left out; so is the column `person`,
-    which names who has a row, where somebody may have up to `rows_per_person`.
+    `table` is a file of rows, or a frame of pandas, Polars or Arrow. What can be no column of a table, as a name or a number that tells
+    every row from the others, is left out; so is the column `person`, which names who has a row, where somebody may have up to
+    `rows_per_person`.
     """
-    header, texts, rows = counted(path)
+    where, (header, cells) = (str(table), text_rows(table)) if isinstance(table, Path) else ("the frame", frame_rows(table))
+    texts, rows = counted(header, cells)
     if not rows:
-        raise WorkbenchError(f"Expected rows below the headings of {path}, got none. A declaration is proposed from what stands in them.")
+        raise WorkbenchError(f"Expected rows below the headings of {where}, got none. A declaration is proposed from what stands in them.")
     for name in (*leave_out, *[person] * bool(person)):
         choose(name, texts, "column")
     kept = [name for name in header if name not in leave_out and name != person]
@@ -62,7 +77,7 @@ def proposal(path: Path, target: str = "", leave_out: Collection[str] = (), pers
         whose = {"person": person, "rows_per_person": rows_per_person}
         return Proposal(TableDeclaration(columns=tuple(columns), target=label, **whose), left_out)
     except ValidationError as error:
-        raise WorkbenchError(f"Expected columns of {path} that can be declared. {first_complaint(error)}") from None
+        raise WorkbenchError(f"Expected columns of {where} that can be declared. {first_complaint(error)}") from None
 
 
 def propose_column(name: str, texts: Mapping[str, int], is_target: bool = False) -> DeclaredColumn:

@@ -34,7 +34,8 @@ def suited_ranges(counts: Mapping[float, int]) -> Ranges:
 
 def heaps(counts: Mapping[float, int]) -> tuple[float, ...]:
     """The numbers that so many are, rising: ten at most."""
-    return tuple(sorted(value for value, count in counts.items() if count >= HEAP * sum(counts.values())))
+    least = HEAP * sum(counts.values())
+    return tuple(sorted(value for value, count in counts.items() if count >= least))
 
 
 def spread_edges(counts: Mapping[float, int]) -> tuple[float, ...]:

@@ -1,8 +1,11 @@
 """Rows of text in a file, a CSV or Parquet one, read a part at a time: what is wrong with it is said in a sentence."""
 
 import csv
+import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +22,9 @@ CSV, PARQUET = ".csv", ".parquet"
 OTHER_SEPARATORS = (";", "\t", "|")
 FORMULAS = ("=", "@", "\uff1d", "\uff20")  # what no value begins with, and what a spreadsheet would carry out
 AT_ONCE = 50_000  # rows
+LARGEST_WHOLE = 1e15  # that is written digit by digit
+TOLD_EVERY = 10_000  # rows
+_WATCHER: ContextVar[Callable[[float], None] | None] = ContextVar("watcher of reading", default=None)
 Header = tuple[str, ...]
 Row = Sequence[str]
 
@@ -36,34 +42,55 @@ def parts_of(rows: Iterable[Row]) -> Iterator[list[Row]]:
         yield part
 
 
-def counted(path: Path) -> tuple[Header, dict[str, Counter[str]], int]:
-    """Headings, how often each text stands in each column, blanks around it left out, and the number of rows."""
-    header, rows = text_rows(path)
+@contextmanager
+def watched(move: Callable[[float], None]) -> Iterator[None]:
+    """Tell `move` how far a file of rows is read inside, as a share from 0 to 1, again for the next file."""
+    token = _WATCHER.set(move)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
+
+
+def _tell(share: float) -> None:
+    """How far the file at hand is read, to whoever watches."""
+    if (move := _WATCHER.get()) is not None:
+        move(share)
+
+
+def counted(header: Header, rows: Iterable[Row]) -> tuple[dict[str, Counter[str]], int]:
+    """How often each text stands in each column, blanks around it left out, and the number of rows."""
     found, total = {name: Counter[str]() for name in header}, 0
     for part in parts_of(rows):
         for name, cells in zip(header, zip(*part, strict=True), strict=True):
             found[name].update(map(str.strip, cells))
         total += len(part)
-    return header, found, total
+    return found, total
 
 
 def texts_of(table: "pa.Table | pa.RecordBatch") -> Iterator[Row]:
     """The rows of an Arrow table as text, nothing where a value is missing."""
-    yield from zip(*(list(map(_text, column.to_pylist())) for column in table.columns), strict=True)
+    yield from zip(*(list(map(text_of, column.to_pylist())) for column in table.columns), strict=True)
 
 
-def _text(value: Any) -> str:
-    return "" if value is None or value != value else str(value)  # NaN alone differs from itself
+def text_of(value: Any) -> str:
+    """A value of a frame as it would stand in a file: nothing where it is missing, and 1 for the number 1.0."""
+    if value is None or value != value:  # NaN alone differs from itself
+        return ""
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_WHOLE else str(value)
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
     """The headings, and every row with as many cells."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open("rb") as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
             lines = (row for row in csv.reader(file, strict=True) if row)
             header = _header(next(lines, []), path)
             yield header
+            size = max(path.stat().st_size, 1)
             for position, row in enumerate(lines, 2):
+                if position % TOLD_EVERY == 0:
+                    _tell(min(raw.tell() / size, 1.0))
                 if len(row) != len(header):
                     raise WorkbenchError(
                         f"Expected {len(header)} cells in every row of {path}, as in its headings, got {len(row)} in row {position}."
@@ -73,6 +100,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
                         f"Expected values in {path}, got a formula in row {position}. Save the file with values in their place."
                     )
                 yield row
+            _tell(1.0)
     except UnicodeDecodeError as error:
         raise WorkbenchError(f"Expected UTF-8 text in {path}, got other bytes ({error.reason}). Save it as CSV in UTF-8.") from None
     except csv.Error as error:
@@ -94,8 +122,11 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
     try:
         with pq.ParquetFile(path) as file:
             yield _header(file.schema_arrow.names, path)
+            done, rows = 0, max(file.metadata.num_rows, 1)
             for batch in file.iter_batches(AT_ONCE):
                 yield from texts_of(batch)
+                done += batch.num_rows
+                _tell(done / rows)
     except (pa.ArrowException, OSError) as error:
         raise WorkbenchError(f"Expected a Parquet file at {path}, which cannot be read ({str(error).splitlines()[0]}).") from None
 

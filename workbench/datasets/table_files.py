@@ -1,8 +1,9 @@
 """Rows of a table as files that other tools read, CSV and Parquet with types, written a part at a time."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -25,24 +26,29 @@ SUFFIXES = (CSV, PARQUET)
 AT_ONCE = 50_000  # rows
 NUMBERS_SEED = 0  # of what is drawn within ranges, so that the same rows are written alike
 NOTES = "workbench"  # under which a Parquet file's schema has its notes
+Progress = Callable[[float], None]
+
+
+def unheard(_share: float) -> None:
+    """What hears of no progress."""
 
 
 @dataclass(frozen=True)
 class TableFile:
     """Rows of the schema of `facts` under the names of columns, categories and classes, and what explains them.
 
-    `numbers`: a number in the place of each range, drawn within it as the shares of all rows' ranges have it.
+    `numbers`: a number in the place of each range, drawn within it as the shares of all rows' ranges have it; else the ranges.
     """
 
     records: Records
     facts: DatasetFacts
     notes: dict[str, Any]
-    numbers: bool = False
+    numbers: bool = True
 
-    def write(self, path: Path) -> None:
-        """To a file that ends in one of SUFFIXES; a reader sees the old file or the new one."""
+    def write(self, path: Path, progress: Progress = unheard) -> None:
+        """To a file that ends in one of SUFFIXES; a reader sees the old file or the new one. `progress` hears the share that is written."""
         with written_atomically(path, "wb") as file:
-            self.write_to(file, path.suffix)
+            self.write_to(file, path.suffix, progress)
 
     def content(self, suffix: str) -> bytes:
         """What such a file has in it."""
@@ -50,15 +56,18 @@ class TableFile:
         self.write_to(file, suffix)
         return file.getvalue()
 
-    def write_to(self, file: IO[bytes], suffix: str) -> None:
+    def write_to(self, file: IO[bytes], suffix: str, progress: Progress = unheard) -> None:
         """A CSV, inert in a spreadsheet; or Parquet with a type for each column, and the notes as JSON in its schema."""
         if suffix not in SUFFIXES:
             raise WorkbenchError(f"Expected a file of rows that ends in {' or '.join(SUFFIXES)}, got {suffix!r}.")
         if suffix == PARQUET:
-            self._write_parquet(file)
+            self._write_parquet(file, progress)
             return
-        for place, (_, frame) in enumerate(self.parts()):
-            file.write(frame.to_csv(index=False, header=not place).encode())
+        done = 0
+        for part, frame in self.parts():
+            file.write(frame.to_csv(index=False, header=not done).encode())
+            done += len(part)
+            progress(done / max(len(self.records), 1))
 
     def parts(self) -> "Iterator[tuple[Records, pd.DataFrame]]":
         """So many rows at once, by their numbers and as text; one part where there are none."""
@@ -69,15 +78,16 @@ class TableFile:
             frame = kind.frame(part, self.facts.classes)
             yield part, frame if densities is None else kind.with_numbers(frame, part, densities, generator)
 
-    def _write_parquet(self, file: IO[bytes]) -> None:
+    def _write_parquet(self, file: IO[bytes], progress: Progress) -> None:
         import pyarrow.parquet as pq
 
-        parts = (self._arrow(part, frame) for part, frame in self.parts())
-        first = next(parts)
+        tables, done = (self._arrow(part, frame) for part, frame in self.parts()), 0
+        first = next(tables)
         with pq.ParquetWriter(file, first.schema) as writer:
-            writer.write_table(first)
-            for table in parts:
+            for table in chain([first], tables):
                 writer.write_table(table)
+                done += table.num_rows
+                progress(done / max(len(self.records), 1))
 
     def _arrow(self, part: Records, frame: "pd.DataFrame") -> "pa.Table":
         """Rows with types: numbers where ranges became some, and nothing for what is no number; else categories."""

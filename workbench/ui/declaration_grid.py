@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from workbench.datasets.declaration import DeclaredColumn, Rules, TableDeclaration, even_edges, number, told
 from workbench.datasets.proposal import propose_column
-from workbench.datasets.row_files import counted
+from workbench.datasets.row_files import counted, text_rows
 from workbench.errors import WorkbenchError, first_complaint
 
 Row = Mapping[str, Any]
@@ -43,7 +43,8 @@ def rows_of(declared: TableDeclaration) -> list[dict[str, Any]]:
 
 def proposed_rows(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """A row for every column of a file, proposed from its cells, and why some are not read; the last that is read is the target."""
-    header, texts, _ = counted(path)
+    header, cells = text_rows(path)
+    texts, _ = counted(header, cells)
     rows, reasons = list[dict[str, Any]](), list[str]()
     for name in header:
         try:

@@ -78,7 +78,7 @@ def _rows(chosen: SampleSet, samples: Records) -> None:
         st.badge("private", icon=":material/lock:", color="red")
     st.caption(markdown(chosen.release_reason))
     show_records(samples, chosen.facts, f"The first rows of {len(samples):,} samples", limit=SHOWN)
-    numbers = st.checkbox("Numbers in the place of ranges", key=f"{PREFIX}numbers", help=NUMBERS, bind="query-params")
+    numbers = st.checkbox("Numbers in the place of ranges", value=True, key=f"{PREFIX}numbers", help=NUMBERS, bind="query-params")
     file = TableFile(samples, chosen.facts, chosen.notes(), numbers)
     name = chosen.owner if chosen.id == DEFAULT else f"{chosen.owner}-{chosen.id}"
     with st.container(horizontal=True):
