@@ -112,6 +112,9 @@ def test_a_table_of_ones_own_is_proposed_declared_and_planned(open_page: Callabl
     assert any("private rows" in warning.value for warning in app.warning)
     assert any("Confirming makes all that stands in this grid public" in text.value for text in app.markdown)
     assert any("Nothing is declared yet" in info.value for info in app.info), "a proposal declares nothing"
+    press(app, "train_dataset_draft_left", str(path))
+    (left,) = [frame.value for frame in app.dataframe if "order kept" in frame.value.columns]
+    assert left["column"].tolist() == ["size", "ill"], "private, and of what stands in the grid"
     press(app, "train_dataset_confirm", str(path))
     asked = Request.parse(form_text(app))
     assert asked.place.declared == propose(path)

@@ -94,13 +94,17 @@ def declare(
     leave_out: Annotated[list[str] | None, typer.Option("--leave-out", metavar="COLUMN", help="A column that is not read.")] = None,
     person: Annotated[str, typer.Option("--person", metavar="COLUMN", help="Who has a row, where somebody may have several.")] = "",
     rows_per_person: Annotated[int, typer.Option(help="Beside --person: how many rows of each take part at most.", min=0)] = 0,
-    check: Annotated[str | None, typer.Option("--check", metavar="DECLARATION", help="Count the rows that break its rules.")] = None,
+    check: Annotated[
+        str | None,
+        typer.Option("--check", metavar="DECLARATION", help="Tell what it leaves of each column, and count the rows that break its rules."),
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="Beside --check: at which the noise on each column is told.", min=1e-3, max=1e3)] = 1.0,
 ) -> None:
     """Propose what to declare public of a table's columns: JSON, made from private rows, to be changed and given as --declared FILE."""
     from workbench.datasets.proposal import WARNING, proposal
 
     if check is not None:
-        _print_broken(file, check)
+        _print_check(file, check, epsilon)
         return
     with reading_bar(f"read {file.name}"):
         found = proposal(file, target, leave_out or (), person, rows_per_person)
@@ -110,15 +114,19 @@ def declare(
     print(dumps(found.declaration.model_dump(exclude_defaults=True), indent=1))
 
 
-def _print_broken(file: Path, declared: str) -> None:
-    """How many rows of a file break each rule of a declaration: for those who have the rows."""
+def _print_check(file: Path, declared: str, epsilon: float) -> None:
+    """What a declaration leaves of each column and how many rows break each of its rules: for those who have the rows."""
     from workbench.datasets.csv_table import broken_rules
     from workbench.datasets.declaration import TableDeclaration
+    from workbench.evaluation.declared_columns import NOISE, PRIVATE, report
 
     known = TableDeclaration.parse(declared)
     with reading_bar(f"read {file.name}"):
-        counts = broken_rules(file, known)
-    print("Warning: these counts are private: they are made from the rows.", file=sys.stderr)
+        counts, columns = broken_rules(file, known), report(file, known, epsilon)
+    print(f"Warning: {PRIVATE}", file=sys.stderr)
+    named = {"noise": f"noise at epsilon {epsilon:g}"}
+    print_table([{named.get(name, name): value for name, value in row.items()} for row in columns], "")
+    print(textwrap.fill(NOISE, line_width()))
     rows = [{"rule": dumps(rule), "rows that break it": count} for rule, count in zip(known.never, counts, strict=True)]
     print_table(rows, "The declaration has no rules.")
 

@@ -1,7 +1,7 @@
 """What is declared public of the user's own table: proposed from its rows, changed by the user, and public once they say so."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from workbench.datasets.proposal import WARNING
 from workbench.datasets.row_files import text_rows
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown, prose
+from workbench.evaluation.declared_columns import NOISE, PRIVATE, report
 from workbench.ui.actions import told
 from workbench.ui.declaration_grid import declaration_from, edited, proposed_rows, rows_of, shown
 
@@ -48,7 +49,9 @@ def declared_choice(path: str, key: str, **common: Any) -> str | None:
             st.stop()
         if st.session_state.get(f"{key}draft"):
             st.warning(IGNORED, icon=":material/edit:")
-        declared(TableDeclaration.parse(text or str(beside)), "" if text else beside.name, key)
+        known = TableDeclaration.parse(text or str(beside))
+        declared(known, "" if text else beside.name, key)
+        left_of_columns(place, lambda: known, f"{key}declared_")
     return text
 
 
@@ -90,12 +93,26 @@ def draft(path: Path, key: str) -> None:
     most_rows: int | None = None
     if any(row["person"] for row in changed):
         most_rows = st.number_input("Rows of each person", min_value=1, value=None, step=1, key=f"{key}rows_per_person", help=MOST_ROWS)
+    never = st.session_state[f"{key}never"]
+    left_of_columns(path, lambda: declaration_from(changed, most_rows, never), f"{key}draft_")
     st.markdown(CONFIRMING)
     if st.button("Declare all of this public", key=f"{key}confirm", type="primary"):
         with told():
-            st.session_state[f"{key}declared"] = declaration_from(changed, most_rows, st.session_state[f"{key}never"]).text
+            st.session_state[f"{key}declared"] = declaration_from(changed, most_rows, never).text
             st.session_state[f"{key}draft"] = None
             st.rerun()
+
+
+def left_of_columns(path: Path, declaration: Callable[[], TableDeclaration], key: str) -> None:
+    """What a declaration leaves of each column, and the noise on it, looked up in the rows when asked for."""
+    with st.expander("What is left of each column (private)"):
+        epsilon = st.number_input("Noise at epsilon", min_value=0.001, max_value=1e3, value=1.0, key=f"{key}left_epsilon")
+        if st.button("Look at the rows", key=f"{key}left"):
+            with told():
+                rows = report(path, declaration(), epsilon)
+                st.warning(PRIVATE, icon=":material/lock:")
+                st.dataframe(rows, hide_index=True, alt="What is left of each declared column (private)")
+                st.caption(markdown(NOISE))
 
 
 def open_grid(rows: list[dict[str, Any]], reasons: list[str], key: str, never: Rules = ()) -> None:
