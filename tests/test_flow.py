@@ -30,6 +30,7 @@ FLOW = (  # a room may import those above it, and its own line
     "runs",
     "recipes",
     "tasks",
+    "trackers",
     "ui",
     "pages",
     "server",

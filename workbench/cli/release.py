@@ -1,4 +1,4 @@
-"""Commands about what leaves the room: export, of a finished run; and verify, which checks such a file without data."""
+"""Commands about what leaves the room: export, of a finished run; verify, which checks such a file without data; and track."""
 
 import sys
 from pathlib import Path
@@ -52,3 +52,26 @@ def verify(file: Annotated[Path, typer.Argument(metavar="FILE", help="What `work
         print_fields({name: complaint or "holds" for name, complaint in found.checks.items()})
     if not found.holds:
         raise typer.Exit(1)
+
+
+@app.command()
+def track(
+    run_id: RunId,
+    to: Annotated[str, typer.Option("--to", help="tensorboard or mlflow.")],
+    at: Annotated[str, typer.Option("--at", help="A folder, of tensorboard; the address or store of a tracking server, of mlflow.")],
+    private: Annotated[bool, typer.Option("--private", help="Also what may not leave the room: the tracker is in it.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Tell TensorBoard or MLflow of a run: plan, bound, claim, measures and losses that may leave the room."""
+    from workbench.trackers import track as told_to
+
+    place, told = told_to(Workspace.default(), run_id, to, at, private)
+    if told.private:
+        print("Warning: values that may not leave the room are among what was told.", file=sys.stderr)
+    if as_json:
+        counts = {"values": len(told.values), "series": len(told.series), "parameters": len(told.parameters)}
+        print_json({"run": run_id, "place": place, **counts, "left_out": told.left_out, "releasable": not told.private})
+        return
+    print(f"Told {to} of {len(told.values)} values and {len(told.series)} series: {terminal(place)}.")
+    if told.left_out:
+        print(f"Left out, as they may not leave the room (--private tells them too): {terminal(', '.join(told.left_out))}.")

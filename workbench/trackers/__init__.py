@@ -1,0 +1,32 @@
+"""Runs told to trackers of experiments: TensorBoard and MLflow, by an extra of the package; what may not leave the room stays unless asked.
+
+    pip install "dp-diffusion-workbench[tracking]"
+    workbench track RUN --to tensorboard --at FOLDER
+    workbench track RUN --to mlflow --at http://127.0.0.1:5000
+
+Each tracker is a file of this folder with one function `write(told, place)`, which returns where it wrote.
+"""
+
+from collections.abc import Callable, Mapping
+
+from workbench.errors import WorkbenchError, choose
+from workbench.trackers import mlflow, tensorboard
+from workbench.trackers.told import Told, told_of
+from workbench.workspace import Workspace
+
+__all__ = ["TRACKERS", "Told", "told_of", "track"]
+
+TRACKERS: Mapping[str, Callable[[Told, str], str]] = {"mlflow": mlflow.write, "tensorboard": tensorboard.write}
+
+
+def track(workspace: Workspace, run_id: str, tracker: str, place: str, private: bool = False) -> tuple[str, Told]:
+    """Tell `tracker` of a run; returns where that was written, and what was told.
+
+    `place` is a folder (TensorBoard), or the address or store of a tracking server (MLflow). Without `private` only values that may leave
+    the room are told; no time is told of any, as how long a step took tells of its batch.
+    """
+    write, told = choose(tracker, TRACKERS, "tracker"), told_of(workspace, run_id, private)
+    try:
+        return write(told, place), told
+    except ImportError as error:
+        raise WorkbenchError(f"Expected the extra `tracking`, got none ({error}): pip install 'dp-diffusion-workbench[tracking]'") from None
