@@ -214,3 +214,11 @@ def test_classes_are_drawn_in_their_noisy_shares_where_that_is_asked_for_and_cos
         public = sample(made, state, 30, source="public").labels
         assert public is not None
         assert np.bincount(public).tolist() == [3] * 10, "what saw no private record follows none of their counts"
+
+
+@pytest.mark.filterwarnings("error")
+def test_records_that_cannot_be_written_are_read_without_a_word() -> None:
+    """As those of a folder that was decoded before are."""
+    images = DIGITS.train.records[:3].copy()
+    images.flags.writeable = False
+    assert vectors(Records(images, DIGITS.train.labels[:3]), 1) == pytest.approx(images.reshape(3, -1) / 255.0)

@@ -147,7 +147,7 @@ def symmetric(values: np.ndarray, dimensions: int) -> np.ndarray:
 
 def vectors(records: Records, pooling: int) -> np.ndarray:
     """Pooled images as vectors (N, dimensions) of float64 in [0, 1]."""
-    images = torch.from_numpy(records.records).double() / 255
+    images = torch.from_numpy(records.records.astype(np.float64)) / 255
     if pooling > 1:
         images = torch.nn.functional.avg_pool2d(images, pooling, ceil_mode=True, count_include_pad=False)
     return images.flatten(1).numpy()
