@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+UNFINISHED = f"{'[0-9a-f]' * 16}.partial"  # how the names of files end that are not written whole
 TAIL_BYTES = 64 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -76,12 +77,26 @@ def partial_of(path: Path) -> Path:
 def remove_unfinished(folder: Path, pattern: str = "*") -> list[Path]:
     """Remove what writers that are gone left of files whose names match `pattern`; writers at work hold a lock on theirs."""
     removed = []
-    for path in folder.glob(f".{pattern}.{'[0-9a-f]' * 16}.partial"):
+    for path in folder.glob(f".{pattern}.{UNFINISHED}"):
         with suppress(OSError), path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
             removed.append(path)
     return removed
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """What writers that are gone left of files anywhere in a folder."""
+    return [path for path in folder.rglob(f".*.{UNFINISHED}") if _is_left(path)]
+
+
+def _is_left(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _open_unfinished(path: Path, mode: str) -> tuple[Path, IO[Any]]:

@@ -1,4 +1,4 @@
-"""Commands about runs as processes: app, runs, show, jobs, cancel, resume, clone, delete, example."""
+"""Commands about runs as processes: app, runs, show, jobs, cancel, resume, clone, delete, clean, example."""
 
 from typing import Annotated
 
@@ -10,6 +10,7 @@ from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.runs.run import Run
 from workbench.serialization import jsonable
+from workbench.ui.formats import memory
 from workbench.workspace import Workspace
 
 app = typer.Typer()
@@ -167,6 +168,32 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", help="Do no
         raise typer.Exit(1)
     runs.delete(Workspace.default(), run_id)
     print_json({"run": run_id, "deleted": True}) if as_json else print(f"Deleted run {run_id}; its entry in the ledger stays.")
+
+
+@app.command()
+def clean(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what could go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Tell how much room the home takes, and remove what is made again when it is asked for or was left by dead processes."""
+    from workbench.runs import housekeeping
+
+    workspace = Workspace.default()
+    found, parts = housekeeping.removable(workspace), housekeeping.sizes(workspace)
+    if as_json and dry_run:
+        print_json({"sizes": parts, "removable": found, "freed": 0})
+        return
+    if not as_json:
+        print_fields({f"{workspace.home.name}/{name}": memory(size) for name, size in parts.items()})
+        print_table(housekeeping.rows(workspace, found), "Nothing can go. `workbench delete RUN` removes a run.")
+    if dry_run or not found:
+        return
+    room = memory(sum(one.size for one in found))
+    if not yes and not typer.confirm(f"Remove {len(found)} files of {room}? Runs, samples and the ledger stay.", err=True):
+        raise typer.Exit(1)
+    freed = housekeeping.clean(workspace, found)
+    print_json({"sizes": parts, "removable": found, "freed": freed}) if as_json else print(f"Freed {memory(freed)}.")
 
 
 @app.command()
