@@ -300,6 +300,16 @@ def test_commands_tell_how_far_a_file_is_read(tmp_path: Path, monkeypatch: pytes
     assert "read people 100%" in ran.stderr
 
 
+def test_a_proposal_has_letters_as_they_are_and_is_read_back(tmp_path: Path) -> None:
+    path = write(tmp_path, "Größe,市区", *(f"{row % 2},{'北区' if row % 3 else '南区'}" for row in range(60)), name="people.csv")
+    ran = CliRunner().invoke(app, ["declare", str(path)], catch_exceptions=False)
+    assert '"name": "Größe"' in ran.stdout
+    assert TableDeclaration.parse(ran.stdout) == propose(path)
+    ascii_only = CliRunner(charset="ascii").invoke(app, ["declare", str(path)], catch_exceptions=False)
+    assert TableDeclaration.parse(ascii_only.stdout) == propose(path)
+    assert ascii_only.stdout.isascii()
+
+
 def test_the_command_proposes_what_the_plan_then_takes(tmp_path: Path) -> None:
     path = people(tmp_path)
     proposed = CliRunner().invoke(app, ["declare", str(path), "--target", "ill", "--leave-out", "note"], catch_exceptions=False)

@@ -1,5 +1,6 @@
 """How the command line shows things: JSON for programs, aligned text for people, progress on stderr."""
 
+import json
 import math
 import shutil
 import sys
@@ -22,6 +23,16 @@ QUICK = 1.0  # seconds that nobody needs a bar for
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
     print(dumps(value, indent=2))
+
+
+def readable(value: Any, indent: int | None = None) -> str:
+    """JSON for people, with letters of any script as they are; escaped where stdout cannot show them."""
+    text = json.dumps(jsonable(value), indent=indent, allow_nan=False, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return dumps(value, indent)
+    return text
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], empty: str) -> None:

@@ -28,6 +28,7 @@ from workbench.cli.output import (
     print_fields,
     print_json,
     print_table,
+    readable,
     reading_bar,
     strict_fields,
     warn,
@@ -111,7 +112,7 @@ def declare(
     print(f"Warning: {WARNING}", file=sys.stderr)
     for name, reason in found.left_out.items():
         print(terminal(f"Left out: {name}. {reason}"), file=sys.stderr)
-    print(dumps(found.declaration.model_dump(exclude_defaults=True), indent=1))
+    print(readable(found.declaration.model_dump(exclude_defaults=True), indent=1))
 
 
 def _print_check(file: Path, declared: str, epsilon: float) -> None:
@@ -127,7 +128,7 @@ def _print_check(file: Path, declared: str, epsilon: float) -> None:
     named = {"noise": f"noise at epsilon {epsilon:g}"}
     print_table([{named.get(name, name): value for name, value in row.items()} for row in columns], "")
     print(textwrap.fill(NOISE, line_width()))
-    rows = [{"rule": dumps(rule), "rows that break it": count} for rule, count in zip(known.never, counts, strict=True)]
+    rows = [{"rule": readable(rule), "rows that break it": count} for rule, count in zip(known.never, counts, strict=True)]
     print_table(rows, "The declaration has no rules.")
 
 
