@@ -1,20 +1,33 @@
 """Every test has a workbench home of its own and no access to the user's."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 pytest_plugins = ["support.slow_tier"]
 
 
 @pytest.fixture(autouse=True)
-def workbench_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty `WORKBENCH_HOME`; `WORKBENCH_DATA` is unset."""
+def workbench_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty `WORKBENCH_HOME`, whose queue ends with the test; `WORKBENCH_DATA` is unset."""
     folder = tmp_path / "home"
     monkeypatch.setenv("WORKBENCH_HOME", str(folder))
     monkeypatch.delenv("WORKBENCH_DATA", raising=False)
-    return folder
+    yield folder
+    for lock in tmp_path.glob("*/queue.lock"):
+        end_queue(lock.read_text().strip())
+
+
+def end_queue(pid: str) -> None:
+    """End the queue's process of a test's home: what the test left waiting is not to begin after it."""
+    with suppress(ValueError, psutil.Error):
+        process = psutil.Process(int(pid))
+        if "workbench.jobs.queue.process" in process.cmdline():
+            process.kill()
 
 
 @pytest.fixture(autouse=True)

@@ -142,6 +142,7 @@ def test_the_documents_name_commands_that_exist() -> None:
     from workbench.cli.commands import app
 
     known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback is not None}
+    known |= {group.name or "" for group in app.registered_groups}
     texts = [read(name) for name in ("README.md", "CONTRIBUTING.md", "docs/coverage.md")]
     named = {command for text in texts for command in re.findall(r"workbench ([a-z]+)\b[^.]", "\n".join(re.findall(r"`([^`\n]+)`", text)))}
     assert named - known == set()

@@ -7,6 +7,7 @@ from support.homes import here
 
 from workbench import experiment, runs
 from workbench.datasets import Dataset
+from workbench.jobs import control
 from workbench.plan import Plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.privacy.spending.ledger import Ledger
@@ -83,3 +84,16 @@ def test_a_stopped_run_that_has_spent_is_to_be_resumed_and_counts_once(digits: D
     assert "Resuming it spends only what is left." in found.question
     total = account_with(here(), plan, digits.fingerprint(here().key))
     assert total.epsilon == pytest.approx(gdp_epsilon(math.sqrt(2) * MU, 1e-5), rel=1e-6)
+
+
+def test_what_waits_counts_against_the_budget_and_what_was_cancelled_waiting_does_not(digits: Dataset) -> None:
+    plan = planned(digits)
+    Ledger(here().ledger).set_budget("digits", gdp_epsilon(1.2 * MU, plan.delta), plan.delta)
+    assert runs.budget_warning(here(), plan, digits) is None
+    waiting = queued(digits, plan)
+    warning = runs.budget_warning(here(), plan, digits)
+    assert warning is not None
+    assert f"with this run to {gdp_epsilon(math.sqrt(2) * MU, plan.delta):.4g}" in warning
+    control.request_cancel(here(), waiting.id)
+    assert runs.budget_warning(here(), plan, digits) is None
+    assert Ledger(here().ledger).entries() == []

@@ -45,6 +45,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., A
 
 def test_all_who_ask_for_the_example_get_the_same_one(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
     plan = quick_plan()
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     monkeypatch.setattr(example, "_launch", lambda _workspace: runs.register(here(), plan, "digits", example=True))
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: example.ensure_example(here(), wait_seconds=0), range(4)))
@@ -55,9 +56,10 @@ def test_all_who_ask_for_the_example_get_the_same_one(monkeypatch: pytest.Monkey
 
 def test_a_failed_example_is_made_anew(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
     plan = quick_plan()
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     monkeypatch.setattr(example, "_launch", lambda _workspace: runs.register(here(), plan, "digits", example=True))
     first = example.ensure_example(here(), wait_seconds=0)
-    RunStore(here()).change(first.id, {"queued"}, "failed", state="failed")
+    RunStore(here()).change(first.id, {"starting"}, "failed", state="failed")
     assert example.ensure_example(here(), wait_seconds=0).id != first.id
 
 
@@ -224,7 +226,7 @@ def test_reuse_goes_on_with_a_run_that_was_lost(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(
         control,
         "resume",
-        lambda _workspace, run_id: resumed.append(run_id) or RunStore(here()).change(run_id, {"lost"}, "ended", state="done"),
+        lambda _workspace, run_id, _at_once: resumed.append(run_id) or RunStore(here()).change(run_id, {"lost"}, "ended", state="done"),
     )
     RunStore(here()).change(first["run"], {"done"}, "lost", state="lost")
     (again,) = recipes.reproduce(recipe, here(), reuse=True)

@@ -121,7 +121,7 @@ def test_a_job_whose_app_was_killed_before_its_start_is_started_by_who_asks_next
         tasks.begin(here(), "evaluate", run.id, FEW)
     assert Jobs(here()).get(job.id).state == "starting"
     Jobs(here()).change(job.id, {"starting"}, "aged", heartbeat=time.time() - 61)
-    assert Jobs(here()).get(job.id).state == "lost"
+    assert Jobs(here()).get(job.id).state == "queued"
     monkeypatch.setitem(LAUNCHERS, "local", Here())
     again = tasks.begin(here(), "evaluate", run.id, FEW)
     assert (again.id, again.state, again.attempt) == (job.id, "done", 2)

@@ -17,6 +17,7 @@ from workbench import runs
 from workbench.errors import WorkbenchError
 from workbench.jobs import control
 from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.starting import start
 from workbench.plan import Plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.folder import RunFolder
@@ -163,5 +164,5 @@ def test_a_queued_run_is_cancelled_without_a_process(quick_plan: PlanMaker) -> N
 def test_a_launch_that_fails_says_why(quick_plan: PlanMaker) -> None:
     run = runs.register(here(), quick_plan(), "digits", performance=ON_ONE_THREAD)
     RunFolder(here(), run.id).remove()
-    assert control.start(here(), run.id).state == "failed"
+    assert start(here(), run.id).state == "failed"
     assert "could not be started" in str(RunStore(here()).get(run.id).error)

@@ -23,6 +23,8 @@ from workbench.jobs.heartbeat import Progress
 from workbench.jobs.identity import ProcessIdentity, boot_identity, identity_of, is_alive, send_signal
 from workbench.jobs.job import LAUNCH_SECONDS, STALE_SECONDS
 from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.registry import MIGRATIONS
+from workbench.jobs.starting import start
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.values import PrivacyValue
@@ -53,7 +55,7 @@ def create(**values: Any) -> Run:
 def test_a_run_that_is_done_is_never_trained_again() -> None:
     run = RunStore(here()).change(create().id, {"queued"}, "started", state="done")
     with pytest.raises(WorkbenchError, match="cannot be started: expected it to be cancelled, failed, lost, queued, it is done"):
-        control.start(here(), run.id)
+        start(here(), run.id)
 
 
 def test_a_cancelled_training_has_the_time_that_its_task_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,12 +192,12 @@ def test_a_worker_that_dies_while_cancelled_is_cancelled() -> None:
     assert RunStore(here()).get(run.id).state == "cancelled"
 
 
-def test_a_launch_that_never_got_a_process_is_lost() -> None:
+def test_a_launch_that_never_got_a_process_waits_again() -> None:
     run = create()
     RunStore(here()).change(run.id, {"queued"}, "started", state="starting", heartbeat=time.time() - LAUNCH_SECONDS / 2)
     assert RunStore(here()).get(run.id).state == "starting"
     RunStore(here()).change(run.id, {"starting"}, "changed", heartbeat=time.time() - LAUNCH_SECONDS - 1)
-    assert RunStore(here()).get(run.id).state == "lost"
+    assert RunStore(here()).get(run.id).state == "queued"
 
 
 def test_a_heartbeat_of_a_former_attempt_changes_nothing() -> None:
@@ -224,6 +226,37 @@ def test_a_registry_of_a_newer_version_is_left_alone() -> None:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(WorkbenchError, match="registry version"):
         RunStore(here())
+
+
+def test_a_registry_of_before_the_queue_is_brought_up_to_date(workbench_home: Path) -> None:
+    workbench_home.mkdir()
+    with sqlite3.connect(workbench_home / "runs.sqlite") as connection:
+        MIGRATIONS[0](connection)
+        row = (
+            "abcdefgh",
+            "t",
+            "",
+            "{}",
+            TRAINING.model_dump_json(),
+            "failed",
+            "",
+            0,
+            0,
+            "local",
+            None,
+            1,
+            0,
+            None,
+            7.5,
+            None,
+            None,
+            0,
+            None,
+        )
+        connection.execute(f"INSERT INTO jobs VALUES ({', '.join('?' * len(row))})", row)
+        connection.execute("PRAGMA user_version = 1")
+    job = Jobs(here()).get("abcdefgh")
+    assert (job.priority, job.turn, job.placed) == (0, 7.5, "")
 
 
 def _create_many(count: int) -> None:

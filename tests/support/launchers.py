@@ -25,17 +25,18 @@ class InTheTest(Local):
 class Nowhere(InTheTest):
     """Starts nothing: a job that it launches stands at its start as long as the test goes on."""
 
-    def start(self, workspace: Workspace, job_id: str, attempt: int, log: Path) -> Handle:
+    def start(self, workspace: Workspace, job_id: str, attempt: int, log: Path, device: str = "") -> Handle:
         """This process stands in for a worker."""
-        del workspace, job_id, attempt, log
+        del workspace, job_id, attempt, log, device
         return self.own()
 
 
 class Here(InTheTest):
     """Does a job in the test's own process before `start` returns."""
 
-    def start(self, workspace: Workspace, job_id: str, attempt: int, log: Path) -> Handle:
+    def start(self, workspace: Workspace, job_id: str, attempt: int, log: Path, device: str = "") -> Handle:
         """By the worker's own code, which does not listen to signals here."""
+        del device
         with open_private(log, "a") as output, redirect_stdout(output), redirect_stderr(output):
             worker.take_on(workspace, job_id, attempt, StopSignal())
         return self.own()

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from pydantic import ValidationError
 
-from workbench.cli import accounting, attacks, compare, control, planning, records, release, results, samples
+from workbench.cli import accounting, attacks, compare, control, planning, queueing, records, release, results, samples
 from workbench.cli.waiting import InterruptedWorkError
 from workbench.errors import BudgetWarning, WorkbenchError, said_of
 from workbench.escaping import terminal
@@ -29,6 +29,7 @@ app = typer.Typer(
 )
 for commands in (control.app, planning.app, samples.app, results.app, compare.app, attacks.app, records.app, release.app, accounting.app):
     app.registered_commands.extend(commands.registered_commands)
+app.add_typer(queueing.app, name="queue")
 
 
 def complaint(error: typer.TyperException) -> str:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import JobId, Json, RunId, Settings, Wait, Yes, parse_settings
+from workbench.cli.options import JobId, Json, Now, Priority, RunId, Settings, Wait, Yes, parse_settings
 from workbench.cli.output import bounds_of, describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
@@ -44,8 +44,10 @@ def list_runs(
     """List all runs, newest first."""
     from workbench.errors import choose
     from workbench.jobs.job import STATES
+    from workbench.jobs.queue.passing import look_after
     from workbench.runs.store import RunStore
 
+    look_after(Workspace.default())
     wanted = None if state is None else choose(state, dict(zip(map(str, STATES), STATES, strict=True)), "state")
     found = RunStore(Workspace.default()).list(state=wanted, method=method)
     if as_json:
@@ -102,8 +104,10 @@ def jobs(
 ) -> None:
     """List training, sampling, evaluation, searches and what the pages begin by themselves, newest first; each can be cancelled."""
     from workbench.jobs.lifecycle import Jobs
+    from workbench.jobs.queue.passing import look_after
     from workbench.runs.run import check_run_id
 
+    look_after(Workspace.default())
     kept = Jobs(Workspace.default())
     if owner is not None:
         check_run_id(owner)
@@ -133,16 +137,16 @@ def cancel(run_id: JobId, as_json: Json = False) -> None:
 
 
 @app.command()
-def resume(run_id: JobId, wait: Wait = False) -> None:
-    """Go on with a cancelled, failed or lost run from its last checkpoint, or with another job; the last line is {"run": ID}."""
+def resume(run_id: JobId, wait: Wait = False, now: Now = False) -> None:
+    """Go on, in its turn, with a cancelled, failed or lost run from its last checkpoint, or another job; the last line is {"run": ID}."""
     from workbench import runs
     from workbench.cli.planning import finish_launch
 
-    finish_launch(runs.resume(Workspace.default(), run_id), wait)
+    finish_launch(runs.resume(Workspace.default(), run_id, at_once=now), wait)
 
 
 @app.command()
-def clone(run_id: RunId, settings: Settings = None, wait: Wait = False, yes: Yes = False) -> None:
+def clone(run_id: RunId, settings: Settings = None, wait: Wait = False, yes: Yes = False, now: Now = False, priority: Priority = 0) -> None:
     """Start a new run with another's plan, --set replacing fields; the last line is {"run": ID}."""
     from workbench import runs
     from workbench.cli.planning import finish_launch
@@ -153,7 +157,7 @@ def clone(run_id: RunId, settings: Settings = None, wait: Wait = False, yes: Yes
     plan = runs.cloned_plan(RunStore(Workspace.default()).get(run_id), changed)
     loaded = plan.request.place.load(plan.facts)
     ask_again(plan, loaded, yes)
-    finish_launch(runs.clone(Workspace.default(), run_id, changed, loaded), wait)
+    finish_launch(runs.clone(Workspace.default(), run_id, changed, loaded, priority, now), wait)
 
 
 @app.command()

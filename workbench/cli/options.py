@@ -79,6 +79,8 @@ AuditKind = Annotated[
 ]
 AuditSeed = Annotated[int | None, typer.Option("--audit-seed", help="Of canaries' places, coins and contents; drawn by default.", min=0)]
 Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended; it goes on if you leave.")]
+Now = Annotated[bool, typer.Option("--now", help="Start at once, beside whatever is at work, and do not wait for a turn.")]
+Priority = Annotated[int, typer.Option("--priority", help="Of those that wait, a higher one starts first.", min=-1000, max=1000)]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, though an equal plan was started on these records before.")]
 Performance = Annotated[
     list[str] | None, typer.Option("--performance", metavar="KEY=VALUE", help="A setting that changes speed alone, as microbatch_size=500.")

@@ -13,7 +13,9 @@ from workbench.cli.options import (
     AuditKind,
     AuditSeed,
     Json,
+    Now,
     Performance,
+    Priority,
     Seed,
     Wait,
     Yes,
@@ -33,7 +35,7 @@ from workbench.cli.output import (
     strict_fields,
     warn,
 )
-from workbench.cli.starting import ask_again, seed_warning, spends, with_epsilon
+from workbench.cli.starting import ask_again, say_standing, seed_warning, spends, with_epsilon
 from workbench.escaping import terminal
 from workbench.jobs.job import Job, Life
 from workbench.serialization import dumps, jsonable
@@ -194,9 +196,11 @@ def train(
     audit_seed: AuditSeed = None,
     wait: Wait = False,
     yes: Yes = False,
+    now: Now = False,
+    priority: Priority = 0,
     as_json: Json = False,
 ) -> None:
-    """Start a run in the background; the last line is {"run": ID}. With --wait an audited one is measured too."""
+    """Have a run trained in the background, in its turn; the last line is {"run": ID}. With --wait an audited one is measured too."""
     from workbench import experiment, runs, training_data
     from workbench.plan import check_trainable
     from workbench.privacy.attacks.canaries import AuditDesign
@@ -216,7 +220,8 @@ def train(
     seeded = {} if audit_seed is None else {"seed": audit_seed}
     audit = AuditDesign(num_canaries=audit_canaries, kind=audit_kind, **seeded) if audit_canaries else None
     ask_again(made, loaded, yes)
-    run = runs.launch(Workspace.default(), made, performance=speed, seed=seed, loaded=loaded, audit=audit)
+    turn: dict[str, Any] = {"priority": priority, "at_once": now}
+    run = runs.launch(Workspace.default(), made, performance=speed, seed=seed, loaded=loaded, audit=audit, **turn)
     if wait and audit is not None:
         measure(watch(run))
     finish_launch(run, wait)
@@ -238,6 +243,7 @@ def read_whole(asked: "Request") -> "Dataset":
 
 def finish_launch(run: Life, wait: bool) -> None:
     """End a command that started a run or another job: watch it if asked, print its line last, and fail if it has failed."""
+    say_standing(run)
     if wait:
         run = watch(run)
     print(dumps({"run": run.id}), flush=True)

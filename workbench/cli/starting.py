@@ -1,13 +1,14 @@
-"""What is said and asked before a command starts a run."""
+"""What is said and asked before a command starts a run, and of one that waits for its turn."""
 
 import sys
 from typing import TYPE_CHECKING
 
 import typer
 
-from workbench.cli.output import warn
+from workbench.cli.output import moment, warn
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
+from workbench.jobs.job import Life
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -62,3 +63,18 @@ def spends(plan: "Plan") -> str:
     reason = "" if bound.is_finite else f" {bound.reason}"
     spent = f"epsilon {bound.epsilon:.4g} at delta {bound.delta:.3g} on {plan.facts.name}"
     return f"No --epsilon was given; {named}: the run spends {spent}.{reason}"
+
+
+def say_standing(job: Life) -> None:
+    """Where a job waits in the queue, on stderr: its place, why, and when it is expected to start; nothing of one that does not wait."""
+    from workbench.jobs.queue.line import line
+    from workbench.runs.lengths import lengths
+
+    if job.state != "queued":
+        return
+    workspace = Workspace.default()
+    entry = line(workspace, lengths(workspace)).entry(job.id)
+    if entry is not None and entry.place:
+        starts = moment(entry.expected.starts)
+        when = f"It is expected to start at {starts}; " if starts else ""
+        print(f"{job.id} is at place {entry.place} of the queue: {entry.reason}. {when}`workbench queue` lists all.", file=sys.stderr)

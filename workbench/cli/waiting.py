@@ -8,10 +8,11 @@ import typer
 
 from workbench import tasks
 from workbench.cli.output import progress_bar
+from workbench.cli.starting import say_standing
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.jobs import control
-from workbench.jobs.job import AT_WORK, ENDED, Job
+from workbench.jobs.job import ENDED, Job
 from workbench.tasks import TASKS
 from workbench.workspace import Workspace
 
@@ -29,10 +30,11 @@ def wait_for(task: str, owner: str, request: Mapping[str, Any]) -> None:
     before = tasks.find(workspace, task, owner, request)
     try:
         job = tasks.begin(workspace, task, owner, request)
+        say_standing(job)
         with progress_bar(TASKS[task].terms.title) as move:
             job = control.wait(workspace, job.id, progress=lambda now: move(now.share))
     except KeyboardInterrupt:
-        _interrupted(tasks.find(workspace, task, owner, request), begun_here=before is None or before.state not in AT_WORK)
+        _interrupted(tasks.find(workspace, task, owner, request), begun_here=before is None or not before.is_active)
     if job.state != "done":
         print(f"The {TASKS[task].terms.title} ({job.id}) {ENDED[job.state]}. {terminal(job.error or '')}".rstrip(), file=sys.stderr)
         raise typer.Exit(1)

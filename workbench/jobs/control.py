@@ -1,70 +1,55 @@
-"""What can be asked of a job, whatever its task and wherever it runs: start, cancel, resume, wait."""
+"""What can be asked of a job, whatever its task and wherever it runs: resume, cancel, wait."""
 
 import signal
 import time
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
 
 from workbench.errors import WorkbenchError
 from workbench.files import tail
-from workbench.jobs.job import RESUMABLE, Job
-from workbench.jobs.launchers import LAUNCHERS, chosen_launcher
+from workbench.jobs.job import ACTIVE, RESUMABLE, Job
+from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.queue.passing import look_after, submit
+from workbench.jobs.registry import update
+from workbench.jobs.starting import LOG, start
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 0.2
-LOG = "log.txt"
 
 
-def share(workspace: Workspace, job: Job) -> Job:
-    """The job, started unless it is at work: two pages that ask for the same share one. Returns at once."""
-    try:
-        return start(workspace, job.id)
-    except WorkbenchError:
-        now = Jobs(workspace).get(job.id)
-        if not now.is_active or now.state == "queued":
-            raise
-        return now
-
-
-def start(workspace: Workspace, job_id: str) -> Job:
-    """Start the process of a queued, cancelled, failed or lost job; of one that is done where its task allows it."""
-    jobs, now = Jobs(workspace), time.time()
-    job = jobs.get(job_id)
-    before = 0.0 if job.state == "done" else job.seconds_running or 0.0
-    life: dict[str, Any] = {"attempt": job.attempt + 1, "process": None, "heartbeat": now, "started": now, "finished": None}
-    launcher = chosen_launcher()
-    job = jobs.change(job_id, job.startable, "started", state="starting", launcher=launcher, seconds_before=before, error=None, **life)
-    try:
-        log = job.folder(workspace) / LOG
-        process = LAUNCHERS[launcher].start(workspace, job_id, job.attempt, log)
-    except (OSError, WorkbenchError) as error:
-        jobs.beat(job_id, job.attempt, state="failed", error=f"The process could not be started: {error}", finished=time.time())
-    else:
-        jobs.beat(job_id, job.attempt, process=process)
-    return jobs.get(job_id)
-
-
-def resume(workspace: Workspace, job_id: str) -> Job:
-    """Go on with a cancelled, failed or lost job from what it has kept; returns at once."""
+def resume(workspace: Workspace, job_id: str, at_once: bool = False) -> Job:
+    """Have a cancelled, failed or lost job go on from what it has kept, in its turn or `at_once`; returns at once."""
     job = Jobs(workspace).get(job_id)
     if job.state not in RESUMABLE:
         raise WorkbenchError(f"{job_id} is {job.state}. Only a cancelled, failed or lost run can be resumed.")
-    return start(workspace, job_id)
+    return start(workspace, job_id) if at_once else submit(workspace, job_id)
 
 
 def request_cancel(workspace: Workspace, job_id: str) -> Job:
     """Ask a job to keep what it can and stop; returns at once. A queued one is cancelled directly."""
     jobs = Jobs(workspace)
-    job = jobs.get(job_id)
-    if not job.is_active:
-        raise WorkbenchError(f"{job_id} is {job.state}. Only a run that has not ended, or such a job, can be cancelled.")
-    if job.state == "queued":
-        return jobs.change(job_id, {"queued"}, "cancelled", state="cancelled", finished=time.time())
-    job = jobs.change(job_id, {"starting", "running", "cancelling"}, "cancelled", state="cancelling")
-    if job.process is not None:
+    jobs.get(job_id)  # who is dead is found
+    with jobs.database.transaction() as connection:
+        state = jobs.within(connection, job_id).state
+        if state not in ACTIVE:
+            raise WorkbenchError(f"{job_id} is {state}. Only a run that has not ended, or such a job, can be cancelled.")
+        ended = {"state": "cancelled", "finished": time.time()} if state == "queued" else {"state": "cancelling"}
+        update(connection, "jobs", job_id, ended)
+        job = jobs.within(connection, job_id)
+    if job.is_active and job.process is not None:
         LAUNCHERS[job.launcher].signal(job.process, signal.SIGTERM)
     return job
+
+
+def cancel_all(workspace: Workspace, at_work: bool = True) -> list[Job]:
+    """Ask every job that waits to stop, and those `at_work`; those that wait stop first, so that none of them begins. Returns at once."""
+    jobs, asked = Jobs(workspace), []
+    waiting, working = jobs.active()
+    for job in [*waiting, *(working if at_work else [])]:
+        with suppress(WorkbenchError):  # it has come to its end by itself
+            asked.append(request_cancel(workspace, job.id))
+    return asked
 
 
 def cancel(workspace: Workspace, job_id: str, grace_seconds: float | None = None) -> Job:
@@ -91,6 +76,8 @@ def wait(workspace: Workspace, job_id: str, timeout_seconds: float | None = None
     deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
     while True:
         job = jobs.get(job_id)
+        if job.state == "queued":
+            look_after(workspace)
         if progress is not None:
             progress(job)
         if not job.is_active or (deadline is not None and time.monotonic() >= deadline):

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.errors import WorkbenchError
 from workbench.files import make_private_folder
@@ -39,6 +39,7 @@ class Life(BaseModel):
 
     `step` of `steps` is how far it is, in `stage`. `process` is the one that works on it, as its `launcher` tells it from others.
     `attempt` counts the processes that worked on it, the last from step `resumed_at` on; those before it took `seconds_before` seconds.
+    Waiting jobs go by `priority`, the highest first, then by `turn`, the lowest first. `placed` is the device that a job was given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,7 +49,10 @@ class Life(BaseModel):
     stage: str = ""
     step: int = 0
     steps: int = 0
+    priority: int = 0
+    turn: float = 0.0
     launcher: str = "local"
+    placed: str = ""
     process: Handle | None = None
     attempt: int = 0
     resumed_at: int = 0
@@ -89,7 +93,7 @@ class Life(BaseModel):
     def seconds_running(self) -> float | None:
         """Seconds from the first step of each attempt to its end or last heartbeat, over all attempts."""
         now = self.seconds_of_attempt
-        return now if now is None else self.seconds_before + now
+        return self.seconds_before or None if now is None else self.seconds_before + now
 
     @property
     def seconds_of_attempt(self) -> float | None:
@@ -113,6 +117,10 @@ class Terms(BaseModel):
     that reports shares). After `grace_seconds` a cancelled process is killed. `repeatable`: one that is done may be done again,
     should what it made be gone. `niceness` is how far its process stands behind others. `death` says what a process leaves that
     ended without a word. `trains`: its log and lock lie in the folder of the run that it makes.
+
+    What it needs: `device` is cpu, cuda (any GPU) or cuda:N. A job on the CPU with a `cpu_share` of 1 takes the place of a run, one
+    with less takes that much of the room beside the runs, one with 0 takes none and never waits. `memory` is its peak in bytes, 0
+    where that is not known.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -123,6 +131,9 @@ class Terms(BaseModel):
     repeatable: bool = True
     niceness: int = 0
     trains: bool = False
+    device: str = "cpu"
+    cpu_share: float = Field(default=0.5, ge=0, le=1)
+    memory: int = Field(default=0, ge=0)
     death: str = "Its process ended without a word; what it had kept is there for another attempt."
 
 

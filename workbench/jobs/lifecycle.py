@@ -11,16 +11,20 @@ from typing import Any
 
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.jobs.job import ACTIVE, WORKSPACE, Job, JobState, Terms, check_id
+from workbench.jobs.launchers import chosen_launcher
 from workbench.jobs.registry import REMEDY, fields_of, insert, registry, text_of, update
 from workbench.workspace import Workspace
 
+IN_USE = "state IN ('queued', 'starting', 'running', 'cancelling')"
+IN_TURN = "priority DESC, turn, created, rowid"
 ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 class Jobs:
     """Registers, reads, changes and removes jobs; every change is one transaction that checks the state it starts from.
 
-    Reading is what finds out that a process has died: such a job is shown as lost (or cancelled, if it was being cancelled).
+    Reading is what finds out that a process has died: such a job is shown as lost (or cancelled, if it was being cancelled). One that
+    never got a process waits again.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -54,7 +58,8 @@ class Jobs:
             found = self._read(connection, "task = ? AND owner = ? AND request = ?", task, owner, text_of(request))
             if found is None:
                 self._check_there(connection, owner)
-                life: dict[str, Any] = {"state": "queued", "steps": terms.steps, "created": time.time()}
+                now = time.time()
+                life: dict[str, Any] = {"state": "queued", "steps": terms.steps, "created": now, "turn": now, "launcher": chosen_launcher()}
                 found = Job(id=new_id(), task=task, owner=owner, request=dict(request), terms=terms, **life)
                 insert(connection, "jobs", dict(found))
         return found
@@ -64,7 +69,7 @@ class Jobs:
         check_id(job_id)
         with self.database.transaction() as connection:
             change(connection, job_id, states, action, values)
-            return self._known(connection, job_id)
+            return self.within(connection, job_id)
 
     def beat(self, job_id: str, attempt: int, **values: Any) -> JobState | None:
         """Record a sign of life and progress of the process of `attempt`; None if another attempt has taken over."""
@@ -78,14 +83,13 @@ class Jobs:
         """
         if not job.has_died:
             return job
-        state = "cancelled" if job.state == "cancelling" else "lost"
-        ended = {"state": state, "error": job.terms.death, "finished": job.heartbeat or time.time()}
+        ended = _after_death(job)
         try:
             with self.database.transaction() as connection:
-                now = self._known(connection, job.id)
+                now = self.within(connection, job.id)
                 if (now.state, now.attempt, now.process) == (job.state, job.attempt, job.process):
-                    update(connection, "jobs", job.id, ended | {"finished": now.heartbeat or time.time()})
-                return self._known(connection, job.id)
+                    update(connection, "jobs", job.id, _after_death(now))
+                return self.within(connection, job.id)
         except sqlite3.OperationalError:
             return job.model_copy(update=ended)
 
@@ -114,6 +118,20 @@ class Jobs:
                 shutil.rmtree(self.workspace.jobs / job.id, ignore_errors=True)
             connection.execute("DELETE FROM jobs WHERE owner = ?", (owner,))
 
+    def active(self) -> tuple[list[Job], list[Job]]:
+        """The jobs that wait, in their order, and those at work; the dead are found first."""
+        for job in self._select(f"WHERE {IN_USE}"):
+            self.seen(job)
+        if not self.database.path.exists():
+            return [], []
+        with self.database.transaction("DEFERRED") as connection:
+            return self.active_within(connection)
+
+    def active_within(self, connection: sqlite3.Connection) -> tuple[list[Job], list[Job]]:
+        """The same as a transaction sees them."""
+        jobs = [self._job(row) for row in connection.execute(f"SELECT * FROM jobs WHERE {IN_USE} ORDER BY {IN_TURN}")]
+        return [job for job in jobs if job.state == "queued"], [job for job in jobs if job.state != "queued"]
+
     def _select(self, how: str, *values: str) -> list[Job]:
         if not self.database.path.exists():
             return []
@@ -133,7 +151,8 @@ class Jobs:
         ):
             raise WorkbenchError(f"{owner} has been deleted.")
 
-    def _known(self, connection: sqlite3.Connection, job_id: str) -> Job:
+    def within(self, connection: sqlite3.Connection, job_id: str) -> Job:
+        """The job as a transaction sees it, alive or dead; an unknown one is an error."""
         job = self._read(connection, "id = ?", job_id)
         if job is None:
             raise unknown(job_id)
@@ -144,6 +163,14 @@ class Jobs:
             return Job.model_validate(fields_of(row))
         except ValueError as error:
             raise damaged(self.workspace, "job", error) from error
+
+
+def _after_death(job: Job) -> dict[str, Any]:
+    """What becomes of a job whose process is gone: one whose starter died before there was a process waits for another start."""
+    if job.state == "starting" and job.process is None:
+        return {"state": "queued", "heartbeat": None, "started": None}
+    state = "cancelled" if job.state == "cancelling" else "lost"
+    return {"state": state, "error": job.terms.death, "finished": job.heartbeat or time.time()}
 
 
 def change(connection: sqlite3.Connection, job_id: str, states: AbstractSet[JobState], action: str, values: Mapping[str, Any]) -> None:

@@ -25,7 +25,16 @@ CREATE TABLE runs (
     config TEXT NOT NULL, plan TEXT NOT NULL, performance TEXT NOT NULL, device TEXT NOT NULL, seed TEXT, releasable INTEGER NOT NULL,
     claim_only INTEGER NOT NULL, example INTEGER NOT NULL, parent TEXT, audit TEXT)
 """
-MIGRATIONS = (statements(JOBS, RUNS),)  # what a run is stands apart from the life of the job that trains it
+QUEUE = (  # the order in which jobs wait, the device that each was given, and one row of what was set for all of them
+    "ALTER TABLE jobs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE jobs ADD COLUMN turn REAL NOT NULL DEFAULT 0",
+    "ALTER TABLE jobs ADD COLUMN placed TEXT NOT NULL DEFAULT ''",
+    "UPDATE jobs SET turn = created",
+    "CREATE INDEX jobs_by_state ON jobs (state)",
+    "CREATE TABLE queue (id INTEGER PRIMARY KEY CHECK (id = 1), paused INTEGER NOT NULL, cpu_runs INTEGER NOT NULL)",
+    "INSERT INTO queue VALUES (1, 0, 1)",
+)
+MIGRATIONS = (statements(JOBS, RUNS), statements(*QUEUE))  # what a run is stands apart from the life of the job that trains it
 
 
 def registry(workspace: Workspace) -> Database:

@@ -6,6 +6,7 @@ What a run is (`run`), where it lies (`folder`, `store`), how it begins (`launch
 
 from workbench.runs.launching import (
     account_warning,
+    begin,
     budget_warning,
     clone,
     cloned_plan,
@@ -19,6 +20,7 @@ from workbench.runs.launching import (
 
 __all__ = [
     "account_warning",
+    "begin",
     "budget_warning",
     "clone",
     "cloned_plan",

@@ -52,19 +52,25 @@ def started_before(workspace: Workspace, plan: "Plan", fingerprint: str) -> Run 
 def account_with(workspace: Workspace, plan: "Plan", fingerprint: str) -> "PrivacyValue":
     """The total of the account of `plan`'s dataset once `plan` and all that has been started have spent what they may.
 
-    A run that has been started a moment ago counts though its process has not opened its account yet. At the smallest delta of all.
+    A run that waits, or was started a moment ago, counts though its process has not opened its account yet. At the smallest delta of all.
     """
-    account = records_of(plan.facts.name)
-    entries = Ledger(workspace.ledger).entries(account, fingerprint)
-    opened, accounts = {entry.run_id for entry in entries}, {account, *(entry.account for entry in entries)}
-    starting = [run for run in RunStore(workspace).list() if run.is_active and run.id not in opened]
-    mine = [run for run in starting if run.fingerprint == fingerprint or records_of(run.plan.facts.name) in accounts]
+    entries = Ledger(workspace.ledger).entries(records_of(plan.facts.name), fingerprint)
+    mine = unopened(workspace, plan, fingerprint)
     spending = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in entries]
-    spending += [(f"run {run.id}", _paid(run.plan)) for run in mine]
+    spending += [(f"run {run.id}", paid(run.plan)) for run in mine]
     delta = min([plan.delta, *(entry.delta for entry in entries), *(run.delta for run in mine)])
-    return zero_out_total([*spending, ("this run", _paid(plan))], delta)
+    return zero_out_total([*spending, ("this run", paid(plan))], delta)
 
 
-def _paid(plan: "Plan") -> "list[Stage]":
+def unopened(workspace: Workspace, plan: "Plan", fingerprint: str) -> list[Run]:
+    """The runs on the account of `plan`'s dataset that wait, or start just now, and are not in the ledger yet."""
+    account, ledger = records_of(plan.facts.name), Ledger(workspace.ledger)
+    opened, accounts = {entry.run_id for entry in ledger.entries()}, {account}
+    accounts |= {entry.account for entry in ledger.entries(account, fingerprint)}
+    starting = [run for run in RunStore(workspace).list() if run.is_active and run.id not in opened]
+    return [run for run in starting if run.fingerprint == fingerprint or records_of(run.plan.facts.name) in accounts]
+
+
+def paid(plan: "Plan") -> "list[Stage]":
     """What a plan and the drawing of its samples cost."""
     return [stage for stage in (*plan.stages, *plan.sampling_stages) if stage.spent != "free"]

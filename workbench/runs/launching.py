@@ -2,15 +2,19 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import AccountWarning, BudgetWarning, WorkbenchError
 from workbench.jobs import control
-from workbench.jobs.job import Job
+from workbench.jobs.job import Job, Terms
 from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.queue.passing import submit
+from workbench.jobs.starting import start
 from workbench.privacy.spending.ledger import Ledger
-from workbench.runs.run import Run
+from workbench.runs.again import paid, unopened
+from workbench.runs.run import TRAINING, Run
 from workbench.runs.store import RunStore
 from workbench.runs.verdicts import Verdicts
 from workbench.workspace import Workspace
@@ -34,18 +38,31 @@ def launch(
     example: bool = False,
     loaded: "Dataset | None" = None,
     audit: "AuditDesign | None" = None,
+    priority: int = 0,
+    at_once: bool = False,
 ) -> Run:
-    """Start training `plan` on its dataset in a process of its own, and return at once.
+    """Have `plan` trained on its dataset by a process of its own, and return at once.
 
+    It starts when its turn comes: at once where nothing waits and nothing else trains. Of waiting runs those of a higher `priority`
+    come first; `at_once` starts it beside whatever is at work. While it waits it has touched nothing and spent nothing.
     `dataset` (a name or a path) is needed where the plan was made from facts alone.
     `seed` makes the run repeatable and not releasable. `loaded` saves reading the dataset again.
     `audit` puts canaries among the records, for a lower bound to be measured: such a run is not the one to release.
     Raises WorkbenchError, before anything is written, for a plan without a bound that does not ask for the claim, a device
     that is not there, and records that are not the plan's.
     """
-    run = register(workspace, plan, dataset, performance=performance, seed=seed, parent=parent, example=example, loaded=loaded, audit=audit)
-    control.start(workspace, run.id)
+    values: dict[str, Any] = {"performance": performance, "seed": seed, "parent": parent, "example": example, "loaded": loaded}
+    run = register(workspace, plan, dataset, **values, audit=audit, priority=priority)
+    begin(workspace, run.id, at_once)
     return RunStore(workspace).get(run.id)
+
+
+def begin(workspace: Workspace, run_id: str, at_once: bool = False) -> Job:
+    """Have a waiting run, or another job, start in its turn, or `at_once`; one that somebody started meanwhile is as good."""
+    if at_once:
+        with suppress(WorkbenchError):
+            return start(workspace, run_id)
+    return submit(workspace, run_id)
 
 
 def register(
@@ -59,6 +76,7 @@ def register(
     example: bool = False,
     loaded: "Dataset | None" = None,
     audit: "AuditDesign | None" = None,
+    priority: int = 0,
 ) -> Run:
     """The checks of `launch` and the queued run, without its process; a BudgetWarning where it may exceed its dataset's budget."""
     from workbench import training_data
@@ -66,7 +84,7 @@ def register(
     from workbench.training.state import PerformanceSettings
 
     performance = performance or PerformanceSettings()
-    performance.torch_device()
+    device = performance.torch_device()
     check_trainable(plan)
     place = plan.request.place if dataset is None else dataset_of_plan(plan, dataset)
     training_data.check_public(plan.on(place), workspace)
@@ -81,9 +99,18 @@ def register(
     if message := account_warning(workspace, plan, loaded):
         warnings.warn(message, AccountWarning, stacklevel=2)
     values: dict[str, Any] = {"seed": seed, "steps": plan.steps, "example": example, "parent": parent, "audit": audit}
+    values |= {"priority": priority, "terms": needs(workspace, plan, performance, str(device))}
     if audit is not None:
         audit.canaries(loaded)  # refuses what this dataset has none of
     return RunStore(workspace).create(plan.on(place), place.text, loaded.fingerprint(workspace.key), performance, **values)
+
+
+def needs(workspace: Workspace, plan: "Plan", performance: "PerformanceSettings", device: str) -> Terms:
+    """The terms of a run: its device, and on the CPU its memory where this machine's pace with its network has been measured."""
+    from workbench.runs.pace import expected, known_pace
+
+    pace = known_pace(workspace, plan, performance) if device == "cpu" else None
+    return TRAINING.model_copy(update={"device": device, "memory": 0 if pace is None else expected(plan, pace).peak_bytes})
 
 
 def dataset_of_plan(plan: "Plan", dataset: "DatasetRef | str | Path") -> "DatasetRef":
@@ -95,8 +122,12 @@ def dataset_of_plan(plan: "Plan", dataset: "DatasetRef | str | Path") -> "Datase
 
 def budget_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> str | None:
     """Why launching `plan` and drawing its samples would exceed the dataset's budget; None if it would not, or none is set."""
-    stages = [*plan.stages, *plan.sampling_stages]
-    return Ledger(workspace.ledger).warning_before(plan.facts.name, stages, plan.delta, loaded.fingerprint(workspace.key))
+    stages, fingerprint = [*plan.stages, *plan.sampling_stages], loaded.fingerprint(workspace.key)
+    ledger = Ledger(workspace.ledger)
+    if not ledger.has_budgets():
+        return None
+    waiting = [(run.id, paid(run.plan)) for run in unopened(workspace, plan, fingerprint)]
+    return ledger.warning_before(plan.facts.name, stages, plan.delta, fingerprint, waiting=waiting)
 
 
 def account_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> str | None:
@@ -107,11 +138,14 @@ def account_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> st
     return ledger.resemblance(plan.facts.name, loaded.fingerprint(workspace.key), loaded.record_hashes(workspace.key))
 
 
-def resume(workspace: Workspace, job_id: str) -> Job:
-    """Go on with a cancelled, failed or lost job from what it has kept; a run whose plan no longer holds is refused. Returns at once."""
+def resume(workspace: Workspace, job_id: str, at_once: bool = False) -> Job:
+    """Have a cancelled, failed or lost job go on from what it has kept, in its turn or `at_once`; returns at once.
+
+    A run whose plan no longer holds is refused.
+    """
     if Jobs(workspace).get(job_id).terms.trains:
         RunStore(workspace).get(job_id).plan.check()
-    return control.resume(workspace, job_id)
+    return control.resume(workspace, job_id, at_once)
 
 
 def wait(workspace: Workspace, run_id: str, timeout_seconds: float | None = None, progress: Callable[[Job], None] | None = None) -> Run:
@@ -120,7 +154,14 @@ def wait(workspace: Workspace, run_id: str, timeout_seconds: float | None = None
     return RunStore(workspace).get(run_id)
 
 
-def clone(workspace: Workspace, run_id: str, settings: Mapping[str, Any] | None = None, loaded: "Dataset | None" = None) -> Run:
+def clone(
+    workspace: Workspace,
+    run_id: str,
+    settings: Mapping[str, Any] | None = None,
+    loaded: "Dataset | None" = None,
+    priority: int = 0,
+    at_once: bool = False,
+) -> Run:
     """Launch a new run with the plan, dataset and device of another, `settings` (dotted field names) over those it was given.
 
     Changed values keep the target epsilon: the bound is calibrated anew. A seed is not copied.
@@ -129,7 +170,8 @@ def clone(workspace: Workspace, run_id: str, settings: Mapping[str, Any] | None 
 
     run = RunStore(workspace).get(run_id)
     performance = PerformanceSettings.model_validate(run.performance)
-    return launch(workspace, cloned_plan(run, settings), performance=performance, parent=run_id, loaded=loaded)
+    turn: dict[str, Any] = {"priority": priority, "at_once": at_once}
+    return launch(workspace, cloned_plan(run, settings), performance=performance, parent=run_id, loaded=loaded, **turn)
 
 
 def cloned_plan(run: Run, settings: Mapping[str, Any] | None = None) -> "Plan":

@@ -13,6 +13,7 @@ TRAINING = Terms(
     grace_seconds=120.0,  # for the step at work to end and a checkpoint to be written
     repeatable=False,
     trains=True,
+    cpu_share=1.0,
     death="The worker ended before it could write a last checkpoint; `resume` goes on from the one before.",
 )
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import write_text_atomically
-from workbench.jobs.job import RESUMABLE, Job, JobState, Life
+from workbench.jobs.job import RESUMABLE, Job, JobState, Life, Terms
+from workbench.jobs.launchers import chosen_launcher
 from workbench.jobs.lifecycle import Jobs, beat, change, damaged, new_id
 from workbench.jobs.registry import fields_of, insert, update
 from workbench.runs.folder import RunFolder
@@ -48,10 +49,12 @@ class RunStore:
         example: bool = False,
         parent: str | None = None,
         audit: "AuditDesign | None" = None,
+        priority: int = 0,
+        terms: Terms = TRAINING,
     ) -> Run:
-        """Register a queued run of `plan` on `dataset` (a name or an absolute path) and make its folder."""
+        """Register a queued run of `plan` on `dataset` (a name or an absolute path) and make its folder; `terms` say what it needs."""
         self._database.prepare()
-        values = json.loads(dumps(plan))
+        values, now = json.loads(dumps(plan)), time.time()
         run = Run(
             id=new_id(),
             method=plan.method,
@@ -70,7 +73,10 @@ class RunStore:
             releasable=seed is None and audit is None and plan.bound.status == "proved" and plan.bound.is_finite,
             claim_only=plan.claim_only,
             example=example,
-            created=time.time(),
+            created=now,
+            turn=now,
+            priority=priority,
+            launcher=chosen_launcher(),
             parent=parent,
             audit=audit,
         )
@@ -79,7 +85,7 @@ class RunStore:
         write_text_atomically(folder.plan, dumps(plan, indent=2))
         life = {name: value for name, value in run if name in LIFE}
         with self._database.transaction() as connection:
-            insert(connection, "jobs", dict(Job(task=TRAIN, owner=run.id, request={}, terms=TRAINING, **life)))
+            insert(connection, "jobs", dict(Job(task=TRAIN, owner=run.id, request={}, terms=terms, **life)))
             insert(connection, "runs", {name: value for name, value in run if name == "id" or name not in LIFE})
         return run
 

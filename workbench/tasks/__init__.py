@@ -39,7 +39,7 @@ def find(workspace: Workspace, task: str, owner: str, request: Mapping[str, Any]
 
 
 def begin(workspace: Workspace, task: str, owner: str, request: Mapping[str, Any]) -> Job:
-    """The job of this request, started unless it is at work: two pages that ask for the same share one. Returns at once."""
+    """The job of this request, submitted unless it waits or is at work: two pages that ask for the same share one. Returns at once."""
     return _named(task).begin(workspace, owner, request)
 
 

@@ -18,7 +18,7 @@ NICENESS = 10
 
 
 class Background(Task):
-    """A task without an owner, which waits for its turn; its terms have `NICENESS`."""
+    """A task without an owner, which waits for its turn; its terms have `NICENESS` and no share of the CPU."""
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """As it is."""

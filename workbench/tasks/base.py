@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from workbench.errors import WorkbenchError, first_complaint
-from workbench.jobs import control
 from workbench.jobs.heartbeat import Progress, StoppedError, StopSignal
 from workbench.jobs.job import Job, JobState, Terms
 from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.queue.passing import submit
 from workbench.workspace import Workspace
 
 Report = Callable[[float], None]  # takes the share that is done, and raises where the job is to stop
@@ -35,8 +35,8 @@ class Task(ABC):
         return Jobs(workspace).find(self.name, owner, self.check(workspace, owner, request))
 
     def begin(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> Job:
-        """The job of this request, started unless it is at work: two pages that ask for the same share one. Returns at once."""
-        return control.share(workspace, self.register(workspace, owner, request))
+        """The job of this request, submitted unless it waits or is at work: two pages that ask for the same share one. Returns at once."""
+        return submit(workspace, self.register(workspace, owner, request).id)
 
     def register(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> Job:
         """The job of this request, queued if there was none; the request is checked first."""

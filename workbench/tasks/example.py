@@ -23,7 +23,7 @@ class Example(Background):
     """Makes the example run and measures it, whatever of that is not there yet, by jobs of their own."""
 
     name: ClassVar[str] = "example"
-    terms: ClassVar[Terms] = Terms(title="example run", niceness=NICENESS)
+    terms: ClassVar[Terms] = Terms(title="example run", niceness=NICENESS, cpu_share=0)
 
     def carry_out(self, workspace: Workspace, job: Job, report: Report, waited: float) -> None:
         """A train job, then an evaluation; cancelled, the one at work is cancelled too."""

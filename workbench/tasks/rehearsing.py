@@ -22,7 +22,7 @@ class Rehearse(Background):
     """Measures the pace of a plan's network; the request names the file that it is kept in, beside which the plan lies."""
 
     name: ClassVar[str] = "rehearse"
-    terms: ClassVar[Terms] = Terms(title="measurement of the pace", niceness=NICENESS)
+    terms: ClassVar[Terms] = Terms(title="measurement of the pace", niceness=NICENESS, cpu_share=0)
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """One name, of 32 hexadecimal digits: it becomes part of a path."""

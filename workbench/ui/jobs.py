@@ -11,8 +11,9 @@ from workbench import tasks
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.jobs import control
-from workbench.jobs.job import ENDED, Job
+from workbench.jobs.job import ENDED, Job, Life
 from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.queue.line import line
 from workbench.ui.actions import attempt, cancel_or_resume, told
 from workbench.workspace import Workspace
 
@@ -27,7 +28,7 @@ def needed_job(task: str, owner: str, request: Mapping[str, Any], prefix: str, o
     """
     workspace = Workspace.default()
     job = tasks.find(workspace, task, owner, request)
-    if job is None or job.state in ("queued", "done"):
+    if job is None or job.state == "done":
         if st.button(offer, key=f"{prefix}begin", type="primary"):
             attempt(lambda: tasks.begin(workspace, task, owner, request))
     else:
@@ -59,7 +60,7 @@ def unasked_job(work: Unasked, prefix: str, busy: str, poll_seconds: float) -> N
             now = work.find()
             if work.is_there() or (now is not None and now.state in ENDED):
                 st.rerun()
-            if next(passes) > 0 and (now is None or now.state in ("queued", "done")):
+            if next(passes) > 0 and (now is None or now.state == "done"):
                 work.begin()
             st.caption(busy)
 
@@ -69,7 +70,7 @@ def unasked_job(work: Unasked, prefix: str, busy: str, poll_seconds: float) -> N
 def other_jobs(owner: str, prefix: str) -> None:
     """The jobs of a run beside its training that are at work, or came to no good end."""
     for job in Jobs(Workspace.default()).of(owner):
-        if job.id != owner and job.state not in ("done", "queued"):
+        if job.id != owner and job.state != "done":
             show_job(job, f"{prefix}{job.id}_")
 
 
@@ -88,6 +89,14 @@ def show_job(job: Job, prefix: str) -> None:
             st.code(tail, language=None, wrap_lines=True)
 
 
+def how_far(job: Life) -> str:
+    """The state of a job at work with its share, or why it waits; looking at one that waits sees to the queue."""
+    if job.state != "queued":
+        return f"{job.state}, {100 * job.share:.0f} %"
+    entry = line(Workspace.default()).entry(job.id)
+    return "about to start" if entry is None or not entry.place else f"at place {entry.place} of the queue, as {entry.reason}"
+
+
 def _watch(job: Job, prefix: str) -> None:
     """Looks at the registry while the job is active; its end draws the page anew."""
 
@@ -100,7 +109,7 @@ def _watch(job: Job, prefix: str) -> None:
                 st.rerun()
             if not now.is_active:
                 st.rerun()
-            st.progress(now.share, text=f"{now.terms.title.capitalize()}: {now.state}, {100 * now.share:.0f} %")
+            st.progress(now.share, text=f"{now.terms.title.capitalize()}: {how_far(now)}")
             with st.container():
                 cancel_or_resume(now, prefix)
 

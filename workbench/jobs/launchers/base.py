@@ -17,8 +17,10 @@ class Launcher(Protocol):
     launcher has to know of a process is in its handle.
     """
 
-    def start(self, workspace: Workspace, job_id: str, attempt: int, log: Path) -> Handle:
+    def start(self, workspace: Workspace, job_id: str, attempt: int, log: Path, device: str = "") -> Handle:
         """Start the process of an attempt, apart from this one, with its output appended to `log`; returns at once.
+
+        It sees no GPU but that of `device`, where this is one of several (cuda:1) and its settings name none.
 
         Raises WorkbenchError or OSError where there is none.
         """

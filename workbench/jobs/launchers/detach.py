@@ -3,24 +3,46 @@
 The worker is then a child of init, in a session of its own: it survives whatever happens to the app, and leaves no zombie.
 """
 
+import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from workbench.errors import WorkbenchError
 from workbench.files import open_private
 from workbench.jobs.identity import ProcessIdentity, identity_of
+from workbench.jobs.launchers.base import Handle
 
 
-def start_detached(log: Path, command: Sequence[str]) -> ProcessIdentity | None:
+def start_apart(log: Path, command: Sequence[str], environment: Mapping[str, str], keep: Sequence[int] = ()) -> Handle:
+    """Start `command` as nobody's child, with its output appended to `log`; the open files `keep` are its too.
+
+    Returns the fields of its `ProcessIdentity`; raises WorkbenchError where it has ended already.
+    """
+    ended = subprocess.run(
+        [sys.executable, "-m", "workbench.jobs.launchers.detach", str(log), ",".join(map(str, keep)), *command],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=dict(environment),
+        pass_fds=keep,
+        check=False,
+    )
+    if ended.returncode:
+        raise WorkbenchError((ended.stderr.strip().splitlines() or ["no reason given"])[-1])
+    return json.loads(ended.stdout)
+
+
+def start_detached(log: Path, command: Sequence[str], keep: Sequence[int]) -> ProcessIdentity | None:
     """Start `command` detached from everything, with `log` as its only output; None if it has ended already."""
     with open_private(log, "ab") as output:
-        worker = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+        worker = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, pass_fds=keep)
     return identity_of(worker.pid)
 
 
 if __name__ == "__main__":
-    started = start_detached(Path(sys.argv[1]), sys.argv[2:])
+    started = start_detached(Path(sys.argv[1]), sys.argv[3:], [int(number) for number in sys.argv[2].split(",") if number])
     if started is None:
         sys.exit("it ended at once; its log says why")
     print(started.model_dump_json())

@@ -1,36 +1,26 @@
 """Processes on this machine, each in a session of its own: they outlive the app, the terminal and the notebook."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
-from workbench.errors import WorkbenchError
 from workbench.jobs import identity
 from workbench.jobs.identity import ProcessIdentity
 from workbench.jobs.launchers.base import Handle, worker_command
+from workbench.jobs.launchers.detach import start_apart
 from workbench.workspace import Workspace
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 class Local:
     """Handles are the fields of a `ProcessIdentity`."""
 
-    def start(self, workspace: Workspace, job_id: str, attempt: int, log: Path) -> Handle:
+    def start(self, workspace: Workspace, job_id: str, attempt: int, log: Path, device: str = "") -> Handle:
         """Start a worker by way of a process that ends at once, so that it is nobody's child (see `detach`)."""
         quiet = {"PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
-        ended = subprocess.run(
-            [sys.executable, "-m", "workbench.jobs.launchers.detach", str(log), *worker_command(job_id, attempt)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            env={**os.environ, **workspace.environment, **quiet},
-            check=False,
-        )
-        if ended.returncode:
-            raise WorkbenchError((ended.stderr.strip().splitlines() or ["no reason given"])[-1])
-        return json.loads(ended.stdout)
+        environment = {**os.environ, **workspace.environment, **quiet, **visible(device)}
+        return start_apart(log, worker_command(job_id, attempt), environment)
 
     def signal(self, process: Handle, number: signal.Signals, group: bool = False) -> bool:
         """By pid, if that is still the same process."""
@@ -46,3 +36,12 @@ class Local:
         found = identity.identity_of(os.getpid())
         assert found is not None
         return found.model_dump()
+
+
+def visible(device: str) -> dict[str, str]:
+    """What lets a process see the GPU `device` alone, counted among those that this one sees; nothing for any other device."""
+    kind, _, number = device.partition(":")
+    if kind != "cuda" or not number:
+        return {}
+    mine = [name for name in os.environ.get(VISIBLE, "").split(",") if name]
+    return {VISIBLE: mine[int(number)] if int(number) < len(mine) else number}

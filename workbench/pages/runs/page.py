@@ -13,6 +13,7 @@ from workbench.pages.runs.tables import SORTS, filtered, run_table, sorted_runs
 from workbench.runs.run import Run
 from workbench.ui.example import example_notice
 from workbench.ui.jobs import other_jobs
+from workbench.ui.queue import queue_list
 from workbench.ui.runs import known_runs, run_label
 
 PREFIX = "runs_"
@@ -22,8 +23,9 @@ BOUND: Any = {"bind": "query-params"}
 
 
 def draw() -> None:
-    """The table of runs; one of them, or several side by side."""
+    """The queue where there is one; the table of runs; one of them, or several side by side."""
     everything = known_runs()
+    queue_list(PREFIX)
     example_notice(PREFIX)
     *filters, look = st.columns([1, 1, 1, 1, 2])
     runs = listed(everything, filters)

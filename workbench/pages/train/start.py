@@ -32,7 +32,7 @@ class Asked:
         return repetition(Workspace.default(), self.plan, loaded(self.plan.request.place, self.plan.facts))
 
     def launch(self) -> str:
-        """Start it as a process of its own; the run's id."""
+        """Have it trained by a process of its own, in its turn; the run's id."""
         settings = PerformanceSettings.model_validate(self.performance)
         records = loaded(self.plan.request.place, self.plan.facts)
         run = runs.launch(Workspace.default(), self.plan, performance=settings, seed=self.seed, loaded=records, audit=self.audit)
@@ -47,7 +47,7 @@ def launch_button(asked: Asked | None, prefix: str) -> None:
     if not pressed or asked is None:
         return
     with told():
-        with beside, st.spinner("Starting a process for the run …", width="content"):
+        with beside, st.spinner("Handing the run to the queue …", width="content"):
             again = asked.repeats()
             run_id = asked.launch() if again is None else ""
         if again is None:
@@ -79,6 +79,6 @@ def arrived(prefix: str) -> str | None:
     """The run that the page has been drawn anew for: it says so over the page and shows its top; None where there is none."""
     run_id = st.session_state.pop(f"{prefix}launched", None)
     if run_id is not None:
-        st.toast(f"Run {run_id} is a process of its own: watch it at the top of this page.", icon=":material/play_circle:")
+        st.toast(f"Run {run_id} is in the queue's hands: watch it at the top of this page.", icon=":material/play_circle:")
         to_top(run_id)
     return run_id

@@ -11,6 +11,7 @@ from workbench.runs.store import RunStore
 from workbench.ui.actions import cancel_or_resume, told
 from workbench.ui.cards import run_marks
 from workbench.ui.formats import duration, memory, number
+from workbench.ui.jobs import how_far
 from workbench.ui.traces import show_preview, show_values
 from workbench.workspace import Workspace
 
@@ -57,7 +58,8 @@ def show_run(run: Run, prefix: str) -> None:
         if run.error:
             st.warning(prose(run.error))
     done = run.step / run.steps if run.steps else float(run.state == "done")
-    st.progress(min(done, 1.0), text=f"{run.stage or run.state}: step {run.step:,} of {run.steps:,}")
+    waits = f"Waiting: {how_far(run)}." if run.state == "queued" else ""
+    st.progress(min(done, 1.0), text=waits or f"{run.stage or run.state}: step {run.step:,} of {run.steps:,}")
     _numbers(run)
     with st.container():
         cancel_or_resume(run, prefix)

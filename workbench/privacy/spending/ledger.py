@@ -207,17 +207,20 @@ class Ledger:
         """Whether any dataset has a budget."""
         return bool(self.budgets())
 
-    def warning_before(self, account: str, stages: "Sequence[Stage]", delta: float, *fingerprints: str) -> str | None:
+    def warning_before(
+        self, account: str, stages: "Sequence[Stage]", delta: float, *fingerprints: str, waiting: "Sequence[tuple[str, list[Stage]]]" = ()
+    ) -> str | None:
         """Why launching a run of `stages` could exceed the budget of the account or of its `fingerprints`; None if it cannot.
 
-        Runs that are not closed count with all they may still spend. Everything is taken at the smaller of the budget's delta
-        and `delta`.
+        Runs that are not closed count with all they may still spend, and so do runs `waiting` to open their account, by id with their
+        stages. Everything is taken at the smaller of the budget's delta and `delta`.
         """
         budget = self.budget(account, *fingerprints)
         if budget is None or math.isinf(budget.epsilon):
             return None
         delta = min(check_delta(delta), budget.delta)
         before = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in self.entries(account, *fingerprints)]
+        before += [(f"run {run_id}", planned) for run_id, planned in waiting]
         after = zero_out_total([*before, ("this run", [stage for stage in stages if stage.spent != "free"])], delta)
         if after.epsilon <= budget.epsilon:
             return None

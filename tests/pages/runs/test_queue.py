@@ -1,0 +1,79 @@
+"""The queue at the top of the Runs page: what waits, why, and what a person does about it."""
+
+from collections.abc import Callable
+
+import pytest
+from pages.reading import text_of
+from streamlit.testing.v1 import AppTest
+from support.homes import here
+from support.launchers import Nowhere
+
+from workbench import runs
+from workbench.datasets import load
+from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.queue import passing
+from workbench.jobs.queue.line import line
+from workbench.planning import make_plan
+from workbench.runs.run import Run
+from workbench.runs.store import RunStore
+from workbench.training.state import PerformanceSettings
+
+OpenPage = Callable[..., AppTest]
+
+
+@pytest.fixture
+def three_runs(home_with_runs: object, monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+    """One that stands at its start and two that wait, without a queue's process: this test looks after it."""
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+    monkeypatch.setattr(passing, "ensure_process", lambda _: None)
+    digits = load("digits")
+    plan = make_plan("dp-merf", digits.facts, settings={"noise_multiplier": 2.0, "training.steps": 3})
+    return [runs.launch(here(), plan, "digits", performance=PerformanceSettings(device="cpu"), loaded=digits) for _ in range(3)]
+
+
+def states(made: list[Run]) -> list[str]:
+    return [RunStore(here()).get(run.id).state for run in made]
+
+
+def waiting() -> list[str]:
+    return [entry.job.id for entry in line(here()).waiting]
+
+
+def test_it_shows_what_waits_and_why_and_nothing_where_nothing_does(open_page: OpenPage) -> None:
+    assert "Queue" not in [header.value for header in open_page("runs").header]
+
+
+def test_waiting_runs_are_shown_moved_started_and_cancelled(open_page: OpenPage, three_runs: list[Run]) -> None:
+    first, second, third = three_runs
+    assert states(three_runs) == ["starting", "queued", "queued"]
+    app = open_page("runs")
+    shown = text_of(app)
+    assert f"At work: run {first.id} (dp-merf on digits): starting, 0 %" in shown
+    assert f"1. run {second.id} (dp-merf on digits): it waits for a place on the CPU, which has 1 for runs" in shown
+    app.button(key=f"runs_queue_{third.id}_next").click().run()
+    assert waiting() == [third.id, second.id]
+    app.button(key=f"runs_queue_{third.id}_now").click().run()
+    assert states(three_runs) == ["starting", "queued", "starting"]
+    app.button(key=f"runs_queue_{second.id}_cancel").click().run()
+    assert not app.exception
+    assert states(three_runs) == ["starting", "cancelled", "starting"]
+    assert RunStore(here()).get(second.id).epsilon_spent == 0.0
+
+
+def test_the_queue_is_paused_widened_and_emptied(open_page: OpenPage, three_runs: list[Run]) -> None:
+    app = open_page("runs")
+    app.button(key="runs_queue_pause").click().run()
+    assert line(here()).settings.paused
+    app.number_input(key="runs_queue_cpu_runs").set_value(2).run()
+    app.button(key="runs_queue_set").click().run()
+    assert states(three_runs) == ["starting", "queued", "queued"], "paused"
+    app.button(key="runs_queue_go_on").click().run()
+    assert states(three_runs) == ["starting", "starting", "queued"]
+    app.button(key="runs_queue_cancel_all").click().run()
+    assert not app.exception
+    assert states(three_runs) == ["cancelling", "cancelling", "cancelled"]
+
+
+def test_a_waiting_run_says_so_where_it_is_watched(open_page: OpenPage, three_runs: list[Run]) -> None:
+    app = open_page("train", train_run=three_runs[2].id)
+    assert any("Waiting: at place 2 of the queue, as it waits for a place on the CPU" in bar.proto.text for bar in app.get("progress"))

@@ -1,0 +1,124 @@
+"""The queue on a page: what is at work, what waits and why, when each is expected to start and end, and what can be done about it."""
+
+from datetime import datetime
+
+import streamlit as st
+
+from workbench import runs
+from workbench.escaping import markdown
+from workbench.jobs import control
+from workbench.jobs.job import Job
+from workbench.jobs.queue import orders
+from workbench.jobs.queue.line import Entry, Line, line
+from workbench.jobs.queue.places import needs_nothing
+from workbench.runs.lengths import lengths
+from workbench.runs.store import RunStore
+from workbench.ui.actions import attempt, told
+from workbench.workspace import Workspace
+
+POLL_SECONDS = 2.0
+MOST_ROWS = 12
+ALL_STOP = "Cancel all that waits and all that is at work? What is at work keeps a checkpoint, and all of it can be resumed."
+
+
+def queue_list(prefix: str) -> None:
+    """The queue, looked at every two seconds; a job that begins or ends draws the page anew. Nothing where there is nothing."""
+    drawn = _standing(current())
+
+    @st.fragment(run_every=POLL_SECONDS)
+    def live() -> None:
+        with told():
+            found = current()
+            if _standing(found) != drawn:
+                st.rerun()
+            _show(found, prefix)
+
+    if drawn:
+        live()
+
+
+def current() -> Line:
+    """The queue as it is now, without what takes no place."""
+    workspace = Workspace.default()
+    found = line(workspace, lengths(workspace))
+    return Line(tuple(entry for entry in found.entries if not needs_nothing(entry.job)), found.settings)
+
+
+def _standing(found: Line) -> list[tuple[str, str]]:
+    """What the page around the list shows too: which jobs there are, and their states; that the queue is paused."""
+    return [(entry.job.id, entry.job.state) for entry in found.entries] + [("", "paused")] * found.settings.paused
+
+
+def _show(found: Line, prefix: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header("Queue", anchor=False, width="content")
+        _controls(found, prefix)
+    if found.settings.paused:
+        st.warning("The queue is paused: what waits does not begin. What is at work goes on.", icon=":material/pause_circle:")
+    for entry in found.entries[:MOST_ROWS]:
+        _row(entry, prefix)
+    if len(found.entries) > MOST_ROWS:
+        st.caption(f"{len(found.entries) - MOST_ROWS} more wait; `workbench queue` lists all.")
+
+
+def _controls(found: Line, prefix: str) -> None:
+    """Pause or go on, how many runs the CPU takes, and the end of everything."""
+    workspace = Workspace.default()
+    if found.settings.paused:
+        if st.button("Go on", key=f"{prefix}queue_go_on", icon=":material/play_arrow:"):
+            attempt(lambda: orders.unpause(workspace))
+    elif st.button("Pause", key=f"{prefix}queue_pause", icon=":material/pause:", help="Nothing that waits begins."):
+        attempt(lambda: orders.pause(workspace))
+    with st.popover("Runs at once"):
+        number = st.number_input("On the CPU", 1, 1024, found.settings.cpu_runs, key=f"{prefix}queue_cpu_runs")
+        st.caption("A measure may go beside them. Each GPU takes one run.")
+        if st.button("Set", key=f"{prefix}queue_set"):
+            attempt(lambda: orders.set_cpu_runs(workspace, int(number)))
+    with st.popover("Cancel all", icon=":material/stop_circle:"):
+        st.markdown(ALL_STOP)
+        if st.button("Cancel all of it", key=f"{prefix}queue_cancel_all", type="primary"):
+            attempt(lambda: control.cancel_all(workspace))
+
+
+def _row(entry: Entry, prefix: str) -> None:
+    """A job in a line, with buttons for one that waits; one at work is cancelled where it shows."""
+    workspace, job = Workspace.default(), entry.job
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(markdown(f"{_place(entry)} {_named(job)}: {_words(entry)}"), width="stretch")
+        if not entry.place:
+            return
+        if entry.place > 1 and st.button("Next", key=f"{prefix}queue_{job.id}_next", help="Put it before all others that wait."):
+            attempt(lambda: orders.move(workspace, job.id, 1))
+        if st.button("Start now", key=f"{prefix}queue_{job.id}_now", help="Start it beside whatever is at work."):
+            attempt(lambda: runs.begin(workspace, job.id, at_once=True))
+        if st.button("Cancel", key=f"{prefix}queue_{job.id}_cancel", help="It has not begun, so nothing of it has been spent."):
+            attempt(lambda: control.request_cancel(workspace, job.id))
+
+
+def _place(entry: Entry) -> str:
+    return f"{entry.place}." if entry.place else "At work:"
+
+
+def _named(job: Job) -> str:
+    """A run by what it trains, another job by its title and the run that it belongs to."""
+    if job.terms.trains:
+        run = RunStore(Workspace.default()).get(job.id)
+        return f"run {run.id} ({run.method} on {run.dataset})"
+    return f"{job.terms.title} {job.id}" + (f" of {job.owner}" if job.owner else "")
+
+
+def _words(entry: Entry) -> str:
+    """Why it waits or how far it is, and what is expected of it."""
+    starts, ends = entry.expected.starts, entry.expected.ends
+    said = [entry.reason if entry.place else f"{entry.job.state}, {100 * entry.job.share:.0f} %"]
+    if entry.place and starts:
+        said.append(f"expected to start at {_clock(starts)}")
+    if ends:
+        said.append(f"expected to end at {_clock(ends)}")
+    return "; ".join(said)
+
+
+def _clock(moment: float) -> str:
+    """A time of today by the clock, another with its day."""
+    then = datetime.fromtimestamp(moment)
+    return then.strftime("%H:%M" if then.date() == datetime.now().date() else "%Y-%m-%d %H:%M")
