@@ -62,6 +62,15 @@ def until(condition: Callable[[], object], what: str) -> None:
         time.sleep(0.05)
 
 
+def kill_queue(not_this: psutil.Process | None = None) -> psutil.Process:
+    """Kill the queue's process, or the one that came in the place of another."""
+    until(lambda: queue_process() not in (None, not_this), "a queue")
+    process = queue_process()
+    assert process is not None
+    process.kill()
+    return process
+
+
 def ended(*jobs: str) -> None:
     """Wait until these jobs are done, without looking after the queue."""
     until(lambda: {state(job) for job in jobs} == {"done"}, "all to be done")
@@ -101,13 +110,12 @@ def test_so_many_at_once_as_are_set_and_one_more_by_request() -> None:
 
 
 def test_a_killed_queue_is_started_again_by_whoever_looks_and_starts_nothing_twice() -> None:
-    jobs, process = [submit(name, gated=True) for name in "abc"], None
-    for _ in range(2):
-        until(lambda: queue_process() not in (None, process), "a new queue")
-        process = queue_process()
-        assert process is not None
-        process.kill()
-        control.wait(here(), jobs[2], 1.0)  # who waits looks more than once: a dying process may hold its lock for a moment
+    jobs = [submit(name, gated=True) for name in "abc"]
+    first = kill_queue()
+    control.wait(here(), jobs[2], 1.0)  # who waits looks more than once: a dying process may hold its lock for a moment
+    second = kill_queue(not_this=first)
+    control.wait(here(), jobs[2], 1.0)
+    assert first != second
     wake(here())
     ended(*jobs)
     assert begun() == ["a", "b", "c"]
