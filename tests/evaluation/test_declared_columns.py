@@ -23,6 +23,8 @@ def test_what_survives_by_hand() -> None:
     found = survival(halves, {"0": 1, "1": 1, "2": 1, "3.0": 1, "": 4}, "people")
     assert found.order == pytest.approx(4 / 5), "ranks .5 to 3.5: two halves keep 1 of 1.25, what is missing aside"
     assert found.bits == 1.5
+    ties = survival(DeclaredColumn(name="size", edges=(0, 2, 4)), {"0": 2, "1": 1, "2": 1}, "people")
+    assert ties.order == pytest.approx(2 / 3), "ranks 1, 1, 2.5, 3.5: 3 of 4.5"
     assert survival(DeclaredColumn(name="size", edges=(0, 1, 2)), {"1": 3}, "people").order is None
 
 
