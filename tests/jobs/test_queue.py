@@ -181,7 +181,7 @@ def test_all_are_cancelled_and_none_begins_meanwhile() -> None:
 
 
 def submit_one(number: int) -> str:
-    return submit(f"s{number % 4}")
+    return submit(f"s{number % 4}", 0.5)
 
 
 def test_twenty_submitters_of_four_jobs_at_once() -> None:

@@ -118,6 +118,10 @@ class Jobs:
                 shutil.rmtree(self.workspace.jobs / job.id, ignore_errors=True)
             connection.execute("DELETE FROM jobs WHERE owner = ?", (owner,))
 
+    def last_done(self, task: str, limit: int) -> list[Job]:
+        """The newest jobs of a task that are done, at most `limit`."""
+        return self._select("WHERE task = ? AND state = 'done' ORDER BY created DESC LIMIT ?", task, limit)
+
     def active(self) -> tuple[list[Job], list[Job]]:
         """The jobs that wait, in their order, and those at work; the dead are found first."""
         for job in self._select(f"WHERE {IN_USE}"):
@@ -132,7 +136,7 @@ class Jobs:
         jobs = [self._job(row) for row in connection.execute(f"SELECT * FROM jobs WHERE {IN_USE} ORDER BY {IN_TURN}")]
         return [job for job in jobs if job.state == "queued"], [job for job in jobs if job.state != "queued"]
 
-    def _select(self, how: str, *values: str) -> list[Job]:
+    def _select(self, how: str, *values: str | int) -> list[Job]:
         if not self.database.path.exists():
             return []
         with self.database.connected() as connection:

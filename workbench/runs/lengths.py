@@ -1,7 +1,6 @@
-"""How long jobs are expected to take: trainings by the pace that this machine was measured at, all else by how long it took before."""
+"""How long jobs are expected to take: trainings by the pace measured on this machine, else by runs alike; others by the last ones."""
 
 from collections.abc import Sequence
-from functools import cache
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from workbench.workspace import Workspace
 if TYPE_CHECKING:
     from workbench.jobs.queue.forecast import Seconds
 
-RECENT = 5  # so many of the last jobs of a task say what one takes
+RECENT = 5  # so many of the last ones say what one takes
 
 
 def lengths(workspace: Workspace) -> "Seconds":
@@ -24,31 +23,29 @@ def lengths(workspace: Workspace) -> "Seconds":
 
     Of a training that goes on only the steps that are left count.
     """
-    runs = RunStore(workspace)
-    known = cache(runs.list)
-    done_jobs = cache(lambda: [job for job in Jobs(workspace).all() if job.state == "done"])
+    runs, jobs = RunStore(workspace), Jobs(workspace)
 
     def seconds(job: Job) -> float | None:
         if not job.terms.trains:
-            return _usual([one for one in done_jobs() if one.task == job.task][:RECENT])
-        whole = _training(workspace, runs.get(job.id), known())
+            return _usual(jobs.last_done(job.task, RECENT))
+        run = runs.get(job.id)
+        whole = _paced(workspace, run)
+        if whole is None:
+            whole = next((known for one in runs.alike(run, RECENT) if (known := _whole(one)) is not None), None)
         return None if whole is None else whole * (1.0 - job.share)
 
     return seconds
 
 
-def _training(workspace: Workspace, run: Run, known: Sequence[Run]) -> float | None:
-    """By the measured pace of its network, else by the newest run of as many steps of its method on its dataset that is done or at work."""
+def _paced(workspace: Workspace, run: Run) -> float | None:
+    """By the pace that was measured of its network on this machine; None where none was, or the plan no longer holds."""
     from workbench.training.state import PerformanceSettings
 
     try:
         pace = known_pace(workspace, run.plan, PerformanceSettings.model_validate(run.performance))
-        if pace is not None:
-            return expected(run.plan, pace).seconds
-    except WorkbenchError:  # a plan that no longer holds: its worker says so
+    except WorkbenchError:  # its worker says so
         return None
-    alike = [one for one in known if (one.method, one.dataset, one.steps) == (run.method, run.dataset, run.steps)]
-    return next((seconds for one in alike if (seconds := _whole(one)) is not None), None)
+    return None if pace is None else expected(run.plan, pace).seconds
 
 
 def _whole(run: Run) -> float | None:
