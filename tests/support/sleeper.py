@@ -15,7 +15,7 @@ from workbench.locks import locked
 from workbench.workspace import Workspace
 
 PATHS = (Path(__file__).parent / "sleepers", Path(__file__).parents[1], Path(__file__).parents[2])  # for PYTHONPATH
-GATE = "awake"
+GATE, MOST_SECONDS = "awake", 120.0  # a gated sleeper of a test that failed does not sleep for ever
 RUN, MEASURE = Terms(title="sleep", cpu_share=1.0), Terms(title="nap")
 
 
@@ -44,8 +44,9 @@ def main(workspace: Workspace, job_id: str, attempt: int) -> None:
             file.write(f"{job.request['name']}\n")
         if attempt <= job.request.get("deaths", 0):
             os.kill(os.getpid(), signal.SIGKILL)
-        end = time.monotonic() + job.request["seconds"]
-        while time.monotonic() < end or (job.request.get("gated") and not (workspace.home / GATE).exists()):
+        begun = time.monotonic()
+        end, last = begun + job.request["seconds"], begun + MOST_SECONDS * bool(job.request.get("gated"))
+        while time.monotonic() < end or (time.monotonic() < last and not (workspace.home / GATE).exists()):
             time.sleep(0.02)
         jobs.beat(job_id, attempt, state="done", step=job.steps, finished=time.time())
 
