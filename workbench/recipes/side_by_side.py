@@ -26,7 +26,7 @@ def side_by_side(results: Sequence[Mapping[str, Any]], measures: Sequence[str] =
 
     `results` are those of a recipe, or `results_of_runs`; a measure that none of them took has no column.
     """
-    there = [measure for measure in measures if any(_entry(result, measure) for result in results)]
+    there = [measure for measure in measures if any(entry_of(result, measure) for result in results)]
     if not there:
         raise WorkbenchError(f"Expected runs that have been evaluated by any of {', '.join(measures)}. `workbench evaluate` does.")
     ordered = sorted(results, key=lambda result: (str(result["method"]), -float(result["bound"]["epsilon"])))
@@ -63,7 +63,7 @@ def as_markdown(rows: Sequence[Row]) -> str:
 def _line(results: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> Row:
     bound = max(float(result["bound"]["epsilon"]) for result in results)
     shown = f"{bound:.4g}" if bound < float("inf") else "none"
-    found = {measure: [entry for result in results if (entry := _entry(result, measure))] for measure in measures}
+    found = {measure: [entry for result in results if (entry := entry_of(result, measure))] for measure in measures}
     return {LINE: str(results[0]["name"]), BOUND: shown} | {
         measure: _shown([entry["value"] for entry in entries], all(may_leave(entry, "value") for entry in entries))
         for measure, entries in found.items()
@@ -72,7 +72,7 @@ def _line(results: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> Row:
 
 def _beside(results: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[Row]:
     """What real rows, rows drawn evenly, and each of the baselines come to."""
-    entries = {measure: [entry for result in results if (entry := _entry(result, measure))] for measure in measures}
+    entries = {measure: [entry for result in results if (entry := entry_of(result, measure))] for measure in measures}
     names = dict.fromkeys(name for found in entries.values() for entry in found for name in entry.get("baselines") or {})
     rows = []
     for title, bound, field in ((CEILING, "none", "ceiling"), (EPSILON_ZERO, "0", "epsilon_zero")):
@@ -87,7 +87,7 @@ def _beside(results: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> li
     return rows
 
 
-def _entry(result: Mapping[str, Any], measure: str) -> Mapping[str, Any] | None:
+def entry_of(result: Mapping[str, Any], measure: str) -> Mapping[str, Any] | None:
     """What a result says of a measure; None where it was not taken."""
     return next((entry for entry in result["evaluation"]["results"] if entry["name"] == measure and entry["value"] is not None), None)
 

@@ -16,9 +16,13 @@ from support.tables import toy_table
 
 from workbench.datasets import DATASETS, DatasetEntry, load
 from workbench.datasets.reference import DatasetRef
+from workbench.evaluation import METRICS
 from workbench.evaluation.side_by_side import MOST_CATEGORIES, apart, associations, shares
 from workbench.pages.tables import page
+from workbench.pages.tables.methods import points
+from workbench.recipes.side_by_side import CEILING, EPSILON_ZERO, results_of_runs
 from workbench.records import Column, Records, TableKind
+from workbench.runs.finished import evaluate_run
 from workbench.runs.run import Run
 from workbench.runs.samples import sample_set
 from workbench.runs.samples.imported import import_samples
@@ -125,3 +129,21 @@ def test_how_far_columns_are_off_by_hand() -> None:
     without_classes = apart(Records(samples.records), real, facts)
     assert without_classes.columns["column"].tolist() == ["column 1", "column 2"]
     assert without_classes.columns["triples"].tolist() == [1 / 2] * 2, "no more columns than there are"
+
+
+def test_evaluated_runs_of_the_table_stand_side_by_side_over_their_bounds(open_page: OpenPage, run: Run) -> None:
+    app = open_page("tables", tables_run=run.id)
+    assert "No run on toy-table has been evaluated yet" in text_of(app)
+    metrics = ["accuracy_logistic_regression", "two_way_marginals"]
+    found = {result["name"]: result for result in evaluate_run(here(), run.id, 200, 0, metrics)["results"]}
+    app.run()
+    assert not app.exception
+    assert app.selectbox(key="tables_measure").options == ["Accuracy, logistic regression", METRICS["two_way_marginals"].title]
+    table = next(frame.value for frame in app.dataframe if "line" in frame.value.columns)
+    assert table["line"][0] == f"independent-marginals, bound {run.bound.epsilon:.3g} ({run.id})"
+    assert table["accuracy_logistic_regression"][0] == f"{found['accuracy_logistic_regression']['value']:.3f} (private)"
+    assert {CEILING, EPSILON_ZERO, "independent columns", "majority class"} <= set(table["line"])
+    app.selectbox(key="tables_measure").set_value("two_way_marginals").run()
+    (own,) = points(results_of_runs(here(), [run]), "two_way_marginals").to_dict("records")
+    assert (own["epsilon"], own["value"], own["releasable"]) == (run.bound.epsilon, found["two_way_marginals"]["value"], False)
+    assert f"{METRICS['two_way_marginals'].title} (private) of evaluated runs on toy-table over their bounds" in charts_of(app)

@@ -9,6 +9,7 @@ from workbench.datasets.table_files import CSV, PARQUET, TableFile
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown, prose
 from workbench.evaluation.side_by_side import MOST_ROWS, apart, associations, shares
+from workbench.pages.tables.methods import methods_over_epsilons
 from workbench.pages.tables.pictures import distances, pairs, small_multiples
 from workbench.records import Records
 from workbench.runs.samples import DEFAULT, SampleSet
@@ -33,7 +34,7 @@ NUMBERS = "A number in the place of each range, drawn as the shares of the range
 
 
 def draw() -> None:
-    """Which samples, their rows and files, and what their columns are like beside those of the real rows."""
+    """Which samples, their rows and files, what their columns are like beside those of the real rows, and the table's runs together."""
     finished = [run for run in known_runs() if run.state == "done" and run.plan.facts.kind.name == "table"]
     elsewhere = [one for one in imports(Workspace.default()) if one.facts.kind.name == "table"]
     if not finished and not elsewhere:
@@ -52,10 +53,11 @@ def draw() -> None:
         samples = chosen.kept()
         if samples is None:
             _offer(chosen)
-            return
-        show_cautions(chosen.cautions)
-        _rows(chosen, samples)
-        _comparison(chosen, samples)
+        else:
+            show_cautions(chosen.cautions)
+            _rows(chosen, samples)
+            _comparison(chosen, samples)
+        methods_over_epsilons(finished, chosen.facts.name, PREFIX)
     except WorkbenchError as error:
         st.error(prose(error))
 
