@@ -36,7 +36,7 @@ def test_the_main_job(page: Page, server: str) -> None:
     expect(page).to_have_url(re.compile("train_run="))
     expect(page.get_by_text("Upper bound when done")).to_have_count(1)
     expect(page.get_by_text("Upper bound when done")).to_be_in_viewport()
-    expect(page.get_by_text(re.compile("is a process of its own"))).to_be_in_viewport()
+    expect(page.get_by_text(re.compile("begins in its turn"))).to_be_in_viewport()
     page.get_by_role("button", name="Launch").click()
     expect(page.get_by_role("dialog").get_by_text(re.compile("the account of 'digits' would stand at epsilon"))).to_be_in_viewport()
     page.get_by_role("button", name=re.compile("Watch run")).click()

@@ -87,7 +87,7 @@ def test_a_lost_run_says_no_smaller_number_where_the_ledger_is_damaged(
     quick_plan: Callable[..., Any], queue: Callable[..., Run], workbench_home: Path
 ) -> None:
     run = queue(quick_plan("dp-merf"))
-    RunStore(here()).change(run.id, {"starting"}, "aged", heartbeat=1.0)
+    RunStore(here()).change(run.id, {"starting"}, "aged", state="running", heartbeat=1.0)
     damage(workbench_home / "ledger.sqlite")
     with pytest.raises(DamagedFileError, match=r"ledger\.sqlite"):
         RunStore(here()).get(run.id)

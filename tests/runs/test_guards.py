@@ -78,7 +78,7 @@ def test_a_lost_run_reports_what_the_ledger_charged(quick_plan: Callable[..., An
     stages = quick_plan("dp-merf").stages
     Ledger(here().ledger).open_run(run.id, run.fingerprint, run.dataset, run.method, stages, run.delta)
     Ledger(here().ledger).charge(run.id, "release", 1)
-    RunStore(here()).change(run.id, {"starting"}, "aged", heartbeat=1.0)
+    RunStore(here()).change(run.id, {"starting"}, "aged", state="running", heartbeat=1.0)
     assert Jobs(here()).get(run.id).state == "lost", "whoever finds the death, the engine knows of no ledger"
     lost = RunStore(here()).get(run.id)
     assert (lost.state, lost.epsilon_spent) == ("lost", pytest.approx(run.bound.epsilon))

@@ -49,7 +49,7 @@ def test_a_second_launch_of_an_equal_plan_is_asked_about(open_page: OpenPage, mo
     before = len(RunStore(here()).list())
     app.button(key="train_launch").click().run()
     first = RunStore(here()).list()[0]
-    assert [toast.value for toast in app.toast] == [f"Run {first.id} is in the queue's hands: watch it at the top of this page."]
+    assert [toast.value for toast in app.toast] == [f"Run {first.id} begins in its turn: watch it at the top of this page."]
     assert app.header[0].value == "Watch a run"
     for _ in range(2):
         app.button(key="train_launch").click().run()

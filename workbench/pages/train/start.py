@@ -79,6 +79,6 @@ def arrived(prefix: str) -> str | None:
     """The run that the page has been drawn anew for: it says so over the page and shows its top; None where there is none."""
     run_id = st.session_state.pop(f"{prefix}launched", None)
     if run_id is not None:
-        st.toast(f"Run {run_id} is in the queue's hands: watch it at the top of this page.", icon=":material/play_circle:")
+        st.toast(f"Run {run_id} begins in its turn: watch it at the top of this page.", icon=":material/play_circle:")
         to_top(run_id)
     return run_id
