@@ -139,10 +139,10 @@ def test_evaluated_runs_of_the_table_stand_side_by_side_over_their_bounds(open_p
     app.run()
     assert not app.exception
     assert app.selectbox(key="tables_measure").options == ["Accuracy, logistic regression", METRICS["two_way_marginals"].title]
-    table = next(frame.value for frame in app.dataframe if "line" in frame.value.columns)
-    assert table["line"][0] == f"independent-marginals, bound {run.bound.epsilon:.3g} ({run.id})"
-    assert table["accuracy_logistic_regression"][0] == f"{found['accuracy_logistic_regression']['value']:.3f} (private)"
-    assert {CEILING, EPSILON_ZERO, "independent columns", "majority class"} <= set(table["line"])
+    table = next(frame.value for frame in app.dataframe if "Line" in frame.value.columns)
+    assert table["Line"][0] == f"independent-marginals, bound {run.bound.epsilon:.3g} ({run.id})"
+    assert table["Accuracy, logistic regression"][0] == f"{found['accuracy_logistic_regression']['value']:.3f} (private)"
+    assert {CEILING, EPSILON_ZERO, "independent columns", "majority class"} <= set(table["Line"])
     app.selectbox(key="tables_measure").set_value("two_way_marginals").run()
     (own,) = points(results_of_runs(here(), [run]), "two_way_marginals").to_dict("records")
     assert (own["epsilon"], own["value"], own["releasable"]) == (run.bound.epsilon, found["two_way_marginals"]["value"], False)

@@ -9,7 +9,7 @@ import streamlit as st
 from workbench.escaping import markdown
 from workbench.evaluation import METRICS
 from workbench.marks import MARKS_MEAN, mark, may_leave
-from workbench.recipes.side_by_side import CEILING, EPSILON_ZERO, MEASURES, entry_of, results_of_runs, side_by_side
+from workbench.recipes.side_by_side import BOUND, CEILING, EPSILON_ZERO, LINE, MEASURES, entry_of, results_of_runs, side_by_side
 from workbench.runs.run import Run
 from workbench.ui import charts
 from workbench.workspace import Workspace
@@ -33,7 +33,9 @@ def methods_over_epsilons(runs: Sequence[Run], name: str, prefix: str) -> None:
     none = pd.DataFrame(columns=["method", "source", "epsilon", "value"])
     figure = charts.utility_chart(own, none, lines(results, chosen), title, chosen.startswith("accuracy"))
     charts.show(figure, f"{title} of evaluated runs on {name} over their bounds", own, f"{prefix}methods")
-    st.dataframe(side_by_side(results), hide_index=True, alt=f"Evaluated runs on {name} side by side")
+    named = {measure: METRICS[measure].title for measure in there} | {LINE: "Line", BOUND: "Bound"}
+    rows = [{named[name]: value for name, value in row.items()} for row in side_by_side(results)]
+    st.dataframe(rows, hide_index=True, alt=f"Evaluated runs on {name} side by side")
     st.caption(MARKS_MEAN)
 
 
