@@ -1,31 +1,19 @@
-"""Files are written whole or not at all, and of a secret one nothing is left."""
+"""Files are written whole or not at all."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from workbench.files import PRIVATE_FILE, partial_of, remove_unfinished, written_atomically
+from workbench.files import PRIVATE_FILE, remove_unfinished, written_atomically
 
 
-def cut_short(path: Path, secret: bool, seen: Path | None = None) -> None:
-    """Write half of a file; what is written has the second name `seen`."""
-    with written_atomically(path, secret=secret) as file:
-        file.write("half")
-        file.flush()
-        if seen is not None:
-            os.link(partial_of(path), seen)
-        raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("secret", [False, True])
-def test_a_file_is_the_old_one_until_the_new_one_is_whole(tmp_path: Path, secret: bool) -> None:
+def test_a_file_is_the_old_one_until_the_new_one_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "file"
     for text in ("old", "new"):
         before = path.read_text() if path.exists() else None
-        with written_atomically(path, durable=True, secret=secret) as file:
+        with written_atomically(path, durable=True) as file:
             file.write(text)
             assert (path.read_text() if path.exists() else None) == before
         assert path.read_text() == text
@@ -33,29 +21,20 @@ def test_a_file_is_the_old_one_until_the_new_one_is_whole(tmp_path: Path, secret
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("secret", [False, True])
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path, secret: bool) -> None:
+def write_half(path: Path) -> None:
+    with written_atomically(path) as file:
+        file.write("half")
+        file.flush()
+        raise KeyboardInterrupt
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
     with pytest.raises(KeyboardInterrupt):
-        cut_short(path, secret=secret)
+        write_half(path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_what_a_crash_or_a_failure_left_of_a_secret_is_overwritten(tmp_path: Path) -> None:
-    """Seen through a second name of the same blocks."""
-    path, seen = tmp_path / "file", tmp_path / "blocks"
-    partial_of(path).write_text("left by a crash")
-    seen.hardlink_to(partial_of(path))
-    with written_atomically(path, secret=True) as file:
-        file.write("whole")
-    assert seen.read_bytes() == bytes(len("left by a crash"))
-    seen.unlink()
-    with pytest.raises(KeyboardInterrupt):
-        cut_short(path, secret=True, seen=seen)
-    assert seen.read_bytes() == bytes(len("half"))
-    assert path.read_text() == "whole"
 
 
 def test_two_may_write_a_file_at_once(tmp_path: Path) -> None:

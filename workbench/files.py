@@ -1,4 +1,4 @@
-"""Writing and erasing files so that a crash leaves whole ones and a secret leaves none."""
+"""Writing files so that a crash leaves whole ones, and erasing them."""
 
 import errno
 import fcntl
@@ -69,11 +69,6 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-def partial_of(path: Path) -> Path:
-    """Where a secret file is written before it takes its place: a name that is known, so that what a crash left there can be erased."""
-    return path.with_name(path.name + ".partial")
-
-
 def remove_unfinished(folder: Path, pattern: str = "*") -> list[Path]:
     """Remove what writers that are gone left of files whose names match `pattern`; writers at work hold a lock on theirs."""
     removed = []
@@ -111,20 +106,14 @@ def _open_unfinished(path: Path, mode: str) -> tuple[Path, IO[Any]]:
 
 
 @contextmanager
-def written_atomically(path: Path, mode: str = "w", durable: bool = False, secret: bool = False) -> Iterator[IO[Any]]:
+def written_atomically(path: Path, mode: str = "w", durable: bool = False) -> Iterator[IO[Any]]:
     """A new file for the owner alone, `path` once the block ends well: a reader sees the old file or the new one, never a part.
 
     Several processes may write it at once; the last one's stays. `durable`: it is on the disk, its name too, before this returns.
-    `secret`: what a failure, or a crash before, left of it is overwritten; then one process alone may write it, to `partial_of(path)`.
-    What a crash left of another file is removed by the next who writes it.
+    What a crash left of it is removed by the next who writes it.
     """
-    if secret:
-        temporary = partial_of(path)
-        erase(temporary)
-        opened = open_private(temporary, mode)
-    else:
-        remove_unfinished(path.parent, glob.escape(path.name))
-        temporary, opened = _open_unfinished(path, mode)
+    remove_unfinished(path.parent, glob.escape(path.name))
+    temporary, opened = _open_unfinished(path, mode)
     try:
         with opened as file:
             yield file
@@ -133,8 +122,6 @@ def written_atomically(path: Path, mode: str = "w", durable: bool = False, secre
                 os.fsync(file.fileno())
             os.replace(temporary, path)
     except BaseException:
-        if secret:
-            erase(temporary)
         temporary.unlink(missing_ok=True)
         raise
     if durable:

@@ -121,10 +121,12 @@ def test_the_first_checkpoint_is_written_before_the_first_step(quick_plan: PlanM
     assert len({key for _, key in seen}) == 1
 
 
-def test_nothing_but_the_checkpoint_ever_holds_the_key(
+def test_nothing_but_the_checkpoints_ever_holds_the_key(
     quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch, workbench_home: Path
 ) -> None:
     run = queue(quick_plan("dp-promise"))
+    monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", 0.0)
+    monkeypatch.setenv("WORKBENCH_CHECKPOINT_SECONDS", "0")
     crash(run, 5, monkeypatch)
     key = key_of(run.id)
 
@@ -132,7 +134,7 @@ def test_nothing_but_the_checkpoint_ever_holds_the_key(
         texts = [(path, path.read_bytes()) for path in workbench_home.rglob("*") if path.is_file()]
         return {path.name for path, content in texts if key.encode() in content or bytes.fromhex(key) in content}
 
-    assert holders() == {"checkpoint.pt"}
+    assert holders() == {"checkpoint.pt", "checkpoint.pt.previous"}
     assert work_again(run.id).state == "done"
     assert holders() == set()
 
@@ -290,21 +292,21 @@ def test_a_full_disk_fails_the_run_and_leaves_the_checkpoint_before(
     quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = queue(quick_plan("nonprivate"))
-    real = checkpoints.save_atomically
+    real = checkpoints.replace_checkpoint
     writes = []
 
-    def on_a_small_disk(value: dict[str, Any], path: Path, secret: bool = False) -> None:
+    def on_a_small_disk(path: Path, write: Callable[..., None], keep_previous: bool = True) -> None:
         writes.append(path)
         if len(writes) == 1:
-            return real(value, path, secret=secret)
+            return real(path, write, keep_previous)
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
         try:
-            return real(value, path, secret=secret)
+            return real(path, write, keep_previous)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
-    monkeypatch.setattr(checkpoints, "save_atomically", on_a_small_disk)
+    monkeypatch.setattr(checkpoints, "replace_checkpoint", on_a_small_disk)
     monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", 0.0)
     monkeypatch.setenv("WORKBENCH_CHECKPOINT_SECONDS", "0")
     worker.main(here(), run.id)
@@ -313,8 +315,8 @@ def test_a_full_disk_fails_the_run_and_leaves_the_checkpoint_before(
     assert "The checkpoint could not be written: File too large" in str(failed.error)
     folder = RunFolder(here(), run.id)
     assert load_saved(folder.checkpoint)["state"]["steps"] == {}
-    assert not list(folder.path.glob("*.partial"))
-    monkeypatch.setattr(checkpoints, "save_atomically", real)
+    assert [path.name for path in folder.path.glob("checkpoint*")] == ["checkpoint.pt"]
+    monkeypatch.setattr(checkpoints, "replace_checkpoint", real)
     assert work_again(run.id).state == "done"
 
 

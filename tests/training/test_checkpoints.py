@@ -66,9 +66,9 @@ def test_a_resumed_run_goes_on_bit_for_bit(tmp_path: Path) -> None:
     checkpoints.save_checkpoint(state, tmp_path / "checkpoint.pt", {"private": 2})
     expected = train(state, 7)
     resumed = new_state()
-    found, counted_again = checkpoints.load_checkpoint(resumed, tmp_path / "checkpoint.pt")
-    assert found == []
-    assert (resumed.steps, counted_again) == ({"private": 3}, {"private": 2})
+    loaded = checkpoints.load_checkpoint(resumed, tmp_path / "checkpoint.pt")
+    assert (loaded.differences, loaded.damage) == ([], "")
+    assert (resumed.steps, loaded.counted_again) == ({"private": 3}, {"private": 2})
     assert resumed.records_at_once == state.records_at_once != {}
     assert torch.equal(train(resumed, 7), expected)
     assert not torch.equal(train(new_state(), 7), expected)  # another key
@@ -80,7 +80,7 @@ def test_differences_of_the_environment_are_named(tmp_path: Path) -> None:
     torch.set_num_threads(threads + 1)
     try:
         other = new_state(PerformanceSettings(microbatch_size=8))
-        found, _ = checkpoints.load_checkpoint(other, tmp_path / "checkpoint.pt")
+        found = checkpoints.load_checkpoint(other, tmp_path / "checkpoint.pt").differences
     finally:
         torch.set_num_threads(threads)
     named = [f"threads: {threads} then, {threads + 1} now", "microbatch size: 0 then, 8 now"]

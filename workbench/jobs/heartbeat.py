@@ -5,7 +5,7 @@ import signal
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -17,11 +17,15 @@ BEAT_SECONDS = 2.0
 
 @dataclass
 class Progress:
-    """Where the work stands, written by the main thread and read by the heartbeat; what was spent is None until it has been read."""
+    """Where the work stands, written by the main thread and read by the heartbeat.
+
+    What was spent, and how often each stage was `charged` (and charged again), is None until it has been read.
+    """
 
     stage: str = ""
     step: int = 0
     epsilon_spent: float | None = None
+    charged: Mapping[str, tuple[int, int]] | None = None
 
 
 @dataclass

@@ -10,7 +10,7 @@ from workbench.sqlite import Database, statements
 from workbench.workspace import Workspace
 
 REMEDY = "Put a copy of it back, or move it away to start an empty one: the folders of runs and the ledger stay as they are."
-JSON_FIELDS = frozenset({"claim", "bound", "config", "plan", "performance", "process", "request", "terms", "audit"})
+JSON_FIELDS = frozenset({"claim", "bound", "config", "plan", "performance", "process", "request", "terms", "audit", "charged"})
 JOBS = """
 CREATE TABLE jobs (
     id TEXT PRIMARY KEY, task TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, terms TEXT NOT NULL,
@@ -34,7 +34,12 @@ QUEUE = (  # the order in which jobs wait, the device that each was given, and o
     "CREATE TABLE queue (id INTEGER PRIMARY KEY CHECK (id = 1), paused INTEGER NOT NULL, cpu_runs INTEGER NOT NULL)",
     "INSERT INTO queue VALUES (1, 0, 1)",
 )
-MIGRATIONS = (statements(JOBS, RUNS), statements(*QUEUE))  # what a run is stands apart from the life of the job that trains it
+COUNTS = ("ALTER TABLE runs ADD COLUMN charged TEXT NOT NULL DEFAULT '{}'",)  # the ledger's counts of the run, should the ledger be lost
+MIGRATIONS = (
+    statements(JOBS, RUNS),
+    statements(*QUEUE),
+    statements(*COUNTS),
+)  # what a run is stands apart from the life of the job that trains it
 
 
 def registry(workspace: Workspace) -> Database:

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import sqlite3
 import time
 from typing import Any
 
@@ -12,12 +11,13 @@ from workbench import experiment
 from workbench.errors import WorkbenchError
 from workbench.jobs.heartbeat import Progress, StopSignal
 from workbench.privacy.spending.ledger import Ledger
+from workbench.runs.account import Account
 from workbench.runs.folder import RunFolder
 from workbench.runs.recorder import MetricsWriter, Previews, SpentEpsilon
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
 from workbench.runs.trained import dataset_of
-from workbench.training.checkpoints import environment, load_checkpoint, save_checkpoint
+from workbench.training.checkpoints import Loaded, environment, load_checkpoint, save_checkpoint
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, save_atomically
 from workbench.workspace import Workspace
@@ -46,10 +46,13 @@ class Fitting:
         named, public = (run.dataset, self.plan.method), self.plan.public_images
         self.ledger.open_run(run.id, run.fingerprint, *named, self.stages, self.plan.delta, account=self.plan.facts.name, public=public)
         self.ledger.note_records(run.fingerprint, self.dataset.record_hashes(workspace.key))
+        self.account = Account(self.ledger, run, self.stages, progress)
         self._saved_sizes: dict[str, int] = {}
+        self._noise_is_new = False  # the checkpoints so far hold another key, or are of another environment
 
     def run(self) -> dict[str, Any]:
         """Train from wherever the run stands; returns the fields to record."""
+        self.account.recover()
         if self.folder.model.exists() and not self.folder.checkpoint.exists():
             return self._conclude()  # a former attempt ended between taking its checkpoint away and saying so
         self._restore()
@@ -76,19 +79,22 @@ class Fitting:
 
     def _restore(self) -> None:
         """Take over the last checkpoint, if there is one; steps that cannot be repeated exactly get fresh noise and are counted again."""
-        charged = {spending.stage: spending.charged for spending in self.ledger.spent(self.id)}
-        if not self.folder.checkpoint.exists():
-            if any(charged.values()):
+        if not self.folder.can_go_on:
+            if self.account.has_spent:
                 raise WorkbenchError("This run has spent privacy, and its checkpoint is gone. Clone it and train the clone.")
             return
-        differences, counted_again = self._load_checkpoint()
-        self._bring_ledger_up_to_state(counted_again)
+        loaded = self._load_checkpoint()
+        if loaded.damage:
+            print(f"{loaded.damage} The run goes on from the checkpoint before it.", flush=True)
+        self.account.bring_up(self.state.steps, loaded.counted_again)
+        self._saved_sizes = dict(self.state.records_at_once)
+        differences = loaded.differences
         if self.state.device.type == "cuda":
-            differences.append("a GPU repeats no step bit for bit")
+            differences = [*differences, "a GPU repeats no step bit for bit"]
         if differences:
-            self._draw_anew(charged, "; ".join(differences))
+            self._draw_anew("; ".join(differences))
 
-    def _load_checkpoint(self) -> tuple[list[str], dict[str, int]]:
+    def _load_checkpoint(self) -> Loaded:
         try:
             return load_checkpoint(self.state, self.folder.checkpoint, self.id)
         except WorkbenchError as error:
@@ -97,43 +103,25 @@ class Fitting:
                 "What this run has spent stays in the ledger."
             ) from None
 
-    def _bring_ledger_up_to_state(self, counted_again: dict[str, int]) -> None:
-        """Charge what the checkpoint has taken, steps counted again included, should the ledger have been lost or rolled back since."""
-        known = {spending.stage: spending.charged_again for spending in self.ledger.spent(self.id)}
-        for stage in self.stages:
-            if stage.spent == "free":
-                continue
-            if self.state.steps.get(stage.name, 0):
-                self.ledger.charge(self.id, stage.name, self.state.steps[stage.name])
-            if (missing := counted_again.get(stage.name, 0) - known.get(stage.name, 0)) > 0:
-                self.ledger.charge_again(self.id, stage.name, missing)
-
-    def _draw_anew(self, charged: dict[str, int], why: str) -> None:
+    def _draw_anew(self, why: str) -> None:
         """Count the steps since the checkpoint a second time and give what follows a noise key of its own.
 
-        The same noise on results that differ, however little, would reveal their difference.
+        The same noise on results that differ, however little, would reveal their difference. No checkpoint with the key of before is kept.
         """
-        for stage in self.stages:
-            replayed = charged[stage.name] - self.state.steps.get(stage.name, 0)
-            if stage.spent != "free" and replayed > 0:
-                self.ledger.charge_again(self.id, stage.name, replayed)
-                print(f"{replayed} steps of {stage.name} are drawn anew and counted again: {why}.", flush=True)
+        self.account.count_again(self.state.steps, why)
+        self._noise_is_new = True
         if self.state.randomness.releasable:
             self.state.randomness = Randomness.fresh()
 
     def _prepare_counts(self) -> None:
-        spent = self.ledger.spent(self.id)
-        charged = {spending.stage: spending.charged for spending in spent}
-        again = {spending.stage: spending.charged_again for spending in spent}
+        counts = self.account.counts
+        charged, again = ({stage: pair[which] for stage, pair in counts.items()} for which in (0, 1))
         self._epsilon = SpentEpsilon(self.stages, self.plan.delta, self.plan.bound.epsilon, charged, again)
         self._update_progress("")
 
     def _spend(self, stage: str, step: int) -> None:
         """What the method calls before a paid step: durable in the ledger before it returns."""
-        try:
-            self.ledger.charge(self.id, stage, step)
-        except sqlite3.Error as error:
-            raise WorkbenchError(f"The ledger could not be written ({error}), so the step was not taken. Free space and resume.") from error
+        self.account.charge(stage, step)
         self.progress.epsilon_spent = self._epsilon.cover(stage, step)
 
     def _train(self) -> None:
@@ -159,16 +147,24 @@ class Fitting:
         return all(self.state.steps.get(stage.name, 0) >= stage.steps for stage in self.stages)
 
     def _write_checkpoint(self) -> None:
-        """Save the state, noise key included; a failed write leaves the checkpoint before it and no half-written key."""
-        began = time.monotonic()
+        """Save the state, noise key included; a failed write leaves the checkpoint before it and no half-written key.
+
+        The registry hears first what the ledger has: should the ledger be lost, no older checkpoint makes it less. A process whose run
+        another has taken over writes nothing.
+        """
+        began, counts = time.monotonic(), self.account.counts
+        if RunStore(self.workspace).beat(self.id, self.attempt, charged=counts) is None:
+            self.stop.taken_over = True
+            return
+        repeatable = not self._noise_is_new and self.state.records_at_once == self._saved_sizes
         try:
-            again = {spending.stage: spending.charged_again for spending in self.ledger.spent(self.id)}
-            save_checkpoint(self.state, self.folder.checkpoint, again, self.id)
+            again = {stage: pair[1] for stage, pair in counts.items()}
+            save_checkpoint(self.state, self.folder.checkpoint, again, self.id, keep_previous=repeatable)
         except (OSError, RuntimeError) as error:
             raise WorkbenchError(
                 f"The checkpoint could not be written: {_why(error)}. Free space and resume from the one before."
             ) from error
-        self._saved_sizes = dict(self.state.records_at_once)
+        self._saved_sizes, self._noise_is_new = dict(self.state.records_at_once), False
         now = time.monotonic()
         interval = float(os.environ.get("WORKBENCH_CHECKPOINT_SECONDS", CHECKPOINT_SECONDS))
         self._next_checkpoint = now + max(interval, CHECKPOINT_SHARE * (now - began))
@@ -188,10 +184,7 @@ class Fitting:
         Everything here may be done again: an attempt after a crash completes what this one left.
         """
         self.folder.erase_checkpoint()
-        for stage in self.stages:
-            if stage.spent != "free":
-                self.ledger.charge(self.id, stage.name, stage.steps)  # all were taken; no effect unless the ledger was lost
-        self.ledger.close_run(self.id)
+        self.account.close()
         return self._outcome("done")
 
     def _outcome(self, state: str) -> dict[str, Any]:
@@ -203,7 +196,7 @@ class Fitting:
         self.progress.epsilon_spent = spent.epsilon
         if state != "done":
             return {"state": state, "epsilon_spent": spent.epsilon}
-        again = any(spending.charged_again for spending in self.ledger.spent(self.id))
+        again = any(pair[1] for pair in self.account.counts.values())
         bounds = (spent if again else self.plan.bound, RunStore(self.workspace).get(self.id).bound)
         return {"state": state, "epsilon_spent": spent.epsilon, "bound": max(bounds, key=lambda bound: bound.epsilon)}
 

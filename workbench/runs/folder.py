@@ -1,23 +1,23 @@
 """The folder of a run: where each of its files lies, and how the plain ones are read."""
 
 import json
-import os
 import re
 import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from workbench.files import erase, make_private_folder, open_private, partial_of, sync_folder, tail
+from workbench.files import make_private_folder, open_private, tail
 from workbench.records import KINDS
 from workbench.runs.run import check_run_id
+from workbench.training import checkpoint_files
 from workbench.workspace import Workspace
 
 SHOWN = re.compile(r"[0-9]{6,}\.(?P<step>[0-9]+)\.(?P<stage>.+)")  # the name of what a step had to show, less its ending
 
 
 class RunFolder:
-    """Paths of one run's files. `checkpoint` holds the noise key; `private` and `metrics` may never leave the room."""
+    """Paths of one run's files. `checkpoint` and those beside it hold the noise key; `private` and `metrics` may never leave the room."""
 
     def __init__(self, workspace: Workspace, run_id: str) -> None:
         self.path = workspace.runs / check_run_id(run_id)
@@ -45,19 +45,14 @@ class RunFolder:
         self.erase_checkpoint()
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def erase_checkpoint(self) -> None:
-        """Overwrite and remove the checkpoint and whatever a crash left of others, and with them the noise key.
+    @property
+    def can_go_on(self) -> bool:
+        """Whether there is a checkpoint to resume from, be it the one before the newest."""
+        return checkpoint_files.is_there(self.checkpoint)
 
-        The checkpoint loses its name first, at once: a crash before leaves one that can be resumed, a crash after none at all,
-        and never one that is half overwritten. Calling this again completes what a crash cut short.
-        """
-        erasing, previous = (self.checkpoint.with_name(self.checkpoint.name + suffix) for suffix in (".erasing", ".previous"))
-        erase(erasing)
-        if self.checkpoint.exists():
-            os.replace(self.checkpoint, erasing)
-            sync_folder(self.path)
-        for path in (partial_of(self.checkpoint), previous, erasing):
-            erase(path)
+    def erase_checkpoint(self) -> None:
+        """Overwrite and remove all checkpoints, and with them the noise key."""
+        checkpoint_files.erase_all(self.checkpoint)
 
     def log_tail(self, lines: int = 20) -> str:
         """The last lines of the log; empty if there is none."""

@@ -8,15 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.files import remove_unfinished, unfinished
+from workbench.files import erase, remove_unfinished, unfinished
 from workbench.jobs.job import ID
 from workbench.runs.folder import RunFolder
 from workbench.runs.store import RunStore
+from workbench.training.checkpoint_files import PREVIOUS, beside, leftovers
 from workbench.workspace import Workspace
 
 PACES = "pace"  # of the cache: small, and a measurement of this machine
 YOUNG_SECONDS = 3600.0  # what was written since then may still be in use
 RECOMPUTED, LEFT, UNKNOWN = "computed again when asked for", "left unfinished by a process that is gone", "of no run in the registry"
+KEY = "holds a noise key that no run goes on from"
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ def removable(workspace: Workspace, now: float | None = None) -> list[Removable]
     """What can go, the largest first. What was written within the last hour stays: a process at work may be reading it."""
     before = (time.time() if now is None else now) - YOUNG_SECONDS
     left = [Removable(path, size_of(path), LEFT) for path in unfinished(workspace.home)]
-    return sorted([*left, *_recomputed(workspace, before), *_unknown(workspace, before)], key=lambda one: -one.size)
+    found = [*left, *_keys(workspace), *_recomputed(workspace, before), *_unknown(workspace, before)]
+    return sorted(found, key=lambda one: -one.size)
 
 
 def clean(workspace: Workspace, found: list[Removable]) -> int:
@@ -55,9 +58,21 @@ def clean(workspace: Workspace, found: list[Removable]) -> int:
             RunFolder(workspace, one.path.name).remove()
         elif one.reason == LEFT:
             remove_unfinished(one.path.parent)
+        elif one.reason == KEY:
+            erase(one.path)
         else:
             one.path.unlink(missing_ok=True)
     return sum(one.size for one in found if not one.path.exists())
+
+
+def _keys(workspace: Workspace) -> Iterator[Removable]:
+    """Checkpoints of runs that are done, and what crashes left of others'; a run that is active writes its own."""
+    for run in RunStore(workspace).list():
+        if run.is_active:
+            continue
+        checkpoint = RunFolder(workspace, run.id).checkpoint
+        kept = [checkpoint, beside(checkpoint, PREVIOUS)] if run.state == "done" else []
+        yield from (Removable(path, size_of(path), KEY) for path in [*kept, *leftovers(checkpoint)] if path.exists())
 
 
 def _recomputed(workspace: Workspace, before: float) -> Iterator[Removable]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pydantic import Field
+
 from workbench.jobs.job import Life, Terms, check_id
 from workbench.plan import Plan
 from workbench.privacy.accounting.values import PrivacyValue
@@ -27,7 +29,8 @@ class Run(Life):
     """One run as the registry knows it; epsilons are at the plan's delta.
 
     `step` of `steps` counts over all stages. `epsilon_spent` is a proved upper bound of what has been spent, evaluated a
-    little ahead of the step. `settled` is the last attempt after whose end the ledger was asked what it had spent.
+    little ahead of the step. `charged` is what the ledger had of each paid stage when its worker last said so: the steps, and those counted
+    again. `settled` is the last attempt after whose end the ledger was asked what it had spent.
     `audit`: canaries took places of its records, to measure a lower bound; it is not the one to release.
     `releasable`: once it is done, samples and weights may leave the room at `bound`.
     """
@@ -36,6 +39,7 @@ class Run(Life):
     dataset: str
     fingerprint: str
     epsilon_spent: float = 0.0
+    charged: dict[str, tuple[int, int]] = Field(default_factory=dict)
     settled: int = 0
     delta: float
     claim: PrivacyValue

@@ -37,4 +37,6 @@ class Train(Task):
         told: dict[str, Any] = {"stage": progress.stage, "step": progress.step}
         if progress.epsilon_spent is not None:
             told["epsilon_spent"] = progress.epsilon_spent
+        if progress.charged is not None:
+            told["charged"] = progress.charged
         return RunStore(workspace).beat(job.id, job.attempt, **told | values)

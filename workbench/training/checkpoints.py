@@ -1,9 +1,11 @@
 """Checkpoints that know where they were made: a resumed run repeats its steps bit for bit, or says that it cannot."""
 
+import errno
 import hashlib
 import os
 import platform
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -11,10 +13,10 @@ import numpy as np
 import torch
 
 import workbench
-from workbench.errors import WorkbenchError
-from workbench.files import erase
+from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.training.arithmetic import arithmetic
-from workbench.training.state import State, load_saved, save_atomically
+from workbench.training.checkpoint_files import PREVIOUS, beside, replace_checkpoint, restore_previous
+from workbench.training.state import State, load_saved, write_sealed
 
 SHOWING = ("cli", "pages", "server", "ui")  # folders of the package that no step of a run goes through
 ARITHMETIC_VARIABLES = ("ATEN_CPU_CAPABILITY", "DNNL_", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NPY_", "ONEDNN_", "TORCH_ALLOW_TF32")
@@ -81,34 +83,71 @@ def differences(saved: dict[str, str], now: dict[str, str]) -> list[str]:
     return [f"{name}: {saved.get(name, 'none')} then, {now.get(name, 'none')} now" for name in names if saved.get(name) != now.get(name)]
 
 
-def save_checkpoint(state: State, path: Path, counted_again: Mapping[str, int] | None = None, run: str = "") -> None:
-    """Write the whole state of `run`, noise key included, with its environment, atomically.
+def save_checkpoint(
+    state: State, path: Path, counted_again: Mapping[str, int] | None = None, run: str = "", keep_previous: bool = True
+) -> None:
+    """Write the whole state of `run`, noise key included, with its environment, in the place of the checkpoint at `path`.
 
     The state's steps by stage and `counted_again`, the steps by stage that were spent once more, are the event so far.
 
-    The checkpoint before it, which holds the key too, is overwritten once it is replaced.
+    The checkpoint before it stays, for a resume to fall back on should this one be damaged: unless `keep_previous` is False, as it must be
+    where this state's noise key or microbatch sizes are not those of before. From the one before, the same noise would then be drawn over
+    other sums.
     """
-    previous = path.with_name(path.name + ".previous")
-    if previous.exists() and path.exists() and previous.samefile(path):
-        previous.unlink()  # a crash before the replacement left a second name of the checkpoint that still counts
-    erase(previous)
-    if path.exists():
-        os.link(path, previous)  # so that its blocks, which hold the key, can be overwritten once it is replaced
     saved = {"state": state.checkpoint(), "environment": environment(state), "counted_again": dict(counted_again or {}), "run": run}
-    save_atomically(saved, path, secret=True)
-    erase(previous)
+    replace_checkpoint(path, lambda file: write_sealed(saved, file), keep_previous)
 
 
-def load_checkpoint(state: State, path: Path, run: str = "") -> tuple[list[str], dict[str, int]]:
-    """Restore `state` from `save_checkpoint`; the `differences` of the environments, and `counted_again`.
+@dataclass(frozen=True)
+class Loaded:
+    """What a checkpoint said beside the state: how its environment differs from this one, and the steps by stage that were counted again.
+
+    `damage` says why the one before it was taken; empty where the newest was whole.
+    """
+
+    differences: list[str]
+    counted_again: dict[str, int]
+    damage: str = ""
+
+
+def load_checkpoint(state: State, path: Path, run: str = "") -> Loaded:
+    """Restore `state` from what `save_checkpoint` wrote, or from the checkpoint before it where that is damaged or not there.
 
     Where there are differences, the caller counts the steps charged since the checkpoint a second time and gives the state
     a fresh noise key: the same noise on other gradients would reveal their difference.
-    Raises WorkbenchError, and leaves `state` as it is, for a file that is not what was written, to the bit, and for that of another
+    Raises WorkbenchError, and leaves `state` as it is, where neither is what was written, to the bit, and for that of another
     run than `run`: two runs that go on from one checkpoint would draw the same noise over other results.
     """
-    saved = load_saved(path, state.device, sealed=True)
+    previous = beside(path, PREVIOUS)
+    try:
+        return _restored(state, path, run)
+    except DamagedFileError as error:
+        if not previous.exists():
+            raise
+        loaded = replace(_before(state, previous, run, error), damage=str(error))
+    restore_previous(path)
+    return loaded
+
+
+def _before(state: State, path: Path, run: str, error: DamagedFileError) -> Loaded:
+    """Restore `state` from the checkpoint before the one that `error` tells of; where it is damaged too, both are named."""
+    try:
+        return _restored(state, path, run)
+    except DamagedFileError as second:
+        raise DamagedFileError(f"{error} {second}") from second
+
+
+def _restored(state: State, path: Path, run: str) -> Loaded:
+    """Restore `state` from one file."""
+    if not path.exists():
+        raise DamagedFileError(f"Expected a file at {path}, got none.")
+    try:
+        saved = load_saved(path, state.device, sealed=True)
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        raise DamagedFileError(f"Expected to read {path.name}, got an error of the disk: {error.strerror}.") from error
     if saved.get("run", "") != run:
         raise WorkbenchError(f"Expected the checkpoint of run {run!r} in {path}, got that of run {saved.get('run', '')!r}.")
     state.restore(saved["state"])
-    return differences(saved["environment"], environment(state)), saved.get("counted_again", {})
+    return Loaded(differences(saved["environment"], environment(state)), saved.get("counted_again", {}))

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.datasets.base import DatasetFacts
-from workbench.errors import WorkbenchError, choose, first_complaint
+from workbench.errors import DamagedFileError, WorkbenchError, choose, first_complaint
 from workbench.files import written_atomically
 from workbench.lazy import torch
 from workbench.records import Records
@@ -178,28 +178,30 @@ class SealedFile:
         self._file.flush()
 
 
-def save_atomically(value: dict[str, Any], path: Path, secret: bool = False) -> None:
-    """Write tensors and plain values to `path`, durably; a crash leaves the old file or the new one, and no half of a `secret` one.
+def save_atomically(value: dict[str, Any], path: Path) -> None:
+    """Write tensors and plain values to `path`, sealed and durably; a crash leaves the old file or the new one."""
+    with written_atomically(path, "wb", durable=True) as file:
+        write_sealed(value, file)
 
-    A seal follows them: `SEAL` and the SHA-256 of all before it.
-    """
-    with written_atomically(path, "wb", durable=True, secret=secret) as file:
-        sealed = SealedFile(file)
-        torch.save(value, cast(IO[bytes], sealed))
-        file.write(SEAL + sealed.digest.digest())
+
+def write_sealed(value: dict[str, Any], file: IO[bytes]) -> None:
+    """Write tensors and plain values, and the seal behind them: `SEAL` and the SHA-256 of all before it."""
+    sealed = SealedFile(file)
+    torch.save(value, cast(IO[bytes], sealed))
+    file.write(SEAL + sealed.digest.digest())
 
 
 def load_saved(path: Path, device: torch.device | str = "cpu", sealed: bool = False) -> dict[str, Any]:
     """Read what `save_atomically` wrote; nothing is ever unpickled but tensors and plain values.
 
-    Raises WorkbenchError where it cannot be read; before a byte is interpreted where the seal does not fit, or with `sealed` is
-    not there.
+    Raises DamagedFileError where it cannot be read; before a byte is interpreted where the seal does not fit, or with `sealed` is
+    not there. WorkbenchError where there is no such file.
     """
     check_seal(path, sealed)
     try:
         return torch.load(path, map_location=device, weights_only=True)
     except (RuntimeError, UnpicklingError, EOFError, ValueError, KeyError) as error:
-        raise WorkbenchError(f"Expected tensors and plain values in {path}, got a file that cannot be read: it is damaged.") from error
+        raise DamagedFileError(f"Expected tensors and plain values in {path}, got a file that cannot be read: it is damaged.") from error
 
 
 def check_seal(path: Path, required: bool) -> None:
@@ -219,4 +221,4 @@ def check_seal(path: Path, required: bool) -> None:
             digest.update(block)
             left -= len(block)
     if seal != SEAL + digest.digest():
-        raise WorkbenchError(f"Expected {path.name} as it was written, but its checksum does not fit: the file is damaged.")
+        raise DamagedFileError(f"Expected {path.name} as it was written, but its checksum does not fit: the file is damaged.")

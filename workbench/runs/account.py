@@ -1,0 +1,83 @@
+"""What a run has spent, counted so that no loss lowers it: of the ledger, of a checkpoint, or of both.
+
+The ledger is written before every paid step. The registry says what it had a moment ago, and a checkpoint what had been taken
+when it was written: each attempt begins by bringing the ledger up to both.
+"""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from workbench.errors import WorkbenchError
+from workbench.jobs.heartbeat import Progress
+from workbench.privacy.spending.ledger import Ledger
+from workbench.runs.run import Run
+
+if TYPE_CHECKING:
+    from workbench.privacy.accounting.stages import Stage
+
+
+class Account:
+    """The counts of a run's paid stages in the ledger; `progress` is told of them, so that the registry knows them too.
+
+    `was_short`: the ledger had less than the registry or the checkpoint, so it was lost or rolled back. How many steps were taken
+    since then is not known.
+    """
+
+    def __init__(self, ledger: Ledger, run: Run, stages: "Sequence[Stage]", progress: Progress) -> None:
+        self._ledger, self.id, self._progress, self._known = ledger, run.id, progress, run.charged
+        self._planned = {stage.name: stage.steps for stage in stages if stage.spent != "free"}
+        self.was_short = False
+
+    @property
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Steps charged and steps charged again, by paid stage."""
+        return {row.stage: (row.charged, row.charged_again) for row in self._ledger.spent(self.id) if row.stage in self._planned}
+
+    @property
+    def has_spent(self) -> bool:
+        """Whether any paid step was charged."""
+        return any(any(pair) for pair in self.counts.values())
+
+    def recover(self) -> None:
+        """Bring the ledger up to what the registry knows of the run."""
+        charged = {stage: pair[0] for stage, pair in self._known.items()}
+        self.bring_up(charged, {stage: pair[1] for stage, pair in self._known.items()})
+
+    def bring_up(self, steps: Mapping[str, int], counted_again: Mapping[str, int]) -> None:
+        """Charge at least `steps` of each stage, and count at least `counted_again` a second time."""
+        for stage, (charged, again) in self.counts.items():
+            if (taken := steps.get(stage, 0)) > charged:
+                self.was_short = True
+                self._ledger.charge(self.id, stage, taken)
+            if (missing := counted_again.get(stage, 0) - again) > 0:
+                self.was_short = True
+                self._ledger.charge_again(self.id, stage, missing)
+        self._progress.charged = self.counts
+
+    def count_again(self, steps: Mapping[str, int], why: str) -> None:
+        """Count once more all steps that may have been taken since a state that has taken `steps`: they are drawn anew.
+
+        Where the ledger was short, that may be all that were planned.
+        """
+        for stage, (charged, _) in self.counts.items():
+            replayed = (self._planned[stage] if self.was_short else charged) - steps.get(stage, 0)
+            if replayed > 0:
+                self._ledger.charge_again(self.id, stage, replayed)
+                print(f"{replayed} steps of {stage} are drawn anew and counted again: {why}.", flush=True)
+        self._progress.charged = self.counts
+
+    def charge(self, stage: str, step: int) -> None:
+        """Charge step `step` of a paid stage; it is durable in the ledger on return."""
+        try:
+            self._ledger.charge(self.id, stage, step)
+        except sqlite3.Error as error:
+            raise WorkbenchError(f"The ledger could not be written ({error}), so the step was not taken. Free space and resume.") from error
+        told = dict(self._progress.charged or {})
+        told[stage] = (max(step, told.get(stage, (0, 0))[0]), told.get(stage, (0, 0))[1])
+        self._progress.charged = told
+
+    def close(self) -> None:
+        """Charge all that was planned, which has no effect unless the ledger was lost, and note that no more will be spent."""
+        self.bring_up(self._planned, {})
+        self._ledger.close_run(self.id)
