@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from pathlib import Path
 from typing import Any, overload
 
 from pydantic import BaseModel, ValidationError
@@ -13,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from workbench import datasets
 from workbench.datasets import DatasetFacts
 from workbench.datasets.reference import DatasetRef
-from workbench.datasets.whose import check_public_apart, named_by_content
+from workbench.datasets.whose import check_public_apart, told_of
 from workbench.errors import WorkbenchError, first_complaint
 from workbench.methods import METHODS
 from workbench.methods.base import Method, MethodConfig, strict_delta
@@ -93,12 +92,11 @@ def _planned(request: Request, facts: DatasetFacts) -> Plan:
 
 def _declaring(plan: Plan, public: str) -> Plan:
     """The plan with what is in one's own files, and what it means to declare images public, as request or preset do, that are not so."""
-    is_own = datasets.is_path(public)
-    if not is_own and datasets.is_public(public):
+    own = told_of(public)
+    if not own and datasets.is_public(public):
         return plan
-    named = named_by_content(Path(public)) if is_own else public
-    warning = f"Public images: {named}. {DECLARED_PUBLIC}"
-    return plan.model_copy(update={"public": named if is_own else "", "warnings": (*plan.warnings, warning)})
+    warning = f"Public images: {own or public}. {DECLARED_PUBLIC}"
+    return plan.model_copy(update={"public": own, "warnings": (*plan.warnings, warning)})
 
 
 def with_public(request: Request, public: str, facts: DatasetFacts | None = None) -> Request:
@@ -111,7 +109,7 @@ def with_public(request: Request, public: str, facts: DatasetFacts | None = None
     fields = public_fields(method_class.Config)
     if not fields:
         raise WorkbenchError(f"Expected a method that takes public images, got {request.method}, which takes none. Leave them out.")
-    name = str(Path(public).expanduser().resolve()) if datasets.is_path(public) else public
+    name = datasets.whole(public)
     datasets.check_known(name)
     named = request.edited(settings={**dict.fromkeys(fields, name), **request.settings})
     config = configure(method_class, facts, method_class.presets[request.preset].values(facts), named.settings)

@@ -1,13 +1,12 @@
 """The records that a plan is carried out on: the private ones that it was made for, and the public ones that its method names."""
 
 import hashlib
-from pathlib import Path
 
 import numpy as np
 
 from workbench import datasets
 from workbench.datasets import Dataset, DatasetFacts
-from workbench.datasets.whose import check_public_apart, named_by_content
+from workbench.datasets.whose import check_public_apart, told_of
 from workbench.errors import WorkbenchError
 from workbench.plan import Plan
 from workbench.records import Records
@@ -78,7 +77,7 @@ def pretraining_records(plan: Plan, workspace: Workspace) -> Records | None:
 
 def check_unchanged(plan: Plan, public: str) -> None:
     """Refuse public files of one's own in which something else is by now than when they were planned with."""
-    if plan.public and (found := named_by_content(Path(public))) != plan.public:
+    if plan.public and (found := told_of(public)) != plan.public:
         raise WorkbenchError(f"Expected the public images that were planned with, {plan.public}, got {found}. Plan again.")
 
 

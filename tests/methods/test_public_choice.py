@@ -1,22 +1,27 @@
 """A choice of public images: votes go to the nearest image's dataset, one record moves them as far as stated, the best wins."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from support.quick import quick_plan
 
 from workbench import datasets
 from workbench.datasets import Dataset, load_public
+from workbench.datasets.whose import named_by_content
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
 from workbench.methods.public_choice import PublicChoiceConfig, voting
 from workbench.methods.public_choice.method import CHOICE
 from workbench.plan import Plan
-from workbench.planning import make_plan
+from workbench.planning import make_plan, with_public
 from workbench.records import Records
+from workbench.request import Request
+from workbench.runs.release.export import restated
 from workbench.training.state import State
-from workbench.training_data import public_dataset
+from workbench.training_data import check_public, public_dataset
 from workbench.workspace import Workspace
 
 SHAPE = (1, 16, 16)
@@ -90,7 +95,7 @@ def test_candidates_suit_the_size_and_differ_from_the_private_ones() -> None:
     assert make_plan("public-choice", "digits", epsilon=1).build().public_dataset == "glyphs+processes", "cartoons have 16 pixels at least"
     with pytest.raises(WorkbenchError, match="at least two candidates"):
         make_plan("public-choice", "digits", epsilon=1, settings={"candidates": ["glyphs"]})
-    with pytest.raises(WorkbenchError, match="each named once"):
+    with pytest.raises(WorkbenchError, match="last names differ"):
         make_plan("public-choice", "digits", epsilon=1, settings={"candidates": ["glyphs", "processes", "glyphs"]})
     with pytest.raises(WorkbenchError, match="public datasets that are drawn to order"):
         make_plan("public-choice", "digits", epsilon=1, settings={"candidates": ["glyphs", "mnist"]})
@@ -109,3 +114,46 @@ def test_joined_datasets_come_in_turn() -> None:
     found = public_dataset(plan, Workspace.default())
     assert found is not None
     assert len(found.train) == 60
+
+
+def a_folder(place: Path, name: str, seed: int) -> Path:
+    """A folder of 30 grey pictures of 16x16, with nothing said of classes."""
+    (place / name).mkdir(parents=True)
+    for number, image in enumerate(load_public("processes", SHAPE, 30, seed=seed).train.records):
+        Image.fromarray(image[0]).save(place / name / f"{number:02}.png")
+    return place / name
+
+
+def test_folders_of_ones_own_are_candidates_named_by_their_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    mine, data = a_folder(tmp_path, "mine", 5), records_like("processes")
+    candidates, settings = ("glyphs", "mine"), {"records": 25}
+    plan, state = chosen(data, **settings, candidates=candidates)
+    assert plan.public == f"glyphs+{named_by_content(mine)}"
+    assert any(warning.startswith("Public images: glyphs+mine (SHA-256") for warning in plan.warnings)
+    kept = voting.images_of(state).numpy()
+    own = load_public(mine, SHAPE, 25, declared_public=True).train.records
+    assert np.array_equal(kept[1], own)
+    assert state.tensors["votes"][1] > state.tensors["votes"][0]
+    told = restated(plan)
+    assert (told.public, told.config["candidates"]) == (plan.public, plan.public.split("+"))
+    assert str(tmp_path) not in told.model_dump_json()
+    votes = make_plan(with_public(Request.of("private-evolution", "digits", epsilon=1.0), "glyphs+./mine"))
+    assert votes.config["selection"]["dataset"] == f"glyphs+{mine}"
+    assert restated(votes).config["selection"]["dataset"] == votes.public == plan.public
+    Image.fromarray(np.zeros((16, 16), np.uint8)).save(mine / "one_more.png")
+    with pytest.raises(WorkbenchError, match="that were planned with, glyphs\\+mine"):
+        list(fit(plan, data, new_state(plan, seed=0)))
+
+
+def test_a_candidate_that_is_the_private_folder_or_has_too_few_pictures_is_refused(tmp_path: Path) -> None:
+    mine, other = a_folder(tmp_path, "mine", 5), a_folder(tmp_path / "else", "other", 6)
+    settings = {"records": 20, "candidates": ["glyphs", str(tmp_path / "else" / ".." / "mine")]}
+    with pytest.raises(WorkbenchError, match="same people's records"):
+        make_plan("public-choice", str(mine), epsilon=1.0, settings=settings)
+    data = records_like("processes")
+    plan = make_plan("public-choice", data.facts, epsilon=1.0, settings={"records": 40, "candidates": ["glyphs", str(other)]})
+    with pytest.raises(WorkbenchError, match="Expected 1 to 50 public records of glyphs\\+other in equal shares, got 80"):
+        check_public(plan, Workspace.default())
+    with pytest.raises(WorkbenchError, match="last names differ"):
+        chosen(data, candidates=(str(mine), str(tmp_path / "else" / "mine")))

@@ -47,9 +47,25 @@ def is_path(name_or_path: str | Path) -> bool:
         return True
     if not name_or_path.strip():
         raise WorkbenchError("Expected a dataset's name or a path, got an empty text. `workbench datasets` lists the names.")
-    return name_or_path not in DATASETS and (
-        Path(name_or_path).exists() or name_or_path.endswith((".npz", csv_table.SUFFIX)) or "/" in name_or_path or "\\" in name_or_path
+    return (
+        name_or_path not in DATASETS
+        and len(parts_of(name_or_path)) == 1
+        and (
+            Path(name_or_path).exists() or name_or_path.endswith((".npz", csv_table.SUFFIX)) or "/" in name_or_path or "\\" in name_or_path
+        )
     )
+
+
+def parts_of(name: str) -> list[str]:
+    """The datasets that a name joins, each a registered name or a path at which something lies; of any other text itself alone."""
+    parts = name.split(joined.JOIN)
+    each_is_there = all(part in DATASETS or (part.strip() and Path(part).exists()) for part in parts)
+    return parts if each_is_there and not Path(name).exists() else [name]
+
+
+def whole(name: str) -> str:
+    """The name with the paths in it from the root, as what reads it begins in another folder."""
+    return joined.JOIN.join(str(Path(part).expanduser().resolve()) if is_path(part) else part for part in parts_of(name))
 
 
 def entry_of(name_or_path: str | Path) -> DatasetEntry:
@@ -62,27 +78,30 @@ def entry_of(name_or_path: str | Path) -> DatasetEntry:
 
 
 def joined_entry(name: str) -> DatasetEntry:
-    """Public datasets that are drawn to order, taken in turn: glyphs+processes."""
+    """Public datasets that are drawn to order, and folders of one's own that are declared public, in turn: glyphs+processes."""
     names = name.split(joined.JOIN)
-    entries = [choose(part, DATASETS, "dataset") for part in names]
+    own = [part for part in names if part not in DATASETS and is_path(part)]
+    entries = [choose(part, DATASETS, "dataset") for part in names if part not in own]
     if len(set(names)) < len(names) or any(entry.draw is None or not entry.facts(Workspace.located()).is_public for entry in entries):
-        raise WorkbenchError(f"Expected different public datasets that are drawn to order, joined by {joined.JOIN}, got {name!r}.")
+        raise WorkbenchError(
+            f"Expected different public datasets that are drawn to order, or paths, joined by {joined.JOIN}, got {name!r}."
+        )
 
     def draw(workspace: Workspace, shape: tuple[int, ...] | None, num_records: int | None, seed: int) -> Dataset:
         size = facts(name).shape if shape is None else shape
         count = facts(name).num_records if num_records is None else num_records
-        each = -(-count // len(entries))
-        return joined.dataset([entry.draw(workspace, size, each, seed) for entry in entries if entry.draw], count)
+        each = -(-count // len(names))
+        return joined.dataset([load_public(part, size, each, seed, part in own, workspace) for part in names], count)
 
     return DatasetEntry(
         f"Images of {', '.join(names)} in turn.",
         name,
-        lambda workspace: joined.facts([entry.facts(workspace) for entry in entries]),
+        lambda workspace: joined.facts([facts(part, workspace=workspace) for part in names]),
         lambda workspace: draw(workspace, None, None, 0),
         draw=draw,
-        sides=(max(entry.sides[0] for entry in entries), min(entry.sides[1] for entry in entries)),
-        fewest=len(entries) * max(entry.fewest for entry in entries),
-        is_unlimited=True,
+        sides=(max((entry.sides[0] for entry in entries), default=1), min((entry.sides[1] for entry in entries), default=4096)),
+        fewest=len(names) * max((entry.fewest for entry in entries), default=1),
+        is_unlimited=not own,
     )
 
 
@@ -116,6 +135,8 @@ def facts(
             return checked_facts(csv_table.facts(path, own, declared, held_out, seed), shape, classes)
         return folder.facts(path, own, shape, classes, seed, workspace=workspace or Workspace.located())
     entry = entry_of(name_or_path)
+    if len(parts := parts_of(str(name_or_path))) > 1:
+        return as_declared(joined.facts([facts(part, shape, seed, workspace=workspace) for part in parts]), name, classes)
     known = as_declared(entry.facts(workspace or Workspace.located()), name, classes)
     return known if shape is None else known.at_size(check_shape(shape, *entry.sides))
 
@@ -227,7 +248,7 @@ def load_public(
     """
     workspace = workspace or Workspace.default()
     entry, known = entry_of(name), facts(name, shape, workspace=workspace)
-    if entry.draw is not None and known.is_public:
+    if entry.draw is not None and (known.is_public or (declared_public and len(parts_of(str(name))) > 1)):
         return entry.draw(workspace, shape, num_records, seed)
     if not (known.is_public or declared_public):
         raise WorkbenchError(
@@ -263,7 +284,8 @@ def check_public(name: str | Path, shape: tuple[int, ...], num_records: int | No
     if num_records < entry.fewest:
         raise WorkbenchError(f"Expected at least {entry.fewest} public records of {known.name}, got {num_records}.")
     if not entry.is_unlimited and num_records > known.num_records:
-        raise WorkbenchError(f"Expected 1 to {known.num_records} public records, got {num_records}.")
+        each = f" of {known.name} in equal shares" if len(parts_of(str(name))) > 1 else ""
+        raise WorkbenchError(f"Expected 1 to {known.num_records} public records{each}, got {num_records}.")
 
 
 def subset(records: Records, num_records: int | None, seed: int) -> Records:

@@ -19,17 +19,19 @@ def check_public_apart(public: str, private: DatasetRef | DatasetFacts, facts: D
     `facts` are the private one's, whose name stands for it where no place is known. Of copies in another form the training itself,
     which compares the records, is the last to look.
     """
-    if datasets.is_path(public):
-        own = Path(private.path) if isinstance(private, DatasetRef) and private.path else None
-        named = {facts.name, datasets.records_of(facts.name)} & datasets.DATASETS.keys()
-        places = [own] if own else [Workspace.located().data / name for name in named]
-        shared = any(same_files(Path(public), place) for place in places)
-    else:
-        shared = datasets.records_of(facts.name) in [datasets.records_of(part) for part in public.split(JOIN)]
-    if shared:
+    if any(_has_records_of(part, private, facts) for part in datasets.parts_of(public)):
         raise WorkbenchError(
             f"Expected a public dataset other than the private one, got {public!r}, which has the same people's records as {facts.name!r}."
         )
+
+
+def _has_records_of(public: str, private: DatasetRef | DatasetFacts, facts: DatasetFacts) -> bool:
+    if not datasets.is_path(public):
+        return datasets.records_of(facts.name) == datasets.records_of(public)
+    own = Path(private.path) if isinstance(private, DatasetRef) and private.path else None
+    named = {facts.name, datasets.records_of(facts.name)} & datasets.DATASETS.keys()
+    places = [own] if own else [Workspace.located().data / name for name in named]
+    return any(same_files(Path(public), place) for place in places)
 
 
 def same_files(first: Path, second: Path) -> bool:
@@ -40,6 +42,17 @@ def same_files(first: Path, second: Path) -> bool:
     if not (first.exists() and second.exists()):
         return False
     return _lies_in(first, second) or _lies_in(second, first) or _are_copies(first, second)
+
+
+def told_of(public: str) -> str:
+    """What is told elsewhere of public images that have one's own files among them; empty where they have none."""
+    parts = datasets.parts_of(public)
+    return JOIN.join(named_by_content(Path(part)) if datasets.is_path(part) else part for part in parts) if has_own(public) else ""
+
+
+def has_own(public: str) -> bool:
+    """Whether there are one's own files among public images."""
+    return any(datasets.is_path(part) for part in datasets.parts_of(public))
 
 
 def named_by_content(place: Path) -> str:
@@ -54,10 +67,11 @@ def named_by_content(place: Path) -> str:
 
 def state_of(public: str) -> str:
     """What changes whenever a file there does, by names, sizes and times alone; empty for a registered dataset."""
-    if not datasets.is_path(public):
+    places = [Path(part).expanduser() for part in datasets.parts_of(public) if datasets.is_path(part)]
+    if not places:
         return ""
-    place, digest = Path(public).expanduser(), hashlib.sha256()
-    for path in [str(place)] if place.is_file() else _files_below(place):
+    digest = hashlib.sha256()
+    for path in [path for place in places for path in ([str(place)] if place.is_file() else _files_below(place))]:
         status = os.stat(path)
         digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\0".encode(errors="surrogateescape"))
     return digest.hexdigest()

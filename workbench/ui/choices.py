@@ -239,7 +239,9 @@ def public_choice(choices: Choices, prefix: str) -> str | None:
     told = {name: facts for name, entry in DATASETS.items() if (facts := entry.known_facts(workspace)) is not None}
     known = [name for name, facts in told.items() if facts.is_public and facts.kind.name == "image"]
     found = votes_of(Workspace.default(), choices.facts)
-    voted = known.index(found.best) if found and found.best in known and _can_take(choices, found.best) else None
+    if found and found.best not in known:  # a folder of one's own
+        known.append(found.best)
+    voted = known.index(found.best) if found and _can_take(choices, found.best) else None
     chosen = st.selectbox(
         "Public images", known, voted, key=f"{prefix}public", bind="query-params", accept_new_options=True,
         placeholder="as in the settings below", help="Wherever the method takes some: a name, or type the path of a folder of your own.",

@@ -46,7 +46,7 @@ def vote(config: PublicChoiceConfig, data: Records, state: State) -> Step:
     noisy = state.randomness.release(CHOICE, 1, counts(config, data, state) * one, grid)
     state.tensors["votes"] = torch.from_numpy(noisy).to(state.device)
     state.steps[CHOICE] = 1
-    values = {f"votes for {name}": float(count) for name, count in zip(config.candidates, noisy, strict=True)}
+    values = {f"votes for {name}": float(count) for name, count in zip(config.names, noisy, strict=True)}
     return Step(CHOICE, 1, 1, values, private=False, kept=True)  # of noisy counts
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from workbench.datasets import DATASETS, is_path, records_of
-from workbench.datasets.whose import named_by_content
+from workbench.datasets import records_of
+from workbench.datasets.joined import JOIN
+from workbench.datasets.whose import has_own, told_of
 from workbench.errors import WorkbenchError
 from workbench.plan import Plan
 from workbench.privacy.accounting.planned_stage import PlannedStage
@@ -26,6 +27,7 @@ from workbench.runs.trained import trained_run
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
+NAME_PUBLIC = ("dataset", "candidates")  # fields of a configuration
 STAYS = {  # of a run's folder, by the beginning of a file's name or of a folder's
     "plan.json": "names the place of the records here; the export has it without",
     "model.pt": "the export has these weights as safetensors",
@@ -117,13 +119,18 @@ def restated(plan: Plan) -> Plan:
     from workbench.planning import describe
 
     used = plan.build().public_dataset
-    known = {used: plan.public} if used and plan.public else {}
+    known = _told_places(used, plan.public) if used and plan.public else {}
     told = plan.model_copy(update={"config": without_places(plan.config, known)})
     request = plan.request.model_copy(update={"dataset": plan.facts, "settings": without_places(plan.request.settings, known)})
     method = told.build()
-    public = method.public_dataset if method.public_dataset not in DATASETS else None
+    public = method.public_dataset if plan.public else ""
     now = describe(method, plan.facts, plan.delta, request)
     return now.model_copy(update={"public": public or "", "warnings": tuple(dict.fromkeys((*plan.warnings, *now.warnings)))})
+
+
+def _told_places(used: str, told: str) -> dict[str, str]:
+    """What is told of the public files that a plan used, by their places: of all in one, and of each where several are joined."""
+    return dict(zip(used.split(JOIN), told.split(JOIN), strict=False)) | {used: told}
 
 
 def without_places(config: Mapping[str, Any], known: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
@@ -136,9 +143,16 @@ def without_places(config: Mapping[str, Any], known: Mapping[str, str] = Mapping
         if isinstance(value, dict):
             found[name] = without_places(value, known)
             continue
-        is_place = name.rpartition(".")[2] == "dataset" and isinstance(value, str) and value and is_path(value)
-        found[name] = (known.get(value) or named_by_content(Path(value))) if is_place else value
+        if name.rpartition(".")[2] not in NAME_PUBLIC:
+            found[name] = value
+        else:
+            found[name] = [_told(part, known) for part in value] if isinstance(value, list | tuple) else _told(value, known)
     return found
+
+
+def _told(value: Any, known: Mapping[str, str]) -> Any:
+    is_place = isinstance(value, str) and value and has_own(value)
+    return (known.get(value) or told_of(value)) if is_place else value
 
 
 def _as_planned(spent: PlannedStage, plan: Plan) -> PlannedStage:
