@@ -104,3 +104,12 @@ def test_a_title_is_text_and_no_formula(tmp_path: Path) -> None:
     lines = [line.model_copy(update={"method": "$x_{$"}) for line in measured_lines(RESULTS, MEASURE)]
     draw({"": lines}, tmp_path / "picture.png", r"costs $5 and $\frac{", MEASURE)
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_two_public_models_of_one_method_are_named_by_their_lines() -> None:
+    other = [{**result("a, bound 9", 8.99, 0.9, 0.7, 10), "seed": entry["seed"]} for entry in RESULTS[1:]]
+    rows = markdown_table(measured_lines(RESULTS + other, MEASURE), MEASURE).splitlines()
+    assert [row.split("|")[1].strip() for row in rows[3:5]] == [
+        "epsilon 0: public data of a, bound 1",
+        "epsilon 0: public data of a, bound 9",
+    ]

@@ -177,7 +177,10 @@ def public_models(lines: Sequence[Line]) -> list[tuple[str, list[float], bool]]:
             shared.append(line)
     if len(groups) < 2:
         return [("public data only", _public_values(lines), all(line.epsilon_zero_releasable for group in groups for line in group))]
-    names = [", ".join(dict.fromkeys(line.method for line in group)) for group in groups]
+    methods = [", ".join(dict.fromkeys(line.method for line in group)) for group in groups]
+    names = [
+        name if methods.count(name) == 1 else ", ".join(line.name for line in group) for name, group in zip(methods, groups, strict=True)
+    ]
     return [
         (f"public data of {name}", _public_values(group), all(line.epsilon_zero_releasable for line in group))
         for name, group in zip(names, groups, strict=True)
