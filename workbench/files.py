@@ -6,6 +6,7 @@ import glob
 import os
 import secrets
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,13 +16,24 @@ PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 UNFINISHED = f"{'[0-9a-f]' * 16}.partial"  # how the names of files end that are not written whole
 TAIL_BYTES = 64 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL_DATABASE = (  # the second is what a quota becomes, the last two are of what readers share
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+)
 
 
 def full_disk(error: BaseException) -> str:
-    """What a person is told of an error that only a lack of room explains; empty for any other."""
-    if not isinstance(error, OSError) or error.errno not in FULL:
-        return ""
-    return f"A file could not be written: {os.strerror(error.errno)}."
+    """What a person is told of an error that comes of a lack of room, be it SQLite's or the cause of another; empty for any other."""
+    chain: BaseException | None = error
+    while chain is not None:
+        if isinstance(chain, OSError) and chain.errno in FULL:
+            return f"A file could not be written: {os.strerror(chain.errno)}."
+        if isinstance(chain, sqlite3.OperationalError) and getattr(chain, "sqlite_errorcode", None) in FULL_DATABASE:
+            return f"A file could not be written: {chain}."
+        chain = chain.__cause__ or chain.__context__
+    return ""
 
 
 def open_private(path: Path, mode: str = "w") -> IO[Any]:

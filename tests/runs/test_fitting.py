@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import resource
 import shutil
 import signal
 import sqlite3
@@ -285,38 +284,6 @@ def test_a_spent_run_without_its_checkpoint_is_not_started_over(
 def test_an_end_between_erasing_the_key_and_saying_so_is_an_end(quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan())
     RunStore(here()).change(run.id, {"done"}, "lost", state="lost")
-    assert work_again(run.id).state == "done"
-
-
-def test_a_full_disk_fails_the_run_and_leaves_the_checkpoint_before(
-    quick_plan: PlanMaker, queue: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = queue(quick_plan("nonprivate"))
-    real = checkpoints.replace_checkpoint
-    writes = []
-
-    def on_a_small_disk(path: Path, write: Callable[..., None], keep_previous: bool = True) -> None:
-        writes.append(path)
-        if len(writes) == 1:
-            return real(path, write, keep_previous)
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
-        try:
-            return real(path, write, keep_previous)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-    monkeypatch.setattr(checkpoints, "replace_checkpoint", on_a_small_disk)
-    monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", 0.0)
-    monkeypatch.setenv("WORKBENCH_CHECKPOINT_SECONDS", "0")
-    worker.main(here(), run.id)
-    failed = RunStore(here()).get(run.id)
-    assert failed.state == "failed"
-    assert "The checkpoint could not be written: File too large" in str(failed.error)
-    folder = RunFolder(here(), run.id)
-    assert load_saved(folder.checkpoint)["state"]["steps"] == {}
-    assert [path.name for path in folder.path.glob("checkpoint*")] == ["checkpoint.pt"]
-    monkeypatch.setattr(checkpoints, "replace_checkpoint", real)
     assert work_again(run.id).state == "done"
 
 

@@ -54,7 +54,7 @@ def create(**values: Any) -> Run:
 
 def test_a_run_that_is_done_is_never_trained_again() -> None:
     run = RunStore(here()).change(create().id, {"queued"}, "started", state="done")
-    with pytest.raises(WorkbenchError, match="cannot be started: expected it to be cancelled, failed, lost, queued, it is done"):
+    with pytest.raises(WorkbenchError, match="cannot be started: expected it to be cancelled, failed, lost, paused, queued, it is done"):
         start(here(), run.id)
 
 

@@ -138,7 +138,7 @@ def cancel(run_id: JobId, as_json: Json = False) -> None:
 
 @app.command()
 def resume(run_id: JobId, wait: Wait = False, now: Now = False) -> None:
-    """Go on, in its turn, with a cancelled, failed or lost run from its last checkpoint, or another job; the last line is {"run": ID}."""
+    """Go on, in its turn, with a paused, cancelled, failed or lost run from its checkpoint, or another job; prints {"run": ID} last."""
     from workbench import runs
     from workbench.cli.planning import finish_launch
 

@@ -126,7 +126,7 @@ def _values(entry: Entry) -> dict[str, Any]:
 
 def _row(entry: Entry) -> dict[str, Any]:
     values = _values(entry)
-    done = {} if entry.place else {"reason": f"{100 * values['share']:.0f} % done"}
+    done = {} if entry.reason else {"reason": f"{100 * values['share']:.0f} % done"}
     times = {"starts": moment(values["starts"]), "ends": moment(values["ends"])}
     return {name: value for name, value in (values | done | times).items() if name not in ("share", "run")}
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from workbench.errors import WorkbenchError
 from workbench.files import tail
-from workbench.jobs.job import ACTIVE, RESUMABLE, Job
+from workbench.jobs.job import ACTIVE, RESUMABLE, WAITING, Job
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue.passing import look_after, submit
@@ -19,22 +19,22 @@ POLL_SECONDS = 0.2
 
 
 def resume(workspace: Workspace, job_id: str, at_once: bool = False) -> Job:
-    """Have a cancelled, failed or lost job go on from what it has kept, in its turn or `at_once`; returns at once."""
+    """Have a paused, cancelled, failed or lost job go on from what it has kept, in its turn or `at_once`; returns at once."""
     job = Jobs(workspace).get(job_id)
     if job.state not in RESUMABLE:
-        raise WorkbenchError(f"{job_id} is {job.state}. Only a cancelled, failed or lost run can be resumed.")
+        raise WorkbenchError(f"{job_id} is {job.state}. Only a paused, cancelled, failed or lost run can be resumed.")
     return start(workspace, job_id) if at_once else submit(workspace, job_id)
 
 
 def request_cancel(workspace: Workspace, job_id: str) -> Job:
-    """Ask a job to keep what it can and stop; returns at once. A queued one is cancelled directly."""
+    """Ask a job to keep what it can and stop; returns at once. One without a process is cancelled directly."""
     jobs = Jobs(workspace)
     jobs.get(job_id)  # who is dead is found
     with jobs.database.transaction() as connection:
         state = jobs.within(connection, job_id).state
         if state not in ACTIVE:
             raise WorkbenchError(f"{job_id} is {state}. Only a run that has not ended, or such a job, can be cancelled.")
-        ended = {"state": "cancelled", "finished": time.time()} if state == "queued" else {"state": "cancelling"}
+        ended = {"state": "cancelled", "finished": time.time()} if state in WAITING else {"state": "cancelling"}
         update(connection, "jobs", job_id, ended)
         job = jobs.within(connection, job_id)
     if job.is_active and job.process is not None:
@@ -46,7 +46,7 @@ def cancel_all(workspace: Workspace, at_work: bool = True) -> list[Job]:
     """Ask every job that waits to stop, and those `at_work`; those that wait stop first, so that none of them begins. Returns at once."""
     jobs, asked = Jobs(workspace), []
     waiting, working = jobs.active()
-    for job in [*waiting, *(working if at_work else [])]:
+    for job in [*waiting, *jobs.paused(), *(working if at_work else [])]:
         with suppress(WorkbenchError):  # it has come to its end by itself
             asked.append(request_cancel(workspace, job.id))
     return asked
@@ -76,7 +76,7 @@ def wait(workspace: Workspace, job_id: str, timeout_seconds: float | None = None
     deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
     while True:
         job = jobs.get(job_id)
-        if job.state == "queued":
+        if job.state in WAITING:
             look_after(workspace)
         if progress is not None:
             progress(job)

@@ -12,12 +12,13 @@ from workbench.files import make_private_folder
 from workbench.jobs.launchers import LAUNCHERS, Handle
 from workbench.workspace import Workspace
 
-JobState = Literal["queued", "starting", "running", "cancelling", "cancelled", "done", "failed", "lost"]
+JobState = Literal["queued", "starting", "running", "paused", "cancelling", "cancelled", "done", "failed", "lost"]
 STATES: tuple[JobState, ...] = get_args(JobState)
-ACTIVE: frozenset[JobState] = frozenset({"queued", "starting", "running", "cancelling"})
+ACTIVE: frozenset[JobState] = frozenset({"queued", "starting", "running", "paused", "cancelling"})
+WAITING: frozenset[JobState] = frozenset({"queued", "paused"})  # active, and without a process
 AT_WORK: frozenset[JobState] = frozenset({"starting", "running", "cancelling"})
-RESUMABLE: frozenset[JobState] = frozenset({"cancelled", "failed", "lost"})
-STARTABLE: frozenset[JobState] = frozenset({"queued", "cancelled", "failed", "lost"})
+RESUMABLE: frozenset[JobState] = frozenset({"paused", "cancelled", "failed", "lost"})
+STARTABLE: frozenset[JobState] = frozenset({"queued", *RESUMABLE})
 DONE: frozenset[JobState] = frozenset({"done"})
 ENDED: dict[JobState, str] = {"cancelled": "was cancelled", "failed": "has failed", "lost": "has died"}  # what becomes of a job, in words
 WORKSPACE = ""  # the owner of a job that belongs to no run and no import
@@ -40,6 +41,7 @@ class Life(BaseModel):
     `step` of `steps` is how far it is, in `stage`. `process` is the one that works on it, as its `launcher` tells it from others.
     `attempt` counts the processes that worked on it, the last from step `resumed_at` on; those before it took `seconds_before` seconds.
     Waiting jobs go by `priority`, the highest first, then by `turn`, the lowest first. `placed` is the device that a job was given.
+    A `paused` one lacked room on the disk, as `error` says; it goes on once the home has room for `bytes_needed`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,10 +64,11 @@ class Life(BaseModel):
     finished: float | None = None
     seconds_before: float = 0.0
     error: str | None = None
+    bytes_needed: int = 0
 
     @property
     def is_active(self) -> bool:
-        """Whether a process works, or is about to work, on it."""
+        """Whether a process works on it, or will without anybody's word."""
         return self.state in ACTIVE
 
     @property

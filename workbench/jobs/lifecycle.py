@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from workbench.errors import DamagedFileError, WorkbenchError
-from workbench.jobs.job import ACTIVE, WORKSPACE, Job, JobState, Terms, check_id
+from workbench.jobs.job import ACTIVE, WAITING, WORKSPACE, Job, JobState, Terms, check_id
 from workbench.jobs.launchers import chosen_launcher
 from workbench.jobs.registry import REMEDY, fields_of, insert, registry, text_of, update
 from workbench.workspace import Workspace
@@ -110,7 +110,7 @@ class Jobs:
         with self.database.transaction() as connection:
             jobs = [self._job(row) for row in connection.execute("SELECT * FROM jobs WHERE owner = ?", (owner,))]
             for job in jobs:
-                if job.is_active and job.state != "queued":
+                if job.is_active and job.state not in WAITING:
                     what = "It is" if job.id == owner else f"Its job {job.id} ({job.terms.title}) is"
                     raise WorkbenchError(f"{owner} cannot be deleted. {what} {job.state}. Cancel it first, then delete it.")
             yield connection
@@ -122,8 +122,12 @@ class Jobs:
         """The newest jobs of a task that are done, at most `limit`."""
         return self._select("WHERE task = ? AND state = 'done' ORDER BY created DESC LIMIT ?", task, limit)
 
+    def paused(self) -> list[Job]:
+        """The jobs that wait for room on the disk, in their order."""
+        return self._select(f"WHERE state = 'paused' ORDER BY {IN_TURN}")
+
     def active(self) -> tuple[list[Job], list[Job]]:
-        """The jobs that wait, in their order, and those at work; the dead are found first."""
+        """The jobs that wait for their turn, in their order, and those at work; the dead are found first."""
         for job in self._select(f"WHERE {IN_USE}"):
             self.seen(job)
         if not self.database.path.exists():

@@ -35,10 +35,12 @@ QUEUE = (  # the order in which jobs wait, the device that each was given, and o
     "INSERT INTO queue VALUES (1, 0, 1)",
 )
 COUNTS = ("ALTER TABLE runs ADD COLUMN charged TEXT NOT NULL DEFAULT '{}'",)  # the ledger's counts of the run, should the ledger be lost
+PAUSES = ("ALTER TABLE jobs ADD COLUMN bytes_needed INTEGER NOT NULL DEFAULT 0",)  # on the disk, of a paused job
 MIGRATIONS = (
     statements(JOBS, RUNS),
     statements(*QUEUE),
     statements(*COUNTS),
+    statements(*PAUSES),
 )  # what a run is stands apart from the life of the job that trains it
 
 

@@ -34,6 +34,12 @@ def claim(connection: sqlite3.Connection, job: Job, device: str) -> None:
     update(connection, "jobs", job.id, {"state": "starting", "placed": device, "error": None, "seconds_before": before(job), **life})
 
 
+def waiting_again(job: Job) -> dict[str, Any]:
+    """The fields of a job without a process that waits for its turn once more."""
+    life: dict[str, Any] = {"state": "queued", "process": None, "heartbeat": None, "started": None, "finished": None}
+    return life | {"error": None, "bytes_needed": 0, "seconds_before": before(job)}
+
+
 def before(job: Job) -> float:
     """The seconds that former attempts at a job count for: none of one that was done and is done again."""
     return 0.0 if job.state == "done" else job.seconds_running or 0.0

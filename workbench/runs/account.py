@@ -72,7 +72,7 @@ class Account:
         try:
             self._ledger.charge(self.id, stage, step)
         except sqlite3.Error as error:
-            raise WorkbenchError(f"The ledger could not be written ({error}), so the step was not taken. Free space and resume.") from error
+            raise WorkbenchError(f"The ledger could not be written ({error}), so the step was not taken.") from error
         told = dict(self._progress.charged or {})
         told[stage] = (max(step, told.get(stage, (0, 0))[0]), told.get(stage, (0, 0))[1])
         self._progress.charged = told

@@ -161,9 +161,7 @@ class Fitting:
             again = {stage: pair[1] for stage, pair in counts.items()}
             save_checkpoint(self.state, self.folder.checkpoint, again, self.id, keep_previous=repeatable)
         except (OSError, RuntimeError) as error:
-            raise WorkbenchError(
-                f"The checkpoint could not be written: {_why(error)}. Free space and resume from the one before."
-            ) from error
+            raise WorkbenchError(f"The checkpoint could not be written: {_why(error)}. A resume goes on from the one before.") from error
         self._saved_sizes, self._noise_is_new = dict(self.state.records_at_once), False
         now = time.monotonic()
         interval = float(os.environ.get("WORKBENCH_CHECKPOINT_SECONDS", CHECKPOINT_SECONDS))

@@ -12,6 +12,7 @@ from workbench.jobs.heartbeat import Progress, StoppedError, StopSignal
 from workbench.jobs.job import Job, JobState, Terms
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue.passing import submit
+from workbench.jobs.room import LEAST_BYTES
 from workbench.workspace import Workspace
 
 Report = Callable[[float], None]  # takes the share that is done, and raises where the job is to stop
@@ -48,6 +49,11 @@ class Task(ABC):
 
         Looks at `stop` now and then: cancelled, it keeps what it can and ends; taken over, it ends and touches nothing.
         """
+
+    def bytes_needed(self, workspace: Workspace, job: Job) -> int:
+        """How much room on the disk lets a job go on that was paused for lack of it."""
+        del workspace, job
+        return LEAST_BYTES
 
     def announce(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> None:
         """Show the job as running, from its first step on, unless it was cancelled while it was starting."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from workbench.errors import WorkbenchError
 from workbench.jobs.heartbeat import Progress, StopSignal
 from workbench.jobs.job import Job, JobState, Terms
+from workbench.jobs.room import LEAST_BYTES
 from workbench.runs.run import TRAIN, TRAINING
 from workbench.tasks.base import Task
 from workbench.workspace import Workspace
@@ -29,6 +30,13 @@ class Train(Task):
         run = RunStore(workspace).get(job.id)
         progress.epsilon_spent = run.epsilon_spent
         return Fitting(workspace, run, progress, stop).run()
+
+    def bytes_needed(self, workspace: Workspace, job: Job) -> int:
+        """Of another checkpoint, and of the weights that end the run."""
+        from workbench.runs.folder import RunFolder
+
+        checkpoint = RunFolder(workspace, job.id).checkpoint
+        return LEAST_BYTES + (2 * checkpoint.stat().st_size if checkpoint.exists() else 0)
 
     def beat(self, workspace: Workspace, job: Job, progress: Progress, **values: Any) -> JobState | None:
         """With what has been spent, once that is known: a beat that comes before says no less than the attempts before."""

@@ -6,6 +6,7 @@ import sqlite3
 import sys
 import time
 import traceback
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -15,9 +16,14 @@ from workbench.jobs.heartbeat import Heartbeat, Progress, StoppedError, StopSign
 from workbench.jobs.job import Job
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.queue.passing import ensure_process
+from workbench.jobs.room import paused
 from workbench.locks import locked
 from workbench.tasks import TASKS
+from workbench.tasks.log import forgiving_log
 from workbench.workspace import Workspace
+
+ROOM_SECONDS = 2.0  # between two looks whether the registry has room for a word
 
 
 def main(workspace: Workspace, job_id: str, attempt_number: int | None = None) -> int:
@@ -28,14 +34,19 @@ def main(workspace: Workspace, job_id: str, attempt_number: int | None = None) -
     stop = StopSignal()
     _listen(stop)
     os.nice(Jobs(workspace).get(job_id).terms.niceness)
-    return take_on(workspace, job_id, attempt_number, stop)
+    with forgiving_log(sys.stdout, sys.stderr):
+        return take_on(workspace, job_id, attempt_number, stop)
 
 
 def take_on(workspace: Workspace, job_id: str, attempt_number: int | None, stop: StopSignal) -> int:
     """What `main` does once it hears signals; two processes never hold one job."""
     job = Jobs(workspace).get(job_id)
     with locked(job.folder(workspace) / "worker.lock", refusal=f"Another process works on {job_id}."):
-        return work(workspace, job_id, attempt_number, stop)
+        code = work(workspace, job_id, attempt_number, stop)
+    with suppress(OSError, sqlite3.Error, WorkbenchError):  # whoever looks next sees to it
+        if Jobs(workspace).paused():
+            ensure_process(workspace)
+    return code
 
 
 def work(workspace: Workspace, job_id: str, attempt_number: int | None, stop: StopSignal) -> int:
@@ -48,13 +59,25 @@ def work(workspace: Workspace, job_id: str, attempt_number: int | None, stop: St
         outcome = attempt(workspace, job, progress, stop)
     try:
         if not stop.taken_over:
-            task.beat(workspace, job, progress, **outcome, finished=time.time())
+            record(workspace, job, progress, outcome, stop)
     except sqlite3.Error as error:  # whoever looks finds it dead, and this in its log
         print(f"The registry could not be told how it ended: {error}.", flush=True)
         return 1
     finally:
         print(f"Job {job_id}: {outcome['state']}. {outcome.get('error', '')}".rstrip(), flush=True)
     return int(outcome["state"] == "failed")
+
+
+def record(workspace: Workspace, job: Job, progress: Progress, outcome: dict[str, Any], stop: StopSignal) -> None:
+    """Tell the registry how an attempt ended. That one lacked room may have to wait until there is some; a signal ends that."""
+    while True:
+        try:
+            TASKS[job.task].beat(workspace, job, progress, **outcome, finished=time.time())
+            return
+        except sqlite3.Error as error:
+            if outcome["state"] != "paused" or stop or not full_disk(error):
+                raise
+            time.sleep(ROOM_SECONDS)
 
 
 def claim(workspace: Workspace, job_id: str, attempt_number: int | None = None) -> Job:
@@ -77,12 +100,13 @@ def attempt(workspace: Workspace, job: Job, progress: Progress, stop: StopSignal
         return {"state": "lost" if stop.taken_over else "cancelled"}
     except Exception as error:
         traceback.print_exc()
+        if words := full_disk(error):
+            why = str(error) if isinstance(error, WorkbenchError) else words
+            return {"state": "cancelled"} if stop else paused(workspace, why, TASKS[job.task].bytes_needed(workspace, job))
         return {"state": "failed", "error": _sentence(error)}
 
 
 def _sentence(error: Exception) -> str:
-    if words := full_disk(error):
-        return f"{words} Free space and resume."
     return str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
 
 

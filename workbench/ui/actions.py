@@ -39,9 +39,9 @@ def attempt(action: Callable[[], object]) -> None:
 
 
 def cancel_or_resume(job: Life, prefix: str) -> None:
-    """A button to cancel an active run or other job, or to resume a stopped one."""
-    if job.is_active and job.state != "cancelling":
-        if st.button("Cancel", key=f"{prefix}cancel", icon=":material/stop_circle:", help="Keeps what it can and stops."):
-            attempt(lambda: control.request_cancel(Workspace.default(), job.id))
-    elif job.state in RESUMABLE and st.button("Resume", key=f"{prefix}resume", icon=":material/resume:"):
+    """A button to cancel an active run or other job, one to resume a stopped one; a paused one has both."""
+    can_be_cancelled = job.is_active and job.state != "cancelling"
+    if can_be_cancelled and st.button("Cancel", key=f"{prefix}cancel", icon=":material/stop_circle:", help="Keeps what it can and stops."):
+        attempt(lambda: control.request_cancel(Workspace.default(), job.id))
+    if job.state in RESUMABLE and st.button("Resume", key=f"{prefix}resume", icon=":material/resume:"):
         attempt(lambda: runs.resume(Workspace.default(), job.id))

@@ -91,6 +91,8 @@ def show_job(job: Job, prefix: str) -> None:
 
 def how_far(job: Life) -> str:
     """The state of a job at work with its share, or why it waits; looking at one that waits sees to the queue."""
+    if job.state == "paused":
+        return f"paused. {job.error or ''}".rstrip()
     if job.state != "queued":
         return f"{job.state}, {100 * job.share:.0f} %"
     entry = line(Workspace.default()).entry(job.id)

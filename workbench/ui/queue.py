@@ -96,7 +96,7 @@ def _row(entry: Entry, prefix: str) -> None:
 
 
 def _place(entry: Entry) -> str:
-    return f"{entry.place}." if entry.place else "At work:"
+    return f"{entry.place}." if entry.place else "Paused:" if entry.job.state == "paused" else "At work:"
 
 
 def _named(job: Job) -> str:
@@ -110,7 +110,7 @@ def _named(job: Job) -> str:
 def _words(entry: Entry) -> str:
     """Why it waits or how far it is, and what is expected of it."""
     starts, ends = entry.expected.starts, entry.expected.ends
-    said = [entry.reason if entry.place else f"{entry.job.state}, {100 * entry.job.share:.0f} %"]
+    said = [entry.reason or f"{entry.job.state}, {100 * entry.job.share:.0f} %"]
     if entry.place and starts:
         said.append(f"expected to start at {_clock(starts)}")
     if ends:

@@ -60,6 +60,17 @@ def test_waiting_runs_are_shown_moved_started_and_cancelled(open_page: OpenPage,
     assert RunStore(here()).get(second.id).epsilon_spent == 0.0
 
 
+def test_a_run_that_lacks_room_says_so_and_is_resumed_or_cancelled(open_page: OpenPage, three_runs: list[Run]) -> None:
+    first, second, _ = three_runs
+    RunStore(here()).change(first.id, {"starting"}, "paused", state="paused", error="No space left.", bytes_needed=2**60)
+    app = open_page("runs", runs_chosen=first.id)
+    assert f"Paused: run {first.id} (dp-merf on digits): No space left." in text_of(app)
+    assert app.button(key=f"runs_{first.id}_cancel")
+    app.button(key=f"runs_{first.id}_resume").click().run()
+    assert not app.exception
+    assert states([first, second]) == ["queued", "starting"], "in its turn: the next had begun meanwhile"
+
+
 def test_the_queue_is_paused_widened_and_emptied(open_page: OpenPage, three_runs: list[Run]) -> None:
     app = open_page("runs")
     app.button(key="runs_queue_pause").click().run()

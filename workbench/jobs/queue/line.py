@@ -15,7 +15,7 @@ from workbench.workspace import Workspace
 
 @dataclass(frozen=True)
 class Entry:
-    """A job of the queue: its `place` (0 at work, 1 the next), why it waits, and when it is expected to start and end."""
+    """A job of the queue: its `place` (0 at work or paused, 1 the next), why it waits, and when it is expected to start and end."""
 
     job: Job
     place: int
@@ -25,7 +25,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Line:
-    """All jobs at work and in wait, in order, and what is set for them."""
+    """All jobs at work, paused and in wait, in order, and what is set for them."""
 
     entries: tuple[Entry, ...]
     settings: Settings
@@ -56,8 +56,9 @@ def line(workspace: Workspace, seconds: Seconds = lambda _: None) -> Line:
     room = settings.with_settings(settings.machine(waiting), told)
     expected = foresee(waiting, at_work, room, seconds, time.time())
     working = [Entry(job, 0, "", expected[job.id]) for job in sorted(at_work, key=lambda job: job.started or 0.0)]
+    paused = [Entry(job, 0, job.error or "it is paused", Expected()) for job in jobs.paused()]
     turns = enumerate(assign(waiting, at_work, room), 1)
-    return Line((*working, *(Entry(turn.job, place, _words(turn), expected[turn.job.id]) for place, turn in turns)), told)
+    return Line((*working, *paused, *(Entry(turn.job, place, _words(turn), expected[turn.job.id]) for place, turn in turns)), told)
 
 
 def _words(turn: Turn) -> str:

@@ -12,7 +12,8 @@ from workbench.jobs.launchers.detach import start_apart
 from workbench.jobs.lifecycle import Jobs, change
 from workbench.jobs.queue import settings
 from workbench.jobs.queue.places import assign
-from workbench.jobs.starting import before, claim, launch
+from workbench.jobs.room import wake
+from workbench.jobs.starting import claim, launch, waiting_again
 from workbench.locks import take
 from workbench.workspace import Workspace
 
@@ -29,16 +30,17 @@ def submit(workspace: Workspace, job_id: str, priority: int | None = None) -> Jo
     jobs.get(job_id)  # who is dead is found
     with jobs.database.transaction() as connection:
         job = jobs.within(connection, job_id)
-        if not job.is_active:
-            life: dict[str, Any] = {"state": "queued", "turn": time.time(), "heartbeat": None, "started": None, "finished": None}
-            life |= {"priority": job.priority if priority is None else priority, "launcher": chosen_launcher(), "process": None}
-            change(connection, job_id, job.startable, "started", life | {"seconds_before": before(job), "error": None})
+        if job.state == "paused" or not job.is_active:
+            turn: dict[str, Any] = {"turn": time.time(), "launcher": chosen_launcher()}
+            turn["priority"] = job.priority if priority is None else priority
+            change(connection, job_id, job.startable, "started", waiting_again(job) | turn)
     tend(workspace)
     return jobs.get(job_id)
 
 
 def tend(workspace: Workspace) -> None:
-    """Start what fits, and a process for what is left; any number of processes may do so at once."""
+    """Wake what has room again, start what fits, and a process for what is left; any number of processes may do so at once."""
+    wake(workspace)
     while (job := next_job(workspace)) is not None:
         launch(workspace, job)
     if anyone_waits(workspace):
@@ -77,7 +79,8 @@ def anyone_waits(workspace: Workspace) -> bool:
         return False
     jobs = Jobs(workspace)
     with jobs.database.transaction("DEFERRED") as connection:
-        return not settings.read(connection).paused and bool(jobs.active_within(connection)[0])
+        waits = not settings.read(connection).paused and bool(jobs.active_within(connection)[0])
+    return waits or bool(jobs.paused())
 
 
 def ensure_process(workspace: Workspace) -> None:

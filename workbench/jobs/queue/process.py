@@ -10,11 +10,12 @@ import sys
 import time
 
 from workbench.errors import WorkbenchError
+from workbench.files import full_disk
 from workbench.jobs.queue.passing import anyone_waits, tend
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 0.5
-PATIENCE_SECONDS = 60.0  # how long the home may refuse to be read or written before the process gives up
+PATIENCE_SECONDS = 60.0  # how long the home may refuse to be read or written, other than for lack of room, before the process gives up
 
 
 def main(workspace: Workspace, lock: int) -> None:
@@ -39,7 +40,7 @@ def attend(workspace: Workspace) -> None:
             refused_since = None
         except (OSError, sqlite3.Error, WorkbenchError) as error:
             refused_since = refused_since or time.monotonic()
-            if time.monotonic() - refused_since > PATIENCE_SECONDS:
+            if not full_disk(error) and time.monotonic() - refused_since > PATIENCE_SECONDS:
                 raise
             print(f"The queue could not be passed over: {error}", flush=True)
         time.sleep(POLL_SECONDS)

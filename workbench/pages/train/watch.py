@@ -59,6 +59,7 @@ def show_run(run: Run, prefix: str) -> None:
             st.warning(prose(run.error))
     done = run.step / run.steps if run.steps else float(run.state == "done")
     waits = f"Waiting: {how_far(run)}." if run.state == "queued" else ""
+    waits = waits or ("Paused: it waits for room on the disk." if run.state == "paused" else "")
     st.progress(min(done, 1.0), text=waits or f"{run.stage or run.state}: step {run.step:,} of {run.steps:,}")
     _numbers(run)
     with st.container():
