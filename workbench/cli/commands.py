@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from pydantic import ValidationError
 
-from workbench.cli import accounting, attacks, compare, control, planning, queueing, records, release, results, samples
+from workbench.cli import accounting, attacks, compare, control, housekeeping, planning, queueing, records, release, results, samples
 from workbench.cli.waiting import InterruptedWorkError
 from workbench.errors import BudgetWarning, WorkbenchError, said_of
 from workbench.escaping import terminal
@@ -27,7 +27,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for commands in (control.app, planning.app, samples.app, results.app, compare.app, attacks.app, records.app, release.app, accounting.app):
+for commands in (
+    control.app,
+    housekeeping.app,
+    planning.app,
+    samples.app,
+    results.app,
+    compare.app,
+    attacks.app,
+    records.app,
+    release.app,
+    accounting.app,
+):
     app.registered_commands.extend(commands.registered_commands)
 app.add_typer(queueing.app, name="queue")
 

@@ -1,4 +1,4 @@
-"""Commands about runs as processes: app, runs, show, jobs, cancel, resume, clone, delete, clean, example."""
+"""Commands about runs as processes: app, runs, show, jobs, cancel, resume, clone, delete, example."""
 
 from typing import Annotated
 
@@ -39,19 +39,25 @@ def open_app(
 def list_runs(
     state: Annotated[str | None, typer.Option(help="Only runs in this state.")] = None,
     method: Annotated[str | None, typer.Option(help="Only runs of this method.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only runs with this tag; may be repeated.")] = None,
+    sizes: Annotated[bool, typer.Option("--sizes", help="How much room each takes on the disk.")] = False,
     as_json: Json = False,
 ) -> None:
     """List all runs, newest first."""
     from workbench.errors import choose
     from workbench.jobs.job import STATES
     from workbench.jobs.queue.passing import look_after
+    from workbench.runs.housekeeping import size_of_run
+    from workbench.runs.labels import with_tags
     from workbench.runs.store import RunStore
 
     look_after(Workspace.default())
     wanted = None if state is None else choose(state, dict(zip(map(str, STATES), STATES, strict=True)), "state")
-    found = RunStore(Workspace.default()).list(state=wanted, method=method)
+    found = with_tags(RunStore(Workspace.default()).list(state=wanted, method=method), tag or ())
+    room = {run.id: size_of_run(Workspace.default(), run.id) for run in found} if sizes else {}
     if as_json:
-        print_json([{name: value for name, value in run_values(run).items() if name != "plan"} for run in found])
+        told = [run_values(run) | ({"bytes": room[run.id]} if sizes else {}) for run in found]
+        print_json([{name: value for name, value in run.items() if name != "plan"} for run in told])
         return
     rows = [
         {
@@ -64,9 +70,11 @@ def list_runs(
             "bound": run.bound.epsilon,
             "note": ", ".join(_notes(run)),
         }
+        | ({"name": run.name, "tags": ", ".join(run.tags)} if any(one.name or one.tags for one in found) else {})
+        | ({"size": memory(room[run.id])} if sizes else {})
         for run in found
     ]
-    if state is not None or method is not None:
+    if state is not None or method is not None or tag:
         print_table(rows, "No run fits. `workbench runs` lists all.")
     else:
         print_table(rows, "No runs yet. `workbench train dp-merf --dataset digits --epsilon 10 --wait` makes one in seconds.")
@@ -77,6 +85,7 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     """Show one run: state, progress, what it spent, claim, bound, configuration, the end of its log."""
     from workbench.runs.audits import audit_of
     from workbench.runs.folder import RunFolder
+    from workbench.runs.housekeeping import size_of_run
     from workbench.runs.public_votes import votes_in
     from workbench.runs.store import RunStore
     from workbench.runs.trained import as_shown
@@ -84,6 +93,7 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     run = as_shown(RunStore(Workspace.default()).get(run_id))
     folder = RunFolder(Workspace.default(), run_id)
     shown = run_values(run) | {"peak_bytes": folder.peak_bytes(), "environments": folder.environments()}
+    shown["bytes"] = size_of_run(Workspace.default(), run_id)
     found = audit_of(Workspace.default(), run.plan)
     shown["audit"] = None if found is None else {**jsonable(found), "alarm": found.alarm}
     if chosen := votes_in(Workspace.default(), run):
@@ -172,32 +182,6 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", help="Do no
         raise typer.Exit(1)
     runs.delete(Workspace.default(), run_id)
     print_json({"run": run_id, "deleted": True}) if as_json else print(f"Deleted run {run_id}; its entry in the ledger stays.")
-
-
-@app.command()
-def clean(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what could go.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Tell how much room the home takes, and remove what is made again when it is asked for or was left by dead processes."""
-    from workbench.runs import housekeeping
-
-    workspace = Workspace.default()
-    found, parts = housekeeping.removable(workspace), housekeeping.sizes(workspace)
-    if as_json and dry_run:
-        print_json({"sizes": parts, "removable": found, "freed": 0})
-        return
-    if not as_json:
-        print_fields({f"{workspace.home.name}/{name}": memory(size) for name, size in parts.items()})
-        print_table(housekeeping.rows(workspace, found), "Nothing can go. `workbench delete RUN` removes a run.")
-    if dry_run or not found:
-        return
-    room = memory(sum(one.size for one in found))
-    if not yes and not typer.confirm(f"Remove {len(found)} files of {room}? Runs, samples and the ledger stay.", err=True):
-        raise typer.Exit(1)
-    freed = housekeeping.clean(workspace, found)
-    print_json({"sizes": parts, "removable": found, "freed": freed}) if as_json else print(f"Freed {memory(freed)}.")
 
 
 @app.command()

@@ -10,7 +10,7 @@ from workbench.sqlite import Database, statements
 from workbench.workspace import Workspace
 
 REMEDY = "Put a copy of it back, or move it away to start an empty one: the folders of runs and the ledger stay as they are."
-JSON_FIELDS = frozenset({"claim", "bound", "config", "plan", "performance", "process", "request", "terms", "audit", "charged"})
+JSON_FIELDS = frozenset({"claim", "bound", "config", "plan", "performance", "process", "request", "terms", "audit", "charged", "tags"})
 JOBS = """
 CREATE TABLE jobs (
     id TEXT PRIMARY KEY, task TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, terms TEXT NOT NULL,
@@ -36,11 +36,17 @@ QUEUE = (  # the order in which jobs wait, the device that each was given, and o
 )
 COUNTS = ("ALTER TABLE runs ADD COLUMN charged TEXT NOT NULL DEFAULT '{}'",)  # the ledger's counts of the run, should the ledger be lost
 PAUSES = ("ALTER TABLE jobs ADD COLUMN bytes_needed INTEGER NOT NULL DEFAULT 0",)  # on the disk, of a paused job
+LABELS = (
+    "ALTER TABLE runs ADD COLUMN name TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE runs ADD COLUMN tags TEXT NOT NULL DEFAULT '[]'",
+)
 MIGRATIONS = (
     statements(JOBS, RUNS),
     statements(*QUEUE),
     statements(*COUNTS),
     statements(*PAUSES),
+    statements(*LABELS),
 )  # what a run is stands apart from the life of the job that trains it
 
 

@@ -40,7 +40,16 @@ def size_of(path: Path) -> int:
     """Bytes of a file, or of all files in a folder; links count nothing."""
     if path.is_symlink():
         return 0
-    return path.stat().st_size if path.is_file() else sum(size_of(found) for found in path.iterdir())
+    try:
+        return path.stat().st_size if path.is_file() else sum(size_of(found) for found in path.iterdir())
+    except FileNotFoundError:  # written anew just now
+        return 0
+
+
+def size_of_run(workspace: Workspace, run_id: str) -> int:
+    """Bytes of a run's folder: weights, samples, previews, metrics, checkpoints."""
+    folder = RunFolder(workspace, run_id).path
+    return size_of(folder) if folder.exists() else 0
 
 
 def removable(workspace: Workspace, now: float | None = None) -> list[Removable]:

@@ -32,7 +32,7 @@ class Run(Life):
     little ahead of the step. `charged` is what the ledger had of each paid stage when its worker last said so: the steps, and those counted
     again. `settled` is the last attempt after whose end the ledger was asked what it had spent.
     `audit`: canaries took places of its records, to measure a lower bound; it is not the one to release.
-    `releasable`: once it is done, samples and weights may leave the room at `bound`.
+    `name`, `note` and `tags` are its owner's. `releasable`: once it is done, samples and weights may leave the room at `bound`.
     """
 
     method: str
@@ -54,6 +54,9 @@ class Run(Life):
     example: bool = False
     parent: str | None = None
     audit: AuditDesign | None = None
+    name: str = ""
+    note: str = ""
+    tags: tuple[str, ...] = ()
 
     @property
     def may_be_released(self) -> bool:

@@ -95,7 +95,7 @@ class RunStore:
         if not self.path.exists():
             raise unknown(run_id)
         with self._database.connected() as connection:
-            run = self._read(connection, run_id)
+            run = self.within(connection, run_id)
         return self._seen(run)
 
     def list(self, state: JobState | None = None, method: str | None = None) -> list[Run]:
@@ -121,7 +121,7 @@ class RunStore:
         with self._database.transaction() as connection:
             change(connection, run_id, states, action, _of_job(values))
             update(connection, "runs", run_id, _of_run(values))
-            return self._read(connection, run_id)
+            return self.within(connection, run_id)
 
     def beat(self, run_id: str, attempt: int, **values: Any) -> JobState | None:
         """Record a sign of life and progress of the worker of `attempt`; None if another attempt has taken over."""
@@ -143,7 +143,7 @@ class RunStore:
         if run.has_died:
             life = self._jobs.get(run.id)
             with self._database.connected() as connection:
-                run = self._read(connection, run.id).model_copy(update={name: getattr(life, name) for name in LIFE})
+                run = self.within(connection, run.id).model_copy(update={name: getattr(life, name) for name in LIFE})
         return self._settled(run) if run.state in RESUMABLE and run.settled < run.attempt else run
 
     def _settled(self, run: Run) -> Run:
@@ -160,7 +160,8 @@ class RunStore:
             run = run.model_copy(update={"settled": run.attempt})
         return run
 
-    def _read(self, connection: sqlite3.Connection, run_id: str) -> Run:
+    def within(self, connection: sqlite3.Connection, run_id: str) -> Run:
+        """The run as a transaction sees it; an unknown one is an error."""
         row = connection.execute(f"{RUNS} WHERE runs.id = ?", (run_id,)).fetchone()
         if row is None:
             raise unknown(run_id)

@@ -46,6 +46,23 @@ def test_runs_are_filtered_and_sorted(open_page: OpenPage) -> None:
     assert "No run fits these filters." in text_of(open_page("runs", runs_state="failed"))
 
 
+def test_a_run_is_named_tagged_and_found_by_its_tag(open_page: OpenPage) -> None:
+    run, other = RunStore(here()).list()
+    app = open_page("runs", runs_chosen=run.id)
+    app.text_input(key=f"runs_{run.id}_name").set_value("The *good* one")
+    app.text_input(key=f"runs_{run.id}_tags").set_value("paper, v2")
+    app.text_area(key=f"runs_{run.id}_note").set_value("Look again.")
+    app.button(key=f"runs_{run.id}_save_labels").click().run()
+    assert not app.exception
+    assert (kept := RunStore(here()).get(run.id)).tags == ("paper", "v2")
+    assert (kept.name, kept.note) == ("The *good* one", "Look again.")
+    assert f"Run {run.id}: The \\*good\\* one" in [header.value for header in app.header]
+    shown = open_page("runs", runs_tags="paper")
+    assert shown.dataframe[0].value[["Run", "Name", "Tags"]].values.tolist() == [[run.id, "The *good* one", "paper, v2"]]
+    assert "on the disk" in text_of(shown)
+    assert other.id not in shown.dataframe[0].value["Run"].tolist()
+
+
 def test_two_runs_are_compared(open_page: OpenPage) -> None:
     app = open_page("runs")
     app.multiselect(key="runs_chosen").set_value([run.id for run in RunStore(here()).list()]).run()

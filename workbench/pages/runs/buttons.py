@@ -4,6 +4,7 @@ import streamlit as st
 
 from workbench import runs, tasks
 from workbench.pages import go_to
+from workbench.pages.runs.labels import edit_labels
 from workbench.pages.runs.release import export_button
 from workbench.runs.run import Run
 from workbench.ui.actions import attempt, cancel_or_resume
@@ -19,6 +20,7 @@ def run_buttons(run: Run, prefix: str) -> None:
         if run.is_active and st.button("Watch", key=f"{prefix}watch", icon=":material/monitoring:"):
             go_to("train", {"train_run": run.id})
         cancel_or_resume(run, prefix)
+        edit_labels(run, prefix)
         if run.state == "done":
             if st.button("Gallery", key=f"{prefix}gallery", icon=":material/photo_library:"):
                 go_to("gallery", {"gallery_run": run.id})

@@ -9,7 +9,9 @@ from workbench.jobs.job import STATES
 from workbench.pages import go_to
 from workbench.pages.runs.buttons import run_buttons
 from workbench.pages.runs.comparison import compare_curves, compare_measures, compare_samples, compare_settings, compare_tables, run_detail
+from workbench.pages.runs.labels import show_labels
 from workbench.pages.runs.tables import SORTS, filtered, run_table, sorted_runs
+from workbench.runs.labels import with_tags
 from workbench.runs.run import Run
 from workbench.ui.example import example_notice
 from workbench.ui.jobs import other_jobs
@@ -27,7 +29,7 @@ def draw() -> None:
     everything = known_runs()
     queue_list(PREFIX)
     example_notice(PREFIX)
-    *filters, look = st.columns([1, 1, 1, 1, 2])
+    *filters, look = st.columns([1, 1, 1, 1, 1, 2])
     runs = listed(everything, filters)
     if runs:
         height: Any = TABLE_PIXELS if len(runs) > TABLE_ROWS else "auto"
@@ -48,8 +50,9 @@ def draw() -> None:
         compare_settings(selected)
     for run in selected:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.header(f"Run {run.id}", anchor=False, width="content")
+            st.header(f"Run {run.id}" + (f": {markdown(run.name)}" if run.name else ""), anchor=False, width="content")
             run_buttons(run, f"{PREFIX}{run.id}_")
+        show_labels(run)
         other_jobs(run.id, f"{PREFIX}{run.id}_")
         if len(selected) == 1:
             run_detail(run, PREFIX)
@@ -63,14 +66,17 @@ def look_at_marked(runs: list[Run]) -> None:
 
 def listed(everything: list[Run], columns: list[Any]) -> list[Run]:
     """The runs that pass the filters, in the chosen order."""
-    state, method, dataset, order = columns
+    state, method, dataset, tag, order = columns
     states = state.multiselect("State", STATES, key=f"{PREFIX}state", placeholder="all states", **BOUND)
     known_methods = sorted({run.method for run in everything})
     methods = method.multiselect("Method", known_methods, key=f"{PREFIX}method", placeholder="all methods", **BOUND)
     known_datasets = sorted({run.dataset for run in everything})
     datasets = dataset.multiselect("Dataset", known_datasets, key=f"{PREFIX}dataset", placeholder="all datasets", **BOUND)
+    known_tags = sorted({one for run in everything for one in run.tags})
+    tags = tag.multiselect("Tags", known_tags, key=f"{PREFIX}tags", placeholder="any", help="Runs that have all of these.", **BOUND)
     return sorted_runs(
-        filtered(everything, states, methods, datasets), order.selectbox("Order", list(SORTS), key=f"{PREFIX}order", **BOUND)
+        with_tags(filtered(everything, states, methods, datasets), tags),
+        order.selectbox("Order", list(SORTS), key=f"{PREFIX}order", **BOUND),
     )
 
 

@@ -18,10 +18,13 @@ SORTS = {"newest first": "created", "bound, small first": "bound", "steps done, 
 
 def run_table(runs: Sequence[Run]) -> pd.DataFrame:
     """A row a run, as a reader wants it."""
+    named, tagged = any(run.name for run in runs), any(run.tags for run in runs)
     return pd.DataFrame(
         [
             {
                 "Run": run.id,
+                **({"Name": run.name} if named else {}),
+                **({"Tags": ", ".join(run.tags)} if tagged else {}),
                 "Method": run.method,
                 "Dataset": run.dataset,
                 "State": run.state,

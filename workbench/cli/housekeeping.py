@@ -1,0 +1,57 @@
+"""Commands that keep a home in order: label, clean."""
+
+from typing import Annotated
+
+import typer
+
+from workbench.cli.options import Json, RunId
+from workbench.cli.output import print_fields, print_json, print_table
+from workbench.ui.formats import memory
+from workbench.workspace import Workspace
+
+app = typer.Typer()
+Tags = Annotated[list[str] | None, typer.Option(help="A tag to give it; may be repeated.")]
+Untag = Annotated[list[str] | None, typer.Option(help="A tag to take away; may be repeated.")]
+
+
+@app.command()
+def label(
+    run_id: RunId,
+    name: Annotated[str | None, typer.Option(help="A name for people; empty takes it away.")] = None,
+    note: Annotated[str | None, typer.Option(help="A note; empty takes it away.")] = None,
+    tag: Tags = None,
+    untag: Untag = None,
+    as_json: Json = False,
+) -> None:
+    """Name a run, note something about it, tag it. Names, notes and tags stay in this home: no export has them."""
+    from workbench.runs.labels import label as label_run
+
+    run = label_run(Workspace.default(), run_id, name, note, tag or (), untag or ())
+    found = {"run": run.id, "name": run.name, "tags": run.tags, "note": run.note}
+    print_json(found) if as_json else print_fields(found)
+
+
+@app.command()
+def clean(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what could go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Tell how much room the home takes, and remove what is made again when it is asked for or was left by dead processes."""
+    from workbench.runs import housekeeping
+
+    workspace = Workspace.default()
+    found, parts = housekeeping.removable(workspace), housekeeping.sizes(workspace)
+    if as_json and dry_run:
+        print_json({"sizes": parts, "removable": found, "freed": 0})
+        return
+    if not as_json:
+        print_fields({f"{workspace.home.name}/{name}": memory(size) for name, size in parts.items()})
+        print_table(housekeeping.rows(workspace, found), "Nothing can go. `workbench delete RUN` removes a run.")
+    if dry_run or not found:
+        return
+    room = memory(sum(one.size for one in found))
+    if not yes and not typer.confirm(f"Remove {len(found)} files of {room}? Runs, samples and the ledger stay.", err=True):
+        raise typer.Exit(1)
+    freed = housekeeping.clean(workspace, found)
+    print_json({"sizes": parts, "removable": found, "freed": freed}) if as_json else print(f"Freed {memory(freed)}.")
