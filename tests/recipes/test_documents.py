@@ -98,7 +98,7 @@ def test_an_unknown_measure_beside_is_refused_before_anything_is_trained() -> No
     from support.homes import here
 
     from workbench.errors import WorkbenchError
-    from workbench.recipes.lines import check
+    from workbench.recipes.reproducing import check
 
     for field in ("also", "published"):
         with pytest.raises(WorkbenchError, match="nothing_at_all"):

@@ -10,7 +10,7 @@ from support.homes import here
 from workbench.experiment import make_plan
 from workbench.methods import METHODS
 from workbench.methods.base import Preset, usual_delta
-from workbench.recipes import lines, report
+from workbench.recipes import report, reproducing
 from workbench.recipes.lines import Recipe, RecipeRun, load_recipe, recipe_names
 
 ROOT = Path(__file__).parents[2]
@@ -77,11 +77,11 @@ def test_a_comparison_is_run_seed_by_seed_without_what_is_known(monkeypatch: pyt
     def made(_workspace: object, line: RecipeRun, seed: int, *_: object) -> dict[str, Any]:
         return {"name": line.name, "seed": seed, "run": f"{line.name} {seed}", "evaluation": {"samples": "default"}}
 
-    monkeypatch.setattr(lines, "_make", made)
-    monkeypatch.setattr(lines, "check", lambda *_: None)
+    monkeypatch.setattr(reproducing, "_make", made)
+    monkeypatch.setattr(reproducing, "check", lambda *_: None)
     recipe = load_recipe("comparisons/dp-promise-phase-one")
-    found = [(row["name"], row["seed"]) for row in lines.reproduce(recipe, here(), known={("without phase I", 0)})]
+    found = [(row["name"], row["seed"]) for row in reproducing.reproduce(recipe, here(), known={("without phase I", 0)})]
     both = ("with phase I", "without phase I")
     assert found == [("with phase I", 0), *((name, seed) for seed in (1, 2) for name in both)]
     plain = recipe.model_copy(update={"comparison": None})
-    assert [row["seed"] for row in lines.reproduce(plain, here())] == [0, 1, 2, 0, 1, 2]
+    assert [row["seed"] for row in reproducing.reproduce(plain, here())] == [0, 1, 2, 0, 1, 2]

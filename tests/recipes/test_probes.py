@@ -11,7 +11,8 @@ from support.tables import toy_table
 from workbench.datasets import DATASETS, DatasetEntry
 from workbench.errors import WorkbenchError
 from workbench.jobs.launchers import LAUNCHERS
-from workbench.recipes.lines import Recipe, check, reproduce
+from workbench.recipes.lines import Recipe
+from workbench.recipes.reproducing import check, reproduce
 
 LINE = {"method": "ddm", "dataset": "toy-table", "preset": "published", "num_samples": 60, "seeds": [3]}
 SETTINGS = {"unprotected.steps": 60, "network.hidden_width": 8}

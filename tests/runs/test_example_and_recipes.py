@@ -23,6 +23,7 @@ from workbench.jobs.lifecycle import Jobs
 from workbench.recipes import documents
 from workbench.recipes import lines as recipes
 from workbench.recipes import report as recipe_report
+from workbench.recipes.reproducing import reproduce
 from workbench.runs import finished
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
@@ -126,7 +127,7 @@ def write(path: Path, **values: Any) -> str:
 def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
     recipe = recipes.load_recipe(write(tmp_path / "recipe.json", repeats=2))
     shares: list[float] = []
-    made = list(recipes.reproduce(recipe, here(), progress=shares.append))
+    made = list(reproduce(recipe, here(), progress=shares.append))
     assert len({result["run"] for result in made}) == 2
     rows = recipe_report.summary_rows(made)
     assert [(row["line"], row["measure"], row["runs"]) for row in rows] == [("tiny", "accuracy_logistic_regression", 2)]
@@ -134,21 +135,21 @@ def test_a_recipe_plans_trains_and_measures(tmp_path: Path) -> None:
     assert rows[0]["mean"] == pytest.approx(sum(values) / 2)
     assert shares == sorted(shares)
     assert all(result["drawing_seconds"] > 0 and result["peak_bytes"] > 2**20 for result in made)
-    reused = list(recipes.reproduce(recipe, here(), reuse=True))
+    reused = list(reproduce(recipe, here(), reuse=True))
     assert {result["run"] for result in reused} == {result["run"] for result in made}
     in_bfloat16 = recipes.load_recipe(write(tmp_path / "other.json", performance={"precision": "bfloat16"}))
-    assert next(recipes.reproduce(in_bfloat16, here(), reuse=True))["run"] not in {result["run"] for result in made}
+    assert next(reproduce(in_bfloat16, here(), reuse=True))["run"] not in {result["run"] for result in made}
 
 
 @pytest.mark.usefixtures("in_this_process")
 def test_a_line_with_canaries_is_audited_and_takes_no_run_without_them(tmp_path: Path) -> None:
-    (plain,) = recipes.reproduce(recipes.load_recipe(write(tmp_path / "plain.json", seeds=[0])), here())
+    (plain,) = reproduce(recipes.load_recipe(write(tmp_path / "plain.json", seeds=[0])), here())
     recipe = recipes.load_recipe(write(tmp_path / "recipe.json", seeds=[0], audit={"num_canaries": 40}))
-    (made,) = recipes.reproduce(recipe, here(), reuse=True)
+    (made,) = reproduce(recipe, here(), reuse=True)
     assert made["run"] != plain["run"]
     assert "audit" not in plain
     assert (made["audit"]["run"], made["audit"]["design"]["num_canaries"]) == (made["run"], 40)
-    assert next(recipes.reproduce(recipe, here(), reuse=True))["run"] == made["run"]
+    assert next(reproduce(recipe, here(), reuse=True))["run"] == made["run"]
     documents.write([made], recipe, tmp_path / "found.json")
     table = (tmp_path / "found.md").read_text()
     assert f"{made['audit']['num_correct']} of 20 | 40 (patterns)" in table
@@ -167,7 +168,7 @@ def test_a_line_reads_a_file_of_ones_own_as_the_command_line_does(tmp_path: Path
     monkeypatch.setattr(runs, "launch", lambda workspace, plan, **_: launched.append(plan) or runs.register(workspace, plan))
     monkeypatch.setattr(runs, "wait", lambda workspace, run_id, **_: RunStore(workspace).get(run_id))
     with pytest.raises(WorkbenchError, match="is queued"):
-        next(recipes.reproduce(recipe, here()))
+        next(reproduce(recipe, here()))
     (plan,) = launched
     assert plan.request.place.path == given["dataset"]
     assert (plan.facts.name, plan.facts.shape, plan.facts.classes) == ("scans", (1, 8, 8), ("cat", "dog"))
@@ -205,7 +206,7 @@ def test_lines_that_ask_for_other_samples_of_a_run_share_it(tmp_path: Path) -> N
     line = json.loads(Path(write(tmp_path / "recipe.json", repeats=2)).read_text())["runs"][0]
     threes = line | {"name": "threes and fours", "labels": ["3", "4"], "sampling_seed": 1}
     recipe = recipes.Recipe.model_validate({"title": "x", "runs": [line, threes, threes]})
-    made = list(recipes.reproduce(recipe, here()))
+    made = list(reproduce(recipe, here()))
     trained = [result["run"] for result in made]
     assert len(set(trained[:2])) == 2
     assert set(trained[2:4]) == set(trained[:2])
@@ -215,13 +216,13 @@ def test_lines_that_ask_for_other_samples_of_a_run_share_it(tmp_path: Path) -> N
     assert len(set(sets[2:])) == 1
     wrong = recipes.Recipe.model_validate({"title": "x", "runs": [line, threes | {"sampling": {"sampler.eta": 0}}]})
     with pytest.raises(WorkbenchError, match="sampler"):
-        next(recipes.reproduce(wrong, here()))
+        next(reproduce(wrong, here()))
 
 
 @pytest.mark.usefixtures("in_this_process")
 def test_reuse_goes_on_with_a_run_that_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = recipes.load_recipe(write(tmp_path / "recipe.json"))
-    (first,) = recipes.reproduce(recipe, here())
+    (first,) = reproduce(recipe, here())
     resumed = []
     monkeypatch.setattr(
         control,
@@ -229,7 +230,7 @@ def test_reuse_goes_on_with_a_run_that_was_lost(tmp_path: Path, monkeypatch: pyt
         lambda _workspace, run_id, _at_once: resumed.append(run_id) or RunStore(here()).change(run_id, {"lost"}, "ended", state="done"),
     )
     RunStore(here()).change(first["run"], {"done"}, "lost", state="lost")
-    (again,) = recipes.reproduce(recipe, here(), reuse=True)
+    (again,) = reproduce(recipe, here(), reuse=True)
     assert resumed == [again["run"]] == [first["run"]]
 
 
@@ -261,7 +262,7 @@ def test_a_wrong_name_is_refused_before_anything_is_trained(values: dict[str, An
     good = {"name": "first", "method": "dp-merf", "dataset": "digits"}
     recipe = recipes.Recipe.model_validate({"title": "x", "runs": [good, good | {"name": "second"} | values]})
     with pytest.raises(WorkbenchError, match=message):
-        next(recipes.reproduce(recipe, here()))
+        next(reproduce(recipe, here()))
     assert RunStore(here()).list() == []
 
 

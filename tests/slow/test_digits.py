@@ -9,6 +9,7 @@ from support.homes import here
 from support.slow_tier import DDPM, FLOW, PRIVATE_STEP, trained_by
 
 from workbench.recipes import lines as recipes
+from workbench.recipes.reproducing import reproduce
 
 ACCURACY = "accuracy_logistic_regression"
 MINUTES = 4
@@ -48,7 +49,7 @@ def reproduce_line(method: str, epsilon: float | None, figures: dict[str, Any]) 
     """Run one line of the recipe, put its accuracies into `figures`, and check what holds for every line."""
     recipe = recipes.load_recipe("digits")
     (line,) = [run for run in recipe.runs if (run.method, run.epsilon) == (method, epsilon)]
-    results = list(recipes.reproduce(recipe.model_copy(update={"runs": (line,)}), here(), reuse=True))
+    results = list(reproduce(recipe.model_copy(update={"runs": (line,)}), here(), reuse=True))
     measured = [next(found for found in result["evaluation"]["results"] if found["name"] == ACCURACY) for result in results]
     values = [found["value"] for found in measured]
     figures |= {

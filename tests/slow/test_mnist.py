@@ -9,6 +9,7 @@ from support.slow_tier import DDPM, FLOW, PRIVATE_STEP, trained_by
 
 from workbench import datasets, evaluation, experiment
 from workbench.recipes import lines as recipes
+from workbench.recipes.reproducing import reproduce
 from workbench.records import Records
 from workbench.runs.finished import neighbours_run
 from workbench.runs.samples import sample_set
@@ -88,7 +89,7 @@ def reproduce_line(method: str, figures: dict[str, Any]) -> dict[str, Any]:
     """Run the line of the recipe that trains `method`, and note how long it took and what it cost."""
     recipe = recipes.load_recipe("mnist")
     (line,) = [run for run in recipe.runs if run.method == method]
-    (result,) = recipes.reproduce(recipe.model_copy(update={"runs": (line,)}), here(), reuse=True)
+    (result,) = reproduce(recipe.model_copy(update={"runs": (line,)}), here(), reuse=True)
     figures |= {
         "trained by": trained_by([result]),
         "training seconds": result["seconds"],

@@ -62,6 +62,8 @@ FLOW = (
     "workbench/runs/fitting.py",
     "workbench/runs/paid.py",
     "workbench/recipes/lines.py",
+    "workbench/recipes/making.py",
+    "workbench/recipes/reproducing.py",
     "workbench/runs/finished.py",
     "workbench/runs/samples/drawing.py",
     "workbench/runs/samples/drawn.py",

@@ -214,16 +214,17 @@ def reproduce(
 ) -> None:
     """Plan, train, sample and evaluate everything that a recipe names; each number is marked."""
     from workbench.recipes import documents, pieces
-    from workbench.recipes import lines as recipes
     from workbench.recipes import report as recipe_report
+    from workbench.recipes.lines import load_recipe
+    from workbench.recipes.reproducing import reproduce as made
 
-    loaded = recipes.load_recipe(recipe)
+    loaded = load_recipe(recipe)
     if out is not None:
         check_target(out, ".json")
     rows = pieces.kept(loaded, out) if reuse and out is not None else []
     known = {(row["name"], row["seed"]) for row in rows}
     with progress_bar(loaded.title) as progress:
-        for result in recipes.reproduce(loaded, Workspace.default(), reuse=reuse, progress=progress, known=known):
+        for result in made(loaded, Workspace.default(), reuse=reuse, progress=progress, known=known):
             rows = pieces.merged(loaded, rows, [_releasable_part(result) if releasable else result])
             if out is not None:
                 pieces.write(loaded, rows, out)

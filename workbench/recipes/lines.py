@@ -1,26 +1,19 @@
 """Recipes: the exact configuration behind every number that the README shows, as JSON files that one command runs."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from workbench.datasets.reference import DatasetRef
-from workbench.errors import WorkbenchError, choose, first_complaint
-from workbench.jobs.job import RESUMABLE
+from workbench.errors import WorkbenchError, first_complaint
 from workbench.plan import Plan
 from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.recipes.directions import Comparison
 from workbench.recipes.probes import AnyProbe
 from workbench.request import Request
-from workbench.runs.run import Run
 from workbench.runs.samples.request import SamplesRequest
-from workbench.serialization import jsonable
-from workbench.workspace import Workspace
-
-if TYPE_CHECKING:
-    from workbench.training.state import PerformanceSettings
 
 FOLDER = Path(__file__).parent
 
@@ -149,163 +142,6 @@ def load_recipe(name_or_path: str) -> Recipe:
 def recipe_names() -> list[str]:
     """The names of the recipes that the workbench brings along: the JSON files beside this module, and those of comparisons/."""
     return sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.json"))
-
-
-def reproduce(
-    recipe: Recipe,
-    workspace: Workspace,
-    reuse: bool = False,
-    progress: Callable[[float], None] | None = None,
-    known: Collection[tuple[str, int | None]] = (),
-) -> Iterator[dict[str, Any]]:
-    """Plan, train, sample and evaluate every run of a recipe in order (of a comparison seed by seed); one plain dict a run, once measured.
-
-    Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `drawing_seconds` (of
-    the samples, None if not noted), `environments` (of its attempts), `evaluation`, and `audit` of a line with canaries. `reuse` takes runs
-    with the same plan, dataset, seed, canaries and performance settings, each once, in the place of new ones: finished ones, else
-    those at work, else ones to go on with. Lines that ask for the same run and other samples of it, or to be judged by another
-    attribute or in other features, share one. A run that fails ends the recipe with its error.
-    `known` are names of lines with the seeds whose results are there already: these are left out.
-    """
-    check(recipe, workspace)
-    lines = [(line, seed) for line, seed in _in_turn(recipe) if (line.name, seed) not in known]
-    used: dict[str, set[tuple[str, str]]] = {}
-    for number, (line, seed) in enumerate(lines):
-        result = _make(workspace, line, seed, used, reuse, _part(progress, number, len(lines)))
-        used.setdefault(result["run"], set()).add((result["evaluation"]["samples"], line.judged))
-        yield result
-
-
-def _in_turn(recipe: Recipe) -> list[tuple[RecipeRun, int | None]]:
-    """The runs line by line; of a comparison seed by seed, so that what is there after a break can be compared."""
-    if recipe.comparison is None:
-        return recipe.seeded
-    return sorted(recipe.seeded, key=lambda pair: pair[0].all_seeds.index(pair[1]))
-
-
-def check(recipe: Recipe, workspace: Workspace) -> None:
-    """Refuse names and files that would stop the recipe only when a line before has been trained."""
-    from workbench.evaluation import METRICS, check_feature_kind
-    from workbench.planning import make_plan
-    from workbench.training.state import PerformanceSettings
-
-    for name in (recipe.measure, *recipe.also, *recipe.published):
-        choose(name, METRICS, "metric")
-    for line in recipe.runs:
-        facts = line.request.facts(workspace)
-        check_feature_kind(line.features or "pixels", facts.kind.name)
-        PerformanceSettings.parse(line.performance).torch_device()
-        if line.sampling or line.labels:
-            line.samples(make_plan(line.request, facts))
-        known = METRICS if line.probe is None or line.probe.measures is None else line.probe.measures
-        for name in line.metrics or ():
-            choose(name, known, "metric")
-
-
-def _make(
-    workspace: Workspace,
-    line: RecipeRun,
-    seed: int | None,
-    used: Mapping[str, Set[tuple[str, str]]],
-    reuse: bool,
-    progress: Callable[[float], None],
-) -> dict[str, Any]:
-    """One result. `used` are the runs that lines before were measured on, with the sets, or what was asked, and how each was judged."""
-    from workbench.runs import audits
-
-    run, samples = _trained(workspace, line, seed, used, reuse, lambda share: progress(0.8 * share))
-    evaluation = _measured(workspace, line, run, samples, lambda share: progress(0.8 + 0.2 * share))
-    told = _told(workspace, run.id) | ({} if line.probe is None else {"bound": jsonable(line.probe.bound(run))})
-    audit = {} if line.audit is None else {"audit": jsonable(audits.audit_run(workspace, run.id))}
-    return {"name": line.name, "method": line.method, **told, "evaluation": evaluation, **audit}
-
-
-def _measured(
-    workspace: Workspace, line: RecipeRun, run: Run, samples: SamplesRequest, progress: Callable[[float], None]
-) -> dict[str, Any]:
-    """What the line asks of its finished run: what a probe finds of the records, else measures of the samples."""
-    from workbench.runs import finished
-    from workbench.runs.samples.drawn import RunSamples
-
-    if line.probe is not None:
-        found = line.probe.results(workspace, run, line.metrics or (), line.num_samples)
-        return {"run": run.id, "samples": line.asked(samples), "results": jsonable(found)}
-    RunSamples(workspace, run, samples).begin()
-    judged: dict[str, Any] = {"attribute": line.attribute, "features": line.features}
-    return finished.evaluate_run(workspace, run.id, line.num_samples, metrics=line.metrics, progress=progress, samples=samples.id, **judged)
-
-
-def _trained(
-    workspace: Workspace,
-    line: RecipeRun,
-    seed: int | None,
-    used: Mapping[str, Set[tuple[str, str]]],
-    reuse: bool,
-    progress: Callable[[float], None],
-) -> tuple[Run, SamplesRequest]:
-    """A finished run of the line, and which set of its samples is measured."""
-    from workbench import experiment, runs
-    from workbench.training.state import PerformanceSettings
-
-    request = line.request
-    dataset = request.place.load(workspace=workspace)
-    plan = experiment.make_plan(request, dataset.facts)
-    performance = PerformanceSettings.parse(line.performance)
-    samples = line.samples(plan)
-    free = {run for run, measured in used.items() if (line.asked(samples), line.judged) not in measured}
-    alike = _alike(workspace, plan, (dataset.fingerprint(workspace.key), seed, line.audit), performance)
-    run = _usable([run for run in alike if run.id in free or (reuse and run.id not in used)])
-    if run is None:
-        run = runs.launch(workspace, plan, performance=performance, seed=seed, loaded=dataset, audit=line.audit)
-    elif run.state in RESUMABLE:
-        runs.resume(workspace, run.id)
-    run = runs.wait(workspace, run.id, progress=lambda now: progress(now.share))
-    if run.state != "done":
-        raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
-    return run, samples
-
-
-def _told(workspace: Workspace, run_id: str) -> dict[str, Any]:
-    """What a result says of its run, once its samples are drawn: the numbers of the plan, times, memory, environments."""
-    from workbench.runs.folder import RunFolder
-    from workbench.runs.store import RunStore
-
-    run, folder = RunStore(workspace).get(run_id), RunFolder(workspace, run_id)
-    values = {
-        "run": run.id,
-        "seed": run.seed,
-        "claim": run.claim,
-        "bound": run.bound,
-        "seconds": run.seconds_running,
-        "drawing_seconds": folder.drawing_seconds(),
-        "peak_bytes": folder.peak_bytes(),
-        "environments": folder.environments(),
-    }
-    return jsonable(values)
-
-
-def _alike(
-    workspace: Workspace, plan: Plan, data: tuple[str, int | None, AuditDesign | None], performance: "PerformanceSettings"
-) -> "list[Run]":
-    """The runs of the same plan, `data` (fingerprint of the records, seed, canaries) and performance, newest first."""
-    from workbench.runs.store import RunStore
-
-    found = [run for run in RunStore(workspace).list(method=plan.method) if (run.fingerprint, run.seed, run.audit) == data]
-    return [run for run in found if run.plan.does_the_same_as(plan) and type(performance).model_validate(run.performance) == performance]
-
-
-def _usable(runs: "Sequence[Run]") -> "Run | None":
-    """The oldest finished run, else the oldest at work, else the oldest to go on with, else None."""
-    at_work = ("running", "starting", "queued")
-    for states in (("done",), at_work, RESUMABLE):
-        usable = [run for run in runs if run.state in states]
-        if usable:
-            return usable[-1]
-    return None
-
-
-def _part(progress: Callable[[float], None] | None, number: int, count: int) -> Callable[[float], None]:
-    return lambda share: None if progress is None else progress((number + share) / count)
 
 
 def _find(name_or_path: str) -> Path:

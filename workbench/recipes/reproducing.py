@@ -1,0 +1,89 @@
+"""A recipe from its first line to its last: planned, trained, sampled, measured, one run after another."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from typing import Any
+
+from workbench.errors import WorkbenchError, choose
+from workbench.recipes.lines import Recipe, RecipeRun
+from workbench.recipes.making import Prepared, Progress, alike, begun, measured, prepare, result_of, usable
+from workbench.runs.run import Run
+from workbench.workspace import Workspace
+
+Used = Mapping[str, Set[tuple[str, str]]]  # by run: what lines before measured on it, sets of samples or a probe, and how each was judged
+
+
+def reproduce(
+    recipe: Recipe,
+    workspace: Workspace,
+    reuse: bool = False,
+    progress: Progress | None = None,
+    known: Collection[tuple[str, int | None]] = (),
+) -> Iterator[dict[str, Any]]:
+    """Plan, train, sample and evaluate every run of a recipe in order (of a comparison seed by seed); one plain dict a run, once measured.
+
+    Keys: `name`, `method`, `run`, `seed`, `claim`, `bound`, `seconds` and `peak_bytes` (training), `drawing_seconds` (of
+    the samples, None if not noted), `environments` (of its attempts), `evaluation`, and `audit` of a line with canaries. `reuse` takes runs
+    with the same plan, dataset, seed, canaries and performance settings, each once, in the place of new ones: finished ones, else
+    those at work, else ones to go on with. Lines that ask for the same run and other samples of it, or to be judged by another
+    attribute or in other features, share one. A run that fails ends the recipe with its error.
+    `known` are names of lines with the seeds whose results are there already: these are left out.
+    """
+    check(recipe, workspace)
+    lines = [(line, seed) for line, seed in _in_turn(recipe) if (line.name, seed) not in known]
+    used: dict[str, set[tuple[str, str]]] = {}
+    for number, (line, seed) in enumerate(lines):
+        result = _make(workspace, line, seed, used, reuse, _part(progress, number, len(lines)))
+        used.setdefault(result["run"], set()).add((result["evaluation"]["samples"], line.judged))
+        yield result
+
+
+def _in_turn(recipe: Recipe) -> list[tuple[RecipeRun, int | None]]:
+    """The runs line by line; of a comparison seed by seed, so that what is there after a break can be compared."""
+    if recipe.comparison is None:
+        return recipe.seeded
+    return sorted(recipe.seeded, key=lambda pair: pair[0].all_seeds.index(pair[1]))
+
+
+def check(recipe: Recipe, workspace: Workspace) -> None:
+    """Refuse names and files that would stop the recipe only when a line before has been trained."""
+    from workbench.evaluation import METRICS, check_feature_kind
+    from workbench.planning import make_plan
+    from workbench.training.state import PerformanceSettings
+
+    for name in (recipe.measure, *recipe.also, *recipe.published):
+        choose(name, METRICS, "metric")
+    for line in recipe.runs:
+        facts = line.request.facts(workspace)
+        check_feature_kind(line.features or "pixels", facts.kind.name)
+        PerformanceSettings.parse(line.performance).torch_device()
+        if line.sampling or line.labels:
+            line.samples(make_plan(line.request, facts))
+        known = METRICS if line.probe is None or line.probe.measures is None else line.probe.measures
+        for name in line.metrics or ():
+            choose(name, known, "metric")
+
+
+def _make(workspace: Workspace, line: RecipeRun, seed: int | None, used: Used, reuse: bool, progress: Progress) -> dict[str, Any]:
+    """One result."""
+    asked = prepare(line, line.request.place.load(workspace=workspace))
+    run = _trained(workspace, asked, seed, used, reuse, lambda share: progress(0.8 * share))
+    evaluation = measured(workspace, line, run, asked.samples, lambda share: progress(0.8 + 0.2 * share))
+    return result_of(workspace, line, run, evaluation)
+
+
+def _trained(workspace: Workspace, asked: Prepared, seed: int | None, used: Used, reuse: bool, progress: Progress) -> Run:
+    """A finished run of the line."""
+    from workbench import runs
+
+    line = asked.line
+    free = {run for run, measured_on in used.items() if (line.asked(asked.samples), line.judged) not in measured_on}
+    found = [run for run in alike(workspace, asked, seed) if run.id in free or (reuse and run.id not in used)]
+    run = begun(workspace, asked, seed, usable(found))
+    run = runs.wait(workspace, run.id, progress=lambda now: progress(now.share))
+    if run.state != "done":
+        raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
+    return run
+
+
+def _part(progress: Callable[[float], None] | None, number: int, count: int) -> Progress:
+    return lambda share: None if progress is None else progress((number + share) / count)
