@@ -29,6 +29,7 @@ FLOW = (  # a room may import those above it, and its own line
     "jobs",
     "runs",
     "recipes",
+    "sweeps",
     "tasks",
     "trackers",
     "ui",

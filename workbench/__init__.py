@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from workbench.planning import make_plan
     from workbench.records import Records
     from workbench.runs import launch
+    from workbench.tasks.sweeping import sweep
     from workbench.workspace import Workspace
 
 _HOME_OF = {
@@ -43,6 +44,7 @@ _HOME_OF = {
     "make_plan": "planning",
     "new_state": "experiment",
     "sample": "experiment",
+    "sweep": "tasks.sweeping",
 }
 
 __all__ = [
@@ -63,6 +65,7 @@ __all__ = [
     "new_state",
     "privacy",
     "sample",
+    "sweep",
 ]
 
 

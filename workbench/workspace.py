@@ -14,7 +14,7 @@ from typing import Self
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import PRIVATE_FOLDER, make_private_folder
 
-FOLDERS = frozenset({"app", "cache", "imports", "jobs", "runs"})
+FOLDERS = frozenset({"app", "cache", "imports", "jobs", "runs", "sweeps"})
 MARKS = frozenset({"installation.key", "ledger.sqlite", "runs.sqlite", "verdicts.sqlite"})
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 KEY_BYTES = 32
@@ -99,6 +99,11 @@ class Workspace:
     def imports(self) -> Path:
         """The folder of samples made elsewhere."""
         return self.home / "imports"
+
+    @property
+    def sweeps(self) -> Path:
+        """The folder of the sweeps' folders."""
+        return self.home / "sweeps"
 
     @property
     def cache(self) -> Path:

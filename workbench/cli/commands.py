@@ -9,7 +9,20 @@ from typing import Any
 import typer
 from pydantic import ValidationError
 
-from workbench.cli import accounting, attacks, compare, control, housekeeping, planning, queueing, records, release, results, samples
+from workbench.cli import (
+    accounting,
+    attacks,
+    compare,
+    control,
+    housekeeping,
+    planning,
+    queueing,
+    records,
+    release,
+    results,
+    samples,
+    sweeping,
+)
 from workbench.cli.waiting import InterruptedWorkError
 from workbench.errors import BudgetWarning, WorkbenchError, said_of
 from workbench.escaping import terminal
@@ -27,19 +40,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for commands in (
-    control.app,
-    housekeeping.app,
-    planning.app,
-    samples.app,
-    results.app,
-    compare.app,
-    attacks.app,
-    records.app,
-    release.app,
-    accounting.app,
-):
-    app.registered_commands.extend(commands.registered_commands)
+APPS = (control, housekeeping, planning, sweeping, samples, results, compare, attacks, records, release, accounting)
+for commands in APPS:
+    app.registered_commands.extend(commands.app.registered_commands)
 app.add_typer(queueing.app, name="queue")
 
 

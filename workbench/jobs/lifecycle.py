@@ -51,8 +51,11 @@ class Jobs:
         where = "WHERE task = ? AND owner = ? AND request = ?"
         return next((self.seen(job) for job in self._select(where, task, owner, text_of(request))), None)
 
-    def register(self, task: str, owner: str, request: Mapping[str, Any], terms: Terms) -> Job:
-        """The job of this request, which its task has checked and put in its normal form; queued if there was none."""
+    def register(self, task: str, owner: str, request: Mapping[str, Any], terms: Terms, job_id: str = "") -> Job:
+        """The job of this request, which its task has checked and put in its normal form; queued if there was none.
+
+        A new one is called `job_id` where its task derives that from the request.
+        """
         self.database.prepare()
         with self.database.transaction() as connection:
             found = self._read(connection, "task = ? AND owner = ? AND request = ?", task, owner, text_of(request))
@@ -60,7 +63,7 @@ class Jobs:
                 self._check_there(connection, owner)
                 now = time.time()
                 life: dict[str, Any] = {"state": "queued", "steps": terms.steps, "created": now, "turn": now, "launcher": chosen_launcher()}
-                found = Job(id=new_id(), task=task, owner=owner, request=dict(request), terms=terms, **life)
+                found = Job(id=job_id or new_id(), task=task, owner=owner, request=dict(request), terms=terms, **life)
                 insert(connection, "jobs", dict(found))
         return found
 

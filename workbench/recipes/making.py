@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.jobs.job import RESUMABLE
+from workbench.jobs.job import ACTIVE, ENDED
 from workbench.plan import Plan
 from workbench.recipes.lines import RecipeRun
 from workbench.runs.run import Run
@@ -56,10 +56,9 @@ def alike(workspace: Workspace, asked: Prepared, seed: int | None, among: Sequen
 
 
 def usable(runs: Sequence[Run], used: Collection[str] = ()) -> Run | None:
-    """The oldest finished run, else the oldest at work, else the oldest to go on with, else None; never one of `used`."""
-    at_work = ("running", "starting", "cancelling", "queued")
+    """The oldest finished run, else the oldest that goes on by itself, else the oldest to go on with, else None; never one of `used`."""
     free = [run for run in runs if run.id not in used]
-    for states in (("done",), at_work, RESUMABLE):
+    for states in ({"done"}, ACTIVE, ENDED.keys()):
         found = [run for run in free if run.state in states]
         if found:
             return found[-1]
@@ -72,7 +71,7 @@ def begun(workspace: Workspace, asked: Prepared, seed: int | None, run: Run | No
 
     if run is None:
         return runs.launch(workspace, asked.plan, performance=asked.performance, seed=seed, loaded=asked.dataset, audit=asked.line.audit)
-    if run.state in RESUMABLE:
+    if run.state in ENDED:
         runs.resume(workspace, run.id)
     return run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(panels: Mapping[str, Sequence[Line]], path: Path, title: str, measure: str) -> None:
+def draw(panels: Mapping[str, Sequence[Line]], path: Path, title: str, measure: str, spread: bool = False) -> None:
     """Write a picture with a panel for each of `panels`, by its heading: the measure against the proved bound, every run a point, the
-    references as lines."""
+    references as lines; with `spread`, a bar of mean and deviation where a line has several runs."""
     from matplotlib import rc_context
 
     with rc_context({"text.parse_math": False}):  # a title is text: a dollar in it begins no formula
-        _draw(panels, path, title, measure)
+        _draw(panels, path, title, measure, spread)
 
 
-def _draw(panels: Mapping[str, Sequence[Line]], path: Path, title: str, measure: str) -> None:
+def _draw(panels: Mapping[str, Sequence[Line]], path: Path, title: str, measure: str, spread: bool) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.2), dpi=150, layout="constrained")
@@ -34,7 +35,7 @@ def _draw(panels: Mapping[str, Sequence[Line]], path: Path, title: str, measure:
     methods = _numbered([line for lines in panels.values() for line in lines])
     for axes, (heading, lines) in zip(columns, panels.items(), strict=True):
         _references(axes, lines)
-        _points(axes, lines, methods)
+        _points(axes, lines, methods, spread)
         axes.set_title(heading)
         axes.set_xlabel("proved bound on epsilon")
         axes.grid(axis="y", alpha=0.3)
@@ -60,8 +61,8 @@ def _references(axes: Axes, lines: Sequence[Line]) -> None:
             axes.axhline(mean, color="#555555", linestyle=style, linewidth=1, label=f"{label} ({mean:.3f}, {mark(releasable)})")
 
 
-def _points(axes: Axes, lines: Sequence[Line], methods: Mapping[str, int]) -> None:
-    """Every run as a point of its method at its bound; those without a bound on the right."""
+def _points(axes: Axes, lines: Sequence[Line], methods: Mapping[str, int], spread: bool) -> None:
+    """Every run as a point of its method at its bound, with `spread` a bar a line; those without a bound on the right."""
     finite = [line.bound for line in lines if math.isfinite(line.bound)]
     right = 3.0 * max(finite, default=10.0)
     for number, method in enumerate(dict.fromkeys(line.method for line in lines)):
@@ -72,6 +73,9 @@ def _points(axes: Axes, lines: Sequence[Line], methods: Mapping[str, int]) -> No
             place = methods[method]
             marker, colour = MARKERS[place % len(MARKERS)], COLOURS[place % len(COLOURS)]
             axes.scatter(*zip(*points, strict=True), marker=marker, s=36, color=colour, alpha=0.8, label=method)
+            for place, line in at if spread else []:
+                if len(line.values) > 1:
+                    axes.errorbar(place, statistics.fmean(line.values), statistics.stdev(line.values), fmt="_", color=colour, capsize=4)
     ticks = {bound: f"{bound:g}" for bound in sorted({float(f"{bound:.2g}") for bound in finite})}
     if len(finite) < len(lines):
         ticks[right] = "no bound"

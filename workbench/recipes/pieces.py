@@ -62,6 +62,12 @@ def write(recipe: Recipe, results: Results, path: Path) -> Path:
     return path
 
 
+def write_recipe(recipe: Recipe, path: Path) -> Path:
+    """Write a recipe as JSON, without what stands at its default; returns its path."""
+    write_text_atomically(path, dumps(recipe.model_dump(mode="json", exclude_defaults=True), indent=2))
+    return path
+
+
 def _part(values: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: values[name] for name in names if name in values}
 

@@ -1,5 +1,6 @@
 """What a second start of an equal plan on the same records would spend, for whoever starts it to be asked beforehand."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,17 +50,19 @@ def started_before(workspace: Workspace, plan: "Plan", fingerprint: str) -> Run 
     return next((run for run in equal if (run.is_active or run.epsilon_spent > 0) and run.plan.does_the_same_as(plan)), None)
 
 
-def account_with(workspace: Workspace, plan: "Plan", fingerprint: str) -> "PrivacyValue":
+def account_with(workspace: Workspace, plan: "Plan", fingerprint: str, new: "Sequence[Plan] | None" = None) -> "PrivacyValue":
     """The total of the account of `plan`'s dataset once `plan` and all that has been started have spent what they may.
 
     A run that waits, or was started a moment ago, counts though its process has not opened its account yet. At the smallest delta of all.
+    `new` are the plans to be started in the place of `plan` alone.
     """
     entries = Ledger(workspace.ledger).entries(records_of(plan.facts.name), fingerprint)
     mine = unopened(workspace, plan, fingerprint)
     spending = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in entries]
     spending += [(f"run {run.id}", paid(run.plan)) for run in mine]
-    delta = min([plan.delta, *(entry.delta for entry in entries), *(run.delta for run in mine)])
-    return zero_out_total([*spending, ("this run", paid(plan))], delta)
+    added = [plan] if new is None else new
+    delta = min([plan.delta, *(one.delta for one in (*added, *entries, *mine))])
+    return zero_out_total([*spending, *(("this run", paid(one)) for one in added)], delta)
 
 
 def unopened(workspace: Workspace, plan: "Plan", fingerprint: str) -> list[Run]:

@@ -1,8 +1,8 @@
 """How long jobs are expected to take: trainings by the pace measured on this machine, else by runs alike; others by the last ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
 from workbench.jobs.job import Job
@@ -14,6 +14,7 @@ from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.jobs.queue.forecast import Seconds
+    from workbench.plan import Plan
 
 RECENT = 5  # so many of the last ones say what one takes
 
@@ -23,29 +24,41 @@ def lengths(workspace: Workspace) -> "Seconds":
 
     Of a training that goes on only the steps that are left count.
     """
-    runs, jobs = RunStore(workspace), Jobs(workspace)
+    runs = RunStore(workspace)
 
     def seconds(job: Job) -> float | None:
         if not job.terms.trains:
-            return _usual(jobs.last_done(job.task, RECENT))
+            return of_task(workspace, job.task)
         run = runs.get(job.id)
-        whole = _paced(workspace, run)
-        if whole is None:
-            whole = next((known for one in runs.alike(run, RECENT) if (known := _whole(one)) is not None), None)
+        whole = of_plan(workspace, run.plan, run.performance, run.dataset, run.steps)
         return None if whole is None else whole * (1.0 - job.share)
 
     return seconds
 
 
-def _paced(workspace: Workspace, run: Run) -> float | None:
+def of_plan(workspace: Workspace, plan: "Plan", performance: Mapping[str, Any], dataset: str, steps: int) -> float | None:
+    """The seconds that training a plan on `dataset` in so many steps is expected to take, None where nothing like it was seen."""
+    paced = _paced(workspace, plan, performance)
+    if paced is not None or not workspace.registry.exists():
+        return paced
+    runs = RunStore(workspace).alike(plan.method, dataset, steps, RECENT)
+    return next((known for one in runs if (known := _whole(one)) is not None), None)
+
+
+def of_task(workspace: Workspace, task: str) -> float | None:
+    """The seconds that a job of a task is expected to take, by the last ones; None where there was none."""
+    return _usual(Jobs(workspace).last_done(task, RECENT))
+
+
+def _paced(workspace: Workspace, plan: "Plan", performance: Mapping[str, Any]) -> float | None:
     """By the pace that was measured of its network on this machine; None where none was, or the plan no longer holds."""
     from workbench.training.state import PerformanceSettings
 
     try:
-        pace = known_pace(workspace, run.plan, PerformanceSettings.model_validate(run.performance))
+        pace = known_pace(workspace, plan, PerformanceSettings.model_validate(performance))
     except WorkbenchError:  # its worker says so
         return None
-    return None if pace is None else expected(run.plan, pace).seconds
+    return None if pace is None else expected(plan, pace).seconds
 
 
 def _whole(run: Run) -> float | None:

@@ -107,12 +107,12 @@ class RunStore:
         runs = [self._seen(self._run(row)) for row in rows]
         return [run for run in runs if method in (None, run.method) and state in (None, run.state)]
 
-    def alike(self, run: Run, limit: int) -> tuple[Run, ...]:
-        """The newest runs of as many steps of `run`'s method on its dataset that are done or running, at most `limit`."""
+    def alike(self, method: str, dataset: str, steps: int, limit: int) -> tuple[Run, ...]:
+        """The newest runs of so many steps of a method on a dataset that are done or running, at most `limit`."""
         where = "WHERE runs.method = ? AND runs.dataset = ? AND jobs.steps = ? AND jobs.state IN ('done', 'running')"
         with self._database.connected() as connection:
             how = f"{RUNS} {where} ORDER BY jobs.created DESC LIMIT ?"
-            rows = connection.execute(how, (run.method, run.dataset, run.steps, limit)).fetchall()
+            rows = connection.execute(how, (method, dataset, steps, limit)).fetchall()
         return tuple(self._run(row) for row in rows)
 
     def change(self, run_id: str, states: AbstractSet[JobState], action: str, **values: Any) -> Run:

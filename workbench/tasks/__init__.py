@@ -11,6 +11,7 @@ from workbench.tasks.example import EXAMPLE
 from workbench.tasks.exposing import Expose, Remove
 from workbench.tasks.measuring import Copies, Evaluate, Neighbours, Sample
 from workbench.tasks.rehearsing import REHEARSE
+from workbench.tasks.sweeping import SWEEPING
 from workbench.tasks.train import Train
 from workbench.workspace import Workspace
 
@@ -29,6 +30,7 @@ ALL: tuple[Task, ...] = (
     Remove(),
     EXAMPLE,
     REHEARSE,
+    SWEEPING,
 )
 TASKS: dict[str, Task] = {task.name: task for task in ALL}
 

@@ -208,12 +208,18 @@ class Ledger:
         return bool(self.budgets())
 
     def warning_before(
-        self, account: str, stages: "Sequence[Stage]", delta: float, *fingerprints: str, waiting: "Sequence[tuple[str, list[Stage]]]" = ()
+        self,
+        account: str,
+        stages: "Sequence[Stage]",
+        delta: float,
+        *fingerprints: str,
+        waiting: "Sequence[tuple[str, list[Stage]]]" = (),
+        what: str = "this run",
     ) -> str | None:
         """Why launching a run of `stages` could exceed the budget of the account or of its `fingerprints`; None if it cannot.
 
         Runs that are not closed count with all they may still spend, and so do runs `waiting` to open their account, by id with their
-        stages. Everything is taken at the smaller of the budget's delta and `delta`.
+        stages. Everything is taken at the smaller of the budget's delta and `delta`. `what` is what the stages are called.
         """
         budget = self.budget(account, *fingerprints)
         if budget is None or math.isinf(budget.epsilon):
@@ -221,15 +227,15 @@ class Ledger:
         delta = min(check_delta(delta), budget.delta)
         before = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in self.entries(account, *fingerprints)]
         before += [(f"run {run_id}", planned) for run_id, planned in waiting]
-        after = zero_out_total([*before, ("this run", [stage for stage in stages if stage.spent != "free"])], delta)
+        after = zero_out_total([*before, (what, [stage for stage in stages if stage.spent != "free"])], delta)
         if after.epsilon <= budget.epsilon:
             return None
         so_far = zero_out_total(before, delta).epsilon
         why = "" if after.is_finite else f" {after.reason}"
         return (
             f"Expected at most epsilon {budget.epsilon:.4g} on this dataset (its budget, at delta {delta:g}, zero-out): "
-            f"its {len(before)} runs so far come to {so_far:.4g}, with this run to {after.epsilon:.4g}.{why} "
-            "Spend less in this run, or raise the budget knowingly."
+            f"its {len(before)} runs so far come to {so_far:.4g}, with {what} to {after.epsilon:.4g}.{why} "
+            f"Spend less in {what}, or raise the budget knowingly."
         )
 
     def _entry(self, run_id: str) -> LedgerEntry:

@@ -1,0 +1,223 @@
+"""Sweeps from their price to their table: what is done is skipped, what failed is tried again, nothing is started twice."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.homes import here
+from support.launchers import Here, Nowhere
+
+import workbench
+from workbench.cli import main
+from workbench.errors import WorkbenchError
+from workbench.jobs import control
+from workbench.jobs.heartbeat import StoppedError, StopSignal
+from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.queue import orders
+from workbench.measured import WRITTEN
+from workbench.privacy.spending.ledger import Ledger
+from workbench.recipes.lines import load_recipe
+from workbench.recipes.reproducing import reproduce
+from workbench.runs.fitting import Fitting
+from workbench.runs.store import RunStore
+from workbench.sweeps.children import Carrying
+from workbench.sweeps.kept import KeptSweep
+from workbench.tasks import sweeping
+from workbench.tasks.sweeping import Sweep
+
+TABLE, MEASURE = "breast-cancer", "two_way_marginals"
+PATIENCE = 120.0
+
+
+def small(*epsilons: float, **given: Any) -> Sweep:
+    """Runs of a second on a small table, drawn and measured by one measure."""
+    values: dict[str, Any] = {"metrics": [MEASURE], "num_samples": 50, "performance": {"device": "cpu", "num_threads": 1}}
+    return workbench.sweep("independent-marginals", TABLE, epsilons or (1.0, 10.0), **values | given)
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs are done by the worker's own code, in the test's process."""
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_sweep_is_priced_carried_out_and_asked_again_does_nothing_twice(tmp_path: Path) -> None:
+    asked = small(seeds=2)
+    before = asked.price
+    assert (before.runs, before.new, before.done, before.spends, before.seeded) == (4, 4, 0, True, True)
+    assert asked.frame().empty
+    asked.wait()
+    ran = RunStore(here()).list()
+    assert {(run.plan.target_epsilon, run.seed, run.state) for run in ran} == {(e, s, "done") for e in (1.0, 10.0) for s in (0, 1)}
+    frame = asked.frame()
+    assert list(frame.columns) == ["asked_epsilon", *WRITTEN]
+    assert list(zip(frame.asked_epsilon, frame.seed, frame.measure, strict=True)) == [(e, s, MEASURE) for e in (1, 10) for s in (0, 1)]
+    table = asked.table()
+    assert [(row["line"], row["runs"]) for row in table] == [(line.name, 2) for line in asked.recipe.runs]
+    assert all(row["spread"] is not None and row["ceiling"] is not None and row["epsilon 0"] is not None for row in table)
+    assert asked.picture(tmp_path / "picture.png").stat().st_size > 0
+
+    once_more = small(seeds=2)
+    again = once_more.price
+    assert (again.new, again.done, again.spends, again.seconds) == (0, 4, False, 0.0)
+    assert again.account.epsilon == before.account.epsilon == Ledger(here().ledger).total(TABLE, delta=before.account.delta).epsilon
+    jobs = len(Jobs(here()).all())
+    once_more.begin()
+    assert once_more.wait().id == asked.id
+    assert (len(RunStore(here()).list()), len(Jobs(here()).all())) == (4, jobs)
+
+    wider = small(1.0, 5.0, 10.0, seeds=2)
+    assert (wider.price.new, wider.price.done) == (2, 4)
+    assert wider.id != asked.id
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_sweep_written_as_a_recipe_is_reproduced_from_its_own_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "recipe.json"
+    asked = small(1.0, repeats=2).wait()
+    command = [
+        "sweep",
+        "independent-marginals",
+        "--dataset",
+        TABLE,
+        "--epsilons",
+        "1",
+        "--repeats",
+        "2",
+        "--metrics",
+        MEASURE,
+        "--num",
+        "50",
+    ]
+    speed = ["--device", "cpu", "--performance", "num_threads=1"]
+    with pytest.raises(SystemExit, match="0"):
+        main([*command, *speed, "--out", str(path), "--dry-run", "--json"])
+    assert json.loads(capsys.readouterr().out)["done"] == 2
+    made = list(reproduce(load_recipe(str(path)), here(), reuse=True))
+    assert [result["run"] for result in made] == [result["run"] for result in asked.results]
+    with pytest.raises(SystemExit, match="0"):
+        main(["sweeps", asked.id, "--out", str(tmp_path / "results.json"), "--json"])
+    assert json.loads(capsys.readouterr().out)["measured"] == "2 of 2"
+    assert (tmp_path / "results.md").read_text().count("independent-marginals, epsilon 1") == 1
+    assert (tmp_path / "results.png").exists()
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_failed_run_stops_no_other_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail_at_one(self: Fitting) -> dict[str, Any]:
+        if self.plan.target_epsilon == 1.0:
+            raise WorkbenchError("The disk is gone.")
+        return whole(self)
+
+    whole = Fitting.run
+    monkeypatch.setattr(Fitting, "run", fail_at_one)
+    asked = small()
+    with pytest.raises(WorkbenchError, match=r"is failed. 1 of 2 runs came to no end. .*epsilon 1: run \w{8} has failed. The disk is gone"):
+        asked.wait()
+    assert [result["name"] for result in asked.results] == ["independent-marginals, epsilon 10"]
+    first = {run.id: run.attempt for run in RunStore(here()).list()}
+    now = small().price
+    assert (now.new, now.going_on, now.done, now.spends) == (0, 1, 1, True)
+    monkeypatch.setattr(Fitting, "run", whole)
+    asked.begin()
+    asked.wait()
+    assert len(asked.results) == 2
+    attempts = {run.id: run.attempt for run in RunStore(here()).list()}
+    assert attempts.keys() == first.keys()
+    assert sorted(attempts.values()) == [1, 2]
+
+
+def test_what_all_runs_spend_is_composed_and_choosing_says_so() -> None:
+    asked = small(1.0, 2.0, repeats=2)
+    found = asked.price
+    assert found.plain_sum == pytest.approx(sum(found.epsilons))
+    assert max(found.epsilons) < found.together.epsilon < found.plain_sum
+    assert found.together.neighboring_relation == "REPLACE_SPECIAL"
+    assert f"epsilon {found.together.epsilon:.4g} at delta" in found.choosing
+    assert found.account == found.together.model_copy(update={"reason": found.account.reason})
+    assert "depends on all" not in small(1.0, 2.0, seeds=2).price.choosing
+    assert "of what is chosen by the scores of such runs" in small(1.0, 2.0, seeds=2).price.choosing
+    assert small(1.0, repeats=2, metrics=["closest_record"]).price.reading == ("closest_record",)
+
+
+def test_a_budget_is_asked_before_anything_starts() -> None:
+    Ledger(here().ledger).set_budget(TABLE, 3.0, 1e-5)
+    (warning,) = [words for words in small(1.0, 2.0, repeats=2).price.warnings if "budget" in words]
+    assert "with this sweep to" in warning
+    assert not [words for words in small(1.0).price.warnings if "budget" in words]
+
+
+def test_lines_that_ask_for_the_same_are_refused() -> None:
+    """Without an epsilon the method takes 10."""
+    asked = workbench.sweep("independent-marginals", TABLE, [None, 10.0])
+    with pytest.raises(WorkbenchError, match="Expected different plans, got the same for"):
+        asked.price  # noqa: B018
+
+
+def test_a_sweep_without_confirmation_starts_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["sweep", "independent-marginals", "--dataset", TABLE, "--epsilons", "1,10", "--seeds", "2"]
+    with pytest.raises(SystemExit, match="2"):
+        main(command)
+    told = capsys.readouterr()
+    assert "Nothing was started" in told.err
+    for words in ("4: 4 new", "all runs together", "plain sum of their bounds", f"account of {TABLE} afterwards", "NOT releasable"):
+        assert words in told.out
+    with pytest.raises(SystemExit, match="0"):
+        main([*command, "--dry-run"])
+    assert (RunStore(here()).list(), Jobs(here()).all(), KeptSweep.all(here())) == ([], [], [])
+
+
+def test_a_cancelled_sweep_cancels_what_it_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+    other = small(5.0).recipe
+    kept = KeptSweep.keep(here(), small().recipe)
+    sweeping.begin(here(), other)
+    stop, calls = StopSignal(), []
+
+    def tell(_share: float, words: str) -> None:
+        calls.append(words)
+        if len(calls) > 8:
+            stop.cancelled = True
+            raise StoppedError
+
+    carrying = Carrying(kept, lambda run, _: Jobs(here()).get(run), tell)
+    with pytest.raises(StoppedError):
+        carrying.carry_out()
+    assert [run.state for run in RunStore(here()).list()] == ["queued", "starting"]
+    carrying.cancel()
+    assert [run.state for run in RunStore(here()).list()] == ["cancelled", "cancelling"]
+    assert Jobs(here()).get(sweeping.find_job(here(), other).id).state == "starting"  # type: ignore[union-attr]
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"waited too long for {what}"
+        time.sleep(0.1)
+
+
+def test_with_one_place_on_the_cpu_a_killed_sweep_goes_on_to_its_end() -> None:
+    """Processes of their own: the sweep takes no place that its runs need, and dies without one of them."""
+    orders.set_cpu_runs(here(), 1)
+    asked = small(1.0, 10.0)
+    asked.begin()
+    until(lambda: len(RunStore(here()).list()) == 2, "two runs")
+    job = asked.job
+    assert job is not None
+    assert job.process is not None
+    os.kill(job.process["pid"], signal.SIGKILL)
+    until(lambda: Jobs(here()).get(job.id).state == "lost", "the kill to be seen")
+    ran = {run.id for run in RunStore(here()).list()}
+    control.resume(here(), job.id)
+    asked.wait(PATIENCE)
+    assert Jobs(here()).get(job.id).state == "done"
+    found = RunStore(here()).list()
+    assert ({run.id for run in found}, {run.attempt for run in found}) == (ran, {1})
+    assert len(asked.results) == 2

@@ -1,0 +1,211 @@
+"""Commands about sweeps: sweep, which shows what one costs and starts it, and sweeps, which shows what came of them."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.options import (
+    Classes,
+    Declared,
+    Delta,
+    HeldOut,
+    Json,
+    Label,
+    OwnName,
+    Performance,
+    PresetName,
+    PublicImages,
+    Releasable,
+    Resize,
+    SplitSeed,
+    Wait,
+    check_target,
+    parse_performance,
+)
+from workbench.cli.output import describe_value, print_fields, print_json, print_table, progress_bar, warn
+from workbench.cli.results import releasable_results
+from workbench.cli.starting import at_terminal
+from workbench.errors import WorkbenchError
+from workbench.escaping import terminal
+from workbench.jobs import control
+from workbench.jobs.job import ENDED, Job
+from workbench.serialization import dumps, jsonable
+from workbench.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workbench.recipes.lines import Recipe
+    from workbench.sweeps.kept import KeptSweep
+    from workbench.sweeps.price import Price
+
+app = typer.Typer()
+DRY, OUT = "Only show what it would cost.", "Also write the sweep as a recipe to this .json, which `workbench reproduce --reuse` takes."
+SET = "Values of a field of the configuration, between commas, as training.steps=100,300; METHOD:KEY=... sets them of one method."
+
+
+@app.command()
+def sweep(
+    methods: Annotated[list[str], typer.Argument(metavar="METHOD...", help="Names of methods; `workbench methods` lists them.")],
+    dataset: Annotated[str, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), an .npz or a .csv.")],
+    epsilons: Annotated[str | None, typer.Option("--epsilons", help="Target epsilons between commas, as 0.2,1,10.")] = None,
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, ... of each line: repeatable and NOT releasable.", min=0)] = 0,
+    repeats: Annotated[int, typer.Option(help="In the place of seeds: how many unseeded runs of each line.", min=1)] = 1,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=V1,V2", help=SET)] = None,
+    metrics: Annotated[str | None, typer.Option("--metrics", help="Measures between commas; the picture shows the first.")] = None,
+    num: Annotated[int | None, typer.Option("--num", help="Samples that are measured of each run.", min=2)] = None,
+    title: Annotated[str, typer.Option("--title", help="What the sweep is called.")] = "",
+    name: OwnName = None,
+    resize: Resize = None,
+    classes: Classes = None,
+    split_seed: SplitSeed = 0,
+    label: Label = None,
+    declared: Declared = None,
+    held_out: HeldOut = None,
+    delta: Delta = None,
+    preset: PresetName = "default",
+    public: PublicImages = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    performance: Performance = None,
+    out: Annotated[Path | None, typer.Option("--out", help=OUT)] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY)] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before it starts.")] = False,
+    wait: Wait = False,
+    as_json: Json = False,
+) -> None:
+    """Train and measure METHODs at several epsilons, settings and seeds, in turn; shows the whole cost first, and asks.
+
+    Asked for again it goes on: what is done is skipped, what failed is tried again. The last line is {"sweep": ID}.
+    """
+    from workbench.datasets.reference import DatasetRef
+    from workbench.recipes import pieces
+    from workbench.sweeps.grid import Grid, choices, numbers
+    from workbench.sweeps.price import price
+    from workbench.tasks import sweeping
+
+    check_target(out, ".json")
+    speed = parse_performance(device, performance).model_dump(exclude_defaults=True)
+    grid = Grid.of(
+        methods=tuple(methods),
+        dataset=DatasetRef.parse(dataset, name, resize, classes, split_seed, label, declared=declared, held_out=held_out),
+        epsilons=(None,) if epsilons is None else numbers(epsilons, "epsilons"),
+        settings=choices(settings or ()),
+        seeds=tuple(range(seeds)),
+        repeats=repeats,
+        delta=delta,
+        preset=preset,
+        public=public,
+        metrics=None if metrics is None else tuple(part.strip() for part in metrics.split(",") if part.strip()),
+        num_samples=num,
+        performance=speed,
+    )
+    recipe = grid.recipe(title)
+    found = price(Workspace.default(), recipe)
+    if as_json and dry_run:
+        print_json({**jsonable(found), "choosing": found.choosing})
+    elif not as_json:
+        _print_price(found)
+    if out is not None:
+        pieces.write_recipe(recipe, out)
+    if dry_run:
+        return
+    _confirm(found, yes)
+    _finish(sweeping.begin(Workspace.default(), recipe), recipe, wait, as_json)
+
+
+@app.command()
+def sweeps(
+    sweep_id: Annotated[str | None, typer.Argument(metavar="SWEEP", help="Only this one, with its table.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write its results as JSON to this file, their table (.md) and picture (.png) beside it."),
+    ] = None,
+    releasable: Releasable = False,
+    as_json: Json = False,
+) -> None:
+    """List sweeps, or show what one has found so far: mean and spread of each line over its runs; each number is marked."""
+    from workbench.sweeps import results
+    from workbench.sweeps.kept import KeptSweep
+
+    check_target(out, ".json")
+    if sweep_id is None:
+        rows = [_standing(kept) for kept in KeptSweep.all(Workspace.default())]
+        print_json(rows) if as_json else print_table(
+            rows, "No sweeps yet. `workbench sweep METHOD... --dataset D --epsilons 1,10` makes one."
+        )
+        return
+    kept = KeptSweep.read(Workspace.default(), sweep_id)
+    found = kept.results()
+    if releasable:
+        found = [{**result, "evaluation": releasable_results(result["evaluation"])} for result in found]
+    standing, rows = _standing(kept), results.table(found)
+    if as_json:
+        print_json({**standing, "lines": rows, "results": found})
+    else:
+        print_fields(standing)
+        print_table(rows, "Nothing has been measured yet.")
+    if out is not None:
+        for path in results.write(kept.recipe, found, out):
+            print(terminal(path), file=sys.stderr)
+
+
+def _standing(kept: "KeptSweep") -> dict[str, Any]:
+    """A sweep in a row: its title, its job's state, how many of its runs have been measured."""
+    from workbench.tasks.sweeping import find_job
+
+    job = find_job(kept.workspace, kept.recipe)
+    told = {"sweep": kept.id, "title": kept.recipe.title, "state": "not begun" if job is None else job.state}
+    told |= {"measured": f"{len(kept.results())} of {len(kept.recipe.seeded)}"}
+    return told | ({"error": job.error} if job is not None and job.error else {})
+
+
+def _print_price(found: "Price") -> None:
+    """The whole cost for people."""
+    from workbench.ui.formats import duration
+
+    there = {"already done": found.done, "at work": found.at_work, "to go on with": found.going_on, "new": found.new}
+    unknown = f"unknown of {found.unknown} runs, whose pace has not been measured" if found.unknown else ""
+    known = f"about {duration(found.seconds)}, one run after another" if found.seconds or not unknown else ""
+    print_fields({
+        "runs": f"{found.runs}: " + ", ".join(f"{number} {what}" for what, number in there.items() if number),
+        "expected time": "; ".join(filter(None, [known, unknown])),
+        "all runs together": {name: value for name, value in describe_value(found.together).items() if name in _TOLD},
+        "plain sum of their bounds": {"epsilon": found.plain_sum, "delta": found.plain_delta},
+        f"account of {found.dataset} afterwards": {name: value for name, value in describe_value(found.account).items() if name in _TOLD},
+        "choosing the best": found.choosing,
+        **({"where to choose": found.advice} if found.advice else {}),
+    })  # fmt: skip
+    warn(found.warnings)
+
+
+_TOLD = ("epsilon", "delta", "status", "neighboring relation")
+
+
+def _confirm(found: "Price", yes: bool) -> None:
+    """Ask before anything is spent; where nobody can answer, --yes does. What spends nothing is not asked about."""
+    if yes or not found.spends:
+        return
+    if not at_terminal():
+        raise WorkbenchError("Nothing was started: nobody can be asked here whether to spend this. --yes starts the sweep.")
+    if not typer.confirm(f"Start {found.new + found.going_on} runs?", err=True):
+        raise typer.Exit(1)
+
+
+def _finish(job: Job, recipe: "Recipe", wait: bool, as_json: bool) -> None:
+    """Follow the sweep if asked, with one bar; print its table and its line last. Leaving does not end it."""
+    from workbench.sweeps import results
+    from workbench.sweeps.kept import KeptSweep
+
+    workspace = Workspace.default()
+    if wait:
+        try:
+            with progress_bar(recipe.title) as move:
+                job = control.wait(workspace, job.id, progress=lambda now: move(now.share))
+        except KeyboardInterrupt:
+            print(f"\nThe sweep goes on; `workbench cancel {job.id}` ends it and its runs.", file=sys.stderr)
+        rows = results.table(KeptSweep.read(workspace, job.id).results())
+        print_json(rows) if as_json else print_table(rows, "Nothing has been measured yet.")
+    print(dumps({"sweep": job.id}), flush=True)
+    if job.state in ENDED:
+        print(f"The sweep ({job.id}) {ENDED[job.state]}. {terminal(job.error or '')}".rstrip(), file=sys.stderr)
+        raise typer.Exit(1)

@@ -1,0 +1,64 @@
+"""What a sweep came to, by the code that reads a recipe's results: a table, a picture with spread, a frame."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import WorkbenchError
+from workbench.measured import WRITTEN
+from workbench.recipes import documents
+from workbench.recipes.lines import Recipe, RecipeRun
+from workbench.recipes.picture import draw
+from workbench.recipes.report import Line, measured_lines, summary_rows
+from workbench.recipes.rows import result_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Results = Sequence[Mapping[str, Any]]
+
+
+def table(results: Results) -> list[dict[str, Any]]:
+    """A row a line and measure: mean and spread over the runs, with epsilon 0 and the ceiling; each number is marked."""
+    return summary_rows(results)
+
+
+def frame(recipe: Recipe, results: Results) -> "pd.DataFrame":
+    """A row a run and measure with the columns of `workbench.measured`, and before them what the line asks for.
+
+    `asked_epsilon` is the target, and each setting of a line has a column `set.NAME`, empty where the line does not set it.
+    """
+    import pandas as pd
+
+    asked = {line.name: {"asked_epsilon": line.epsilon, **_settings(line)} for line in recipe.runs}
+    columns = list(dict.fromkeys(name for values in asked.values() for name in values))
+    rows = [{**dict.fromkeys(columns), **asked[row["line"]], **row} for row in result_rows(recipe, results)]
+    return pd.DataFrame(rows, columns=[*columns, *WRITTEN])
+
+
+def picture(recipe: Recipe, results: Results, path: Path) -> Path:
+    """Write the picture of the recipe's measure over the proved bound: every run a point, mean and deviation a bar; returns its path."""
+    lines = [_series(line, recipe) for line in measured_lines(results, recipe.measure)]
+    if not lines:
+        raise WorkbenchError(f"Expected runs measured by {recipe.measure}, got none yet.")
+    draw({"": lines}, path, recipe.title, recipe.measure, spread=True)
+    return path
+
+
+def write(recipe: Recipe, results: Results, path: Path) -> tuple[Path, ...]:
+    """Write the results as `workbench reproduce --out` does, and their document (.md) and picture (.png) beside; returns all paths."""
+    from workbench.recipes import pieces
+
+    pieces.write(recipe, list(results), path)
+    document, drawn = documents.write(results, recipe, path)
+    return path, document, picture(recipe, results, drawn)
+
+
+def _settings(line: RecipeRun) -> dict[str, Any]:
+    return {f"set.{name}": value for name, value in line.settings.items()}
+
+
+def _series(line: Line, recipe: Recipe) -> Line:
+    """The line under the name of its series in the picture: its method with what it sets."""
+    asked = next(one for one in recipe.runs if one.name == line.name)
+    return line.model_copy(update={"method": ", ".join([asked.method, *(f"{name} {value}" for name, value in asked.settings.items())])})
