@@ -36,12 +36,13 @@ def test_only_what_is_made_again_or_was_left_behind_can_go(quick_plan: Callable[
         written(home / "runs" / run.id / f".model.pt.{HEX}.partial"),
         written(home / "runs" / "aaaabbbb" / "checkpoint.pt").parent,
     )
+    half = written(home / "runs" / ".restoring.0" / "abcdefgh" / "model.pt").parents[1]
     strange = written(home / "runs" / "My notes" / "a.txt")
-    assert paths() == {cached, left, orphan}
+    assert paths() == {cached, left, orphan, half}
     assert {one.path for one in housekeeping.removable(here())} == {left}, "what is young may be in use"
     freed = housekeeping.clean(here(), housekeeping.removable(here(), time.time() + LATER))
-    assert freed == 30
-    assert [path.exists() for path in (cached, left, orphan)] == [False] * 3
+    assert freed == 40
+    assert [path.exists() for path in (cached, left, orphan, half)] == [False] * 4
     assert [path.exists() for path in (pace, strange, home / "runs" / run.id / "plan.json", here().registry, here().ledger)] == [True] * 5
 
 

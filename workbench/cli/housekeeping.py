@@ -1,11 +1,13 @@
-"""Commands that keep a home in order: label, clean."""
+"""Commands that keep a home in order: label, clean, archive, restore."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from workbench.cli.options import Json, RunId
-from workbench.cli.output import print_fields, print_json, print_table
+from workbench.cli.options import Json, RunId, check_target
+from workbench.cli.output import print_fields, print_json, print_table, warn
+from workbench.escaping import terminal
 from workbench.ui.formats import memory
 from workbench.workspace import Workspace
 
@@ -55,3 +57,41 @@ def clean(
         raise typer.Exit(1)
     freed = housekeeping.clean(workspace, found)
     print_json({"sizes": parts, "removable": found, "freed": freed}) if as_json else print(f"Freed {memory(freed)}.")
+
+
+@app.command()
+def archive(
+    run_ids: Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids of finished runs; `workbench runs` lists them.")],
+    to: Annotated[Path, typer.Option("--to", help="The file to write; it ends in .tar.")],
+    as_json: Json = False,
+) -> None:
+    """Write finished runs to a private file, to restore them in another home. They stay here, and so does what they spent."""
+    from workbench.runs.archiving.pack import archive_runs
+
+    check_target(to, ".tar")
+    found = archive_runs(Workspace.default(), run_ids, to)
+    files = sum(len(one.files) for one in found.runs)
+    if as_json:
+        print_json(
+            {"file": str(to), "runs": [one.run.id for one in found.runs], "files": files, "bytes": to.stat().st_size, "note": found.note}
+        )
+    else:
+        print(f"Wrote {len(found.runs)} runs ({files} files, {memory(to.stat().st_size)}) to {terminal(to)}. {found.note}")
+
+
+@app.command()
+def restore(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="What `workbench archive` wrote.")],
+    as_json: Json = False,
+) -> None:
+    """Put archived runs into this home, which charges in its ledger what they have spent. A run that is here already is refused."""
+    from workbench.runs.archiving.unpack import restore_runs
+
+    found = restore_runs(Workspace.default(), path)
+    if as_json:
+        print_json([{"run": one.run.id, "epsilon_spent": one.run.epsilon_spent, "records_found": one.records_found} for one in found])
+        return
+    for one in found:
+        named = terminal(f"{one.run.id} ({one.run.method} on {one.run.dataset})")
+        print(f"Restored run {named}; what it has spent is in the ledger of this home.")
+    warn(f"The records of run {one.run.id} are not here: nothing can be measured against them." for one in found if not one.records_found)

@@ -3,6 +3,7 @@
 Runs, samples, verdicts and the ledger are never among it; `workbench delete` and `workbench forget` remove these.
 """
 
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from workbench.files import erase, remove_unfinished, unfinished
 from workbench.jobs.job import ID
+from workbench.runs.archiving.unpack import STAGING
 from workbench.runs.folder import RunFolder
 from workbench.runs.store import RunStore
 from workbench.training.checkpoint_files import PREVIOUS, beside, leftovers
@@ -56,6 +58,7 @@ def removable(workspace: Workspace, now: float | None = None) -> list[Removable]
     """What can go, the largest first. What was written within the last hour stays: a process at work may be reading it."""
     before = (time.time() if now is None else now) - YOUNG_SECONDS
     left = [Removable(path, size_of(path), LEFT) for path in unfinished(workspace.home)]
+    left += [Removable(path, size_of(path), LEFT) for path in workspace.runs.glob(f"{STAGING}*") if path.stat().st_mtime < before]
     found = [*left, *_keys(workspace), *_recomputed(workspace, before), *_unknown(workspace, before)]
     return sorted(found, key=lambda one: -one.size)
 
@@ -65,6 +68,8 @@ def clean(workspace: Workspace, found: list[Removable]) -> int:
     for one in found:
         if one.reason == UNKNOWN:
             RunFolder(workspace, one.path.name).remove()
+        elif one.path.is_dir():
+            shutil.rmtree(one.path)
         elif one.reason == LEFT:
             remove_unfinished(one.path.parent)
         elif one.reason == KEY:

@@ -4,6 +4,7 @@ import csv
 import io
 import sqlite3
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -69,6 +70,18 @@ class Verdicts:
         with self._database.connected() as connection:
             rows = connection.execute("SELECT * FROM verdicts WHERE run = ? AND samples = ? ORDER BY number", (run_id, samples)).fetchall()
         return {row["sample"]: _verdict(row) for row in rows}
+
+    def all_of(self, run_id: str) -> list[Verdict]:
+        """All verdicts on a run's samples, with those that later ones replaced, in their order."""
+        with self._database.connected() as connection:
+            rows = connection.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY number", (check_run_id(run_id),)).fetchall()
+        return [_verdict(row) for row in rows]
+
+    def take_over(self, verdicts: Iterable[Verdict]) -> None:
+        """Keep verdicts that were given in another home, in their order."""
+        rows = [(one.run, one.samples, one.sample, one.verdict, one.note, one.time) for one in verdicts]
+        with self._database.transaction() as connection:
+            connection.executemany("INSERT INTO verdicts (run, samples, sample, verdict, note, time) VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def undo(self, run_id: str, samples: str = DEFAULT) -> Verdict | None:
         """Take back the latest verdict on a set of a run's samples and return it; None if there is none."""

@@ -13,7 +13,7 @@ from workbench.errors import WorkbenchError, check_delta
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.accounts import kept_hashes, on_account, resembling
 from workbench.privacy.spending.ledger_file import ledger_file
-from workbench.privacy.spending.rows import PLANNED, RUNS, columns, comparable, entry_of, planned_steps
+from workbench.privacy.spending.rows import PLANNED, RUNS, columns, comparable, entry_of, planned_columns, planned_steps
 from workbench.privacy.spending.totals import Budget, LedgerEntry, StageSpending, bound_of, zero_out_total
 
 if TYPE_CHECKING:
@@ -102,6 +102,29 @@ class Ledger:
         with self._database.transaction() as connection:
             planned_steps(connection, run_id, stage)
             connection.execute("UPDATE stages SET charged_again = charged_again + ? WHERE run_id = ? AND name = ?", (steps, run_id, stage))
+
+    def take_over(self, entry: LedgerEntry) -> None:
+        """Have at least as much of a run as another home's ledger has: it is opened here if it is not known, and no count falls.
+
+        Raises WorkbenchError for a run that is known with another dataset, method or other stages.
+        """
+        run = (entry.run_id, entry.fingerprint, entry.dataset, entry.method, entry.purpose, check_delta(entry.delta))
+        plan = [(position, *planned_columns(stage)) for position, stage in enumerate(entry.stages)]
+        with self._database.transaction() as connection:
+            known = connection.execute("SELECT dataset, method, purpose, delta FROM runs WHERE run_id = ?", (entry.run_id,)).fetchone()
+            if known is None:
+                row = (*run, entry.opened_at, entry.closed_at, entry.account, entry.public)
+                connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+                rows = [(entry.run_id, *planned) for planned in plan]
+                connection.executemany(f"INSERT INTO stages (run_id, {PLANNED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            planned = connection.execute(f"SELECT {PLANNED} FROM stages WHERE run_id = ? ORDER BY position", (entry.run_id,)).fetchall()
+            if known is not None and (tuple(known) != run[2:] or comparable(planned) != comparable(plan)):
+                raise WorkbenchError(
+                    f"Expected run {entry.run_id} as this ledger knows it, got one with another dataset, method or stages."
+                )
+            counts = [(stage.charged, stage.charged_again, entry.run_id, stage.stage) for stage in entry.stages]
+            raised = "charged = max(charged, ?), charged_again = max(charged_again, ?)"
+            connection.executemany(f"UPDATE stages SET {raised} WHERE run_id = ? AND name = ?", counts)
 
     def close_run(self, run_id: str) -> None:
         """Note that a run will spend no more, so that warnings count what it spent and not what it might have."""

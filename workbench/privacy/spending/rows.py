@@ -26,6 +26,12 @@ def columns(stage: "Stage") -> tuple[str, str, int, str, str, str, str, float]:
     return stage.name, stage.spent, stage.steps, event, relations, stage.sampling, stage.reason, float(stage.sampler_distance)
 
 
+def planned_columns(stage: StageSpending) -> tuple[str, str, int, str, str, str, str, float]:
+    """A stage of another ledger as `columns` gives one that is planned."""
+    event, relations = json.dumps(stage.event, sort_keys=True), " ".join(stage.relations)
+    return stage.stage, stage.spent, stage.steps, event, relations, stage.sampling, stage.reason, float(stage.sampler_distance)
+
+
 def comparable(plan: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """What planned rows spend: their relations as a set, as which is reported first changes nothing, and no words for people."""
     at = PLANNED.split(", ").index("relations")
