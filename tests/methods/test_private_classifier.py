@@ -77,17 +77,18 @@ def test_what_a_record_adds_does_not_depend_on_the_others_to_the_bit() -> None:
     assert np.array_equal(turned(made, state, part)[7], turned(made, state, replace(part, records=others))[7])
 
 
-def test_without_noise_weights_go_down_the_gradient() -> None:
-    made = plan(1e-3, max_grad_norm=10.0, learning_rate=2.0)
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_without_noise_weights_go_down_the_gradient(momentum: float) -> None:
+    made = plan(1e-3, max_grad_norm=10.0, learning_rate=2.0, momentum=momentum)
     state = fitted(made)
     found = torch.from_numpy(turned(made, state, DIGITS.train))
     weights = torch.zeros(found.shape[1], 10, dtype=torch.float64, requires_grad=True)
-    averaged = []
+    averaged, optimizer = [], torch.optim.SGD([weights], lr=2.0, momentum=momentum)
     for _ in range(3):
+        optimizer.zero_grad()
         torch.nn.functional.cross_entropy(found @ weights, torch.from_numpy(np.asarray(DIGITS.train.labels))).backward()
-        assert weights.grad is not None
-        weights = (weights - 2.0 * weights.grad).detach().requires_grad_()
-        averaged.append(weights.detach().numpy())
+        optimizer.step()
+        averaged.append(weights.detach().numpy().copy())
     config = config_of(made)
     assert config.averaged_steps == 2
     assert np.allclose(training.classifier(config, state), np.mean(averaged[-2:], axis=0), atol=2e-3)
@@ -133,6 +134,15 @@ def test_images_that_are_kept_are_those_it_is_surest_of() -> None:
     assert (own - np.median(scores, axis=1) > 0).mean() > 0.9
     module = state.modules["labelled_images"]
     assert tuple(module.images.shape[:2]) == (10, 7)  # type: ignore[union-attr]
+
+
+def test_more_records_are_given_more_steps_and_components() -> None:
+    def steps_and_components(count: int) -> tuple[int, int, float]:
+        config = make_plan("private-classifier", DIGITS.facts.model_copy(update={"num_records": count}), epsilon=1.0).config
+        return config["steps"], config["components"], config["momentum"]
+
+    found = [steps_and_components(count) for count in (1_999, 2_000, 10_000, 40_000)]
+    assert found == [(20, 100, 0.0), (40, 100, 0.9), (40, 300, 0.9), (100, 300, 0.9)]
 
 
 def test_its_accuracy_stands_beside_what_samples_teach() -> None:

@@ -22,6 +22,9 @@ class PrivateClassifierConfig(MethodConfig):
     )
     steps: int = Field(default=20, ge=1, le=10_000, description="Noisy gradients of all records, each of the weights so far.")
     learning_rate: float = Field(default=4.0, ge=1e-6, le=1e6, description="What a step moves the weights by, over the mean gradient.")
+    momentum: float = Field(
+        default=0.0, ge=0, lt=1, description="Part of a step's move that the next one repeats, by post-processing of noisy gradients."
+    )
     max_grad_norm: float = Field(default=1.0, ge=1e-6, le=1e3, description="Norm that a record's gradient is clipped to.")
     averaged: float = Field(
         default=0.5, ge=1e-4, le=1, description="Part of the steps, the last ones, whose weights are averaged to what is released."

@@ -16,7 +16,7 @@ from workbench.records import Records
 from workbench.training.grid import Grid
 from workbench.training.state import State, Step
 
-CHUNK = 500  # records whose gradients are held at once
+CHUNK = 64  # records whose gradients are held at once, in the processor's cache
 
 
 def initial_state(config: PrivateClassifierConfig, facts: DatasetFacts, state: State) -> State:
@@ -64,9 +64,14 @@ def release(config: PrivateClassifierConfig, found: np.ndarray, data: Records, s
 
 
 def trajectory(config: PrivateClassifierConfig, state: State) -> np.ndarray:
-    """Weights (steps + 1, k + 1, classes) from zero on, each a step down the noisy mean gradient from the one before."""
-    downhill = -config.learning_rate / state.facts.num_records * state.tensors["gradients"].cpu().numpy()
-    return np.concatenate([np.zeros_like(downhill[:1]), np.cumsum(downhill, axis=0)])
+    """Weights (steps + 1, k + 1, classes) from zero on, each a move down the noisy mean gradient from the one before.
+
+    A move repeats a part of the one before it (Polyak 1964).
+    """
+    moves = -config.learning_rate / state.facts.num_records * state.tensors["gradients"].cpu().numpy()
+    for step in range(1, config.steps):
+        moves[step] += config.momentum * moves[step - 1]
+    return np.concatenate([np.zeros_like(moves[:1]), np.cumsum(moves, axis=0)])
 
 
 def classifier(config: PrivateClassifierConfig, state: State) -> np.ndarray:
