@@ -110,6 +110,17 @@ def test_a_sweep_written_as_a_recipe_is_reproduced_from_its_own_runs(tmp_path: P
 
 
 @pytest.mark.usefixtures("in_this_process")
+def test_runs_without_seeds_are_taken_each_once() -> None:
+    """One that another sweep has trained spares the next one a run, and one run is no spread."""
+    (first,) = small(1.0).wait().results
+    asked = small(1.0, repeats=3)
+    assert (asked.price.new, asked.price.done) == (2, 1)
+    found = [result["run"] for result in asked.wait().results]
+    assert len(set(found)) == len(RunStore(here()).list()) == 3
+    assert first["run"] in found
+
+
+@pytest.mark.usefixtures("in_this_process")
 def test_a_failed_run_stops_no_other_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail_at_one(self: Fitting) -> dict[str, Any]:
         if self.plan.target_epsilon == 1.0:

@@ -31,7 +31,8 @@ SEEDED = (
 )
 UNSEEDED = "Without seeds nobody can repeat the noise of a run: the bounds hold."
 SCORES = (
-    "Scores by held-out records say something of these, whom no bound protects; of scores that look at training records nothing is proved."
+    "Scores on held-out records reveal something of those records, which no bound protects. Nothing is proved of scores that look at "
+    "training records."
 )
 
 
@@ -89,9 +90,9 @@ class Price(BaseModel):
     def advice(self) -> str:
         """Where settings are better chosen; empty where there is no such dataset."""
         other = f"{self.dataset}-validation"
-        return (
-            f"Settings chosen by test records fit them: choose on {other}, and judge once on {self.dataset}." if other in DATASETS else ""
-        )
+        if other not in DATASETS:
+            return ""
+        return f"Settings tuned on test records overfit to them: choose on {other}, and judge once on {self.dataset}."
 
 
 def price(workspace: Workspace, recipe: Recipe) -> Price:

@@ -38,7 +38,7 @@ def frame(recipe: Recipe, results: Results) -> "pd.DataFrame":
 
 def picture(recipe: Recipe, results: Results, path: Path) -> Path:
     """Write the picture of the recipe's measure over the proved bound: every run a point, mean and deviation a bar; returns its path."""
-    lines = [_series(line, recipe) for line in measured_lines(results, recipe.measure)]
+    lines = series(recipe, results)
     if not lines:
         raise WorkbenchError(f"Expected runs measured by {recipe.measure}, got none yet.")
     draw({"": lines}, path, recipe.title, recipe.measure, spread=True)
@@ -51,14 +51,18 @@ def write(recipe: Recipe, results: Results, path: Path) -> tuple[Path, ...]:
 
     pieces.write(recipe, list(results), path)
     document, drawn = documents.write(results, recipe, path)
-    return path, document, picture(recipe, results, drawn)
+    return path, document, picture(recipe, results, drawn) if series(recipe, results) else drawn
 
 
 def _settings(line: RecipeRun) -> dict[str, Any]:
     return {f"set.{name}": value for name, value in line.settings.items()}
 
 
-def _series(line: Line, recipe: Recipe) -> Line:
-    """The line under the name of its series in the picture: its method with what it sets."""
+def series(recipe: Recipe, results: Results) -> list[Line]:
+    """The lines that the recipe's measure was taken of, each under the name of its series in a picture: its method with what it sets."""
+    return [_named(line, recipe) for line in measured_lines(results, recipe.measure) if line.values]
+
+
+def _named(line: Line, recipe: Recipe) -> Line:
     asked = next(one for one in recipe.runs if one.name == line.name)
     return line.model_copy(update={"method": ", ".join([asked.method, *(f"{name} {value}" for name, value in asked.settings.items())])})

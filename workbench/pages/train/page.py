@@ -7,6 +7,8 @@ import streamlit as st
 from workbench.errors import WorkbenchError
 from workbench.escaping import prose
 from workbench.pages.train.start import Asked, arrived, launch_button
+from workbench.pages.train.sweep_form import sweep_form
+from workbench.pages.train.sweep_results import sweeps_section
 from workbench.pages.train.watch import watch
 from workbench.plan import Plan
 from workbench.privacy.attacks.canaries import KINDS, AuditDesign
@@ -19,11 +21,11 @@ from workbench.ui.forms import config_form
 from workbench.ui.runs import is_asked_for, run_choice
 from workbench.ui.session import launch_warnings
 
-PREFIX = "train_"
+PREFIX, SWEEP_PREFIX = "train_", "train_sweep_"
 
 
 def draw() -> None:
-    """A run to watch, above all where it is asked for; choices, settings and speed; what the plan costs; launch."""
+    """A run to watch, above all where it is asked for; choices, settings and speed; what the plan costs; launch; sweeps."""
     # All at once: a run that was watched below is gone from there, and what tells of an arrival moves nothing that stands under it.
     arrival, above, form, below = st.container(), st.container(), st.container(), st.empty()
     with arrival:
@@ -37,6 +39,7 @@ def draw() -> None:
     if not asked_for:
         with below.container():
             watch_section(launched)
+    sweeps_section(SWEEP_PREFIX)
     example_notice(PREFIX)
 
 
@@ -55,6 +58,8 @@ def plan_form() -> None:
     if plan is not None:
         show_expectation(plan, PerformanceSettings.model_validate(performance), PREFIX)
     launch_button(None if plan is None else Asked(plan, performance, seed, audit), PREFIX)
+    with st.expander("Sweep: several methods, epsilons, settings and seeds", expanded=False):
+        sweep_form(choices, performance, SWEEP_PREFIX)
 
 
 def watch_section(launched: str | None) -> None:

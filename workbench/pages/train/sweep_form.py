@@ -1,0 +1,107 @@
+"""A sweep on the Train page: methods, epsilons, seeds and settings on the dataset chosen above; its whole cost; launch."""
+
+from typing import Any
+
+import streamlit as st
+
+from workbench.errors import WorkbenchError
+from workbench.escaping import markdown, prose
+from workbench.evaluation import METRICS
+from workbench.methods import METHODS
+from workbench.privacy.spending.totals import plain
+from workbench.sweeps.grid import Grid, choices, numbers
+from workbench.sweeps.price import Price, price
+from workbench.tasks import sweeping
+from workbench.ui.actions import told
+from workbench.ui.choices import Choices
+from workbench.ui.formats import duration, number
+from workbench.workspace import Workspace
+
+HOW = (
+    "Every method at every epsilon with every combination of settings, once a seed, on the dataset and at the delta chosen above, in turn. "
+    "Asked for again, a sweep goes on with what is missing. `workbench sweep` does the same."
+)
+
+
+def sweep_form(chosen: Choices, performance: dict[str, Any], prefix: str) -> None:
+    """The form; the cost on demand, as composing many runs takes seconds; a launch once it has been shown."""
+    st.caption(HOW)
+    try:
+        grid = _grid(chosen, performance, prefix)
+    except WorkbenchError as error:
+        st.error(prose(error))
+        return
+    kept, asked = f"{prefix}price", "" if grid is None else grid.model_dump_json()
+    if st.button("Show what it costs", key=f"{prefix}cost", icon=":material/payments:", disabled=grid is None) and grid is not None:
+        with told(), st.spinner("Composing all runs …"):
+            st.session_state[kept] = (asked, price(Workspace.default(), grid.recipe()))
+    shown, found = st.session_state.get(kept, ("", None))
+    if grid is None or shown != asked:
+        return
+    _show(found)
+    label = f"Launch {found.new + found.going_on} runs" if found.spends else "Measure what is missing"
+    if st.button(label, key=f"{prefix}launch", type="primary", icon=":material/play_arrow:"):
+        with told():
+            job = sweeping.begin(Workspace.default(), grid.recipe())
+            del st.session_state[kept]
+            st.session_state[f"{prefix}choice"] = job.id
+            st.rerun()
+
+
+def _grid(chosen: Choices, performance: dict[str, Any], prefix: str) -> Grid | None:
+    """What the form asks for; None while no method is chosen."""
+    kind = chosen.facts.kind.name
+    fitting = [name for name, method in METHODS.items() if kind in method.kinds]
+    measures = [name for name, metric in METRICS.items() if kind in metric.kinds]
+    names, epsilons, seeds, repeats = st.columns([3, 1.5, 1, 1], vertical_alignment="bottom")
+    methods = names.multiselect("Methods", fitting, key=f"{prefix}methods")
+    at = epsilons.text_input("Epsilons", "1, 10", key=f"{prefix}epsilons", help="Between commas; the proved bound meets each.")
+    number_of = seeds.number_input(
+        "Seeds", min_value=0, value=0, step=1, key=f"{prefix}seeds",
+        help="So many seeded runs of each line: repeatable and not releasable. 0 leaves each run to fresh noise.",
+    )  # fmt: skip
+    times = repeats.number_input(
+        "Runs of each", min_value=1, value=1, step=1, key=f"{prefix}repeats", disabled=number_of > 0, help="Without seeds."
+    )
+    settings, measured = st.columns(2)
+    lines = settings.text_area(
+        "Settings, a line each", key=f"{prefix}settings", placeholder="dp-merf:training.steps=300,1000", height=90,
+        help="KEY=VALUE,VALUE for all methods, METHOD:KEY=VALUE,VALUE for one.",
+    )  # fmt: skip
+    metrics = measured.multiselect(
+        "Measures", measures, key=f"{prefix}metrics", placeholder="all that need not be named", help="The picture shows the first."
+    )
+    if not methods:
+        return None
+    return Grid.of(
+        methods=tuple(methods),
+        dataset=chosen.dataset,
+        epsilons=numbers(at, "epsilons"),
+        settings=choices([line for line in lines.splitlines() if line.strip()]),
+        seeds=tuple(range(int(number_of))),
+        repeats=1 if number_of else int(times),
+        delta=chosen.delta,
+        metrics=tuple(metrics) or None,
+        performance={name: value for name, value in performance.items() if value != "auto"},
+    )
+
+
+def _show(found: Price) -> None:
+    """The whole cost: runs and time, what all runs spend together, where the account would stand, what choosing costs."""
+    runs, time, together, account = st.columns(4)
+    there = {"done": found.done, "at work": found.at_work, "to go on with": found.going_on}
+    beside = ", ".join(f"{count} {what}" for what, count in there.items() if count)
+    runs.metric("Runs", found.runs, help=f"Of these {beside}." if beside else "All of them are new.")
+    unknown = f"Of {found.unknown} runs no pace is known." if found.unknown else "Training and measuring, one run after another."
+    time.metric("Expected time", duration(found.seconds) if found.seconds or not found.unknown else "unknown", help=unknown)
+    total = found.together
+    together.metric(
+        "Epsilon of all runs", number(total.epsilon), help=f"Composed, at delta {total.delta:.3g}, {plain(total.neighboring_relation)}. "
+        f"The plain sum of their bounds is {number(found.plain_sum)} at delta {found.plain_delta:.3g}.",
+    )  # fmt: skip
+    account.metric(f"Account of {markdown(found.dataset)}", number(found.account.epsilon), help="Where it would stand afterwards.")
+    st.info(prose(found.choosing))
+    if found.advice:
+        st.caption(prose(found.advice))
+    for warning in found.warnings:
+        st.warning(prose(warning))
