@@ -21,6 +21,10 @@ class DamagedFileError(WorkbenchError):
     """A file of the workbench's own that cannot be read any more; the message names it and says what to do."""
 
 
+class ReadOnlyHomeError(WorkbenchError):
+    """Something was to be written in a home that is only to be read."""
+
+
 class BudgetWarning(UserWarning):
     """A launch may exceed the budget that was set for its dataset."""
 

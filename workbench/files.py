@@ -12,9 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from workbench.errors import ReadOnlyHomeError
+
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 UNFINISHED = f"{'[0-9a-f]' * 16}.partial"  # how the names of files end that are not written whole
 TAIL_BYTES = 64 * 1024
+READ_ONLY = "read-only"  # the file that marks a home in which nothing is to be written
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FULL_DATABASE = (  # the second is what a quota becomes, the last two are of what readers share
     sqlite3.SQLITE_FULL,
@@ -34,6 +37,20 @@ def full_disk(error: BaseException) -> str:
             return f"A file could not be written: {chain}."
         chain = chain.__cause__ or chain.__context__
     return ""
+
+
+def is_read_only(home: Path) -> bool:
+    """Whether nothing is to be written in a home: it is marked so, or its rights or its file system say so."""
+    return home.exists() and ((home / READ_ONLY).exists() or not os.access(home, os.W_OK))
+
+
+def check_writable(home: Path) -> None:
+    """Refuse to write in a home that is only to be read."""
+    if is_read_only(home):
+        raise ReadOnlyHomeError(
+            f"Expected a home that can be written, got {home}, which is read-only: nothing can be started, changed or deleted in it. "
+            "Set WORKBENCH_HOME to another place."
+        )
 
 
 def open_private(path: Path, mode: str = "w") -> IO[Any]:

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
-from workbench.files import PRIVATE_FILE, open_private
+from workbench.files import PRIVATE_FILE, check_writable, open_private
 
 
 @contextmanager
 def locked(path: Path, refusal: str | None = None) -> Iterator[None]:
     """Hold the lock file at `path`; whoever else wants it waits, or raises WorkbenchError with `refusal` where that is given."""
+    check_writable(path.parent)
     with open_private(path, "a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX if refusal is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -25,6 +26,7 @@ def take(path: Path) -> int | None:
     """A descriptor that holds the lock file at `path` until it is closed, here and in every process that inherited it; None where
     another holds it.
     """
+    check_writable(path.parent)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from workbench.errors import DamagedFileError, WorkbenchError
-from workbench.files import make_private_file
+from workbench.files import check_writable, is_read_only, make_private_file
 
 BUSY_SECONDS = 60.0
 RETRY_SECONDS = 0.02
@@ -33,15 +33,34 @@ class Database:
     @contextmanager
     def connected(self) -> Iterator[sqlite3.Connection]:
         """A connection of its own (any thread, any process) whose rows go by name or position; closed at the end."""
-        with self._undamaged(), closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+        with self._undamaged(), closing(self._opened()) as connection:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             yield connection
 
+    def _opened(self) -> sqlite3.Connection:
+        """A connection; one that writes nothing, not even beside the file, in a home that is read-only."""
+        if not is_read_only(self.path.parent):
+            return sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
+        if not self.path.exists():
+            return self._empty()
+        log = self.path.with_name(f"{self.path.name}-wal")
+        alone = "" if log.exists() and log.stat().st_size else "&immutable=1"  # nothing is left in the log, so nothing but the file counts
+        return sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro{alone}", uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+
+    def _empty(self) -> sqlite3.Connection:
+        """What a file that was never made would hold."""
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        for migration in self.migrations:
+            migration(connection)
+        return connection
+
     @contextmanager
     def transaction(self, mode: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
-        """A connection in one transaction: on the disk at the end, undone on an error."""
+        """A connection in one transaction: on the disk at the end, undone on an error. IMMEDIATE is refused in a home that is read-only."""
+        if mode == "IMMEDIATE":
+            check_writable(self.path.parent)
         with self.connected() as connection:
             connection.execute(f"BEGIN {mode}")
             try:
@@ -56,6 +75,9 @@ class Database:
         """Make the file, readable by its owner alone, or bring an older one up to date, all steps or none; a newer one is refused."""
         if self.path.exists() and self._version() == len(self.migrations):
             return
+        if not self.path.exists() and is_read_only(self.path.parent):
+            return
+        check_writable(self.path.parent)
         make_private_file(self.path)
         self._use_write_ahead_log()
         with self.transaction() as connection:

@@ -1,5 +1,6 @@
 """One place of runs: where everything lies that an installation keeps, handed to whatever reads or writes it there."""
 
+import hashlib
 import logging
 import os
 import secrets
@@ -12,10 +13,10 @@ from pathlib import Path
 from typing import Self
 
 from workbench.errors import DamagedFileError, WorkbenchError
-from workbench.files import PRIVATE_FOLDER, make_private_folder
+from workbench.files import PRIVATE_FOLDER, READ_ONLY, is_read_only, make_private_folder
 
 FOLDERS = frozenset({"app", "cache", "imports", "jobs", "runs", "sweeps"})
-MARKS = frozenset({"installation.key", "ledger.sqlite", "runs.sqlite", "verdicts.sqlite"})
+MARKS = frozenset({READ_ONLY, "installation.key", "ledger.sqlite", "runs.sqlite", "verdicts.sqlite"})
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 KEY_BYTES = 32
 
@@ -62,6 +63,8 @@ class Workspace:
             raise WorkbenchError(
                 f"Expected a folder that can be read, or room for one, got: {error}. Set WORKBENCH_HOME to another place."
             ) from None
+        if is_read_only(home):
+            return cls(home, data or home / "data")
         close_to_others(home.resolve())  # a link to it has rights of its own, which say nothing
         return cls(home, data or home / "data")
 
@@ -108,12 +111,25 @@ class Workspace:
     @property
     def cache(self) -> Path:
         """The folder of what can be computed again: drawings, paces, ceilings, classifiers."""
-        return self.home / "cache"
+        return self._written / "cache"
 
     @property
     def app(self) -> Path:
         """The folder of the addresses at which the pages are open."""
-        return self.home / "app"
+        return self._written / "app"
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether nothing is to be written in the home."""
+        return is_read_only(self.home)
+
+    @property
+    def _written(self) -> Path:
+        """Where what nobody misses is written: the home, or a folder of the user's own where that is read-only."""
+        if not self.is_read_only:
+            return self.home
+        name = hashlib.sha256(str(self.home.resolve()).encode()).hexdigest()[:16]
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dp-diffusion-workbench" / name
 
     @property
     def key(self) -> bytes:

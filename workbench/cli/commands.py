@@ -44,6 +44,7 @@ APPS = (control, housekeeping, planning, sweeping, samples, results, compare, at
 for commands in APPS:
     app.registered_commands.extend(commands.app.registered_commands)
 app.add_typer(queueing.app, name="queue")
+app.add_typer(housekeeping.home, name="home")
 
 
 def complaint(error: typer.TyperException) -> str:

@@ -1,4 +1,4 @@
-"""Commands that keep a home in order: label, clean, archive, restore."""
+"""Commands that keep a home in order: label, clean, archive, restore, home."""
 
 from pathlib import Path
 from typing import Annotated
@@ -95,3 +95,58 @@ def restore(
         named = terminal(f"{one.run.id} ({one.run.method} on {one.run.dataset})")
         print(f"Restored run {named}; what it has spent is in the ledger of this home.")
     warn(f"The records of run {one.run.id} are not here: nothing can be measured against them." for one in found if not one.records_found)
+
+
+home = typer.Typer(
+    invoke_without_command=True, rich_markup_mode=None, help="Show the home that is in use, empty it, or close it to writing."
+)
+
+
+@home.callback()
+def show_home(context: typer.Context, as_json: Json = False) -> None:
+    """Show where the home in use lies (WORKBENCH_HOME), what is in it, and whether it may be written."""
+    from workbench.runs.homes import contents
+
+    if context.invoked_subcommand is not None:
+        return
+    workspace = Workspace.default()
+    found = contents(workspace)
+    values = {"home": str(workspace.home), "data": str(workspace.data), "read_only": workspace.is_read_only, "bytes": found.size}
+    values |= {"runs": found.runs, "active_jobs": found.active, "imports": found.imports, "sweeps": found.sweeps, "spent": found.spent}
+    print_json(values) if as_json else print_fields(values)
+
+
+@home.command()
+def reset(
+    with_ledger: Annotated[bool, typer.Option("--ledger", help="Remove the ledger too.")] = False,
+    forget: Annotated[bool, typer.Option("--forget-spending", help="With --ledger: though it knows of spending.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Empty the home: runs, samples, imports, sweeps, verdicts, logs. The ledger stays, and so do downloaded datasets."""
+    from workbench.runs import homes
+
+    workspace = Workspace.default()
+    found = homes.contents(workspace)
+    ledger = f"{found.spending} It is removed too. " if with_ledger else "What they have spent stays in the ledger. "
+    if not yes and not typer.confirm(f"{found.words} {ledger}Remove all of it from {terminal(workspace.home)}?", err=True):
+        raise typer.Exit(1)
+    homes.reset(workspace, with_ledger, forget)
+    print(f"{terminal(workspace.home)} is empty" + ("." if with_ledger else ", but for its ledger."))
+
+
+@home.command()
+def close() -> None:
+    """Let nothing be written in the home from now on: pages and commands that only read go on, such as a demonstration for a class."""
+    from workbench.runs.homes import set_read_only
+
+    set_read_only(Workspace.default(), closed=True)
+    print("This home is read-only now; `workbench home reopen` lets it be written again.")
+
+
+@home.command()
+def reopen() -> None:
+    """Let the home be written again."""
+    from workbench.runs.homes import set_read_only
+
+    set_read_only(Workspace.default(), closed=False)
+    print("This home may be written again.")

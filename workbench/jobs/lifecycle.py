@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from typing import Any
 
-from workbench.errors import DamagedFileError, WorkbenchError
+from workbench.errors import DamagedFileError, ReadOnlyHomeError, WorkbenchError
 from workbench.jobs.job import ACTIVE, WAITING, WORKSPACE, Job, JobState, Terms, check_id
 from workbench.jobs.launchers import chosen_launcher
 from workbench.jobs.registry import REMEDY, fields_of, insert, registry, text_of, update
@@ -93,7 +93,7 @@ class Jobs:
                 if (now.state, now.attempt, now.process) == (job.state, job.attempt, job.process):
                     update(connection, "jobs", job.id, _after_death(now))
                 return self.within(connection, job.id)
-        except sqlite3.OperationalError:
+        except (sqlite3.OperationalError, ReadOnlyHomeError):
             return job.model_copy(update=ended)
 
     def forget(self, job_id: str) -> None:

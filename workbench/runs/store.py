@@ -7,8 +7,8 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import DamagedFileError, WorkbenchError
-from workbench.files import write_text_atomically
+from workbench.errors import DamagedFileError, ReadOnlyHomeError, WorkbenchError
+from workbench.files import check_writable, write_text_atomically
 from workbench.jobs.job import RESUMABLE, Job, JobState, Life, Terms
 from workbench.jobs.launchers import chosen_launcher
 from workbench.jobs.lifecycle import Jobs, beat, change, damaged, new_id
@@ -80,6 +80,7 @@ class RunStore:
             parent=parent,
             audit=audit,
         )
+        check_writable(self.workspace.home)
         folder = RunFolder(self.workspace, run.id)
         folder.create()
         write_text_atomically(folder.plan, dumps(plan, indent=2))
@@ -151,7 +152,7 @@ class RunStore:
 
         Where nothing can be read or written just now (a full disk, a closed home), it is asked again later.
         """
-        with suppress(sqlite3.OperationalError):
+        with suppress(sqlite3.OperationalError, ReadOnlyHomeError):
             spent = spent_by(self.workspace, run)
             run = run.model_copy(update={"epsilon_spent": spent})
             with self._database.transaction() as connection:

@@ -44,7 +44,7 @@ def is_wanted(workspace: Workspace, runs: Sequence[Run]) -> bool:
     from workbench.runs.finished import kept_evaluation
 
     finished = [run for run in runs if run.state == "done"]
-    return not any(not run.example or kept_evaluation(workspace, run.id) for run in finished)
+    return not workspace.is_read_only and not any(not run.example or kept_evaluation(workspace, run.id) for run in finished)
 
 
 def find_job(workspace: Workspace) -> Job | None:

@@ -49,7 +49,7 @@ def tend(workspace: Workspace) -> None:
 
 def look_after(workspace: Workspace) -> None:
     """What whoever looks at the queue does for it: nothing while its process lives, which costs one look at a lock."""
-    if not workspace.registry.exists():
+    if not workspace.registry.exists() or workspace.is_read_only:
         return
     descriptor = take(workspace.home / LOCK)
     if descriptor is not None:
