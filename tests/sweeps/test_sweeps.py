@@ -5,6 +5,8 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue import orders
 from workbench.measured import WRITTEN
 from workbench.privacy.spending.ledger import Ledger
-from workbench.recipes.lines import load_recipe
+from workbench.recipes.lines import Recipe, load_recipe
 from workbench.recipes.reproducing import reproduce
 from workbench.runs.fitting import Fitting
 from workbench.runs.store import RunStore
@@ -205,6 +207,26 @@ def test_a_cancelled_sweep_cancels_what_it_has_begun(monkeypatch: pytest.MonkeyP
     carrying.cancel()
     assert [run.state for run in RunStore(here()).list()] == ["cancelled", "cancelling"]
     assert Jobs(here()).get(sweeping.find_job(here(), other).id).state == "starting"  # type: ignore[union-attr]
+
+
+def test_two_sweeps_at_once_share_the_runs_that_both_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+    asked = [small(*epsilons, seeds=1).recipe for epsilons in ((1.0, 10.0), (10.0, 1.0, 5.0))]
+
+    def begin(recipe: Recipe) -> None:
+        told: list[str] = []
+
+        def tell(_share: float, words: str) -> None:
+            told.append(words)
+            if len(told) > 1 + len(recipe.runs):  # all have begun
+                raise StoppedError
+
+        with suppress(StoppedError):
+            Carrying(KeptSweep.keep(here(), recipe), lambda run, _: Jobs(here()).get(run), tell).carry_out()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(begin, asked))
+    assert sorted(run.plan.target_epsilon or 0.0 for run in RunStore(here()).list()) == [1.0, 5.0, 10.0]
 
 
 def until(condition: Callable[[], object], what: str) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SEEDED = (
     "Runs with seeds are repeatable and NOT releasable: whoever knows the seeds can remove the noise. The ledger counts them like others, "
-    "but no bound is proved of what is chosen by the scores of such runs. Without seeds the composed total is one."
+    "but no bound is proved of what is chosen by the scores of such runs. Without seeds the composed total bounds it."
 )
 UNSEEDED = "Without seeds nobody can repeat the noise of a run: the bounds hold."
 SCORES = (
