@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import psutil
 import pytest
-from server.conftest import Served
+from server.conftest import ROOT, Served
 
 from workbench.errors import WorkbenchError
 from workbench.jobs.identity import boot_identity
@@ -318,12 +318,23 @@ def test_make_app_prints_the_address_that_opens_it(serve: Callable[..., Abstract
         assert ask(opened.base, "/", cookie(opened))[0] == 200
 
 
-def test_streamlit_run_draws_nothing() -> None:
+def test_the_script_at_the_top_opens_it_behind_the_same_guard(serve: Callable[..., AbstractContextManager[Served]], app: Served) -> None:
+    with serve(command=(sys.executable, str(ROOT / "app.py"), "--port", "{port}")) as opened:
+        assert opened.token != app.token
+        assert ask(opened.base, "/")[0] == 403
+        assert ask(opened.base, f"/?token={app.token}")[0] == 403
+        assert ask(opened.base, "/", cookie(opened))[0] == 200
+
+
+@pytest.mark.parametrize("script", [start.APP, ROOT / "app.py"])
+def test_streamlit_run_draws_nothing(script: Path) -> None:
     from streamlit.testing.v1 import AppTest
 
-    page = AppTest.from_file(str(start.APP), default_timeout=60).run()
-    assert [error.value for error in page.error] == [
-        "Start the workbench with `workbench app` (or `make app`) and open the address that it prints. `streamlit run` would show "
-        "private records to every account of this machine."
-    ]
-    assert (len(page.main), len(page.title)) == (1, 0)
+    page = AppTest.from_file(str(script), default_timeout=60).run()
+    for _ in range(2):
+        assert [error.value for error in page.error] == [
+            "Start the workbench with `make app`, `workbench app` or `python app.py`, and open the address that it prints. `streamlit run` "
+            "would show private records to every account of this machine."
+        ]
+        assert (len(page.main), len(page.title)) == (1, 0)
+        page.run()

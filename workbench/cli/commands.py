@@ -22,7 +22,9 @@ from workbench.cli import (
     results,
     samples,
     sweeping,
+    topics,
 )
+from workbench.cli.groups import GroupedCommands
 from workbench.cli.waiting import InterruptedWorkError
 from workbench.errors import BudgetWarning, WorkbenchError, said_of
 from workbench.escaping import terminal
@@ -35,12 +37,12 @@ INTERRUPTED = 130
 app = typer.Typer(
     name="workbench",
     help="Learn, budget and audit differentially private diffusion models.",
-    add_completion=False,
+    cls=GroupedCommands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-APPS = (control, housekeeping, planning, sweeping, samples, results, compare, attacks, records, release, accounting)
+APPS = (topics, control, housekeeping, planning, sweeping, samples, results, compare, attacks, records, release, accounting)
 for commands in APPS:
     app.registered_commands.extend(commands.app.registered_commands)
 app.add_typer(queueing.app, name="queue")

@@ -26,8 +26,8 @@ WITHOUT_TOKEN = (
     "WARNING: --no-token. EVERY account and every program of this machine can open these pages, look at private records and start runs."
 )
 UNGUARDED = (
-    "Start the workbench with `workbench app` (or `make app`) and open the address that it prints. `streamlit run` would show "
-    "private records to every account of this machine."
+    "Start the workbench with `make app`, `workbench app` or `python app.py`, and open the address that it prints. `streamlit run` would "
+    "show private records to every account of this machine."
 )
 
 

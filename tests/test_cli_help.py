@@ -1,0 +1,60 @@
+"""`workbench --help` by groups, `workbench help`, and the commands that texts name."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from workbench.cli.commands import app
+from workbench.cli.groups import GROUPS
+from workbench.cli.topics import WORDS
+
+NAMED = re.compile(r"`workbench ([a-z][a-z-]*)")
+COMMANDS = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+ROOT = Path(__file__).parents[1]
+
+
+def shown(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80"})
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_every_command_is_in_one_group_with_a_line_that_80_columns_have_room_for() -> None:
+    listed = [name for commands in GROUPS.values() for name in commands]
+    assert sorted(listed) == sorted(COMMANDS)
+    lines = shown("--help").splitlines()
+    for commands in GROUPS.values():
+        for name, line in commands.items():
+            assert f"  {name:<11}  {line}" in lines
+            assert line.endswith(".")
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("topic", [*COMMANDS, *(title.lower() for title in GROUPS), *WORDS])
+def test_help_explains_each_command_group_and_word(topic: str) -> None:
+    text = " ".join(shown("help", *topic.split()).split())
+    if topic in COMMANDS:
+        assert f"workbench {topic}" in text
+    if topic.capitalize() in GROUPS:
+        assert all(name in text for name in GROUPS[topic.capitalize()])
+    if topic in WORDS:
+        assert WORDS[topic] in text
+
+
+def test_help_alone_lists_the_words() -> None:
+    assert all(word in shown("help") for word in WORDS)
+
+
+def test_what_help_does_not_know_lists_what_it_does() -> None:
+    result = CliRunner().invoke(app, ["help", "epsilom"])
+    assert "Unknown command, group or word 'epsilom'. Choose one of: epsilon, delta" in str(result.exception)
+
+
+def test_every_command_that_a_text_names_exists() -> None:
+    texts = [*ROOT.glob("workbench/**/*.py"), *ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("notebooks/*.ipynb")]
+    named = {(path.name, name) for path in texts for name in NAMED.findall(path.read_text())}
+    assert len(named) > 100
+    assert sorted(f"{place}: {name}" for place, name in named if name not in COMMANDS) == []
