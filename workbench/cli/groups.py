@@ -60,6 +60,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "verify": "Check an export without any data.",
     },
     "Housekeeping": {
+        "home": "Show where this home lies and what is in it, or empty it.",
         "label": "Name a run, note something about it, tag it.",
         "delete": "Delete a run.",
         "clean": "Show the room that is taken, and make some.",
