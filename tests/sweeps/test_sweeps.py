@@ -27,6 +27,7 @@ from workbench.privacy.spending.ledger import Ledger
 from workbench.recipes.lines import Recipe, load_recipe
 from workbench.recipes.reproducing import reproduce
 from workbench.runs.fitting import Fitting
+from workbench.runs.lengths import lengths
 from workbench.runs.store import RunStore
 from workbench.sweeps.children import Carrying
 from workbench.sweeps.kept import KeptSweep
@@ -66,6 +67,9 @@ def test_a_sweep_is_priced_carried_out_and_asked_again_does_nothing_twice(tmp_pa
     assert all(row["spread"] is not None and row["ceiling"] is not None and row["epsilon 0"] is not None for row in table)
     assert asked.picture(tmp_path / "picture.png").stat().st_size > 0
 
+    job = asked.job
+    assert job is not None
+    assert lengths(here())(job) is None  # another sweep takes as long as its own runs
     once_more = small(seeds=2)
     again = once_more.price
     assert (again.new, again.done, again.spends, again.seconds) == (0, 4, False, 0.0)
@@ -109,6 +113,9 @@ def test_a_sweep_written_as_a_recipe_is_reproduced_from_its_own_runs(tmp_path: P
     assert json.loads(capsys.readouterr().out)["measured"] == "2 of 2"
     assert (tmp_path / "results.md").read_text().count("independent-marginals, epsilon 1") == 1
     assert (tmp_path / "results.png").exists()
+    with pytest.raises(SystemExit, match="0"):
+        main(["sweeps", asked.id, "--forget"])
+    assert (KeptSweep.all(here()), asked.job, len(RunStore(here()).list())) == ([], None, 2)
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -200,6 +207,8 @@ def test_a_cancelled_sweep_cancels_what_it_has_begun(monkeypatch: pytest.MonkeyP
             stop.cancelled = True
             raise StoppedError
 
+    with pytest.raises(WorkbenchError, match=r"is starting\. Cancel it first"):
+        sweeping.forget(here(), KeptSweep.keep(here(), other).id)
     carrying = Carrying(kept, lambda run, _: Jobs(here()).get(run), tell)
     with pytest.raises(StoppedError):
         carrying.carry_out()

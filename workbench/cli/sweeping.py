@@ -120,6 +120,7 @@ def sweeps(
         Path | None,
         typer.Option("--out", help="Write its results as JSON to this file, their table (.md) and picture (.png) beside it."),
     ] = None,
+    forget: Annotated[bool, typer.Option("--forget", help="Remove this sweep and its table; its runs stay.")] = False,
     releasable: Releasable = False,
     as_json: Json = False,
 ) -> None:
@@ -128,6 +129,9 @@ def sweeps(
     from workbench.sweeps.kept import KeptSweep
 
     check_target(out, ".json")
+    if forget:
+        _forget(sweep_id)
+        return
     if sweep_id is None:
         rows = [_standing(kept) for kept in KeptSweep.all(Workspace.default())]
         print_json(rows) if as_json else print_table(
@@ -147,6 +151,15 @@ def sweeps(
     if out is not None:
         for path in results.write(kept.recipe, found, out):
             print(terminal(path), file=sys.stderr)
+
+
+def _forget(sweep_id: str | None) -> None:
+    from workbench.tasks import sweeping
+
+    if sweep_id is None:
+        raise WorkbenchError("Expected a sweep beside --forget, got none. `workbench sweeps` lists them.")
+    sweeping.forget(Workspace.default(), sweep_id)
+    print(f"Removed sweep {sweep_id}. Its runs stay; `workbench delete RUN` removes one.")
 
 
 def _standing(kept: "KeptSweep") -> dict[str, Any]:

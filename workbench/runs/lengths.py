@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import WorkbenchError
 from workbench.jobs.job import Job
 from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.queue.places import needs_nothing
 from workbench.runs.pace import expected, known_pace
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
@@ -28,7 +29,7 @@ def lengths(workspace: Workspace) -> "Seconds":
 
     def seconds(job: Job) -> float | None:
         if not job.terms.trains:
-            return of_task(workspace, job.task)
+            return None if needs_nothing(job) else of_task(workspace, job.task)  # it waits for others, however long they take
         run = runs.get(job.id)
         whole = of_plan(workspace, run.plan, run.performance, run.dataset, run.steps)
         return None if whole is None else whole * (1.0 - job.share)

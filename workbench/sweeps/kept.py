@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,6 +83,10 @@ class KeptSweep:
     def write(self, results: Iterable[Mapping[str, Any]]) -> None:
         """Keep these results in the place of those before."""
         pieces.write(self.recipe, list(results), self.file)
+
+    def forget(self) -> None:
+        """Remove its folder; its runs stay, with what they spent. `workbench.tasks.sweeping.forget` looks at its job first."""
+        shutil.rmtree(self.folder)
 
     def begun(self) -> list[str]:
         """The jobs that it has begun, or gone on with: what is cancelled with it."""

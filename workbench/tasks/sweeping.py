@@ -78,6 +78,14 @@ def begin(workspace: Workspace, recipe: Recipe) -> Job:
     return submit(workspace, SWEEPING.register(workspace, WORKSPACE, {"sweep": identity(recipe)}).id)
 
 
+def forget(workspace: Workspace, sweep_id: str) -> None:
+    """Remove a sweep that is not at work, with its job and results; its runs stay, and so does what they spent."""
+    kept = KeptSweep.read(workspace, sweep_id)
+    if job := find_job(workspace, kept.recipe):
+        Jobs(workspace).forget(job.id)  # refuses one at work
+    kept.forget()
+
+
 @dataclass(frozen=True)
 class Sweep:
     """A sweep as notebooks have it: nothing starts before `begin`, and `price` says what it will cost."""
