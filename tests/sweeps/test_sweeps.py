@@ -27,6 +27,7 @@ from workbench.privacy.spending.ledger import Ledger
 from workbench.recipes.lines import Recipe, load_recipe
 from workbench.recipes.reproducing import reproduce
 from workbench.runs.fitting import Fitting
+from workbench.runs.homes import set_read_only
 from workbench.runs.lengths import lengths
 from workbench.runs.store import RunStore
 from workbench.sweeps.children import Carrying
@@ -192,6 +193,17 @@ def test_a_sweep_without_confirmation_starts_nothing(capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit, match="0"):
         main([*command, "--dry-run"])
     assert (RunStore(here()).list(), Jobs(here()).all(), KeptSweep.all(here())) == ([], [], [])
+
+
+def test_in_a_read_only_home_a_sweep_has_its_price_and_begins_nothing() -> None:
+    kept = KeptSweep.keep(here(), small(5.0).recipe)
+    set_read_only(here(), closed=True)
+    asked = small()
+    assert asked.price.new == 2
+    for act in (asked.begin, lambda: sweeping.forget(here(), kept.id)):
+        with pytest.raises(WorkbenchError, match="which is read-only"):
+            act()
+    assert [one.id for one in KeptSweep.all(here())] == [kept.id]
 
 
 def test_a_cancelled_sweep_cancels_what_it_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from workbench.errors import DamagedFileError, WorkbenchError, first_complaint
-from workbench.files import make_private_folder, write_text_atomically
+from workbench.files import check_writable, make_private_folder, write_text_atomically
 from workbench.jobs.job import ID, check_id
 from workbench.recipes import pieces, report
 from workbench.recipes.lines import Recipe
@@ -37,6 +37,7 @@ class KeptSweep:
     @classmethod
     def keep(cls, workspace: Workspace, recipe: Recipe) -> Self:
         """Write the recipe into the sweep's folder, where it stands already if the same was asked before: its title changes."""
+        check_writable(workspace.home)
         own = identity(recipe)
         kept = cls(workspace, own[:LETTERS], recipe)
         if kept._recipe_file.exists() and (other := identity(cls.read(workspace, kept.id).recipe)) != own:
@@ -86,6 +87,7 @@ class KeptSweep:
 
     def forget(self) -> None:
         """Remove its folder; its runs stay, with what they spent. `workbench.tasks.sweeping.forget` looks at its job first."""
+        check_writable(self.workspace.home)
         shutil.rmtree(self.folder)
 
     def begun(self) -> list[str]:
