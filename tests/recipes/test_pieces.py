@@ -81,7 +81,10 @@ def test_a_section_ends_in_what_the_runs_say(recipe: Recipe) -> None:
     assert partly.endswith("**Can't tell yet: no two seeds have all the lines of a difference**.")
     mixed = [result("with phase I", seed, (value, 0.5)) for seed, value in enumerate((14.0, 19.0, 12.0))]
     mixed += [row for row in whole() if row["name"] == "without phase I"]
-    assert last(mixed).startswith("**In part** in the paper's direction: of 2 differences 1 in disagreement, 1 undecided; ")
+    assert last(mixed).startswith("**None seen** in the paper's direction: of 2 differences 1 in disagreement, 1 undecided; ")
+    better = whole()
+    better[0]["evaluation"]["results"][0] = better[0]["evaluation"]["results"][0] | {"value": 400.0}
+    assert last(better).startswith("**In part** in the paper's direction: of 2 differences 1 in agreement, 1 undecided; ")
 
 
 def test_its_table_has_every_line_with_its_runs_and_spread(recipe: Recipe) -> None:

@@ -97,7 +97,9 @@ def sentence(found: Sequence[Finding]) -> str:
     if told:
         return f"**{told[0]}**{_could_have_shown(found)}."
     parts = ", ".join(f"{counts[verdict]} {PARTLY[verdict]}" for verdict in PARTLY if counts[verdict])
-    return f"**In part** in {whose}: of {len(found)} differences {parts}{_could_have_shown(found)}."
+    return (
+        f"**{'In part' if counts['agrees'] else 'None seen'}** in {whose}: of {len(found)} differences {parts}{_could_have_shown(found)}."
+    )
 
 
 def _could_have_shown(found: Sequence[Finding]) -> str:
