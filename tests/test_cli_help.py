@@ -12,7 +12,7 @@ from workbench.cli.groups import GROUPS
 from workbench.cli.topics import WORDS
 
 NAMED = re.compile(r"`workbench ([a-z][a-z-]*)")
-COMMANDS = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 ROOT = Path(__file__).parents[1]
 
 
@@ -24,7 +24,7 @@ def shown(*arguments: str) -> str:
 
 def test_every_command_is_in_one_group_with_a_line_that_80_columns_have_room_for() -> None:
     listed = [name for commands in GROUPS.values() for name in commands]
-    assert sorted(listed) == sorted(COMMANDS)
+    assert sorted(listed) == COMMANDS
     lines = shown("--help").splitlines()
     for commands in GROUPS.values():
         for name, line in commands.items():
@@ -33,7 +33,7 @@ def test_every_command_is_in_one_group_with_a_line_that_80_columns_have_room_for
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("topic", [*COMMANDS, *(title.lower() for title in GROUPS), *WORDS])
+@pytest.mark.parametrize("topic", sorted({*COMMANDS, *(title.lower() for title in GROUPS), *WORDS}))
 def test_help_explains_each_command_group_and_word(topic: str) -> None:
     text = " ".join(shown("help", *topic.split()).split())
     if topic in COMMANDS:
