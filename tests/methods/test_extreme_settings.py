@@ -23,6 +23,7 @@ FINE = {  # where next to nothing is as good as nothing, or as the least there i
     "label_dropout",
     "length_scale",
     "log_sigma_mean",
+    "momentum",
     "power",
     "quantile",
     "scale",

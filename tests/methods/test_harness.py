@@ -406,7 +406,7 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
     "clean votes for public datasets told of as if they were noisy": (
         cases.Case("public-choice"),
         CHOSEN,
-        [(voting.vote, "zip(config.candidates, noisy, strict=True)", "zip(config.candidates, counts(config, data, state), strict=True)")],
+        [(voting.vote, "zip(config.names, noisy, strict=True)", "zip(config.names, counts(config, data, state), strict=True)")],
         "private",
     ),
     "clean votes told of as if they were noisy": (

@@ -47,7 +47,10 @@ def test_what_is_no_label_is_refused_and_changes_nothing(values: dict[str, Any],
     assert RunStore(here()).get(run.id).model_dump() == run.model_dump()
 
 
-def test_the_commands_keep_show_and_filter(quick_plan: PlanMaker, queue: Make, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_keep_show_and_filter(
+    quick_plan: PlanMaker, queue: Make, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     run, other = queue(quick_plan()), queue(quick_plan())
     assert command(["label", run.id, "--name", "The good one", "--tag", "paper", "--note", "Seen."]) == 0
     assert "The good one" in capsys.readouterr().out

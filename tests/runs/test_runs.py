@@ -99,7 +99,7 @@ def test_a_run_outlives_its_launcher_is_lost_when_killed_and_resumes_to_the_same
 
 def test_cancel_writes_a_checkpoint_and_resume_ends_the_run(quick_plan: PlanMaker, workbench_home: Path) -> None:
     run = runs.launch(here(), quick_plan("nonprivate", **{"training.steps": 300}), "digits", performance=ON_ONE_THREAD)
-    with pytest.raises(WorkbenchError, match="Only a cancelled, failed or lost run can be resumed"):
+    with pytest.raises(WorkbenchError, match="Only a paused, cancelled, failed or lost run can be resumed"):
         runs.resume(here(), run.id)
     with pytest.raises(WorkbenchError, match="Cancel it first"):
         runs.delete(here(), run.id)
