@@ -93,7 +93,7 @@ def test_a_useful_model_with_bound_1_is_not_told_from_chance(figures: dict[str, 
         *PRIVATE_STEP,
         *(f"workbench/methods/{name}/**" for name in ("nonprivate", "dp_sgd_dm")),
         *(f"workbench/evaluation/{name}.py" for name in ("attacks", "calibrated", "membership", "membership_game")),
-        *(f"workbench/jobs/{name}.py" for name in ("games", "memberships", "shadows")),
+        *(f"workbench/runs/{name}.py" for name in ("games", "memberships", "shadows")),
     ]
 )
 def test_shadow_models_and_the_game_on_runs_with_and_without_privacy(

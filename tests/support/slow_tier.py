@@ -93,6 +93,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[OUTCOMES] = {"passed": 0, "stands": 0, "skipped": 0, "failed": 0}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse a session in which a slow test depends on files that are not there, also where the slow tier is not run."""
+    slow = [item for item in items if item.get_closest_marker("slow") is not None]
+    for pattern in {pattern for item in slow for pattern in patterns_of(item)}:
+        matching(config.rootpath, pattern)
+
+
 @pytest.fixture
 def figures(request: pytest.FixtureRequest) -> dict[str, Any]:
     """What the test measured, by name: numbers, texts, or lists of rows; kept in its record."""
@@ -210,10 +218,14 @@ def read_records(root: Path) -> dict[str, Any]:
 
 def digest_of(item: pytest.Item) -> str:
     """SHA-256 (hex) of everything that a slow test depends on, its own file included."""
-    root, test = item.config.rootpath, item.path
-    marker = item.get_closest_marker("slow")
-    patterns = marker.kwargs.get("depends") if marker is not None else None
-    return digest(root, [str(test.relative_to(root)), *(patterns or mirrored(root, test))])
+    return digest(item.config.rootpath, patterns_of(item))
+
+
+def patterns_of(item: pytest.Item) -> list[str]:
+    """What a slow test depends on, its own file first, from the root of the checkout."""
+    root, test, marker = item.config.rootpath, item.path, item.get_closest_marker("slow")
+    stated = marker.kwargs.get("depends") if marker is not None else None
+    return [str(test.relative_to(root)), *(stated or mirrored(root, test))]
 
 
 def mirrored(root: Path, test: Path) -> list[str]:
@@ -223,18 +235,20 @@ def mirrored(root: Path, test: Path) -> list[str]:
 
 
 def digest(root: Path, patterns: Sequence[str]) -> str:
-    """SHA-256 (hex) of the files that match any of `patterns`; a pattern that matches nothing is an error."""
-    files: set[Path] = set()
-    for pattern in patterns:
-        found = {path for path in root.glob(f"{pattern}/*" if pattern.endswith("**") else pattern) if is_source(path)}
-        if not found:
-            raise pytest.UsageError(f"Expected a slow test to depend on files that exist, got {pattern!r}. Mend its `depends`.")
-        files |= found
+    """SHA-256 (hex) of the files that match any of `patterns`."""
     total = hashlib.sha256()
-    for path in sorted(files):
+    for path in sorted({path for pattern in patterns for path in matching(root, pattern)}):
         total.update(f"{path.relative_to(root)}\n".encode())
         total.update(hashlib.sha256(meaning(path)).digest())
     return total.hexdigest()
+
+
+def matching(root: Path, pattern: str) -> list[Path]:
+    """The files that match a pattern; none is an error, as a file that was moved would change without anybody's notice."""
+    found = [path for path in root.glob(f"{pattern}/*" if pattern.endswith("**") else pattern) if is_source(path)]
+    if not found:
+        raise pytest.UsageError(f"Expected a slow test to depend on files that exist, got {pattern!r}. Mend its `depends`.")
+    return found
 
 
 def is_source(path: Path) -> bool:
