@@ -93,9 +93,10 @@ def test_a_record_goes_with_its_test(checkout: pytest.Pytester) -> None:
 
 def test_a_dependency_that_does_not_exist_is_an_error(checkout: pytest.Pytester) -> None:
     write(checkout.path / "tests/test_thing.py", TEST.replace("workbench/thing.py", "workbench/nothing.py"))
-    result = checkout.runpytest_inprocess()
-    assert result.ret != 0
-    result.stdout.fnmatch_lines(["*'workbench/nothing.py'. Mend its `depends`.*"])
+    for arguments in ((), ("-m", "not slow")):
+        result = checkout.runpytest_inprocess(*arguments)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["*'workbench/nothing.py'. Mend its `depends`.*"])
 
 
 def test_a_slow_test_without_dependencies_depends_on_the_part_it_mirrors(tmp_path: Path) -> None:
