@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from workbench.datasets import records_of
 from workbench.privacy.spending.totals import LedgerEntry
+from workbench.privacy.spending.whose import records_of
 
 MOST_HASHES = 65_536  # kept of a dataset: the smallest ones, a sample that does not depend on the records' order
 SAME_SHARE = 0.1

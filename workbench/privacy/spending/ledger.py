@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from workbench.datasets import account_name, records_of
 from workbench.errors import WorkbenchError, check_delta
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.accounts import kept_hashes, on_account, resembling
 from workbench.privacy.spending.ledger_file import ledger_file
 from workbench.privacy.spending.rows import PLANNED, RUNS, columns, comparable, entry_of, planned_columns, planned_steps
 from workbench.privacy.spending.totals import Budget, LedgerEntry, StageSpending, bound_of, zero_out_total
+from workbench.privacy.spending.whose import account_name, records_of
 
 if TYPE_CHECKING:
     from dp_accounting import dp_event

@@ -5,9 +5,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.datasets import records_of
 from workbench.errors import WorkbenchError
 from workbench.privacy.spending.totals import LedgerEntry, StageSpending
+from workbench.privacy.spending.whose import records_of
 
 if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
