@@ -6,6 +6,7 @@ import re
 import stat
 import subprocess
 import tomllib
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -143,13 +144,13 @@ def test_the_documents_name_commands_that_exist() -> None:
 
     known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback is not None}
     known |= {group.name or "" for group in app.registered_groups}
-    texts = [read(name) for name in ("README.md", "CONTRIBUTING.md", "docs/coverage.md")]
+    texts = [document.read_text() for document in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))]
     named = {command for text in texts for command in re.findall(r"workbench ([a-z]+)\b[^.]", "\n".join(re.findall(r"`([^`\n]+)`", text)))}
     assert named - known == set()
 
 
 def test_the_documents_link_to_files_that_exist() -> None:
-    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", re.sub(r"`[^`\n]*`", "", document.read_text())):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
 
@@ -213,11 +214,11 @@ def test_the_changelog_starts_with_the_project_version() -> None:
 @pytest.mark.parametrize(
     "recipe", ["digits", "floor", "papers", "distillation", "mnist", "mnist-eps1", "mnist-eps10", "tables", "adult", "faces"]
 )
-def test_the_readme_shows_the_recipe_s_own_table(recipe: str) -> None:
+def test_the_results_show_the_recipe_s_own_table(recipe: str) -> None:
     table, results = (ROOT / f"docs/results/{recipe}.md").read_text(), json.loads((ROOT / f"docs/results/{recipe}.json").read_text())
     measure = results["recipe"]["measure"]
     assert table == recipe_report.markdown_table(recipe_report.measured_lines(results["results"], measure), measure)
-    assert f"<!-- {recipe}:begin -->\n{table}<!-- {recipe}:end -->" in (ROOT / "README.md").read_text()
+    assert f"<!-- {recipe}:begin -->\n{table}<!-- {recipe}:end -->" in read("docs/results/index.md")
 
 
 @pytest.mark.parametrize("recipe", ["how-tight", "pac-noise", "frontier", "digits-10000-samples", "leaderboard", "adult-audits"])
@@ -226,8 +227,23 @@ def test_a_document_of_results_is_made_of_them(recipe: str) -> None:
 
     made, rows = recipe_report.read(ROOT / f"docs/results/{recipe}.json")
     assert (ROOT / f"docs/results/{recipe}.md").read_text() == documents.document(rows, made)
-    assert f"docs/results/{recipe}.md" in (ROOT / "README.md").read_text()
+    assert f"({recipe}.md)" in read("docs/results/index.md")
     assert {line.name for line in made.runs} == {line.name for line in load_recipe(recipe).runs} >= {row["name"] for row in rows}
+
+
+def test_the_readme_is_short_and_its_table_is_the_leaderboard_s() -> None:
+    readme, board = read("README.md"), read("docs/results/leaderboard.md")
+    assert len(readme.splitlines()) <= 120
+
+    def cell(line: str, column: int) -> str:
+        row = next(row for row in board.splitlines() if row.startswith(f"| {line} |"))  # its first table has accuracies
+        return row.split(" | ")[column].removesuffix(" (private)").replace("0.", ".").removesuffix(" |")
+
+    for data, bound, method in product(("MNIST", "Fashion-MNIST"), (1, 10), ("private-evolution", "cluster-moments")):
+        if (data == "MNIST") == (method == "private-evolution"):
+            line, floor = f"{data}, bound {bound}: {method}", f"{data}, bound {bound}: class-moments (floor)"
+            row = next(row for row in readme.splitlines() if row.startswith(f"| {data}, {bound} |"))
+            assert f"| {cell(floor, 3)} | {cell(line, 3)} (`{method}`) | {cell(line, 4)} s |" in row
 
 
 def test_the_benchmark_s_tables_are_those_of_its_results() -> None:
