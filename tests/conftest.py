@@ -1,6 +1,8 @@
 """Every test has a workbench home of its own and no access to the user's."""
 
+import fcntl
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +21,20 @@ def workbench_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     monkeypatch.delenv("WORKBENCH_DATA", raising=False)
     yield folder
     for lock in tmp_path.glob("*/queue.lock"):
-        end_queue(lock.read_text().strip())
+        end_queue(holder(lock))
+
+
+def holder(lock: Path) -> str:
+    """The process that has the lock; one that is only just beginning writes its number down in a moment. "" where none has it."""
+    with lock.open() as file:
+        for _ in range(100):
+            if pid := lock.read_text().strip():
+                return pid
+            with suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return ""
+            time.sleep(0.1)
+    return ""
 
 
 def end_queue(pid: str) -> None:
