@@ -9,6 +9,7 @@ from workbench.datasets import facts
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
 from workbench.planning import make_plan
+from workbench.privacy import proved_bound
 
 
 def test_an_epsilon_is_that_of_the_randomised_response_and_of_nothing_else() -> None:
@@ -19,6 +20,12 @@ def test_an_epsilon_is_that_of_the_randomised_response_and_of_nothing_else() -> 
     assert plan.claim_only
     with pytest.raises(WorkbenchError, match=r"No setting bounds this run.*Use the target .claim."):
         make_plan("dpgen", facts("digits"), epsilon=5)
+
+
+def test_what_is_claimed_of_the_responses_costs_the_claim() -> None:
+    plan = quick_plan("dpgen", epsilon=5.0)
+    found = proved_bound(plan.build().claimed_stages(plan.facts), 1e-12)
+    assert found.epsilon == pytest.approx(plan.claim.epsilon, rel=1e-3)
 
 
 def test_it_trains_on_its_claim_alone() -> None:

@@ -111,6 +111,12 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         (poisson.poisson_batch, "stream(purpose, step)", "stream(purpose, 1)"),
         ("all", "freshness"),
     ),
+    "draws by the position in the batch": (
+        "ddm",
+        "DP-SGD",
+        (PrivateStep._microbatch, "Microbatch(step, records, places[records]", "Microbatch(step, records, records"),
+        ("DP-SGD", "null record"),
+    ),
     "phase two's noise halved": (
         "dp-promise",
         PHASE_TWO,

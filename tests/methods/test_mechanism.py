@@ -9,6 +9,9 @@ from support.quick import ALL_METHODS
 
 from workbench.errors import WorkbenchError
 from workbench.methods import METHODS
+from workbench.methods.base import Method, MethodConfig
+from workbench.methods.fields import value_at, with_values
+from workbench.plan import Plan
 
 SAMPLED = {"sampling rate", "independence of steps", "independence of records"}
 MOVED = {"replaced record", "null record"}  # both distances, held against `Stage.distances`
@@ -52,6 +55,29 @@ def test_a_number_whose_zero_means_something_is_declared_a_switch(method: str) -
     declared = {switch.name for switch in cases.switches(kind)} | set(kind.sampling_fields)
     told = {name for name, _, info in cases.fields(kind.Config) if MEANS.search(info.description or "")}
     assert told - declared == set()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_number_whose_zero_changes_which_releases_there_are_is_a_switch(method: str) -> None:
+    kind, plan = METHODS[method], cases.Case(method).plan()
+    config, switches = plan.build().config, {switch.name for switch in cases.switches(kind)}
+    numbers = [name for name, _, _ in cases.fields(kind.Config) if type(value_at(config, name)) in (int, float)]
+    standard = releases(plan.build(), plan)
+    assert {name for name in numbers if releases_without(config, name, plan) not in (None, standard)} - switches == set()
+
+
+def releases(method: Method, plan: Plan) -> list[tuple[str, str, str]]:
+    """Names, kinds of event and whether paid of all stages, numbers aside."""
+    return [(stage.name, type(stage.event).__name__, stage.spent) for stage in method.stages(plan.facts)]
+
+
+def releases_without(config: MethodConfig, name: str, plan: Plan) -> list[tuple[str, str, str]] | None:
+    """The same with a zero in a field's place; None where it may not be zero."""
+    try:
+        changed = type(config).model_validate(with_values(config, {name: 0}).model_dump())
+        return releases(METHODS[plan.method](changed), plan)
+    except (ValueError, WorkbenchError):
+        return None
 
 
 def test_what_is_refused_is_refused() -> None:

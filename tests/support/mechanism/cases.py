@@ -153,11 +153,15 @@ def few_of(method: str) -> Dataset:
 
 
 def switches(kind: type[Method]) -> Iterator[Switch]:
-    """What makes another mechanism of a method, of its configuration and of the parts of that."""
+    """What makes another mechanism of a method, of its configuration and of the parts of that.
+
+    Of the fields that it samples by, those that are declared: such a number may leave a stage out.
+    """
     for name, owner, info in fields(kind.Config):
-        values = values_of(owner, name.rpartition(".")[2], info)
-        if values and not any(f"{name}.".startswith(f"{sampled}.") for sampled in kind.sampling_fields):
-            yield Switch(name, values, first_owner(owner, name.rpartition(".")[2]))
+        last = name.rpartition(".")[2]
+        sampled = any(f"{name}.".startswith(f"{field}.") for field in kind.sampling_fields)
+        if values := declared(owner, last) if sampled else values_of(owner, last, info):
+            yield Switch(name, values, first_owner(owner, last))
 
 
 def fields(config: type[BaseModel], before: str = "") -> Iterator[tuple[str, type[BaseModel], FieldInfo]]:
@@ -175,7 +179,12 @@ def values_of(owner: type[BaseModel], name: str, info: FieldInfo) -> tuple[Any, 
     """The values of a switch; none where the field is no switch."""
     if get_origin(info.annotation) is Literal:
         return get_args(info.annotation)
-    return (False, True) if info.annotation is bool else getattr(owner, "switches", {}).get(name, ())
+    return (False, True) if info.annotation is bool else declared(owner, name)
+
+
+def declared(owner: type[BaseModel], name: str) -> tuple[Any, ...]:
+    """The values that a part of a configuration declares for a field; none where it declares nothing."""
+    return getattr(owner, "switches", {}).get(name, ())
 
 
 def first_owner(owner: type[BaseModel], name: str) -> type:

@@ -131,11 +131,11 @@ def noise_of(window: Window) -> tuple[float, float]:
 def contributions(bench: Bench, at: At, empty: Floats) -> list[float]:
     """How far a record moves the release when its gradient is large: alone, as another record, and in the company of others.
 
-    It joins at the end of the batch, so that the others keep their draws; the length is the same if the sum is clipped record by
-    record and divided by a constant.
+    It joins before the others, which keep their draws if these go by their places in the dataset; the length is the same if the sum is
+    clipped record by record and divided by a constant.
     """
     alone = [bench.again(at, data, Changes({at: np.array([0])}, scale=LARGE)).release - empty for data in other_records(bench)]
-    company = [bench.again(at, changes=Changes({at: np.array(batch)}, scale=LARGE)).release for batch in ([3, 4, 5], [3, 4, 5, 0])]
+    company = [bench.again(at, changes=Changes({at: np.array(batch)}, scale=LARGE)).release for batch in ([3, 4, 5], [0, 3, 4, 5])]
     return [float(np.linalg.norm(moved)) for moved in (*alone, company[1] - company[0])]
 
 
@@ -146,7 +146,7 @@ def other_records(bench: Bench) -> list[Any]:
 
 def small_gradients(bench: Bench, stage: Stage, at: At, most: float) -> Iterator[Finding]:
     """With the weights as they are, a record adds no more."""
-    moved = [bench.again(at, changes=Changes({at: np.array(batch)})).release for batch in ([3], [3, 0])]
+    moved = [bench.again(at, changes=Changes({at: np.array(batch)})).release for batch in ([3], [0, 3])]
     found = float(np.linalg.norm(moved[1] - moved[0]))
     yield Finding(stage.name, "clipping", f"at most {most:.4g}", found, 0 < found <= most * (1 + SINGLE))
 
@@ -157,7 +157,7 @@ def replaced_in_sum(bench: Bench, stage: Stage, at: At, most: float, unit: float
     assert stated is not None
     yield Finding(stage.name, "null record", stated.zero_out, most / unit, math.isclose(most / unit, stated.zero_out, rel_tol=SINGLE))
     black, white = other_records(bench)[1:]
-    changes = Changes({at: np.array([1, 2, 0])}, scale=LARGE)
+    changes = Changes({at: np.array([0, 1, 2])}, scale=LARGE)
     nulled = distance(bench, at, bench.data.without(0), changes)
     yield Finding(stage.name, "null record", stated.zero_out, nulled / unit, math.isclose(nulled / unit, stated.zero_out, rel_tol=SINGLE))
     moved = float(np.linalg.norm(bench.again(at, black, changes).release - bench.again(at, white, changes).release))
