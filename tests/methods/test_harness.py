@@ -16,6 +16,8 @@ from support.quick import ALL_METHODS
 from workbench import experiment, methods
 from workbench.methods.aim import releases as aim
 from workbench.methods.aim import stages as aim_stages
+from workbench.methods.cluster_moments import releases as cluster_moments
+from workbench.methods.cluster_moments.stages import CLUSTERS, SECOND_MOMENT, SPREADS
 from workbench.methods.dp_merf import training as dp_merf
 from workbench.methods.dp_promise import losses, phase_one
 from workbench.methods.dp_sad import labelling
@@ -29,9 +31,10 @@ from workbench.methods.public_choice import voting
 from workbench.methods.public_choice.method import CHOICE as CHOSEN
 from workbench.methods.tab_pe import stages as tab_pe_stages
 from workbench.methods.tab_pe import training as tab_pe
-from workbench.models import image_diffusion
+from workbench.models import image_diffusion, label_counts
 from workbench.models.grouping import EDGES
 from workbench.models.grouping import releases as grouping
+from workbench.models.label_shares import LABEL_COUNTS
 from workbench.models.selection.config import CANDIDATES, VOTES
 from workbench.models.selection.selector import Selector
 from workbench.privacy.accounting import events
@@ -335,6 +338,84 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
                 "multiplier(config) * config.max_grad_norm / 2, config",
             )
         ],
+        "null record",
+    ),
+    "moments of clusters made before they are recorded": (
+        cases.Case("cluster-moments"),
+        SPREADS,
+        [
+            (
+                cluster_moments.fit,
+                "state.spend(stage, step)",
+                "data.mask.sum(); state.spend(stage, step)",
+            )
+        ],
+        "spending comes first",
+    ),
+    "a record in the sums of its cluster twice": (
+        cases.Case("cluster-moments"),
+        CLUSTERS,
+        [(cluster_moments.release_clusters, "(labels, nearest(turned, labels, centres)), added *", "(labels, 0), 2 * added *")],
+        "null record",
+    ),
+    "sums by cluster with half of their noise": (
+        cases.Case("cluster-moments"),
+        CLUSTERS,
+        [(cluster_moments.unit_grid, "Grid(multiplier(config, name),", "Grid(0.5 * multiplier(config, name),")],
+        "null record",
+    ),
+    "sums by cluster with the same noise in every round": (
+        cases.Case("cluster-moments", {"rounds": 2}),
+        "all",
+        [(cluster_moments.release_clusters, "release(CLUSTERS, step,", "release(CLUSTERS, 1,")],
+        "freshness",
+    ),
+    "a second moment with half of its noise": (
+        cases.Case("cluster-moments", {"max_difference": 0.05}),
+        SECOND_MOMENT,
+        [(cluster_moments.release_second_moment, "widened_deviation(noise *", "widened_deviation(0.5 * noise *")],
+        "null record",
+    ),
+    "directions found by a clean second moment": (
+        cases.Case("cluster-moments"),
+        SECOND_MOMENT,
+        [
+            (
+                cluster_moments.release_second_moment,
+                "state.randomness.release(SECOND_MOMENT, step, grid.rounded(sums), grid)",
+                "grid.values(grid.rounded(sums))",
+            )
+        ],
+        "follows from releases",
+    ),
+    "classes counted before that is recorded": (
+        cases.Case("dp-merf", {"labels.shares": "released"}),
+        LABEL_COUNTS,
+        [(label_counts.release, "state.spend(LABEL_COUNTS, 1)", "data.mask.sum(); state.spend(LABEL_COUNTS, 1)")],
+        "spending comes first",
+    ),
+    "counts of classes with half of their noise": (
+        cases.Case("dp-merf", {"labels.shares": "released"}),
+        LABEL_COUNTS,
+        [(label_counts.release, "grid_of(1, labels.noise_multiplier,", "grid_of(1, 0.5 * labels.noise_multiplier,")],
+        "null record",
+    ),
+    "clean counts of classes": (
+        cases.Case("dp-merf", {"labels.shares": "released"}),
+        LABEL_COUNTS,
+        [
+            (
+                label_counts.release,
+                "state.randomness.release(LABEL_COUNTS, 1, in_steps(counts, 1, grid), grid)",
+                "grid.values(in_steps(counts, 1, grid))",
+            )
+        ],
+        "without noise",
+    ),
+    "votes for public datasets with half of their noise": (
+        cases.Case("public-choice"),
+        CHOSEN,
+        [(voting.vote, "Grid(config.noise_multiplier,", "Grid(0.5 * config.noise_multiplier,")],
         "null record",
     ),
     "pair scores counted before they are recorded": (

@@ -22,7 +22,7 @@ from workbench.planning import make_plan
 from workbench.runs.run import Run
 from workbench.runs.sample_files import read_notes
 from workbench.runs.samples import sample_set
-from workbench.runs.samples.cautions import EQUAL_SHARES, FILE, RELEASED_SHARES, of_preview
+from workbench.runs.samples.cautions import EQUAL_SHARES, FILE, RELEASED_SHARES, kept_noise, of_noise, of_preview
 from workbench.runs.samples.drawn import request_samples
 from workbench.runs.store import RunStore
 
@@ -98,12 +98,30 @@ def test_samples_that_are_mostly_noise_are_said_to_be(workbench: Command, tmp_pa
 
 
 def test_by_default_cluster_moments_release_no_more_numbers_than_noise_leaves(workbench: Command, tmp_path: Path) -> None:
-    """300 colour pictures at bound 5, as before: three frequencies of each side in the place of fourteen, and nothing to warn of."""
+    """300 colour pictures at bound 5, as before: three frequencies of each side in the place of fourteen, about half noise."""
     np.savez(tmp_path / "shapes.npz", **folder_of_arrays(coloured_shapes(360)))  # type: ignore[arg-type]
     out, said = workbench("train", "cluster-moments", "--dataset", str(tmp_path / "shapes.npz"), "--epsilon", "5", "--wait")
     assert "frequencies 3 in place of 14" in said
-    shown, _ = workbench("sample", json.loads(out.splitlines()[-1])["run"], "--num", "20", "--json")
-    assert json.loads(shown)["cautions"] == [EQUAL_SHARES]
+    found = sample_set(here(), json.loads(out.splitlines()[-1])["run"])
+    found.records(20)
+    found.note_cautions()
+    share = kept_noise(found.folder)
+    assert share is not None
+    assert share < 0.75
+
+
+def test_noise_is_told_from_where_it_shows_and_then_from_where_it_outweighs_the_rest() -> None:
+    assert [of_noise(share) for share in (None, 0.0, 0.29)] == ["", "", ""]
+    assert [NOISE_WORDS in of_noise(share) for share in (0.3, 0.49, 0.5)] == [False, False, True]
+    assert "partly noise: by what was released, noise alone would give about 36%" in of_noise(0.36)
+
+
+def test_a_plan_for_few_images_of_ones_own_tells_of_the_method_that_suits_them_better(workbench: Command, tmp_path: Path) -> None:
+    np.savez(tmp_path / "shapes.npz", **folder_of_arrays(coloured_shapes(360)))  # type: ignore[arg-type]
+    asked = ("--dataset", str(tmp_path / "shapes.npz"), "--epsilon", "1")
+    first, proposed = (workbench("plan", method, *asked)[0] for method in ("cluster-moments", "private-classifier"))
+    assert ["Proposed for these images" in shown for shown in (first, proposed)] == [True, False]
+    assert "Proposed for these images: private-classifier. 300 records of 3 x 16 x 16" in " ".join(first.split())
 
 
 def test_few_samples_are_said_to_be_few_and_more_are_compared_once(shapes: Path, train_shapes: Callable[..., Run]) -> None:

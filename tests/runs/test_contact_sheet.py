@@ -31,6 +31,7 @@ def test_a_class_a_row_in_order_and_white_where_there_are_no_more() -> None:
     assert centres.shape == (2, 10)
     assert centres[:, :3].tolist() == [[11, 255, 255], [10, 12, 255]], "of the classes that there are: a, then c"
     assert notes == {"mark": "releasable", "classes, a row each": "a, c"}
+    assert (pixels[131:] < 128).any(), "their names stand below"
 
 
 def test_real_records_come_first_in_a_red_frame_and_make_it_private() -> None:

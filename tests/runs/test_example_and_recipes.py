@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.homes import here
 from support.launchers import Here, Nowhere
+from support.quick import QUICK
 
 from workbench import runs
 from workbench.cli import main
@@ -269,3 +270,33 @@ def test_a_wrong_name_is_refused_before_anything_is_trained(values: dict[str, An
 def test_an_unknown_recipe_lists_the_known_ones() -> None:
     with pytest.raises(WorkbenchError, match="Unknown recipe 'nothing'"):
         recipes.load_recipe("nothing")
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_the_sets_of_a_recipe_are_exports_that_verify_of_runs_without_a_seed(tmp_path: Path) -> None:
+    """Each plan once, though two lines have it, and not the one with canaries; another call makes nothing."""
+    from workbench.recipes.exports import export_sets
+    from workbench.runs.release import verify
+
+    shared = {"method": "class-moments", "dataset": "digits", "settings": QUICK["class-moments"], "epsilon": 10.0}
+    shared |= {"performance": {"device": "cpu", "num_threads": 1}, "metrics": ["accuracy_logistic_regression"]}
+    lines = [
+        shared | {"num_samples": count} | more
+        for count, more in ((20, {"seeds": [0]}), (30, {"seeds": [0, 1]}), (20, {"audit": {"num_canaries": 40, "seed": 0}}))
+    ]
+    file = tmp_path / "recipe.json"
+    runs = [line | {"name": f"Digits, bound 10: {number}"} for number, line in enumerate(lines)]
+    file.write_text(json.dumps({"title": "t", "description": "d", "measure": "accuracy_logistic_regression", "runs": runs}))
+    recipe, folder = recipes.load_recipe(str(file)), tmp_path / "sets"
+    next(reproduce(recipe, here()))
+    folder.mkdir()
+    (made,) = export_sets(recipe, here(), folder, lambda _share: None)
+    found = verify(made)
+    assert (made.name, found.holds, found.card.releasable) == ("digits-bound-10-1.zip", True, True)
+    seen, when = {run.id for run in RunStore(here()).list()}, made.stat().st_mtime_ns
+    assert list(export_sets(recipe, here(), folder, lambda _share: None)) == [made]
+    made.unlink()
+    with pytest.raises(SystemExit):
+        main(["export-sets", str(file), str(folder)])
+    assert {run.id for run in RunStore(here()).list()} == seen
+    assert made.stat().st_mtime_ns > when

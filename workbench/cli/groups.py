@@ -57,6 +57,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Release": {
         "export": "Write what may leave the room, with a privacy card.",
+        "export-sets": "Write the synthetic sets of a recipe, as exports.",
         "verify": "Check an export without any data.",
     },
     "Housekeeping": {

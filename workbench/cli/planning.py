@@ -1,5 +1,6 @@
 """Commands that touch no record: methods, datasets, plan, epsilon; and train, which starts a run."""
 
+import math
 import sys
 import textwrap
 from pathlib import Path
@@ -158,6 +159,8 @@ def plan(
         print_json(jsonable(made) | {"not_dp": offered(made.build()), **strict_fields(made), **beside})
         return
     print_plan(made, everything)
+    if is_own(asked) and (words := _proposed_instead(made)):
+        print(textwrap.fill(words, line_width()))
     if group:
         print_fields({f"bound for groups of {group_size}": describe_value(group)})
 
@@ -229,10 +232,14 @@ def train(
 
 def checked_facts(asked: "Request") -> "DatasetFacts":
     """The facts of a request's dataset; one's own files are read whole, so that all of them are checked."""
+    return read_whole(asked).facts if is_own(asked) else asked.facts()
+
+
+def is_own(asked: "Request") -> bool:
+    """Whether a request is for one's own files."""
     from workbench.datasets.reference import DatasetRef
 
-    is_own = isinstance(asked.dataset, DatasetRef) and asked.dataset.path
-    return read_whole(asked).facts if is_own else asked.facts()
+    return isinstance(asked.dataset, DatasetRef) and bool(asked.dataset.path)
 
 
 def read_whole(asked: "Request") -> "Dataset":
@@ -306,6 +313,16 @@ def print_plan(plan: "Plan", everything: bool = False) -> None:
     for warning in plan.warnings:
         print(textwrap.fill(f"Warning: {terminal(warning)}", line_width()))
     print_settings(plan, everything)
+
+
+def _proposed_instead(made: "Plan") -> str:
+    """What the pages propose for images of one's own of such facts, where that is another method; nothing of tables or without a bound."""
+    from workbench.methods.proposed import proposed_for_images
+
+    if made.facts.kind.name != "image" or not math.isfinite(made.bound.epsilon):
+        return ""
+    found = proposed_for_images(made.facts, made.bound.epsilon, made.delta)
+    return "" if found.method == made.method else f"Proposed for these images: {found.method}. {found.reason}"
 
 
 def print_settings(plan: "Plan", everything: bool) -> None:

@@ -1,5 +1,6 @@
-"""Commands about what leaves the room: export, of a finished run; verify, which checks such a file without data; and track."""
+"""Commands about what leaves the room: export, of a run or a recipe's plans; verify, which checks such a file without data; track."""
 
+import hashlib
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +8,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.options import Json, RunId, check_target
-from workbench.cli.output import print_fields, print_json
+from workbench.cli.output import print_fields, print_json, print_table, progress_bar
 from workbench.escaping import terminal
 from workbench.files import remove_unfinished
 from workbench.workspace import Workspace
@@ -52,6 +53,30 @@ def verify(file: Annotated[Path, typer.Argument(metavar="FILE", help="What `work
         print_fields({name: complaint or "holds" for name, complaint in found.checks.items()})
     if not found.holds:
         raise typer.Exit(1)
+
+
+@app.command("export-sets")
+def export_sets(
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A file, or the name of one that the workbench brings along.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the .zip files go, one for each plan.")],
+    as_json: Json = False,
+) -> None:
+    """Train each plan of a recipe once more without a seed, and write its samples with their privacy card as an export that verifies.
+
+    Seeded runs, which a recipe's numbers come from, may not be released; so each plan is spent again, and the ledger says so.
+    """
+    from workbench.recipes.exports import export_sets as made
+    from workbench.recipes.lines import load_recipe
+
+    loaded, written = load_recipe(recipe), list[dict[str, str]]()
+    folder.mkdir(parents=True, exist_ok=True)
+    with progress_bar(loaded.title) as progress:
+        for path in made(loaded, Workspace.default(), folder, progress):
+            written.append({"file": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()})
+    if as_json:
+        print_json(written)
+    else:
+        print_table(written, "The recipe names no plan whose samples could leave.")
 
 
 @app.command()

@@ -22,7 +22,8 @@ PRIVATE = "The rows framed in red are real training records: nothing bounds what
 def contact_sheet(
     samples: Records, facts: DatasetFacts, releasable: bool, originals: Records | None = None, cautions: Sequence[str] = ()
 ) -> bytes:
-    """A PNG of ten samples of each class that there is, a class a row, of at most 20 classes; without labels, the first hundred samples.
+    """A PNG of ten samples of each class that there is, a class a row, of at most 20 classes, whose names stand below; without labels, the
+    first hundred samples.
 
     `originals` are training records: as many of them stand above, in a red frame. The file says its mark, "private" with any.
     `cautions` are what a reader has to know of the samples: they stand below them, and in the file.
@@ -33,7 +34,8 @@ def contact_sheet(
     parts = [grid(rows(samples, classes), COLUMNS).convert("RGB")]
     if originals is not None:
         parts.insert(0, framed(grid(rows(originals, classes), COLUMNS).convert("RGB")))
-    parts += [written(sentence, parts[0].width) for sentence in cautions]
+    named = [f"Rows from above: {', '.join(facts.classes[label] for label in classes)}."] if len(classes) else []
+    parts += [written(sentence, parts[0].width) for sentence in (*named, *cautions)]
     notes = PngInfo()
     notes.add_text("mark", mark(releasable and originals is None))
     notes.add_text("classes, a row each", ", ".join(facts.classes[label] for label in classes) or "none")

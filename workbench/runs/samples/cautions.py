@@ -16,6 +16,7 @@ from workbench.runs.samples.request import SamplesRequest
 
 FILE, NOISE_FILE = "prior.json", "noise.json"
 OUTWEIGHED = 0.5  # of what samples vary by: the part that noise alone would give, from which on they are said to be noise
+NOTICED = 0.3  # the same part, from which on they are said to be partly noise
 EQUAL_SHARES = "Classes come in equal shares, not in those that they have among the records."
 RELEASED_SHARES = "Classes come in the shares that noisy counts of the records give them."
 CHOSEN = (
@@ -33,6 +34,10 @@ TOO_FEW = (
 MOSTLY_NOISE = (
     "These samples are mostly noise: by what was released, noise alone would give about {share:.0%} of how they vary within a class. "
     "More records, a larger epsilon or fewer numbers to release would help."
+)
+PARTLY_NOISE = (
+    "These samples are partly noise: by what was released, noise alone would give about {share:.0%} of how they vary within a class, and "
+    "more than that of their finer structure."
 )
 NOT_COMPARED = "Not compared yet with public images of {public}, from which the model began: samples may look like these alone."
 
@@ -88,8 +93,10 @@ def of_prior(method: Method, count: int, likeness: float | None) -> str:
 
 
 def of_noise(share: float | None) -> str:
-    """That noise outweighs what was released, where it does."""
-    return MOSTLY_NOISE.format(share=share) if share is not None and share >= OUTWEIGHED else ""
+    """That noise outweighs what was released, or can be seen beside it, where it does."""
+    if share is None or share < NOTICED:
+        return ""
+    return (MOSTLY_NOISE if share >= OUTWEIGHED else PARTLY_NOISE).format(share=share)
 
 
 def kept_likeness(folder: Path) -> float | None:
