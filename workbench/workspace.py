@@ -15,7 +15,7 @@ from typing import Self
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import PRIVATE_FOLDER, READ_ONLY, is_read_only, make_private_folder
 
-FOLDERS = frozenset({"app", "cache", "imports", "jobs", "runs", "sweeps"})
+FOLDERS = frozenset({"app", "attacks", "cache", "imports", "jobs", "runs", "sweeps"})
 MARKS = frozenset({READ_ONLY, "installation.key", "ledger.sqlite", "runs.sqlite", "verdicts.sqlite"})
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 KEY_BYTES = 32
@@ -107,6 +107,11 @@ class Workspace:
     def sweeps(self) -> Path:
         """The folder of the sweeps' folders."""
         return self.home / "sweeps"
+
+    @property
+    def attacks(self) -> Path:
+        """The folder of attacks on papers' claims that were made here."""
+        return self.home / "attacks"
 
     @property
     def cache(self) -> Path:

@@ -67,6 +67,11 @@ def attack_of(name: str) -> Caught | None:
     return _measured().get(name)
 
 
+def attacked() -> tuple[str, ...]:
+    """The rows of the claims table that an attack was made on."""
+    return tuple(_measured())
+
+
 @cache
 def _measured() -> dict[str, Caught]:
     return {found.name: found for found in Results.validate_json(FILE.read_text())}

@@ -7,6 +7,7 @@ import typer
 
 from workbench.cli.options import Json, check_target
 from workbench.cli.output import print_fields, print_json, print_table, short
+from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError, choose
 from workbench.files import write_text_atomically
 from workbench.privacy.accounting.values import PrivacyValue
@@ -71,11 +72,18 @@ def caught(
     as_json: Json = False,
 ) -> None:
     """Attack what unproved claims cover by many small runs, and show the lower bound beside the claim; takes a minute or two each."""
-    from workbench.evaluation.refuting import ATTACKS, caught
+    from workbench.evaluation.refuting import ATTACKS
+    from workbench.jobs.job import WORKSPACE
+    from workbench.runs.refuted import caught_here
 
     check_target(out, ".json")
     names = [name] if name is not None else list(ATTACKS)
-    found = [caught(each, choose(each, ATTACKS, "attacked claim"), trials, confidence, seed) for each in names]
+    for each in names:
+        choose(each, ATTACKS, "attacked claim")
+    found = []
+    for each in names:
+        wait_for("caught", WORKSPACE, {"name": each, "trials": trials, "confidence": confidence, "seed": seed})
+        found.append(caught_here(Workspace.default(), each, trials, confidence, seed))
     if out is not None:
         write_text_atomically(out, dumps(found, indent=2) + "\n")
     if as_json:

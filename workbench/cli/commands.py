@@ -14,6 +14,7 @@ from workbench.cli import (
     attacks,
     compare,
     control,
+    dossier,
     housekeeping,
     planning,
     queueing,
@@ -42,7 +43,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-APPS = (topics, control, housekeeping, planning, sweeping, samples, results, compare, attacks, records, release, accounting)
+APPS = (topics, control, housekeeping, planning, sweeping, samples, results, compare, attacks, records, release, dossier, accounting)
 for commands in APPS:
     app.registered_commands.extend(commands.app.registered_commands)
 app.add_typer(queueing.app, name="queue")

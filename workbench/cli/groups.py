@@ -58,7 +58,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "Release": {
         "export": "Write what may leave the room, with a privacy card.",
         "export-sets": "Write the synthetic sets of a recipe, as exports.",
-        "verify": "Check an export without any data.",
+        "dossier": "Write what a data protection officer signs.",
+        "verify": "Check an export, and its dossier, without any data.",
     },
     "Housekeeping": {
         "home": "Show where this home lies and what is in it, or empty it.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.options import Json, RunId, check_target
-from workbench.cli.output import print_fields, print_json, print_table, progress_bar, short
+from workbench.cli.output import print_fields, print_json, print_table, short
 from workbench.cli.waiting import wait_for
 from workbench.escaping import terminal
 from workbench.seeds import LARGEST_SEED
@@ -68,13 +68,12 @@ def leakage(
     """Tell how what samples show of the training records varies with the decay, the samples, the release step or the records; private."""
     from workbench.errors import choose
     from workbench.runs.exposure import PRIVATE
-    from workbench.runs.leakage import OVER, leakage_over
+    from workbench.runs.leakage import OVER, leakage_run
 
     way = choose(over, OVER, "way to vary")
-    if way in ("samples", "release"):
-        wait_for("records", run_id, {"num_draws": draws, "seed": seed})
-    with progress_bar("leakage") as move:
-        rows = leakage_over(Workspace.default(), run_id, way, epsilon, num_samples, draws, seed, move)
+    asked = {"over": way, "epsilon": epsilon, "num_samples": num_samples, "num_draws": draws, "seed": seed}
+    wait_for("leakage", run_id, asked)
+    rows = leakage_run(Workspace.default(), run_id, way, epsilon, num_samples, draws, seed)
     print(f"Warning: {PRIVATE}", file=sys.stderr)
     told = {"run": run_id, "over": way, "epsilon": epsilon, "releasable": False, "rows": rows}
     print_json(told) if as_json else print_table(rows, "There are no records.")

@@ -39,11 +39,19 @@ def export(
 
 
 @app.command()
-def verify(file: Annotated[Path, typer.Argument(metavar="FILE", help="What `workbench export` wrote.")], as_json: Json = False) -> None:
+def verify(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `workbench export` wrote.")],
+    dossier: Annotated[Path | None, typer.Option("--dossier", help="Also check this dossier (.html) against the export.")] = None,
+    as_json: Json = False,
+) -> None:
     """Check an export without any data: hashes, plan, bound, card, weights and samples; ends with 1 where something does not hold."""
     from workbench.runs.release import verify as verified
 
     found = verified(file)
+    if dossier is not None:
+        from workbench.runs.dossier import check_dossier
+
+        found = found.model_copy(update={"checks": found.checks | check_dossier(dossier, file, found.card)})
     if as_json:
         print_json({"holds": found.holds, "sha256": found.sha256, "checks": found.checks, "card": found.card})
     else:

@@ -159,7 +159,9 @@ def game(
     """Play the white-box membership game of dp-promise's Definition 4 on a run's model: the adversary's advantage, private."""
     from workbench.runs.games import GameRequest, game_run
 
-    found = game_run(Workspace.default(), run_id, GameRequest(score=score, games=games, seed=seed))
+    asked = GameRequest(score=score, games=games, seed=seed)
+    wait_for("game", run_id, asked.model_dump())
+    found = game_run(Workspace.default(), run_id, asked)
     if as_json:
         print_json(found)
         return

@@ -39,8 +39,14 @@ PAGES: dict[str, Page] = {
         "table_chart",
         "Are the rows of a table drawn as the real ones are? Columns and pairs of columns side by side, and the rows as files.",
     ),
+    "audit": Page(
+        "Audit", "policy", "How much can an attacker find out? Each attack begins here as a job with its cost, and what it found stays."
+    ),
     "records": Page(
         "Records", "groups", "Which records of a table do samples show, and how much? Values per record: no guarantee, and private."
+    ),
+    "dossier": Page(
+        "Dossier", "assignment", "What a data protection officer signs: what the workbench knows of a run, and what only people can say."
     ),
     "claims": Page(
         "Claims", "fact_check", "Three numbers for every method, never one: what the paper claims, what is proved, what an audit measured."

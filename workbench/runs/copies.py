@@ -72,6 +72,14 @@ def copies_run(
     return read_results(path)
 
 
+def kept_copies(
+    workspace: Workspace, run_id: str, features: str, num_samples: int, samples: str = DEFAULT, attribute: str | None = None
+) -> dict[str, Any] | None:
+    """What is kept of `copies_run`, or None."""
+    path = sample_set(workspace, run_id, samples).copies(features, num_samples, attribute)
+    return read_results(path) if path.exists() else None
+
+
 class _Features(NamedTuple):
     """Features (N, D) of samples, training and held-out records in one space, and what distance counts as near there."""
 

@@ -33,6 +33,7 @@ class RunFolder:
         self.drawing = self.samples / "drawing.jsonl"
         self.evaluation = self.path / "evaluation.json"
         self.audit = self.path / "audit.json"
+        self.statements = self.path / "statements.json"
         self.environments_file = self.path / "environments.jsonl"
 
     def create(self) -> None:

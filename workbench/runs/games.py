@@ -1,18 +1,22 @@
 """The white-box membership game of dp-promise's Definition 4 on a finished run."""
 
 import math
+from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from workbench.errors import choose
+from workbench.errors import DamagedFileError, choose
 from workbench.evaluation.membership import SCORES, Report, ignored
 from workbench.evaluation.membership_game import GameResult, most_advantage, play
+from workbench.files import write_text_atomically
+from workbench.runs.folder import RunFolder
 from workbench.runs.memberships import check_attack
 from workbench.runs.run import Run
 from workbench.runs.threads import few_threads
 from workbench.runs.trained import dataset_of, load_state, trained_run
 from workbench.seeds import Seed
+from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
 MOST_GAMES = 1_000_000
@@ -29,16 +33,33 @@ class GameRequest(BaseModel):
 
 
 def game_run(workspace: Workspace, run_id: str, asked: GameRequest, report: Report = ignored) -> GameResult:
-    """Play on a run's model: training records against held-out ones, which stand for the distribution; private."""
+    """Play on a run's model: training records against held-out ones, which stand for the distribution; private, kept beside the run."""
+    path = RunFolder(workspace, run_id).path / f"game-{asked.score}-{asked.games}-{asked.seed}.json"
     score = choose(asked.score, SCORES, "score of the game")
     method, run = check_attack(workspace, run_id, asked.score), trained_run(workspace, run_id)
+    if path.exists():
+        return _read(path)
     dataset, draw = dataset_of(workspace, run), np.random.default_rng([asked.seed, 1])
     members = dataset.train.take(draw.permutation(len(dataset.train))[: asked.games])
     with few_threads():
         denoiser = method.denoiser(load_state(workspace, run, seed=0))
         first = score(denoiser, members, asked.seed, lambda share: report(share / 2))
         second = score(denoiser, dataset.held_out, asked.seed, lambda share: report((1 + share) / 2))
-    return play(asked.score, first, second, asked.games, asked.seed, left_by_bound(run))
+    found = play(asked.score, first, second, asked.games, asked.seed, left_by_bound(run))
+    write_text_atomically(path, dumps(found, indent=2))
+    return found
+
+
+def kept_games(workspace: Workspace, run_id: str) -> list[GameResult]:
+    """The games that were played on a run's model, by score."""
+    return [_read(path) for path in sorted(RunFolder(workspace, run_id).path.glob("game-*.json"))]
+
+
+def _read(path: Path) -> GameResult:
+    try:
+        return GameResult.model_validate_json(path.read_text())
+    except ValidationError:
+        raise DamagedFileError(f"Expected the result of a game in {path}, got a damaged file. Move it away: it is played anew.") from None
 
 
 def left_by_bound(run: Run) -> float | None:

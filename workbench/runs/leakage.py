@@ -1,20 +1,25 @@
 """What a run's samples show of its records against the decay, the numbers of samples and records, and the release step; private."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from workbench.diffusion.discrete import DISCRETE_SCHEDULES
 from workbench.errors import choose
+from workbench.files import write_text_atomically
 from workbench.methods import METHODS
 from workbench.methods.fields import with_values
 from workbench.methods.protocols import PerInstanceValues
 from workbench.privacy.not_dp.per_instance import Leakage, kappa_j
 from workbench.runs.exposure import DEFAULT_DRAWS, checked, expose_run
+from workbench.runs.finished import read_results
+from workbench.runs.folder import RunFolder
 from workbench.runs.samples.sets import ProgressFunction, progress_within
 from workbench.runs.threads import few_threads
 from workbench.runs.trained import dataset_of, load_state
+from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
 Over = Literal["decay", "samples", "release", "records"]
@@ -46,6 +51,36 @@ def leakage_over(
         "records": lambda: _over_records(workspace, run_id, epsilon, num_samples, num_draws, seed, progress),
     }
     return choose(over, ways, "way to vary")()
+
+
+def leakage_run(
+    workspace: Workspace,
+    run_id: str,
+    over: Over,
+    epsilon: float = 1.0,
+    num_samples: int = 1,
+    num_draws: int = DEFAULT_DRAWS,
+    seed: int = 0,
+    progress: ProgressFunction | None = None,
+) -> list[dict[str, Any]]:
+    """`leakage_over`, kept in the run's folder; private."""
+    if (kept := kept_leakage(workspace, run_id, over, epsilon, num_samples, num_draws, seed)) is not None:
+        return kept
+    rows = leakage_over(workspace, run_id, over, epsilon, num_samples, num_draws, seed, progress)
+    write_text_atomically(_file(workspace, run_id, over, epsilon, num_samples, num_draws, seed), dumps(rows, indent=2))
+    return rows
+
+
+def kept_leakage(
+    workspace: Workspace, run_id: str, over: Over, epsilon: float, num_samples: int, num_draws: int, seed: int
+) -> list[dict[str, Any]] | None:
+    """What is kept of `leakage_run`, or None."""
+    path = _file(workspace, run_id, over, epsilon, num_samples, num_draws, seed)
+    return read_results(path) if path.exists() else None
+
+
+def _file(workspace: Workspace, run_id: str, over: Over, epsilon: float, num_samples: int, num_draws: int, seed: int) -> Path:
+    return RunFolder(workspace, run_id).path / f"leakage-over-{over}-{epsilon!r}-{num_samples}-{num_draws}-{seed}.json"
 
 
 def _over_decay(

@@ -5,6 +5,7 @@ from typing import Any
 
 from workbench.errors import choose
 from workbench.jobs.job import Job
+from workbench.tasks.attacking import Game, Leak, Refute
 from workbench.tasks.auditing import Audit, Membership, Pac
 from workbench.tasks.base import Task
 from workbench.tasks.example import EXAMPLE
@@ -27,6 +28,9 @@ ALL: tuple[Task, ...] = (
     Audit(),
     Membership(),
     Pac(),
+    Game(),
+    Leak(),
+    Refute(),
     Remove(),
     EXAMPLE,
     REHEARSE,

@@ -268,6 +268,7 @@ def test_every_method_s_weights_come_back_and_fit_its_plan_alone(
     part = experiment.new_state(plan, PerformanceSettings(device="cpu")).part(plan.build().released_parts)
     assert ("selection_denoiser" in part["modules"]) == bool(overrides)
     tensors, about = unpacked(packed(part, {"plan": "x"}))
+    assert len({packed(part, {"plan": "x", "run": "y", "more": "z"}) for _ in range(20)}) == 1  # equal weights make equal files
     assert about == {"plan": "x"}
     assert misfit(tensors, plan) == ""
     assert misfit({**tensors, f"{MODULES}/other/weight": torch.zeros(1)}, plan)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -37,11 +38,13 @@ STAYS = {  # of a run's folder, by the beginning of a file's name or of a folder
     "environments.jsonl": "names this machine",
     "drawing.jsonl": "tells of this machine",
     "membership": "tells training records from others",
+    "game": "tells training records from others",
     "leakage": "values of each training record",
     "removal": "whom to leave out was read off private values",
     "pac": "made of trainings on private records without a bound",
     "shadows": "made of trainings on private records without a bound",
     "audit.json": "was measured on a run with canaries; the card of a run by an equal plan tells it",
+    "statements.json": "what people said for the dossier, which has a file of its own",
     "previews": "made while training; samples take their place",
     "evaluation": "compares with private records",
     "copying": "compares with private records",
@@ -58,6 +61,7 @@ COMPARES = (  # files that exist where somebody looked
     "copies",
     "neighbours",
     "membership",
+    "game",
     "leakage",
     "removal",
     "pac",
@@ -79,23 +83,35 @@ def export_run(workspace: Workspace, run_id: str, path: Path, not_private: bool 
 
     Refused without `not_private` where no finite bound is proved or the run is seeded; the card says so then.
     """
+    content = contents(workspace, run_id)
+    if not (content.card.releasable or not_private):
+        raise WorkbenchError(
+            f"Expected a run that may be released, got {run_id}. {content.card.release_reason} --not-private exports it all the same."
+        )
+    write_archive(path, {**content.members, MANIFEST: _text(content.manifest)})
+    return content.manifest
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is in an export: the plan as it is told, the card, the files by name but for the manifest, and that."""
+
+    plan: Plan
+    card: PrivacyCard
+    members: dict[str, bytes]
+    manifest: dict[str, Any]
+
+
+def contents(workspace: Workspace, run_id: str) -> Contents:
+    """What an export of a finished run would hold now."""
     run = trained_run(workspace, run_id)
     plan = restated(run.plan)
     card = card_of(workspace, run, plan)
-    if not (card.releasable or not_private):
-        raise WorkbenchError(
-            f"Expected a run that may be released, got {run.id}. {card.release_reason} --not-private exports it all the same."
-        )
     members = {CARD: _text(card), CARD_TEXT: card.markdown.encode(), PLAN: _text(plan)}
     members[WEIGHTS] = _weights(workspace, run, digest(members[PLAN]))
     members |= {f"samples/{found.id}.npz": _samples(found, card, digest(members[PLAN])) for found in sets_of(workspace, run.id)}
-    manifest = {
-        "format": FORMAT,
-        "files": {name: digest(content) for name, content in members.items()},
-        "left_out": LEFT_OUT,
-    }
-    write_archive(path, {**members, MANIFEST: _text(manifest)})
-    return manifest
+    hashes = {name: digest(content) for name, content in members.items()}
+    return Contents(plan, card, members, {"format": FORMAT, "files": hashes, "left_out": LEFT_OUT})
 
 
 def card_of(workspace: Workspace, run: Run, plan: Plan) -> PrivacyCard:

@@ -47,8 +47,8 @@ class Verification(BaseModel):
 def verify(path: Path) -> Verification:
     """Check an export; raises WorkbenchError where it cannot be read at all."""
     content, members = read_archive(path)
-    card, plan = _read(PrivacyCard, CARD, members[CARD]), _read(Plan, PLAN, members[PLAN])
-    manifest, plan_digest = _json(members[MANIFEST]), digest(members[PLAN])
+    card, plan = read_model(PrivacyCard, CARD, members[CARD]), read_model(Plan, PLAN, members[PLAN])
+    manifest, plan_digest = read_json(members[MANIFEST]), digest(members[PLAN])
     samples = sorted(name for name in members if name.startswith("samples/"))
     checks: dict[str, Callable[[], str]] = {
         "hashes": lambda: changed(members, manifest),
@@ -59,7 +59,7 @@ def verify(path: Path) -> Verification:
         "weights": lambda: wrong_weights(members[WEIGHTS], card, plan, plan_digest),
         **{name: lambda name=name: wrong_samples(name, members[name], card, plan, plan_digest) for name in samples},
     }
-    return Verification(sha256=digest(content), card=card, checks={name: _complaint(check) for name, check in checks.items()})
+    return Verification(sha256=digest(content), card=card, checks={name: complaint_of(check) for name, check in checks.items()})
 
 
 def changed(members: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
@@ -148,8 +148,8 @@ def wrong_weights(content: bytes, card: PrivacyCard, plan: Plan, plan_digest: st
 def wrong_samples(name: str, content: bytes, card: PrivacyCard, plan: Plan, plan_digest: str) -> str:
     """What keeps a file of samples from being such of the plan's schema, written beside this card."""
     arrays = unpacked_arrays(content)
-    notes, records = _json(str(arrays["notes"]).encode()), records_of(arrays)
-    request = _read(SamplesRequest, "the request in the notes", json.dumps(notes.get("request")).encode())
+    notes, records = read_json(str(arrays["notes"]).encode()), records_of(arrays)
+    request = read_model(SamplesRequest, "the request in the notes", json.dumps(notes.get("request")).encode())
     request.method(plan)
     if name != f"samples/{request.id}.npz":
         return f"They were asked for as the set {request.id}."
@@ -186,7 +186,7 @@ def _value_at(config: Mapping[str, Any], name: str) -> Any:
     return config
 
 
-def _complaint(check: Callable[[], str]) -> str:
+def complaint_of(check: Callable[[], str]) -> str:
     """What a check says, or why it could not be carried out on what the file holds."""
     try:
         return check()
@@ -196,8 +196,9 @@ def _complaint(check: Callable[[], str]) -> str:
         return f"It cannot be computed from what the file says ({type(error).__name__}: {str(error)[:200]})."
 
 
-def _read(model: type[M], name: str, content: bytes) -> M:
-    document = _json(content)
+def read_model(model: type[M], name: str, content: bytes) -> M:
+    """A member of an export as a value; raises WorkbenchError for what is none."""
+    document = read_json(content)
     try:
         return model.model_validate(document)
     except ValidationError as error:
@@ -206,7 +207,8 @@ def _read(model: type[M], name: str, content: bytes) -> M:
         raise WorkbenchError(f"Expected {name} as `workbench export` writes it, got {type(error).__name__}: {str(error)[:200]}.") from None
 
 
-def _json(content: bytes) -> dict[str, Any]:
+def read_json(content: bytes) -> dict[str, Any]:
+    """A member of an export as a JSON object; raises WorkbenchError for what is none."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:

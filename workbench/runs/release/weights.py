@@ -23,7 +23,7 @@ def packed(part: Mapping[str, Any], about: Mapping[str, str]) -> bytes:
     from safetensors.torch import save
 
     tensors = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in _named(part)}
-    return save(tensors, metadata=dict(about))
+    return _in_order(save(tensors, metadata=dict(about)))
 
 
 def unpacked(content: bytes) -> tuple["dict[str, torch.Tensor]", dict[str, str]]:
@@ -64,6 +64,18 @@ def _named(part: Mapping[str, Any]) -> "Iterator[tuple[str, torch.Tensor]]":
     for module, values in part[MODULES].items():
         yield from ((f"{MODULES}/{module}/{name}", tensor) for name, tensor in values.items())
     yield from ((f"{TENSORS}/{name}", tensor) for name, tensor in part[TENSORS].items())
+
+
+def _in_order(content: bytes) -> bytes:
+    """A safetensors file with its metadata in order, which the library writes in another one each time."""
+    import json
+
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header["__metadata__"] = dict(sorted(header.get("__metadata__", {}).items()))
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
+    return len(text).to_bytes(8, "little") + text + content[8 + size :]
 
 
 def _form(tensor: "torch.Tensor") -> str:

@@ -1,0 +1,66 @@
+"""The Audit page: each attack begins as a job with its cost, its result stays, and every section of every run can be drawn."""
+
+from collections.abc import Callable
+
+import pytest
+from pages.conftest import app_at, train_in_process
+from pages.reading import text_of
+from streamlit.testing.v1 import AppTest
+from support.homes import here
+from support.quick import QUICK
+
+from workbench.datasets import load
+from workbench.pages.audit.page import SECTIONS
+from workbench.runs.copies import kept_copies
+from workbench.runs.games import kept_games
+from workbench.runs.refuted import kept_caught
+from workbench.runs.store import RunStore
+
+OpenPage = Callable[..., AppTest]
+
+
+@pytest.mark.usefixtures("workbench_home")
+def test_without_a_finished_run_the_page_says_what_to_do() -> None:
+    assert "No run has finished yet" in text_of(app_at("audit").run())
+
+
+def test_every_section_is_drawn_and_says_what_it_costs_or_why_not(open_page: OpenPage) -> None:
+    for name in SECTIONS:
+        app = open_page("audit", audit_what=name)
+        assert not app.exception, name
+        assert any(word in text_of(app) for word in ("Cost", "no canaries", "does not tell", "no values per record", "2,000 trials")), name
+
+
+def test_a_claim_is_attacked_by_a_job_and_its_result_stays(open_page: OpenPage) -> None:
+    app = open_page("audit", audit_what="Papers' claims", audit_claim="dpgen", audit_trials="60")
+    app.button[[button.label for button in app.button].index("Attack the claim")].click().run()
+    assert not app.exception
+    [found] = kept_caught(here(), "dpgen")
+    assert (found.trials, found.is_caught) == (60, True)
+    app.run()
+    assert "Attack the claim" not in [button.label for button in app.button]
+    assert found.words in text_of(app).replace("\\", "")
+
+
+def test_copies_are_looked_for_and_the_collapse_test_is_shown(open_page: OpenPage) -> None:
+    app = open_page("audit", audit_what="Copies")
+    run = RunStore(here()).list()[0]
+    app.button[[button.label for button in app.button].index("Look for copies")].click().run()
+    app.run()
+    assert not app.exception
+    assert kept_copies(here(), run.id, "pixels", 40) is not None
+    assert "The collapse test" in text_of(app)
+
+
+@pytest.mark.usefixtures("workbench_home")
+def test_a_game_is_played_by_a_job_and_its_result_stays() -> None:
+    run = train_in_process("nonprivate", load("digits"), None, **QUICK["nonprivate"])
+    app = app_at("audit")
+    app.query_params["audit_what"], app.query_params["audit_games"] = "Game", "20"
+    app.run()
+    app.button[[button.label for button in app.button].index("Play")].click().run()
+    app.run()
+    assert not app.exception
+    [found] = kept_games(here(), run.id)
+    assert (found.games, found.score) == (20, "loss")
+    assert app.dataframe[0].value["Games"].tolist() == [20]

@@ -1,0 +1,279 @@
+"""Dossiers: every number follows from the run's files, what may leave obeys its marks, and what is forged is found."""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.homes import here
+from support.quick import QUICK
+
+from workbench import experiment
+from workbench.cli import main
+from workbench.datasets import load
+from workbench.errors import WorkbenchError
+from workbench.plan import Plan
+from workbench.privacy import accountant_values, group_bound, proved_bound
+from workbench.privacy.accounting.bounds import replace_one_bound
+from workbench.privacy.accounting.gaussian import gdp_delta
+from workbench.privacy.attacks.tradeoff import dp_tradeoff
+from workbench.privacy.spending.ledger import Ledger
+from workbench.runs.dossier import QUESTIONS, check_dossier, dossier_of, kept_statements, registry_entry, render, state
+from workbench.runs.dossier.html import BEGIN, END, read
+from workbench.runs.dossier.sections import PARTS
+from workbench.runs.dossier.values import Dossier
+from workbench.runs.finished import evaluate_run, neighbours_run
+from workbench.runs.folder import RunFolder
+from workbench.runs.release import export_run, verify
+from workbench.runs.run import Run
+from workbench.runs.samples import sample_set
+
+Make = Callable[..., Run]
+PlanMaker = Callable[..., Plan]
+METHODS = {"dp-merf": "digits", "private-evolution": "digits", "mst": "breast-cancer"}  # a network, votes, a table
+SCHEMA = Path(__file__).parents[3].parent / "shared/reference/deployments_registry/deployments-schema.yaml"
+ANSWERS = {key: "2026-05-31" if key in ("published", "signed") else f"Said of {key}." for key in QUESTIONS} | {
+    "curators": "The clinic; the university",
+    "sector": "Healthcare",
+    "release": "One release",
+}
+
+
+@pytest.fixture
+def finished(train_here: Make) -> Callable[[str], Run]:
+    """A finished run of one of METHODS."""
+
+    def make(method: str) -> Run:
+        plan = experiment.make_plan(method, load(METHODS[method]).facts, epsilon=8.0, settings=QUICK.get(method, {}))
+        return train_here(plan)
+
+    return make
+
+
+@pytest.fixture
+def told(finished: Callable[[str], Run], tmp_path: Path) -> tuple[Path, Path]:
+    """A dossier that may leave, and its export."""
+    run = finished("dp-merf")
+    sample_set(here(), run.id).records(10)
+    state(here(), run.id, {"purpose": "Lessons <b>only</b>."})
+    export_run(here(), run.id, tmp_path / "run.zip")
+    (tmp_path / "dossier.html").write_text(render(dossier_of(here(), run.id)))
+    return tmp_path / "dossier.html", tmp_path / "run.zip"
+
+
+def commanded(*arguments: str) -> int:
+    """The exit code of a command."""
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    return int(ended.value.code or 0)
+
+
+def complaints(dossier: Path, export: Path) -> dict[str, str]:
+    return {name: words for name, words in check_dossier(dossier, export, verify(export).card).items() if words}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_number_follows_from_the_files_of_the_run(finished: Callable[[str], Run], method: str) -> None:
+    run = finished(method)
+    sample_set(here(), run.id).records(12)
+    evaluate_run(here(), run.id, 12, metrics=["accuracy_logistic_regression"])
+    found = dossier_of(here(), run.id, "room")
+    folder = RunFolder(here(), run.id).path
+    plan = Plan.model_validate_json((folder / "plan.json").read_text())
+    card, stages = found.card, plan.stages
+    assert card.bound.epsilon == proved_bound(stages, plan.delta).epsilon <= 8.0
+    assert (card.num_records, card.bound.delta) == (plan.facts.num_records, plan.delta)
+    assert card.claim.epsilon == plan.claim.epsilon
+    assert {size: value.epsilon for size, value in card.groups.items()} == {
+        str(size): group_bound(stages, plan.delta, size).epsilon for size in (2, 5)
+    }
+    replaced = replace_one_bound(stages, plan.delta)
+    assert (card.replace_one and card.replace_one.epsilon) == (replaced and replaced.epsilon)
+    assert found.best_attack == {
+        f"{rate:g}": float(1 - dp_tradeoff(card.bound.epsilon, plan.delta, [rate])[0]) for rate in (0.001, 0.01, 0.1)
+    }
+    for point in found.profile.points:
+        values = accountant_values(stages, point.delta)
+        assert point.accountants == {name: value if isinstance(value, float) else None for name, value in values.items()}
+        assert point.bound == proved_bound(stages, point.delta).epsilon
+        if point.mu is not None:  # the Gaussian mechanism of this mu loses just as much at this delta
+            assert float(gdp_delta(point.mu, point.bound)) == pytest.approx(point.delta, rel=1e-6)
+    assert {point.delta for point in found.profile.points} == {10.0**-power for power in range(1, 11)} | {plan.delta}
+    [row] = found.ledger
+    assert row.alone.epsilon == Ledger(here().ledger).epsilon_spent(run.id, plan.delta).epsilon == card.bound.epsilon
+    assert card.ledger.total.epsilon == Ledger(here().ledger).total(METHODS[method], delta=plan.delta).epsilon
+    evaluation = json.loads((folder / "evaluation.json").read_text())["results"]
+    assert [(one.name, one.value, one.low, one.high, one.ceiling) for one in found.measures] == [
+        (one["name"], one["value"], *one["interval"], one["ceiling"]) for one in evaluation
+    ]
+    assert set(found.files) == {"card.json", "card.md", "plan.json", "weights.safetensors", "samples/default.npz"}
+    assert found.digest == hashlib.sha256(json.dumps(json.loads(values_in(render(found)))).encode()).hexdigest()
+
+
+def values_in(page: str) -> str:
+    return page[page.index(BEGIN) + len(BEGIN) : page.index(END, page.index(BEGIN))]
+
+
+def test_a_dossier_holds_against_its_export_and_shows_every_section_and_question(told: tuple[Path, Path]) -> None:
+    dossier, export = told
+    page = dossier.read_text()
+    assert complaints(dossier, export) == {}
+    assert commanded("verify", str(export), "--dossier", str(dossier)) == 0
+    places = [page.index(f"<h2>{number}. ") for number in range(1, len(PARTS) + 1)]
+    assert places == sorted(places)
+    assert page.count("Not stated.") == len(QUESTIONS) - 1
+    assert "Lessons &lt;b&gt;only&lt;/b&gt;." in page
+    assert "Lessons <b>" not in page
+    assert "http" not in page.replace("http-equiv", "")  # nothing is fetched
+    assert page.count("<svg") == 2
+
+
+def times(name: str, factor: float) -> Callable[[Dossier], Dossier]:
+    """The dossier with a value of the card's by another number, and the page made anew."""
+
+    def change(found: Dossier) -> Dossier:
+        value = getattr(found.card, name)
+        card = found.card.model_copy(update={name: value.model_copy(update={"epsilon": value.epsilon * factor})})
+        return found.model_copy(update={"card": card})
+
+    return change
+
+
+def card_with(**values: Any) -> Callable[[Dossier], Dossier]:
+    return lambda found: found.model_copy(update={"card": found.card.model_copy(update=values)})
+
+
+def with_(**values: Any) -> Callable[[Dossier], Dossier]:
+    return lambda found: found.model_copy(update=values)
+
+
+def smaller_profile(found: Dossier) -> Dossier:
+    points = tuple(point.model_copy(update={"bound": point.bound / 2}) for point in found.profile.points)
+    return found.model_copy(update={"profile": found.profile.model_copy(update={"points": points})})
+
+
+def smaller_mu(found: Dossier) -> Dossier:
+    assert found.profile.mu is not None
+    return found.model_copy(update={"profile": found.profile.model_copy(update={"mu": found.profile.mu / 2})})
+
+
+def fewer_steps(found: Dossier) -> Dossier:
+    [row] = found.ledger
+    spent = (row.spent[0].model_copy(update={"steps": row.spent[0].steps - 1}), *row.spent[1:])
+    return found.model_copy(update={"ledger": (row.model_copy(update={"spent": spent}),)})
+
+
+def smaller_row(found: Dossier) -> Dossier:
+    [row] = found.ledger
+    return found.model_copy(update={"ledger": (row.model_copy(update={"alone": row.alone.model_copy(update={"epsilon": 0.1})}),)})
+
+
+def private_measure(found: Dossier) -> Dossier:
+    from workbench.runs.dossier.values import Measure
+
+    told = {"name": "accuracy", "title": "Accuracy", "unit": "", "better": "higher", "num_samples": 10, "releasable": False}
+    none = dict.fromkeys(("low", "high", "ceiling", "epsilon_zero"))
+    return found.model_copy(update={"measures": (Measure(**told, **none, value=0.9),)})
+
+
+FORGERIES: dict[str, tuple[str, Callable[[Dossier], Dossier]]] = {
+    "the bound": ("dossier's card", times("bound", 0.5)),
+    "the claim": ("dossier's card", times("claim", 0.5)),
+    "number of records": ("dossier's card", card_with(num_records=10**6)),
+    "seeded": ("dossier's card", card_with(dataset="another")),
+    "the profile": ("dossier's numbers", smaller_profile),
+    "mu": ("dossier's numbers", smaller_mu),
+    "the best attack": ("dossier's numbers", with_(best_attack={"0.01": 0.02})),
+    "a setting": ("dossier's numbers", with_(config={"steps": 1})),
+    "the method's title": ("dossier's numbers", with_(title="Another method")),
+    "a run left out": ("dossier's ledger", with_(ledger=())),
+    "fewer steps": ("dossier's ledger", fewer_steps),
+    "a run's epsilon": ("dossier's ledger", smaller_row),
+    "a hash": ("dossier's files", with_(files={"card.json": "0" * 64})),
+    "a ceiling without audit": ("dossier's audit", with_(audit_ceiling=3.0)),
+    "a private measure": ("dossier's marks", private_measure),
+    "an unknown question": ("dossier's answers", with_(answers={"invented": "yes"})),
+}
+
+
+def test_forged_fields_are_found(told: tuple[Path, Path]) -> None:
+    """Each is changed in the values, and the page made anew of them, as a skilled forger would."""
+    dossier, export = told
+    found = read(dossier.read_text())
+    assert not math.isinf(found.card.bound.epsilon)
+    for name, (check, change) in FORGERIES.items():
+        dossier.write_text(render(change(found)))
+        assert check in complaints(dossier, export), name
+
+
+def test_a_page_that_says_other_than_its_values_is_found(told: tuple[Path, Path]) -> None:
+    dossier, export = told
+    page = dossier.read_text()
+    for old, new in (("may leave the room", "is certified"), ("May be released", "Certified"), ("Not stated.", "Checked by the board.")):
+        dossier.write_text(page.replace(old, new, 1))
+        assert complaints(dossier, export) == {"dossier's page": "The page does not say what its values say."}
+    dossier.write_text(page[: page.index(BEGIN)])
+    with pytest.raises(WorkbenchError, match="without its values"):
+        complaints(dossier, export)
+
+
+def test_what_may_leave_has_no_private_number_and_the_room_has_its_galleries(finished: Callable[[str], Run]) -> None:
+    run = finished("dp-merf")
+    sample_set(here(), run.id).records(12)
+    evaluate_run(here(), run.id, 12, metrics=["accuracy_logistic_regression"])
+    neighbours_run(here(), run.id, num_samples=12)
+    outside, room = dossier_of(here(), run.id), dossier_of(here(), run.id, "room")
+    assert (outside.room, outside.measures, outside.withheld) == (None, (), 1)
+    accuracy = room.measures[0].value
+    assert accuracy is not None
+    assert f"{accuracy:.4g}" not in render(outside)
+    assert "data:image/png" not in render(outside)
+    assert room.room is not None
+    assert len(room.room.gallery) == 12
+    assert render(room).count("<img") == 12 * 5
+    assert "FOR THE ROOM ALONE" in render(room)
+    assert render(dossier_of(here(), run.id)) == render(outside)
+
+
+def test_answers_are_kept_checked_and_taken_back(finished: Callable[[str], Run], capsys: pytest.CaptureFixture[str]) -> None:
+    run = finished("dp-merf")
+    assert commanded("dossier", run.id, "--state", "purpose=Lessons", "--state", "published=2026-05-31", "--questions") == 0
+    assert "Lessons" in capsys.readouterr().out
+    assert kept_statements(here(), run.id).answers == {"purpose": "Lessons", "published": "2026-05-31"}
+    assert commanded("dossier", run.id, "--state", "purpose=", "--questions") == 0
+    assert kept_statements(here(), run.id).answers == {"published": "2026-05-31"}
+    for wrong in ("published=tomorrow", "sector=Magic", "invented=yes", "purpose"):
+        assert commanded("dossier", run.id, "--state", wrong) == 2
+    assert kept_statements(here(), run.id).answers == {"published": "2026-05-31"}
+
+
+def test_an_entry_for_the_deployments_registry_needs_every_answer(finished: Callable[[str], Run], tmp_path: Path) -> None:
+    run = finished("dp-merf")
+    with pytest.raises(WorkbenchError, match="curators, product"):
+        registry_entry(dossier_of(here(), run.id))
+    (tmp_path / "answers.json").write_text(json.dumps(ANSWERS))
+    entry = tmp_path / "entry.yaml"
+    assert commanded("dossier", run.id, "--answers", str(tmp_path / "answers.json"), "--registry", str(entry)) == 0
+    found = json.loads(entry.read_text())
+    assert found["tier"] == 3
+    assert found["deployment"]["basic"]["data_curators"] == ["The clinic", "the university"]
+    assert found["deployment"]["privacy_loss"]["privacy_parameters"] == {"epsilon": run.bound.epsilon, "delta": run.delta}
+    if SCHEMA.exists():  # MIT, read where it lies
+        yaml, jsonschema = pytest.importorskip("yaml"), pytest.importorskip("jsonschema")
+        jsonschema.validate(yaml.safe_load(entry.read_text()), yaml.safe_load(SCHEMA.read_text()))
+
+
+def test_a_run_without_a_bound_says_so_and_has_no_entry(train_here: Make, quick_plan: PlanMaker, tmp_path: Path) -> None:
+    run = train_here(quick_plan("nonprivate"))
+    state(here(), run.id, ANSWERS)
+    found = dossier_of(here(), run.id)
+    assert "NOT PRIVATE" in render(found)
+    assert "∞" in render(found)
+    with pytest.raises(WorkbenchError, match="may be released"):
+        registry_entry(found)
+    export_run(here(), run.id, tmp_path / "run.zip", not_private=True)
+    (tmp_path / "dossier.html").write_text(render(found))
+    assert complaints(tmp_path / "dossier.html", tmp_path / "run.zip") == {}

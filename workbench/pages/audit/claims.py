@@ -1,0 +1,53 @@
+"""Attacks on what papers' unproved claims cover: shipped results, and those that are made here."""
+
+import pandas as pd
+import streamlit as st
+
+from workbench.claims.caught import Caught, attack_of, attacked
+from workbench.escaping import prose
+from workbench.jobs.job import WORKSPACE
+from workbench.runs.refuted import kept_caught
+from workbench.runs.run import Run
+from workbench.ui.jobs import needed_job
+from workbench.ui.privacy_charts import OnAxis, numbers_on_axis
+from workbench.workspace import Workspace
+
+CONFIDENCE = 0.99
+ASKS = "Two neighboring data sets of made records, many small runs on each, a rule fixed before. No record of yours is touched."
+
+
+def claims_section(run: Run, prefix: str) -> None:
+    """A claim, the job that attacks it, and the lower bound beside what the paper's formula gives at the attack's own setting."""
+    del run
+    st.caption(ASKS)
+    which, times = st.columns(2)
+    name = which.selectbox("Claim", attacked(), key="audit_claim", bind="query-params")
+    trials = int(
+        times.number_input("Runs with the record, and as many without", 2, 1_000_000, 200, key="audit_trials", bind="query-params")
+    )
+    own, shipped = kept_caught(Workspace.default(), name), attack_of(name)
+    if not any(one.trials == trials for one in own):
+        st.caption("2,000 trials take a minute or two.")
+        asked = {"name": name, "trials": trials, "confidence": CONFIDENCE, "seed": 0}
+        needed_job("caught", WORKSPACE, asked, f"{prefix}caught_", "Attack the claim")
+    found = [*own, *([shipped] if shipped else [])]
+    if not found:
+        return
+    first = found[0]
+    axis = [OnAxis("paper's claim", first.claim), OnAxis("measured, at least", first.epsilon)]
+    numbers_on_axis(axis, f"{prefix}claim_axis")
+    (st.warning if first.is_caught else st.caption)(prose(first.words))
+    st.dataframe(pd.DataFrame([row(one, one is shipped) for one in found]), hide_index=True, alt=f"Attacks on the claim of {name}")
+
+
+def row(one: Caught, is_shipped: bool) -> dict[str, object]:
+    """An attack in a line."""
+    return {
+        "Where": "shipped with the workbench" if is_shipped else "made here",
+        "Trials": one.trials,
+        "At least epsilon": one.epsilon,
+        "Claimed there": one.claim,
+        "Missed": one.missed,
+        "Accused wrongly": one.accused,
+        "Confidence": one.confidence,
+    }

@@ -1,0 +1,44 @@
+"""The measured epsilon beside claim and bound, with what the audit could have said at most."""
+
+import streamlit as st
+
+from workbench.escaping import prose
+from workbench.runs.audits import AuditRecord, audit_of, kept_audit
+from workbench.runs.run import Run
+from workbench.ui.jobs import needed_job
+from workbench.ui.privacy_charts import OnAxis, numbers_on_axis
+from workbench.workspace import Workspace
+
+ASKS = (
+    "An audit puts canaries among the records, trains, and guesses which of them took part. Many right guesses prove that epsilon is at "
+    "least so large. A small number proves nothing: the attack may be weak, and it can never say more than its ceiling."
+)
+HOW = "This run has no canaries. `workbench train ... --audit-canaries 200` trains one by the same plan; it is never the one to release."
+COSTS = (
+    "Costs one pass of the model over the canaries, seconds to a minute. All of it was fixed before training: nothing can be chosen now."
+)
+
+
+def measured_section(run: Run, prefix: str) -> None:
+    """Claim, bound, lower bound and ceiling on one axis; a job where this run has canaries that nobody has scored yet."""
+    st.caption(ASKS)
+    own = kept_audit(Workspace.default(), run.id) if run.audit is not None else None
+    if run.audit is not None and own is None:
+        st.caption(COSTS)
+        needed_job("audit", run.id, {}, f"{prefix}audit_", "Score the canaries")
+    found = own or audit_of(Workspace.default(), run.plan)
+    if found is None and run.audit is None:
+        st.info(prose(HOW))
+    numbers_on_axis(on_axis(run, found), f"{prefix}axis")
+    if found is not None:
+        (st.error if found.is_alarm else st.caption)(prose(found.alarm or found.words))
+
+
+def on_axis(run: Run, found: AuditRecord | None) -> list[OnAxis]:
+    """The numbers there are, from the claim down."""
+    shown = [OnAxis("paper's claim", run.claim.epsilon)] if run.claim.status != "not_evaluated" else []
+    shown.append(OnAxis("upper bound", run.bound.epsilon))
+    if found is not None:
+        shown += [OnAxis("measured, at least", found.epsilon), OnAxis("ceiling of the audit", found.ceiling)]
+        shown += [OnAxis("measured, if Gaussian", found.f_dp_epsilon), OnAxis("ceiling, if Gaussian", found.f_dp_ceiling)]
+    return shown
