@@ -16,7 +16,7 @@ INSTALL = $(BIN)/python -m pip install --disable-pip-version-check $(if $(TORCH_
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup app lab test test-slow lint bench lock
+.PHONY: help setup app lab docs slides test test-slow lint bench lock
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -29,6 +29,12 @@ app: $(VENV)/.app ## open the workbench on 127.0.0.1:8501; prints the address to
 
 lab: $(VENV)/.lab ## open JupyterLab on notebooks/
 	$(BIN)/jupyter lab --notebook-dir=notebooks --ip=127.0.0.1
+
+docs: $(VENV)/.docs ## build the site of documents in build/site/html (ARGS=--execute carries out the lessons)
+	$(BIN)/python -m docs.site $(ARGS)
+
+slides: $(VENV)/.docs ## make a deck of each lesson in build/slides (ARGS="10_epsilon_itself" takes one)
+	$(BIN)/python -m docs.site.slides $(ARGS)
 
 test: $(VENV)/.dev ## run every test but the slow tier (under 20 minutes on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
@@ -65,6 +71,10 @@ $(VENV)/.lab: $(PINS) | $(BIN)/python
 	$(INSTALL) -e '.[lab]'
 	@touch $(VENV)/.app $@
 
+$(VENV)/.docs: $(PINS) | $(BIN)/python
+	$(INSTALL) -e '.[docs]'
+	@touch $(VENV)/.app $@
+
 $(VENV)/.dev: $(PINS) | $(BIN)/python
 	$(INSTALL) -e '.[dev]'
-	@touch $(VENV)/.app $(VENV)/.lab $@
+	@touch $(VENV)/.app $(VENV)/.lab $(VENV)/.docs $@

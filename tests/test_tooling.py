@@ -8,6 +8,7 @@ import subprocess
 import tomllib
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -147,6 +148,27 @@ def test_the_documents_name_commands_that_exist() -> None:
     texts = [document.read_text() for document in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))]
     named = {command for text in texts for command in re.findall(r"workbench ([a-z]+)\b[^.]", "\n".join(re.findall(r"`([^`\n]+)`", text)))}
     assert named - known == set()
+
+
+def test_printed_commands_name_options_that_exist() -> None:
+    import typer
+
+    from workbench.cli.commands import app
+
+    whole: Any = typer.main.get_command(app)
+    documents = [ROOT / "README.md", *(ROOT / "docs" / "start").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md")]
+    lines = [
+        line for document in documents for line in re.findall(r"(?:^|`)workbench ([a-z][^`\n]*)", document.read_text(), flags=re.MULTILINE)
+    ]
+    assert len(lines) > 60
+    for line in lines:
+        name, *words = line.split("   #")[0].split()
+        command = whole.commands[name]
+        parts = [command, *getattr(command, "commands", {}).values()]
+        known = {option for part in parts for parameter in part.params for option in (*parameter.opts, *parameter.secondary_opts)} | {
+            "--help"
+        }
+        assert {word for word in words if word.startswith("--")} <= known, line
 
 
 def test_the_documents_link_to_files_that_exist() -> None:

@@ -14,7 +14,7 @@ MARKS = {
     "ceiling": "ceiling_releasable",
 }
 MARKS_MEAN = (
-    "*private*: computed from the dataset's records without noise; of data of your own such a number stays in the room. "
+    "*private*: computed from the dataset's records without noise; if the data are yours, do not share it. "
     "*releasable*: computed without them, or covered by the proved bound."
 )
 

@@ -94,11 +94,13 @@ def test_what_is_offered_is_told_with_the_plan(name: str, monkeypatch: pytest.Mo
     )
     assert {protocol for protocol in WORDS if isinstance(method, protocol)} == OFFERED[name]
     said = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["plan", name, "--dataset", dataset.facts.name]).stdout
-    assert [line for line in said.splitlines() if line.startswith("Not DP: ")] == [f"Not DP: {words}" for words in offered(method)]
+    assert [line for line in said.splitlines() if line.startswith("Not protected: ")] == [
+        f"Not protected: {words}" for words in offered(method)
+    ]
     values = CliRunner().invoke(app, ["plan", name, "--dataset", dataset.facts.name, "--json"]).stdout
     assert json.loads(values)["not_dp"] == offered(method)
 
 
 def test_methods_that_offer_nothing_else_say_nothing() -> None:
     assert offered(quick_plan("dp-merf").build()) == []
-    assert "Not DP" not in CliRunner().invoke(app, ["plan", "dp-merf", "--dataset", "digits"]).stdout
+    assert "Not protected" not in CliRunner().invoke(app, ["plan", "dp-merf", "--dataset", "digits"]).stdout

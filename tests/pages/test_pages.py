@@ -221,7 +221,7 @@ def test_a_method_on_images_has_its_pages_by_registry_alone(
     train = open_page("train", train_method=kind.name)
     assert not train.error
     assert not train.button(key="train_launch").disabled
-    assert ("Not DP: PAC noise" in text_of(train)) == (name == "odd-guided")
+    assert ("Not protected: PAC noise" in text_of(train)) == (name == "odd-guided")
     run = train_here(kind.name, load("digits"), epsilon)
     gallery = open_page("gallery", gallery_run=run.id)
     if epsilon is None:  # its sampler pays

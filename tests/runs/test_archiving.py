@@ -190,6 +190,6 @@ def test_records_that_are_not_there_are_said_and_the_account_has_the_run_all_the
 def test_the_command_says_that_an_archive_is_private(packed: tuple[Run, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, _ = packed
     assert command(["archive", run.id, "--to", str(tmp_path / "again.tar")]) == 0
-    assert "This archive is private and has to stay in the room" in capsys.readouterr().out
+    assert "This archive is private; do not share it." in capsys.readouterr().out
     assert (tmp_path / "again.tar").stat().st_mode & 0o777 == 0o600
     assert command(["archive", run.id, "--to", str(tmp_path / "again.zip")]) == 2

@@ -122,7 +122,7 @@ def test_the_command_lists_the_most_exposed_and_writes_all(trained: Any, tmp_pat
     assert not ended.value.code
     out, err = capsys.readouterr()
     told = json.loads(out)
-    assert "stay in the room" in err
+    assert "Do not share them" in err
     assert told["releasable"] is False
     assert {"gamma", "gamma_tilde", "gamma_tilde_of_equals"} <= told.keys()
     found = exposure.kept_exposure(here(), run.id, 20)

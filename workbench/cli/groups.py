@@ -56,7 +56,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "pac": "Train on random halves, and measure PAC privacy.",
     },
     "Release": {
-        "export": "Write what may leave the room, with a privacy card.",
+        "export": "Write what may be shared, with a privacy card.",
         "export-sets": "Write the synthetic sets of a recipe, as exports.",
         "dossier": "Write what a data protection officer signs.",
         "verify": "Check an export, and its dossier, without any data.",

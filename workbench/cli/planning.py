@@ -307,7 +307,7 @@ def print_plan(plan: "Plan", everything: bool = False) -> None:
         print_fields({f"bound with its {plan.sampling.stop} samples": describe_value(plan.sampling.bound)})
     print_fields({"accountants": jsonable(plan.accountants)})
     for words in offered(plan.build()):
-        print(textwrap.fill(f"Not DP: {words}", line_width()))
+        print(textwrap.fill(f"Not protected: {words}", line_width()))
     if plan.claim_only:
         print("CLAIM ONLY: the paper claims a finite epsilon, and no finite bound is proved.")
     for warning in plan.warnings:

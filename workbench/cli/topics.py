@@ -27,7 +27,7 @@ WORDS = {
     "neighbours": "Data sets that differ in one record. ADD_OR_REMOVE_ONE: one of them has a record more. REPLACE_SPECIAL: a record is "
     "there or empty, and the number of records is public. REPLACE_ONE: one record is another, which costs about twice the epsilon. "
     "An epsilon means nothing without its relation.",
-    "marks": "'private': the value was computed from the records without noise, and stays in the room. 'releasable': it was computed "
+    "marks": "'private': the value was computed from the records without noise; do not share it. 'releasable': it was computed "
     "without them, or the proved bound covers it.",
     "ledger": "What all runs on the records of the same people have spent together. A run writes what it will spend before it reads a "
     "record, and deleting a run gives nothing back.",

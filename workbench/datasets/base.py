@@ -163,7 +163,7 @@ class Dataset:
         return Dataset(facts, labelled(self.train), labelled(self.held_out))
 
     def labelled_alike(self, facts: DatasetFacts) -> "Dataset":
-        """The dataset where the attribute that `facts` have for classes is the label, all others being the same; else as it is."""
+        """Relabel the dataset by the attribute that `facts` uses for its classes; unchanged if they agree already."""
         for name in (*self.facts.attributes, *(["+".join(facts.combined)] if facts.combined else [])):
             labelled = self.facts.labelled_by(name)
             if (labelled.classes, labelled.attributes) == (facts.classes, facts.attributes):

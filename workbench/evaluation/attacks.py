@@ -113,7 +113,7 @@ def roc_figure(results: Sequence[MembershipResult]) -> go.Figure:
         figure.add_scatter(x=[x for x, _ in points], y=[y for _, y in points], mode="lines", name=name, line_shape="hv")
     figure.add_scatter(x=[1e-4, 1], y=[1e-4, 1], mode="lines", name="chance", line_dash="dot")
     figure.update_xaxes(title="False-positive rate", type="log", range=[-4, 0])
-    figure.update_yaxes(title="True-positive rate (stays in the room)", type="log", range=[-4, 0])
+    figure.update_yaxes(title="True-positive rate (private)", type="log", range=[-4, 0])
     return figure
 
 

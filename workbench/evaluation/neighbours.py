@@ -73,7 +73,7 @@ def find_neighbours(
 class NearerShare:
     """The share of samples nearer to training than to held-out records.
 
-    `value` is over subsets of `subset_size` records each: 0.5 is what no copying gives, within `interval` (95 %).
+    `value` is over subsets of `subset_size` records each: without copying, expect 0.5, within `interval` (95 %).
     `full` is over all training and held-out records, where no copying gives `full_expected`; it sees every copy, while a
     subset sees only the copies of its own records.
     """

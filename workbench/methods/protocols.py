@@ -123,15 +123,15 @@ class Classifying(Protocol):
 
 
 WORDS: dict[type, str] = {
-    PerInstanceValues: "Per-record values: how much the samples show of each record; they depend on the others and stay in the room.",
-    MeasuredDenoiser: "How far its trained denoiser is from the ideal one that these values are about; measured on the records.",
-    PacRelease: "PAC noise for its samples, which is to bound a mutual information.",
+    PerInstanceValues: "Values per record: how much samples show of each record. They depend on the other records; do not share them.",
+    MeasuredDenoiser: "How far the trained denoiser is from the ideal one, which the values per record are about. Measured on the records.",
+    PacRelease: "PAC noise for its samples, meant to bound a mutual information.",
     AttributeGuided: "Samples steered by an attribute of the records.",
-    PrivatelyGuided: "Samples steered by a part that was trained on private records and stays in the room.",
-    BoundedInTerms: "The terms of its evidence lower bound: measures, which stay in the room.",
-    VariationallyBounded: "The bits that its model needs at most for a record's pixels: a measure, which stays in the room.",
-    Classifying: "The accuracy of the classifier that it releases: a measure on held-out records, which stays in the room.",
-    Denoising: "What its model predicts of the noise in a record: attacks on membership look at it, and it stays in the room.",
+    PrivatelyGuided: "Samples steered by a model that was trained on private records. Do not share that model.",
+    BoundedInTerms: "The terms of its evidence lower bound, measured on the records. Do not share them.",
+    VariationallyBounded: "An upper bound on the bits that the model needs for a record's pixels, measured. Do not share it.",
+    Classifying: "The accuracy of the released classifier on held-out records. Do not share it.",
+    Denoising: "The model's noise prediction for a given record. Membership attacks use it; do not share it.",
 }
 
 

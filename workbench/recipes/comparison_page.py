@@ -23,7 +23,7 @@ Results = Sequence[Mapping[str, Any]]
 HEAD = (
     "# Comparisons\n\nThe papers' ablations and claims in small, on bundled data: what differs between two lines is what their names say, "
     "at equal seeds. `workbench reproduce comparisons/NAME --reuse --out docs/results/comparisons/NAME.json` makes or goes on with one, "
-    "`workbench comparisons docs/results/comparisons > docs/comparisons.md` wrote this page; no sentence of a verdict is written by hand."
+    "`workbench comparisons docs/results/comparisons > docs/comparisons.md` wrote this page; all verdicts are generated."
 )
 TOLD: dict[Verdict, str] = {
     "agrees": "Agrees with {whose}",

@@ -16,7 +16,7 @@ from workbench.records.images import grid
 COLUMNS, MOST_ROWS = 10, 20
 FRAME, RED, WHITE, BLACK = 6, (200, 0, 0), (255, 255, 255), (0, 0, 0)
 TEXT_PIXELS, LETTER_WIDTH = 14, 0.6  # the height of letters, and their mean width over it
-PRIVATE = "The rows framed in red are real training records: nothing bounds what this picture shows. It stays in the room."
+PRIVATE = "The rows framed in red are real training records: no bound covers this picture. Do not share it."
 
 
 def contact_sheet(

@@ -23,8 +23,8 @@ from workbench.workspace import Workspace
 DEFAULT_DRAWS = 400
 ERROR = "error_"  # before the names of the denoiser's error in a file
 PRIVATE = (
-    "Private: these values depend on the records and stay in the room, whatever bound the run has. Choosing records by them, to leave "
-    "them out say, is outside any bound."
+    "Private: these values depend on the records. Do not share them, whatever bound the run has. Choosing records by them, for "
+    "instance to leave them out, is outside any bound."
 )
 IDEAL = (
     "They are those of the ideal denoiser, which knows the training records themselves: of the trained one they are an estimate, and "

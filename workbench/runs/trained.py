@@ -1,4 +1,4 @@
-"""A finished run as what is made of it takes it: its weights, its records, the public ones beside them."""
+"""Load a finished run for sampling, evaluation and audits: its weights, its records, and public ones."""
 
 import math
 from typing import TYPE_CHECKING

@@ -129,7 +129,7 @@ def releasable_mark(releasable: bool, reason: str = "") -> None:
     if releasable:
         st.badge("samples and weights may be released", icon=":material/lock_open:", color="green", help=reason or None)
     else:
-        st.badge("stays in the room", icon=":material/lock:", color="orange", help=reason or None)
+        st.badge("do not share", icon=":material/lock:", color="orange", help=reason or None)
 
 
 def run_marks(run: Run) -> None:
@@ -174,7 +174,7 @@ def plan_details(plan: Plan) -> None:
     """What a plan sets and what it will release, before any record is touched; what its method offers that is no DP."""
     calibrated_line(plan)
     if lines := offered(plan.build()):
-        st.caption("  \n".join(f"Not DP: {line}" for line in lines))
+        st.caption("  \n".join(f"Not protected: {line}" for line in lines))
     with st.expander("What will be released, and what each accountant says"):
         st.dataframe(stage_table(plan), hide_index=True, alt="Releases of the plan in order")
         st.dataframe(accountant_table(plan.accountants), hide_index=True, alt="Epsilon of the plan by accountant")

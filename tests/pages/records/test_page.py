@@ -36,7 +36,7 @@ def test_values_are_asked_for_shown_and_said_to_be_what_they_are(run: Run) -> No
     found = kept_exposure(here(), run.id)
     assert found is not None
     said = text_of(app)
-    for words in ("stay in the room", "of the trained one they are an estimate", "gamma up to", "outside any bound"):
+    for words in ("Do not share them", "of the trained one they are an estimate", "gamma up to", "outside any bound"):
         assert words in said
     exposed = next(table.value for table in app.dataframe if "J (private)" in table.value.columns and "column 1" in table.value.columns)
     (values,) = [

@@ -8,6 +8,7 @@ import pytest
 from support.odd_methods.guided import GuidedByPrivateClassifier
 from support.odd_methods.interleaved import Interleaved
 from support.odd_methods.marginals import MarginalsOfTable
+from support.odd_methods.mean import Mean
 from support.odd_methods.paying_sampler import PayingSampler
 from support.odd_methods.per_instance import PerInstance
 from support.odd_methods.taking_turns import TakingTurns
@@ -17,6 +18,7 @@ from workbench.methods.base import Method
 
 ODD_METHODS: dict[str, type[Method]] = {
     "odd-marginals": MarginalsOfTable,
+    "odd-mean": Mean,
     "odd-teacher": TeacherStudent,
     "odd-guided": GuidedByPrivateClassifier,
     "odd-interleaved": Interleaved,

@@ -89,7 +89,7 @@ def told(config: DPPromiseConfig, smaller: DPPromiseConfig, aim: Aim) -> str:
     changes = ", ".join(f"{name} {after:g} in place of {before:g}" for name, before, after in pairs if before != after)
     return (
         f"Phase one is smaller than usual, so that with {aim.facts.num_records} records of {aim.facts.dimensions} values it stays within "
-        f"its share ({smaller.phase_one.share:g}) of epsilon {aim.epsilon:g}: {changes}. Give these fields to choose them yourself."
+        f"its share ({smaller.phase_one.share:g}) of epsilon {aim.epsilon:g}: {changes}. Set these fields to override."
     )
 
 

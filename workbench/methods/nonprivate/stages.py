@@ -1,4 +1,4 @@
-"""What ordinary training releases: everything."""
+"""What non-private training releases: everything."""
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.nonprivate.config import NonPrivateConfig

@@ -22,7 +22,7 @@ ASKED = (
     "Nothing has been looked at yet. The search holds each sample against every training record: what it finds is private, and outside the "
     "run's guarantee."
 )
-PRIVATE = "Private: stays in the room."
+PRIVATE = "Private: do not share."
 
 
 def searched(chosen: SampleSet, space: str, attribute: str | None) -> tuple[Records, Neighbours, list[dict[str, Any]]] | None:

@@ -29,7 +29,10 @@ def curves(found: Exposure, record: int, epsilon: float, prefix: str) -> None:
     with over_release:
         alt = f"Delta of record {record} against the step at which samples are released, for {', '.join(map(str, SAMPLES))} samples"
         charts.show(delta_figure(leakage, record, epsilon, SAMPLES).update_layout(height=320), alt, frame, f"{prefix}release")
-        st.caption("Samples released earlier keep noise and show less; more samples show more. A delta of 1 says nothing. Private.")
+        st.caption(
+            "Samples released earlier keep noise and show less; more samples show more. A delta of 1 means that no protection can be "
+            "shown. Private."
+        )
 
 
 def neighbours(dataset: Dataset, record: int) -> None:

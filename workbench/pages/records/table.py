@@ -13,7 +13,7 @@ from workbench.ui.formats import number
 from workbench.ui.theme import VERMILION
 
 SHOWN = 50
-VACUOUS = "A delta of 1 says nothing."
+VACUOUS = "A delta of 1 means that no protection can be shown."
 EXACT = "The table is small enough for every value that a record can take to be looked at: nothing is estimated."
 BEFORE = (
     "Before: what a release would show as generation leaves pure noise, after its first step. After: what the release itself shows. "

@@ -22,7 +22,7 @@ from workbench.ui.runs import marked, results_of, set_choice, show_cautions, war
 from workbench.ui.traces import show_curves, show_preview, show_steps, show_values, value_frames, value_title
 from workbench.workspace import Workspace
 
-MARKS_HELP = "Private: computed from private records without noise, so it stays in the room. Releasable: it may leave."
+MARKS_HELP = "Private: computed from private records without noise; do not share it. Releasable: it may be shared."
 
 
 def run_detail(run: Run, prefix: str) -> None:
@@ -111,7 +111,7 @@ def compare_curves(runs: Sequence[Run], prefix: str) -> None:
     for name in dict.fromkeys(name for frames in found for name in frames):
         frame = pd.concat([frames[name] for frames in found if name in frames])
         alt = f"Training {value_title(name).lower()} of {', '.join(_heading(run) for run in runs)} against the step"
-        show_curves(frame, name, f"{value_title(name)} (stays in the room)", alt, f"{prefix}{name}_chart")
+        show_curves(frame, name, f"{value_title(name)} (private)", alt, f"{prefix}{name}_chart")
 
 
 def compare_settings(runs: Sequence[Run]) -> None:

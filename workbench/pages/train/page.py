@@ -48,7 +48,7 @@ def plan_form() -> None:
     choices = plan_choices(PREFIX)
     public = public_choice(choices, PREFIX)
     with st.expander("Method settings", expanded=False):
-        st.caption("An empty field leaves the default it shows. What the guarantee depends on is all here.")
+        st.caption("An empty field leaves the default it shows. Every setting that affects the guarantee is here.")
         settings = settings_form(choices, PREFIX)
     with st.expander("Device and speed", expanded=False):
         performance, seed = speed_choices()

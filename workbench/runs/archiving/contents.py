@@ -17,7 +17,7 @@ FORMAT = "dp-diffusion-workbench archive 1"
 LIST, SEAL = "archive.json", "archive.sha256"  # the first two members
 LEFT_OUT = ("checkpoint.pt", "worker.lock")  # how the names of files begin that no archive has: noise keys, and what a process holds
 PRIVATE = (
-    "This archive is private and has to stay in the room: it holds metrics of private records, weights and samples whatever their bound, "
+    "This archive is private; do not share it. It holds metrics of private records, weights and samples whatever their bound, "
     "and what the runs have spent. No noise key is in it."
 )
 BLOCK = 2**20

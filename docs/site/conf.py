@@ -1,0 +1,26 @@
+"""What Sphinx is told."""
+
+import os
+from pathlib import Path
+
+project = "DP diffusion workbench"
+author = "the DP diffusion workbench's authors"
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_proof", "sphinx_togglebutton"]
+html_theme = "furo"
+html_title = project
+html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 4
+nb_execution_mode = os.environ.get("DOCS_EXECUTE", "off")  # "cache" carries the lessons out, small where FAST is set
+nb_execution_cache_path = os.environ.get("DOCS_CACHE", "")
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+autodoc_typehints = "none"
+autodoc_default_options = {"members": True, "inherited-members": False}
+python_use_unqualified_type_names = True
+togglebutton_hint = "Show"
+suppress_warnings = ["myst.header", "mystnb.lexer"]  # documents start their headings where GitHub's reader needs them
+exclude_patterns = ["_build"]

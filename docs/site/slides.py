@@ -1,0 +1,65 @@
+"""A deck of each lesson for the projector: `python -m docs.site.slides [NAME...]`; its figures and statements, one section a slide.
+
+Every heading begins a slide; code is left out, what it prints and draws stays. The lessons are carried out, small where FAST is set.
+"""
+
+import argparse
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbconvert import SlidesExporter
+from traitlets.config import Config
+
+from docs.site.links import ROOT
+
+BUILD = ROOT / "build" / "slides"
+SECONDS_A_CELL = 300
+STYLE = """<style>.reveal { font-size: 24pt; } .reveal img { max-height: 60vh; width: auto; } .reveal table { font-size: 18pt; }
+.reveal .slides { text-align: left; }</style>
+"""
+
+
+def deck(notebook: nbformat.NotebookNode) -> str:
+    """A lesson as HTML of reveal.js: a slide a section, without code, exercises or their checks."""
+    shown = [cell for cell in notebook.cells if "Your turn" not in cell.source and "def check(" not in cell.source]
+    for place, cell in enumerate(shown):
+        begins = cell.cell_type == "markdown" and (place == 0 or re.match(r"#+ ", cell.source))
+        cell.metadata["slideshow"] = {"slide_type": "slide" if begins else "-"}
+    notebook = nbformat.from_dict({**notebook, "cells": shown})
+    settings = Config(
+        {"SlidesExporter": {"exclude_input": True, "exclude_input_prompt": True, "exclude_output_prompt": True, "reveal_theme": "white"}}
+    )
+    html, _ = SlidesExporter(config=settings).from_notebook_node(notebook)
+    return html.replace("</head>", f"{STYLE}</head>", 1)
+
+
+def execute(notebook: nbformat.NotebookNode) -> None:
+    """Carry it out in a home of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["WORKBENCH_HOME"] = str(Path(folder) / "home")
+        NotebookClient(notebook, timeout=SECONDS_A_CELL, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+
+
+def main() -> None:
+    """Write the decks that were named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="Lessons by their files' names; all by default.")
+    parser.add_argument("--no-execute", action="store_true", help="Statements alone, without carrying out a lesson.")
+    asked = parser.parse_args()
+    BUILD.mkdir(parents=True, exist_ok=True)
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        if asked.names and path.stem not in asked.names:
+            continue
+        notebook = nbformat.read(path, as_version=4)
+        if not asked.no_execute:
+            execute(notebook)
+        (BUILD / f"{path.stem}.html").write_text(deck(notebook))
+        print(BUILD / f"{path.stem}.html")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""Every lesson in full: each within three minutes of two cores, and without a word on stderr."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+MOST_SECONDS = 180.0  # of processor time over two cores, which other work on the machine does not lengthen
+
+
+@pytest.mark.slow(depends=["workbench/**", "notebooks/*.ipynb"])
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_lesson_in_full(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figures: dict[str, Any]) -> None:
+    monkeypatch.delenv("FAST", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}})
+    before, started = os.times(), time.perf_counter()
+    client.execute()
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    figures |= {"seconds": round(time.perf_counter() - started, 1), "processor_seconds": round(used, 1)}
+    said = [output.text for cell in notebook.cells for output in cell.get("outputs", []) if output.get("name") == "stderr"]
+    assert said == []
+    assert used / 2 < MOST_SECONDS

@@ -1,0 +1,116 @@
+"""The site of documents: its links, the pages that registries give, proofs that name real code, and decks of lessons."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from docs.site.environment import FOR_TESTS, VARIABLES
+from docs.site.links import ROOT, MissingTargetError, rewritten
+from docs.site.proofs import THEOREMS, place, proof_pages
+from docs.site.reference import reference_pages, settings_table
+from docs.site.slides import deck
+from workbench.cli.groups import GROUPS
+from workbench.methods import METHODS
+from workbench.methods.dp_merf.config import DPMERFConfig
+
+PAGES = {Path("docs/proofs.md"): Path("proofs/index.md"), Path("docs/claims.md"): Path("evidence/claims.md")}
+
+
+@pytest.fixture(scope="module")
+def reference() -> dict[str, str]:
+    """Every page that registries give."""
+    return reference_pages((ROOT / "docs/claims.md").read_text())
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("see [claims](claims.md#dp-merf)", "see [claims](../evidence/claims.md#dp-merf)"),
+        ("in [workbench/plan.py](../workbench/plan.py)", "in `workbench/plan.py`"),
+        ("the [plan](../workbench/plan.py)", "the plan (`workbench/plan.py`)"),
+        ("a [`Plan`](../workbench/plan.py) and `x`", "a `Plan` (`workbench/plan.py`) and `x`"),
+        ("`[a](nowhere.md)` stays", "`[a](nowhere.md)` stays"),
+        ("pixels in [-1, 1] (all)", "pixels in [-1, 1] (all)"),
+    ],
+)
+def test_links_are_those_of_the_site(text: str, there: str) -> None:
+    assert rewritten(text, Path("docs/proofs.md"), Path("proofs/index.md"), PAGES) == there
+
+
+def test_a_link_to_nothing_is_refused() -> None:
+    with pytest.raises(MissingTargetError, match=r"docs/proofs.md links to gone.md"):
+        rewritten("[gone](gone.md)", Path("docs/proofs.md"), Path("proofs/index.md"), PAGES)
+
+
+def test_every_variable_that_is_read_is_listed() -> None:
+    source = "\n".join(path.read_text() for path in (ROOT / "workbench").rglob("*.py"))
+    read = set(re.findall(r"\"((?:WORKBENCH|XDG)_[A-Z_]+)\"", source))
+    assert read == set(VARIABLES)
+    tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("*.py"))
+    assert all(name in tests or name in source for name in FOR_TESTS)
+
+
+def test_every_proof_states_a_theorem_and_names_code_and_tests_that_are_there() -> None:
+    pages = proof_pages((ROOT / "docs/proofs.md").read_text())
+    assert set(pages) == {"index", *(f"{number:02d}" for number in THEOREMS)}
+    for number, theorem in THEOREMS.items():
+        page = pages[f"{number:02d}"]
+        assert theorem.code
+        assert theorem.tests
+        assert all(place(*named) in page for named in (*theorem.code, *theorem.tests))
+        assert page.index("prf:theorem") < page.index("**Code**") < page.index("prf:proof")
+
+
+def test_a_proof_that_names_what_is_gone_is_refused() -> None:
+    assert re.fullmatch(r"`workbench/training/dp_sgd.py:\d+` \(`DPSGD`\)", place("workbench/training/dp_sgd.py", "DPSGD"))
+    with pytest.raises(LookupError, match=r"Expected Gone in workbench/training/dp_sgd.py"):
+        place("workbench/training/dp_sgd.py", "Gone")
+    with pytest.raises(FileNotFoundError):
+        place("workbench/gone.py", "")
+
+
+def test_every_method_has_a_page_with_claim_settings_and_code(reference: dict[str, str]) -> None:
+    for name, method in METHODS.items():
+        page = reference[f"methods/{name}.md"]
+        assert page.startswith(f"# {name}: {method.title}")
+        assert all(f"**{reading}**: " in page for reading in method.readings or (name,))
+        assert (ROOT / re.search(r"named in `([^`]+)/stages.py`", page)[1]).is_dir()  # type: ignore[index]
+    assert "**dp-promise-renoised**" in reference["methods/dp-promise.md"]
+    assert "| tables |" in reference["methods/mst.md"]
+
+
+def test_settings_show_nested_fields_with_their_defaults() -> None:
+    lines = settings_table(DPMERFConfig)
+    assert "| `num_features` | `2000` | Random Fourier features (cosines and sines together). |" in lines
+    assert any(line.startswith("| `training.steps` | `800` |") for line in lines)
+
+
+def test_every_command_is_in_the_reference(reference: dict[str, str]) -> None:
+    for title, commands in GROUPS.items():
+        assert f"\n## {title}\n" in reference["reference/commands.md"]
+        for name in commands:
+            assert f"\n### workbench {name}\n" in reference["reference/commands.md"]
+
+
+def test_a_deck_has_statements_and_no_code() -> None:
+    notebook = nbformat.read(ROOT / "notebooks/10_epsilon_itself.ipynb", as_version=4)
+    html = deck(notebook)
+    assert "Epsilon itself" in html
+    assert "reveal.js" in html
+    assert "import numpy" not in html
+    assert "Not answered yet" not in html
+    assert html.count("<section><section") == 1 + sum(
+        cell.source.startswith("## ") and "Your turn" not in cell.source for cell in notebook.cells
+    )
+
+
+def test_a_table_of_beliefs_is_computed() -> None:
+    from workbench.privacy import tradeoff
+
+    rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) % sure \|", (ROOT / "docs/concepts/epsilon.md").read_text(), flags=re.MULTILINE)
+    assert len(rows) == 4
+    for epsilon, percent in rows:
+        digits = len(percent.partition(".")[2])
+        assert float(percent) == round(100 * float(tradeoff.posterior_belief(0.5, float(epsilon))), digits)
