@@ -18,14 +18,16 @@ from docs.site.links import ROOT
 
 BUILD = ROOT / "build" / "slides"
 SECONDS_A_CELL = 300
-STYLE = """<style>.reveal { font-size: 24pt; } .reveal img { max-height: 60vh; width: auto; } .reveal table { font-size: 18pt; }
-.reveal .slides { text-align: left; }</style>
+STYLE = """<style>.reveal { font-size: 24pt; } .reveal table { font-size: 18pt; } .reveal .slides { text-align: left; }
+.reveal img, .reveal .jp-RenderedSVG svg { width: 92%; height: auto; max-height: 62vh; object-fit: contain; image-rendering: pixelated; }
+.reveal section { overflow-y: auto; max-height: 96vh; }</style>
 """
+SHARP = "%config InlineBackend.figure_formats = ['svg']"  # figures that a projector may enlarge: 10 points of theirs are 24 on the wall
 
 
 def deck(notebook: nbformat.NotebookNode) -> str:
     """A lesson as HTML of reveal.js: a slide a section, without code, exercises or their checks."""
-    shown = [cell for cell in notebook.cells if "Your turn" not in cell.source and "def check(" not in cell.source]
+    shown = [cell for cell in notebook.cells if not any(word in cell.source for word in ("Your turn", "def check(", SHARP))]
     for place, cell in enumerate(shown):
         begins = cell.cell_type == "markdown" and (place == 0 or re.match(r"#+ ", cell.source))
         cell.metadata["slideshow"] = {"slide_type": "slide" if begins else "-"}
@@ -39,6 +41,7 @@ def deck(notebook: nbformat.NotebookNode) -> str:
 
 def execute(notebook: nbformat.NotebookNode) -> None:
     """Carry it out in a home of its own."""
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(SHARP))
     with tempfile.TemporaryDirectory() as folder:
         os.environ["WORKBENCH_HOME"] = str(Path(folder) / "home")
         NotebookClient(notebook, timeout=SECONDS_A_CELL, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()

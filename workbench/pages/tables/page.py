@@ -25,7 +25,7 @@ PREFIX = "tables_"
 SHOWN = 100  # rows
 TYPES: Final = {CSV: "text/csv", PARQUET: "application/vnd.apache.parquet"}
 REAL = "Real rows beside them"
-PRIVATE = "Shares and associations of the real training rows are private, and no bound covers them: do not share them."
+PRIVATE = "Shares and associations of the real training rows are private and covered by no bound: do not share them."
 TOTAL_VARIATION = (
     f"Total variation distance from the real rows, of the first {MOST_ROWS:,} rows of each: 0 for equal shares, 1 for shares that have "
     "nothing in common."
