@@ -466,6 +466,12 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
         [(tab_pe.fit, "grid_of(1, config", "grid_of(1, 0.5 * config")],
         "null record",
     ),
+    "columns counted with half of their noise": (
+        cases.Case("tab-pe"),
+        tab_pe_stages.COLUMNS,
+        [(tab_pe.released_columns, "grid_of(columns, config", "grid_of(columns, 0.5 * config")],
+        "null record",
+    ),
     "two votes of a record": (
         cases.Case("tab-pe"),
         tab_pe_stages.VOTES,

@@ -11,6 +11,7 @@ from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.tab_pe import TabPEConfig
+from workbench.methods.tab_pe.columns import believed, changed, counts_of_columns
 from workbench.methods.tab_pe.rows import coordinates, places, transitions, varied
 from workbench.methods.tab_pe.sampling import class_shares
 from workbench.methods.tab_pe.training import chosen, even_rows, following, votes
@@ -145,11 +146,88 @@ def test_first_rows_are_even_and_the_rate_falls_as_the_paper_has_it() -> None:
 
 
 def test_rounds_cost_what_one_gaussian_would_and_a_row_for_each_class_is_needed() -> None:
-    plan = make_plan("tab-pe", FACTS, settings={"rounds": 4, "noise_multiplier": 4.0})
+    plan = make_plan("tab-pe", FACTS, settings={"rounds": 4, "noise_multiplier": 4.0, "share_of_columns": 0.0})
     one = make_plan("independent-marginals", FACTS, settings={"noise_multiplier": 2.0})
     assert plan.bound.epsilon == pytest.approx(one.bound.epsilon, rel=1e-6)
     assert plan.claim.epsilon == pytest.approx(plan.bound.epsilon, rel=1e-3)
-    assert make_plan("tab-pe", FACTS, epsilon=1.0).stages[1].steps == 20
-    assert make_plan("tab-pe", FACTS.model_copy(update={"num_records": 20_000}), epsilon=1.0).stages[1].steps == 30
+    fitted_too = make_plan("tab-pe", FACTS, settings={"rounds": 3, "noise_multiplier": 4.0, "share_of_columns": 0.25})
+    assert fitted_too.bound.epsilon == pytest.approx(one.bound.epsilon, rel=1e-6), "columns have a quarter, as a fourth round would"
+    assert fitted_too.claim.epsilon == pytest.approx(fitted_too.bound.epsilon, rel=1e-3)
+    assert make_plan("tab-pe", FACTS, epsilon=1.0).stages[-1].steps == 20
+    assert make_plan("tab-pe", FACTS.model_copy(update={"num_records": 20_000}), epsilon=1.0).stages[-1].steps == 30
     with pytest.raises(WorkbenchError, match="a row at least for each of 2 classes"):
         make_plan("tab-pe", FACTS, epsilon=1.0, settings={"records": 1})
+
+
+def rare() -> Dataset:
+    """One category of four has most of the rows, whatever else a row is; the others are rare."""
+    draw = np.random.default_rng(1)
+    city = Column(name="city", categories=tuple("abcdefgh"))
+    facts = FACTS.model_copy(update={"kind": TableKind(columns=(AGE, city))})
+    labels = (np.arange(4_000) % 4 == 0).astype(np.int64)
+    ages = draw.choice(6, 4_000, p=[0.4, 0.2, 0.1, 0.1, 0.15, 0.05])
+    rows = np.stack([ages, np.where(draw.random(4_000) < 0.65, 0, 1 + ages % 7)], axis=1)
+    return Dataset(facts, Records(rows, labels), Records(rows, labels))
+
+
+def test_samples_have_the_shares_of_columns_which_the_nearest_rows_alone_have_not() -> None:
+    dataset, off = rare(), []
+    assert dataset.train.labels is not None
+    for share in (0.0, 0.1):
+        plan = make_plan("tab-pe", dataset.facts, epsilon=10.0, settings={"rounds": 10, "records": 20, "share_of_columns": share})
+        state = new_state(plan, seed=1)
+        for _ in fit(plan, dataset, state):
+            pass
+        drawn = sample(plan, state, 4_000)
+        assert drawn.labels is not None
+        off.append([
+            abs(np.bincount(part.records[part.labels == label, number], minlength=8) / (part.labels == label).sum() - share).sum() / 2
+            for label in (0, 1) for number in (0, 1) for part in [drawn]
+            for share in [np.bincount(dataset.train.records[dataset.train.labels == label, number], minlength=8) / (3_000, 1_000)[label]]
+        ])  # fmt: skip
+    assert max(off[0]) > 0.1
+    assert max(off[1]) < 0.04
+
+
+@pytest.mark.parametrize("column", [YEARS, AGE, CITY], ids=["ranges", "ranges and others", "categories"])
+def test_changes_make_one_shares_of_the_others_and_move_as_little_as_can_be(column: Column) -> None:
+    draw, size = np.random.default_rng(0), len(column.categories)
+    for _ in range(20):
+        before, after = draw.dirichlet(np.ones(size)), draw.dirichlet(np.ones(size)) * (draw.random(size) < 0.8)
+        after = after / after.sum() if after.any() else np.full(size, 1 / size)
+        moves = changed(column, before, after)
+        assert (moves >= 0).all()
+        np.testing.assert_allclose(moves.sum(axis=1), 1)
+        np.testing.assert_allclose(before @ moves, after, atol=1e-12)
+        if not column.edges:
+            assert before @ (1 - np.diag(moves)) == pytest.approx(abs(before - after).sum() / 2)
+    np.testing.assert_allclose(changed(column, before, before), np.eye(size), atol=1e-12)
+
+
+def test_numbers_keep_their_order_and_who_is_beside_them_is_drawn_by_what_is_missing() -> None:
+    moves = changed(YEARS, np.array([0.5, 0.5, 0, 0]), np.array([0.25, 0.25, 0.25, 0.25]))
+    np.testing.assert_allclose(moves[:2], [[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]])
+    moves = changed(AGE, np.array([1.0, 0, 0, 0, 0, 0]), np.array([0.25, 0, 0, 0.25, 0.5, 0]))
+    np.testing.assert_allclose(moves[0], [0.25, 0, 0, 0.25, 0.5, 0])
+
+
+def test_counts_are_believed_as_far_as_they_are_more_than_noise() -> None:
+    before = np.array([0.7, 0.2, 0.1])
+    np.testing.assert_allclose(believed(np.array([100.0, 500.0, 400.0]), before, 0.0), [0.1, 0.5, 0.4])
+    np.testing.assert_allclose(believed(np.array([690.0, 220.0, 90.0]), before, 30.0), before)
+    half = believed(np.array([100.0, 500.0, 400.0]), before, np.sqrt((600**2 + 300**2 + 300**2) / 4))
+    np.testing.assert_allclose(half, [0.4, 0.35, 0.25])
+
+
+def test_a_row_is_counted_once_in_each_column_of_its_class() -> None:
+    plan = make_plan("tab-pe", FACTS, epsilon=1_000.0, settings={"rounds": 1, "records": 20, "drawn_rounds": 1, "share_of_columns": 0.9})
+    state = new_state(plan, seed=1)
+    for _ in fit(plan, towns(), state):
+        pass
+    train = towns().train
+    assert train.labels is not None
+    for number, (counts, size) in enumerate(zip(counts_of_columns(state), (6, 3), strict=True)):
+        for label in (0, 1):
+            own = np.bincount(train.records[train.labels == label, number], minlength=size)
+            np.testing.assert_allclose(counts[label], own, atol=5)
+    assert class_shares(state)[1] == pytest.approx(0.25, abs=0.002)

@@ -121,7 +121,7 @@ def test_every_column_that_is_cut_has_its_own_steps() -> None:
     assert stage.sampler_distance == 2 * (choice_distance(101) + choice_distance(40))
 
 
-@pytest.mark.parametrize(("method", "rounds"), [("mst", {}), ("aim", {}), ("tab-pe", {"rounds": 1})])
+@pytest.mark.parametrize(("method", "rounds"), [("mst", {}), ("aim", {}), ("tab-pe", {"rounds": 1, "share_of_columns": 0.0})])
 def test_the_claim_is_of_the_columns_releases_too(method: str, rounds: dict[str, Any]) -> None:
     settings = {"noise_multiplier": 2.0} | SETTINGS | {"columns.edge_noise": 2.0, "columns.count_noise": 2.0}
     both, one = (make_plan(method, FACTS, settings=rounds | asked) for asked in (settings, {"noise_multiplier": 2.0 / math.sqrt(3)}))

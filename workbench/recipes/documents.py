@@ -14,6 +14,7 @@ from workbench.published import load_published
 from workbench.recipes.audited import audit_table
 from workbench.recipes.picture import draw
 from workbench.recipes.report import SAME_BOUND, Line, at_delta, line_table, markdown_table, mean_of, measured_lines
+from workbench.recipes.side_by_side import as_markdown, side_by_side
 
 if TYPE_CHECKING:
     from workbench.recipes.lines import Recipe
@@ -38,11 +39,14 @@ def document(rows: Results, recipe: Recipe) -> str:
     """The tables of a recipe's results in Markdown: what was audited, if anything was, and the lines.
 
     A recipe with `by_dataset` has a part for each dataset, with a table for each of its measures; audited runs, which have canaries
-    among their records, are not in these. A measure of `published` stands beside what others printed of it.
+    among their records, are not in these. With `side_by_side` a table of all measures follows.
+    A measure of `published` stands beside what others printed of it.
     """
     audits = audit_table(rows)
     if not recipe.by_dataset:
-        return "\n".join(filter(None, [audits, markdown_table(measured_lines(rows, recipe.measure), recipe.measure)]))
+        table = markdown_table(measured_lines(rows, recipe.measure), recipe.measure)
+        beside = f"## All measures\n\n{as_markdown(side_by_side(rows))}" if recipe.side_by_side else ""
+        return "\n".join(filter(None, [audits, table, beside]))
     parts = [f"## {place}\n\n{_part(own, recipe)}" for place, own in _parts(rows, recipe).items()]
     deltas = at_delta(float(row["bound"]["delta"]) for row in rows)
     reading = [PUBLISHED_READING] if recipe.published else []

@@ -104,6 +104,9 @@ class Recipe(BaseModel):
     title: str
     description: str = ""
     measure: str = Field(default="accuracy_logistic_regression", description="What its table and picture show.")
+    side_by_side: bool = Field(
+        default=False, description="All measures of lines of one table, in a table of their own beside real and simple rows."
+    )
     also: tuple[str, ...] = Field(default=(), description="Further measures, which have a table of their own where `by_dataset` is set.")
     by_dataset: bool = Field(default=False, description="Whether each dataset has tables and a panel of its own.")
     published: tuple[str, ...] = Field(

@@ -1,17 +1,33 @@
 """Hyper-parameters of Tab-PE."""
 
-from pydantic import Field
+import math
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, Field
 
 from workbench.errors import WorkbenchError
 from workbench.methods.grouped_columns import GroupedConfig
+from workbench.training.switches import Switches
+
+
+def _share_or_none(value: float) -> float:
+    if 0 < value < 1e-4:
+        raise ValueError("Expected 0, which releases no columns, or at least 1e-4")
+    return value
 
 
 class TabPEConfig(GroupedConfig):
     """Hyper-parameters of Tab-PE."""
 
+    switches: ClassVar[Switches] = {"share_of_columns": (0.0, 0.1)}
+
     noise_multiplier: float | None = Field(
         default=None, ge=1e-3, le=1e6, description="Noise of each round's votes, over the one vote of a record; empty calibrates it."
     )
+    share_of_columns: Annotated[float, AfterValidator(_share_or_none)] = Field(
+        default=0.1, ge=0, le=0.9999, description="Part of the squared budget that counts of columns within each class have: samples are "
+        "fitted to these. 0, as in the paper, releases none.",
+    )  # fmt: skip
     rounds: int = Field(default=30, ge=1, le=1_000, description="How often all records vote.")
     records: int = Field(default=1_000, ge=1, le=100_000, description="Rows that a round leaves, as many of one class as of another.")
     drawn_rounds: int = Field(
@@ -37,6 +53,14 @@ class TabPEConfig(GroupedConfig):
         if self.noise_multiplier is None:
             raise WorkbenchError("Expected a noise_multiplier, got none: give one, or an epsilon to calibrate it to.")
         return self.noise_multiplier
+
+    def squared_budget(self) -> float:
+        """One over the squared noise of all releases together, over how far one record made null moves them."""
+        return self.rounds * self.known_noise_multiplier() ** -2 / (1.0 - self.share_of_columns)
+
+    def noise_of_columns(self) -> float:
+        """Noise of the counts of columns, over how far one record made null moves them; their share is not 0."""
+        return 1.0 / math.sqrt(self.share_of_columns * self.squared_budget())
 
     def rate(self, round_: int) -> float:
         """How far variations go after so many rounds."""

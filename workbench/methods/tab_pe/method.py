@@ -11,7 +11,7 @@ from workbench.methods.grouped_columns import GroupedColumns
 from workbench.methods.tab_pe import claim, stages
 from workbench.methods.tab_pe.config import TabPEConfig
 from workbench.methods.tab_pe.presets import PRESETS
-from workbench.methods.tab_pe.stages import VOTES
+from workbench.methods.tab_pe.stages import COLUMNS, VOTES
 from workbench.models.grouping import COUNTS, EDGES, RELEASED, squared_budget
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
@@ -23,7 +23,7 @@ SMALL = 10_000  # records, below which the defaults are those for small tables
 
 
 class TabPE(GroupedColumns):
-    """Rows that private records voted for, round by round, and variations of them; they begin even over what is declared."""
+    """Rows that private records voted for, round by round, and variations of them; they begin even, and are fitted to noisy columns."""
 
     name = "tab-pe"
     title = "Private Evolution on tables (Tab-PE)"
@@ -31,8 +31,8 @@ class TabPE(GroupedColumns):
     Config = TabPEConfig
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
-    released: ClassVar[tuple[str, ...]] = ("rows", "votes", "class_votes", *RELEASED)
-    workload: ClassVar[Workload] = Workload(dict.fromkeys((EDGES, COUNTS, VOTES), ("num_records",)), ("records", "variations"))
+    released: ClassVar[tuple[str, ...]] = ("rows", "votes", "class_votes", "of_columns", *RELEASED)
+    workload: ClassVar[Workload] = Workload(dict.fromkeys((EDGES, COUNTS, COLUMNS, VOTES), ("num_records",)), ("records", "variations"))
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     config: TabPEConfig
 
@@ -42,12 +42,12 @@ class TabPE(GroupedColumns):
         return {} if facts.num_records >= SMALL else {"rounds": 20, "records": max(150, facts.num_classes)}
 
     def model_stages(self, facts: DatasetFacts) -> list[Stage]:
-        """Candidates (free) and votes, in turn."""
+        """Counts of columns; candidates (free) and votes, in turn."""
         return stages.stages(self.config, facts)
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The paper's composition of Gaussian mechanisms of sensitivity 1, the releases of columns among them."""
-        squared = self.config.rounds * self.config.known_noise_multiplier() ** -2 + squared_budget(self.grouping, facts)
+        squared = self.config.squared_budget() + squared_budget(self.grouping, facts)
         return claim.claimed(noise_multiplier=squared**-0.5, delta=delta)
 
     def model_state(self, facts: DatasetFacts, state: State) -> State:
@@ -57,13 +57,13 @@ class TabPE(GroupedColumns):
         return training.initial_state(self.config, facts, state)
 
     def fit_model(self, data: Records, state: State) -> Iterator[Step]:
-        """All rounds."""
+        """Counts of columns, then all rounds."""
         from workbench.methods.tab_pe import training
 
         yield from training.fit(self.config, data, state)
 
     def sample_model(self, state: State, request: SampleRequest) -> Records:
-        """Rows of the last round, varied as far as its variations go, classes in the shares of all votes where none is asked for."""
+        """Rows of the last round, varied as far as its variations go and fitted to the columns; classes as released unless asked for."""
         from workbench.methods.tab_pe import sampling
 
         return sampling.sample(self.config, state, request)

@@ -1,4 +1,4 @@
-"""The rounds: votes on a public grid with noise in integers, and the rows that follow from them."""
+"""Counts of columns, and the rounds: votes on a public grid with noise in integers, and the rows that follow from them."""
 
 from collections.abc import Iterator
 
@@ -8,10 +8,10 @@ import torch
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.tab_pe.config import TabPEConfig
 from workbench.methods.tab_pe.rows import columns_of, places, varied
-from workbench.methods.tab_pe.stages import CANDIDATES, VOTES
+from workbench.methods.tab_pe.stages import CANDIDATES, COLUMNS, VOTES, cells_of_columns
 from workbench.models import table_columns
 from workbench.records import Records
-from workbench.training.marginals import drawn, grid_of, in_steps, sizes_of
+from workbench.training.marginals import drawn, grid_of, in_steps, one_way, present_rows, sizes_of
 from workbench.training.state import State, Step
 from workbench.training.streams import Stream
 
@@ -22,6 +22,7 @@ def initial_state(config: TabPEConfig, facts: DatasetFacts, state: State) -> Sta
     """Even rows, and no vote."""
     rows = even_rows(config, facts, state.randomness.stream(CANDIDATES))
     made = {"rows": rows, "votes": np.zeros(len(rows)), "class_votes": np.zeros(max(1, facts.num_classes))}
+    made |= {"of_columns": np.zeros(cells_of_columns(facts))} if config.share_of_columns else {}
     state.tensors = {name: torch.from_numpy(values).to(state.device) for name, values in made.items()}
     return state
 
@@ -36,7 +37,11 @@ def even_rows(config: TabPEConfig, facts: DatasetFacts, draw: Stream) -> np.ndar
 
 
 def fit(config: TabPEConfig, data: Records, state: State) -> Iterator[Step]:
-    """Rows, then votes for them, each recorded as spent before a record is read for it; at last the rows that are left."""
+    """Columns; rows, then votes for them, each recorded as spent before a record is read for it; at last the rows that are left."""
+    if config.share_of_columns and state.steps.get(COLUMNS, 0) == 0:
+        state.spend(COLUMNS, 1)
+        state.tensors["of_columns"], state.steps[COLUMNS] = released_columns(config, data, state), 1
+        yield Step(COLUMNS, 1, 1)
     for step in range(1, config.rounds + 2):
         if state.steps.get(CANDIDATES, 0) < step:
             if step > 1:
@@ -49,6 +54,16 @@ def fit(config: TabPEConfig, data: Records, state: State) -> Iterator[Step]:
             released = state.randomness.release(VOTES, step, in_steps(votes(config, data, state), 1, grid), grid)
             state.tensors["votes"], state.steps[VOTES] = torch.from_numpy(released).to(state.device), step
             yield Step(VOTES, step, config.rounds)
+
+
+def released_columns(config: TabPEConfig, data: Records, state: State) -> torch.Tensor:
+    """Noisy counts of every column's categories, the label's left out, class by class: (cells_of_columns,)."""
+    rows, sizes, classes = present_rows(data, state.facts), sizes_of(state.facts), max(1, state.facts.num_classes)
+    columns = len(sizes) - bool(state.facts.num_classes)
+    parts = [rows[rows[:, -1] == number] for number in range(classes)] if state.facts.num_classes else [rows]
+    counts = np.concatenate([one_way(part[:, :columns], sizes[:columns]) for part in parts])
+    grid = grid_of(columns, config.noise_of_columns(), state.facts)
+    return torch.from_numpy(state.randomness.release(COLUMNS, 1, in_steps(counts, columns, grid), grid)).to(state.device)
 
 
 def votes(config: TabPEConfig, data: Records, state: State) -> np.ndarray:
