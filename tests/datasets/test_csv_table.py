@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,10 @@ from workbench import datasets
 from workbench.cli.commands import app
 from workbench.datasets.declaration import DeclaredColumn, TableDeclaration
 from workbench.datasets.ordered_words import ordered
-from workbench.datasets.proposal import proposal, propose
-from workbench.datasets.proposed_edges import round_edges, suited_ranges
+from workbench.datasets.proposal import decimals_of, proposal, propose, propose_column
+from workbench.datasets.proposed_edges import round_edges, shares_between, suited_ranges
 from workbench.datasets.reference import DatasetRef
-from workbench.datasets.table_files import TableFile
+from workbench.datasets.table_files import TableFile, numbers_of
 from workbench.errors import WorkbenchError
 
 DECLARED = TableDeclaration(
@@ -184,6 +185,15 @@ def test_a_column_that_names_the_rows_is_not_proposed(tmp_path: Path) -> None:
     assert len(propose(write(tmp_path, "id,ill", *(f"person {number % 31},no" for number in range(62)))).columns) == 2
 
 
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d %H:%M", "%Y-%m-%dT%H:%M:%S"])
+def test_a_column_of_dates_is_left_out_with_what_to_do(tmp_path: Path, form: str) -> None:
+    begin = datetime(2024, 1, 1, 8)
+    lines = [f"{(begin + timedelta(days=place // 3)).strftime(form)},{place % 4},{place % 2}" for place in range(90)]
+    found = proposal(write(tmp_path, "day,visits,ill", *lines))
+    assert [column.name for column in found.declaration.columns] == ["visits", "ill"]
+    assert found.left_out["day"].startswith("Expected categories or numbers in the column 'day', got dates. Put what matters of them")
+
+
 def test_a_hundred_thousand_categories_get_one_sentence(tmp_path: Path) -> None:
     path = write(tmp_path, "id,ill", *(f"person {number},no" for number in range(100_000)))
     with pytest.raises(WorkbenchError, match="at most 1000 categories in the column 'id', got 100000"):
@@ -206,6 +216,57 @@ def test_a_heap_is_a_category_of_its_own_and_what_is_skewed_gets_logarithmic_or_
     assert below.points == (1.0, 2.0, 3.0)
     assert all(low < high for low, high in itertools.pairwise(below.edges))
     assert below.edges[0] <= -30 < 900 <= below.edges[-1]
+
+
+def test_what_is_skewed_on_both_sides_of_0_is_cut_there_in_logarithmic_steps() -> None:
+    draw = np.random.default_rng(0)
+    amounts = np.exp(draw.normal(8, 1.4, 3_000)) * np.where(draw.random(3_000) < 0.05, -1, 1)
+    edges, points = suited_ranges(dict.fromkeys(amounts.tolist(), 1))
+    assert points == ()
+    assert {-1000.0, 0.0, 1000.0, 10_000.0, 100_000.0} <= set(edges)
+    assert all(low < high for low, high in itertools.pairwise(edges))
+    assert edges[0] <= amounts.min() < amounts.max() <= edges[-1]
+    assert shares_between(edges, dict.fromkeys(amounts.tolist(), 1)).max() < 0.3
+    from_0 = suited_ranges(dict.fromkeys([0.0, *np.exp(draw.normal(5, 1.5, 300)).tolist()], 1))
+    assert from_0.edges[0] == 0.0 < from_0.edges[1] < 100
+
+
+def test_numbers_that_are_all_heaps_are_categories() -> None:
+    column = propose_column("discount", {"0": 60, "5": 20, "10": 20, "50": 20, "": 3})
+    assert (column.categories, column.edges, column.missing) == (("0", "5", "10", "50"), (), "missing")
+
+
+@pytest.mark.parametrize(
+    ("size", "decimals", "shown"),
+    [
+        ("{:.1f}", 1, r"\d+\.\d"),
+        ("{:.0f}", None, r"\d+"),
+        ("{:.12f}", 5, r"\d+\.\d{5}"),  # eight digits in all
+        ("{:.3e}", 1, r"\d+\.\d"),
+    ],
+)
+def test_numbers_leave_with_the_decimals_that_the_file_has(tmp_path: Path, size: str, decimals: int | None, shown: str) -> None:
+    draw = np.random.default_rng(0)
+    path = write(tmp_path, "size,ill", *(f"{size.format(value)},{place % 2}" for place, value in enumerate(draw.normal(170, 9, 300))))
+    declared = propose(path)
+    (column, _) = declared.columns
+    assert column.decimals == decimals
+    assert all(edge.is_integer() for edge in column.edges)
+    dataset = datasets.load(path, declared=TableDeclaration.parse(declared.text))
+    TableFile(dataset.train, dataset.facts, {}, numbers=True).write(tmp_path / "numbers.csv")
+    left = pd.read_csv(tmp_path / "numbers.csv", dtype=str)["size"]
+    assert left.str.fullmatch(shown).all()
+    assert np.array_equal(column.numbered(left.tolist(), ""), dataset.train.records[:, 0]), "each in its range"
+    assert str(numbers_of(left.tolist(), column.column).type) == ("int64" if decimals is None else "double")
+
+
+def test_decimals_are_those_that_edges_need_too() -> None:
+    assert decimals_of(["1e-10", "9.5e-10"], (0.0, 5e-10, 1e-9)) == 11
+    assert decimals_of(["1", "2"], (0.5, 2.5)) == 1
+    assert decimals_of(["1", "2"], (0.0, 4.0)) is None
+    assert decimals_of(["123456789.25"], (1e8, 2e8)) is None, "whole, as eight digits leave none behind the point"
+    with pytest.raises(ValueError, match=r"edges of size with at most 1 decimals, got 0, 0\.25"):
+        DeclaredColumn(name="size", edges=(0.0, 0.25), decimals=1)
 
 
 @pytest.mark.parametrize(

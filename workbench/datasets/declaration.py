@@ -18,7 +18,7 @@ from workbench.datasets.naming import check_words
 from workbench.errors import WorkbenchError, choose, first_complaint
 from workbench.records import Column, TableKind
 from workbench.records.rules import Rule
-from workbench.records.tables import CLASS
+from workbench.records.tables import CLASS, MOST_DECIMALS
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})  # cells without a value, in small letters
 ABSENT = frozenset({"missing", "unknown"})  # categories for cells without a value, where nobody says which is
@@ -34,6 +34,7 @@ class DeclaredColumn(BaseModel):
     """One column: its `categories`, or the `edges` of its ranges if it has numbers.
 
     `points`, beside edges and rising: numbers that are a category each, such as a heap at 0, and in none of the ranges.
+    `decimals`: how many digits drawn numbers have behind the point; without them none where all edges are whole.
     `other` is the category of every other text, `missing` that of an empty cell; either may be one of the categories. Without them
     such cells are refused. Numbers beyond the edges count in the outermost range.
     """
@@ -44,6 +45,7 @@ class DeclaredColumn(BaseModel):
     categories: tuple[str, ...] = Field(default=(), max_length=MOST_CATEGORIES)
     edges: tuple[float, ...] = Field(default=(), max_length=MOST_CATEGORIES)
     points: tuple[float, ...] = Field(default=(), max_length=MOST_CATEGORIES)
+    decimals: int | None = Field(default=None, ge=0, le=MOST_DECIMALS)
     other: str = ""
     missing: str = ""
 
@@ -55,6 +57,10 @@ class DeclaredColumn(BaseModel):
             raise ValueError(f"Expected edges of {self.name} beside its points, got none: numbers that are no points are in ranges.")
         if any(low >= high for low, high in pairwise(self.points)):
             raise ValueError(f"Expected rising points of {self.name}, got {', '.join(map(told, self.points))}.")
+        if self.decimals is not None and any(abs(edge - round(edge, self.decimals)) > 1e-12 * abs(edge) for edge in self.edges):
+            raise ValueError(
+                f"Expected edges of {self.name} with at most {self.decimals} decimals, got {', '.join(map(told, self.edges))}."
+            )
         check_words([self.name], "columns' names")
         check_words(self.column.categories, f"categories of {self.name}")
         return self
@@ -65,7 +71,7 @@ class DeclaredColumn(BaseModel):
         ranges = Column.of_ranges(self.name, self.edges) if self.edges else None
         own = (*ranges.categories, *map(told, self.points)) if ranges else self.categories
         added = tuple(dict.fromkeys(text for text in (self.other, self.missing) if text and text not in own))
-        return Column(name=self.name, categories=own + added, edges=self.edges)
+        return Column(name=self.name, categories=own + added, edges=self.edges, decimals=self.decimals)
 
     def positions(self, texts: Sequence[str]) -> tuple[int, ...]:
         """The categories that a rule names, rising: by name, or all ranges and points below (`< EDGE`) or from an edge on (`>= EDGE`)."""
@@ -221,7 +227,7 @@ def _declared(column: Column) -> DeclaredColumn:
         return DeclaredColumn(name=column.name, categories=column.categories, missing=missing)
     points = tuple(value for text in beside if (value := number(text)) is not None)
     other = next((text for text in beside if text != missing and number(text) is None), "")
-    found = DeclaredColumn(name=column.name, edges=column.edges, points=points, other=other, missing=missing)
+    found = DeclaredColumn(name=column.name, edges=column.edges, points=points, other=other, missing=missing, decimals=column.decimals)
     if set(found.column.categories) != set(column.categories):
         raise WorkbenchError(f"Expected a declaration of the column {column.name!r}, which has more beside its ranges than numbers.")
     return found

@@ -1,8 +1,11 @@
 """A declaration made from a file's own rows, for the person who has the rows: it is private until they confirm that it is public."""
 
+import math
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +17,7 @@ from workbench.datasets.ordered_words import ordered
 from workbench.datasets.proposed_edges import FEWEST_NUMBERS, are_counts, count_ranges, suited_ranges
 from workbench.datasets.row_files import counted, text_rows
 from workbench.errors import WorkbenchError, choose, first_complaint
+from workbench.records.tables import MOST_DECIMALS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +28,8 @@ WARNING = (
     "This proposal is made from the private rows: categories, ranges and what is missing are theirs. Change what others may not know, "
     "merge what is rare, and use round numbers; who trains with it declares all of it public."
 )
+DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ T].*)?")  # with a time or without
+DIGITS = 8  # of a number that is drawn in a range
 FEWEST_ROWS = 5  # of a category that is proposed by its name: rarer ones may name a person
 MISSING_CATEGORY, OTHER_CATEGORY = "missing", "other"
 
@@ -93,9 +99,17 @@ def propose_column(name: str, texts: Mapping[str, int], is_target: bool = False)
         if len(values) > FEWEST_NUMBERS:
             check_shared(name, values, counts.total())
         if len(counts) > FEWEST_NUMBERS:
-            return DeclaredColumn(name=name, missing=missing, **suited_ranges(counts)._asdict())
+            ranges = suited_ranges(counts)
+            return DeclaredColumn(name=name, missing=missing, decimals=decimals_of(there, ranges.edges), **ranges._asdict())
         if not is_target and are_counts(values):
-            return DeclaredColumn(name=name, missing=missing, **count_ranges(counts)._asdict())
+            ranges = count_ranges(counts)
+            if not counts.keys() <= set(ranges.points):  # else there is no number for the ranges
+                return DeclaredColumn(name=name, missing=missing, **ranges._asdict())
+    if len(there) > FEWEST_NUMBERS and all(map(DATE.fullmatch, there)):
+        raise WorkbenchError(
+            f"Expected categories or numbers in the column {name!r}, got dates. Put what matters of them, as the year, or the days since "
+            "one, into a column of numbers."
+        )
     if len(there) > MOST_CATEGORIES:
         raise WorkbenchError(
             f"Expected at most {MOST_CATEGORIES} categories in the column {name!r}, got {len(there)}. Leave it out, or declare the "
@@ -109,6 +123,18 @@ def propose_column(name: str, texts: Mapping[str, int], is_target: bool = False)
     frequent = there if is_target else [text for text in there if texts[text] >= FEWEST_ROWS] or there
     other = OTHER_CATEGORY if len(frequent) < len(there) else ""
     return DeclaredColumn(name=name, categories=tuple(frequent) or (MISSING_CATEGORY,), missing=missing, other=other)
+
+
+def decimals_of(texts: Sequence[str], edges: Sequence[float]) -> int | None:
+    """The most digits behind the point that numbers have as texts, and edges; of eight digits in all, where there are more.
+
+    None for whole numbers between whole edges.
+    """
+    behind = max(0, *(-int(Decimal(text).as_tuple().exponent) for text in (*texts, *(repr(edge) for edge in edges if edge % 1))))
+    first = math.floor(math.log10(max(abs(edges[0]), abs(edges[-1]))))
+    found = min(behind, max(0, DIGITS - 1 - first), MOST_DECIMALS)
+    needed = max(-int(Decimal(repr(edge)).normalize().as_tuple().exponent) for edge in edges)
+    return max(found, needed) or None if needed <= MOST_DECIMALS else None
 
 
 def check_shared(name: str, values: Sequence[float], rows: int) -> None:

@@ -16,6 +16,7 @@ FEWEST_NUMBERS = 20  # different ones, from which on a column of numbers is cut 
 HEAP = 0.1  # of a column's numbers: one that so many are is a heap
 UNEVEN = 0.7  # of the other numbers in one of five even ranges: they are skewed
 ORDERS = 50.0  # times the least of them: numbers above 0 that go so far are cut in logarithmic steps
+SMALL = 0.05  # of numbers are smaller, whatever their signs, where logarithmic steps on both sides of 0 begin
 LOGARITHMIC = (1, 2, 5)
 
 
@@ -39,14 +40,18 @@ def heaps(counts: Mapping[float, int]) -> tuple[float, ...]:
 
 
 def spread_edges(counts: Mapping[float, int]) -> tuple[float, ...]:
-    """Five even ranges; logarithmic ones or round quantiles where most numbers would be in one of these."""
+    """Five even ranges; logarithmic ones, on both sides of 0, or round quantiles where most numbers would be in one of these."""
     low, high = min(counts), max(counts)
     even = round_edges(low, high)
     if shares_between(even, counts).max() <= UNEVEN:
         return even
     if low > 0 and high >= ORDERS * low:
         return logarithmic_edges(low, high)
-    inner = np.quantile(np.repeat(list(counts), list(counts.values())), np.arange(1, RANGES) / RANGES)
+    numbers = np.repeat(list(counts), list(counts.values()))
+    if low <= 0 and max(-low, high) >= ORDERS * (least := float(np.quantile(np.abs(numbers[numbers != 0]), SMALL))):
+        below, above = (logarithmic_edges(min(least, end), end) if end > 0 else () for end in (-low, high))
+        return (*(-edge for edge in reversed(below)), 0.0, *above)
+    inner = np.quantile(numbers, np.arange(1, RANGES) / RANGES)
     rounded = {float(f"{value:.2g}") for value in inner}
     return (even[0], *sorted(value for value in rounded if even[0] < value < even[-1]), even[-1])
 

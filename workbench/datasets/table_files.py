@@ -102,9 +102,9 @@ class TableFile:
 
 
 def is_whole(column: Column) -> bool:
-    """Whether all numbers that are written of a column with ranges are whole: its edges, and those of the categories beside them."""
+    """Whether all numbers that are written of a column with ranges are whole: in its ranges, and of the categories beside them."""
     points = [value for text in column.categories[column.num_ranges :] if (value := number(text)) is not None]
-    return all(value.is_integer() for value in (*column.edges, *points))
+    return column.digits == 0 and all(value.is_integer() for value in points)
 
 
 def numbers_of(cells: Sequence[str], column: Column) -> "pa.Array[Any]":

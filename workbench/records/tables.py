@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CLASS = "class"  # the heading of the labels
+MOST_DECIMALS = 30
 MOST_DRAWS = 30  # of a number that may not be a heap's: of a range that has no other it stays
 
 
@@ -26,7 +27,8 @@ class Column(BaseModel):
     """One column: its name and its categories, all of them declared and public.
 
     `edges`, of a column of numbers: the limits of the ranges that are its first categories, in order, one more than there are ranges.
-    What follows the ranges stands for cells that are no number.
+    What follows the ranges stands for cells that are no number. `decimals`: how many digits a number that is drawn in a range has behind
+    the point; without them none where all edges are whole, else as eight digits leave.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -34,6 +36,7 @@ class Column(BaseModel):
     name: str = Field(min_length=1)
     categories: tuple[str, ...] = Field(min_length=1)
     edges: tuple[float, ...] = ()
+    decimals: int | None = Field(default=None, ge=0, le=MOST_DECIMALS)
 
     @classmethod
     def of_ranges(cls, name: str, edges: Sequence[float]) -> Self:
@@ -52,6 +55,11 @@ class Column(BaseModel):
     def num_ranges(self) -> int:
         """How many of the categories are ranges."""
         return max(len(self.edges) - 1, 0)
+
+    @property
+    def digits(self) -> int | None:
+        """How many digits a number in a range has behind the point, None for as eight digits leave."""
+        return 0 if self.decimals is None and all(edge.is_integer() for edge in self.edges) else self.decimals
 
     @model_validator(mode="after")
     def _edges_enclose_the_categories(self) -> Self:
@@ -163,7 +171,7 @@ class TableKind(RecordKind):
     def with_numbers(
         self, frame: "pd.DataFrame", records: Records, densities: Mapping[str, Density], generator: np.random.Generator
     ) -> "pd.DataFrame":
-        """A `frame` of records with a number in the place of each range, drawn by the column's density; whole where all edges are.
+        """A `frame` of records with a number in the place of each range, drawn by the column's density, with its `digits`.
 
         What stands beside the ranges of such a column, as a heap or what is missing, stays as it is; no number takes its place.
         """
@@ -195,10 +203,24 @@ class TableKind(RecordKind):
 
 def _numbers_in(column: Column, density: Density, ranges: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """A number in each of these ranges (N,) of a column as text, drawn again where it is that of a category beside them."""
-    is_whole, beside = all(edge.is_integer() for edge in column.edges), list(column.categories[column.num_ranges :])
+    digits, beside = column.digits, [_short(text) for text in column.categories[column.num_ranges :]]
     texts, again = np.empty(len(ranges), dtype=object), np.arange(len(ranges))
     for _ in range(MOST_DRAWS):
         drawn = density.draw(ranges[again], generator)
-        texts[again] = [f"{number:.0f}" if is_whole else f"{number:.8g}" for number in (np.floor(drawn) if is_whole else drawn).tolist()]
-        again = again[np.isin(texts[again].astype(str), beside)] if beside else again[:0]
+        texts[again] = _written(drawn, np.array(column.edges), ranges[again], digits)
+        again = again[[_short(text) in beside for text in texts[again]]] if beside else again[:0]
     return texts
+
+
+def _written(numbers: np.ndarray, edges: np.ndarray, ranges: np.ndarray, digits: int | None) -> list[str]:
+    """Numbers as texts with so many digits behind the point, the others left out, each still in its range, which has its lower edge."""
+    if digits is None:
+        return [f"{number:.8g}" for number in numbers.tolist()]
+    scale = 10.0**digits
+    cut = np.maximum(np.minimum(np.floor(numbers * scale) / scale, edges[ranges + 1] - 1 / scale), edges[ranges])
+    return [f"{number:.{digits}f}" for number in cut.tolist()]
+
+
+def _short(text: str) -> str:
+    """A number's text without zeros at the end of what is behind the point."""
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text

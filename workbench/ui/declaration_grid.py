@@ -13,11 +13,14 @@ from workbench.datasets.declaration import DeclaredColumn, Rules, TableDeclarati
 from workbench.datasets.proposal import propose_column
 from workbench.datasets.row_files import counted, text_rows
 from workbench.errors import WorkbenchError, first_complaint
+from workbench.records.tables import MOST_DECIMALS
 
 Row = Mapping[str, Any]
 DOUBLE = '"'
 CATEGORIES, NUMBERS = "categories", "numbers"
-EMPTY: dict[str, Any] = {"lower": None, "upper": None, "bins": None, "categories": "", "points": "", "other": "", "missing": ""}
+EMPTY: dict[str, Any] = {"lower": None, "upper": None, "bins": None, "decimals": None} | dict.fromkeys(
+    ("categories", "points", "other", "missing"), ""
+)
 LISTED = "Categories between commas, in quotation marks where one has a comma; of numbers, the edges themselves where bins are uneven."
 HEADINGS: dict[str, Any] = {
     "read": st.column_config.CheckboxColumn("Read", help="What is not read stays out of everything."),
@@ -26,6 +29,13 @@ HEADINGS: dict[str, Any] = {
     "lower": st.column_config.NumberColumn("Lower", help="Where the first bin begins; smaller numbers count in it."),
     "upper": st.column_config.NumberColumn("Upper", help="Where the last bin ends; larger numbers count in it."),
     "bins": st.column_config.NumberColumn("Bins", min_value=1, step=1, help="Bins of equal width between the limits."),
+    "decimals": st.column_config.NumberColumn(
+        "Decimals",
+        min_value=0,
+        max_value=MOST_DECIMALS,
+        step=1,
+        help="Digits behind the point of drawn numbers; none for whole edges if empty.",
+    ),
     "categories": st.column_config.TextColumn("Categories", help=LISTED, width="large"),
     "points": st.column_config.TextColumn("Apart", help="Numbers between commas that are a category each, such as a heap at 0."),
     "other": st.column_config.TextColumn("Any other is", help="The category of every other text; without one such cells are refused."),
@@ -84,7 +94,9 @@ def declaration_from(rows: Iterable[Row], rows_per_person: int | None = None, ne
 
 def frame(rows: Iterable[Row]) -> pd.DataFrame:
     """The rows as a table of the types that their headings edit."""
-    return pd.DataFrame(list(rows), columns=list(HEADINGS)).astype({"lower": "float64", "upper": "float64", "bins": "Int64"})
+    return pd.DataFrame(list(rows), columns=list(HEADINGS)).astype(
+        {"lower": "float64", "upper": "float64", "bins": "Int64", "decimals": "Int64"}
+    )
 
 
 def shown(declared: TableDeclaration) -> None:
@@ -117,7 +129,7 @@ def _row(column: DeclaredColumn, target: bool) -> dict[str, Any]:
     row["person"] = False
     if not column.edges:
         return row | {"kind": CATEGORIES, "categories": _listed(column.categories)}
-    row |= {"kind": NUMBERS, "points": _listed(map(told, column.points))}
+    row |= {"kind": NUMBERS, "points": _listed(map(told, column.points)), "decimals": column.decimals}
     low, high, bins = column.edges[0], column.edges[-1], len(column.edges) - 1
     if column.edges != even_edges(low, high, bins):
         return row | {"categories": _listed(f"{edge:.15g}" for edge in column.edges)}
@@ -129,6 +141,7 @@ def _column(row: Row) -> DeclaredColumn:
     listed = _words(row["categories"] or "")
     if row["kind"] == CATEGORIES:
         return DeclaredColumn(name=row["column"], categories=tuple(listed), **words)
+    words["decimals"] = None if row["decimals"] is None else int(row["decimals"])
     words["points"] = tuple(_numbers(row["column"], _words(row["points"] or ""), "points"))
     if listed:
         return DeclaredColumn(name=row["column"], edges=tuple(_numbers(row["column"], listed, "edges")), **words)
