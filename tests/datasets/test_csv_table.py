@@ -151,6 +151,16 @@ def test_a_bad_declaration_gets_one_sentence(column: dict[str, object], sentence
         TableDeclaration.parse(json.dumps({"columns": [column]}))
 
 
+def test_rows_that_were_made_inert_for_a_spreadsheet_are_read_again(tmp_path: Path) -> None:
+    path = write(tmp_path, "-sign,ill", *(f"{('-', '+x', '-1', 'n')[place % 4]},{place % 2}" for place in range(60)))
+    (tmp_path / "people.declared.json").write_text(propose(path).text)
+    dataset = datasets.load(path)
+    TableFile(dataset.train, dataset.facts, {}, numbers=True).write(tmp_path / "made.csv")
+    assert (tmp_path / "made.csv").read_text().startswith("'-sign,ill\n'")
+    again = datasets.load(tmp_path / "made.csv", declared=propose(path), held_out=path).train
+    assert np.array_equal(again.records, dataset.train.records)
+
+
 def test_a_declaration_of_no_target_and_of_an_unknown_one() -> None:
     assert DECLARED.model_copy(update={"target": ""}).kind.categories == (4, 4, 2)
     with pytest.raises(ValueError, match="Unknown target column 'sick'"):

@@ -230,4 +230,3 @@ def test_a_row_is_counted_once_in_each_column_of_its_class() -> None:
         for label in (0, 1):
             own = np.bincount(train.records[train.labels == label, number], minlength=size)
             np.testing.assert_allclose(counts[label], own, atol=5)
-    assert class_shares(state)[1] == pytest.approx(0.25, abs=0.002)

@@ -19,6 +19,7 @@ from workbench.datasets.person_rows import PersonRows, kept_count, numbered_pers
 from workbench.datasets.row_files import CSV, Row, parts_of, text_rows
 from workbench.datasets.splits import check_splittable, held_out_count, position_split
 from workbench.errors import WorkbenchError
+from workbench.escaping import spreadsheet_cell
 from workbench.records import Records
 
 if TYPE_CHECKING:
@@ -154,6 +155,8 @@ def _place_of_person(header: Sequence[str], declared: TableDeclaration, where: s
 
 def read_in(header: Sequence[str], rows: Iterable[Row], declared: TableDeclaration, where: str) -> Reading:
     """All rows by the numbers of their categories, a part at a time, and whose they are."""
+    inert = {spreadsheet_cell(column.name): column.name for column in declared.columns}  # as samples have it
+    header = [name if name in inert.values() else inert.get(name, name) for name in header]
     absent = [column.name for column in declared.columns if column.name not in header]
     if absent:
         raise WorkbenchError(f"Expected the declared columns in {where}, got none called {', '.join(absent)}. Correct the declaration.")

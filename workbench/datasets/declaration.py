@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from workbench.datasets.naming import check_words
 from workbench.errors import WorkbenchError, choose, first_complaint
+from workbench.escaping import spreadsheet_cell
 from workbench.records import Column, TableKind
 from workbench.records.rules import Rule
 from workbench.records.tables import CLASS, MOST_DECIMALS
@@ -95,7 +96,7 @@ class DeclaredColumn(BaseModel):
         """The number of each cell's category, int64 (N,). Refuses what is not declared by its line, and never tells the cell."""
         texts, inverse = np.unique(np.array([cell.strip() for cell in cells], dtype=object), return_inverse=True)
         names = self.column.categories
-        known = {whole(name): place for place, name in enumerate(names)} | {name: place for place, name in enumerate(names)}
+        known = {form(name): place for form in (spreadsheet_cell, whole, str) for place, name in enumerate(names)}  # as samples have it too
         numbers = np.array([self._number(text, known) for text in texts], dtype=np.int64)[inverse]
         if (numbers < 0).any():
             line = int(np.argmax(numbers < 0)) + first_line

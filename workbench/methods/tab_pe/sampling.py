@@ -5,7 +5,6 @@ import numpy as np
 from workbench.methods.tab_pe.columns import fitted
 from workbench.methods.tab_pe.config import TabPEConfig
 from workbench.methods.tab_pe.rows import columns_of, varied
-from workbench.methods.tab_pe.stages import COLUMNS
 from workbench.models.graphical.drawing import in_strata
 from workbench.models.sample_request import SampleRequest
 from workbench.models.table_columns import records
@@ -34,9 +33,7 @@ def sample(config: TabPEConfig, state: State, request: SampleRequest) -> Records
 
 
 def class_shares(state: State) -> np.ndarray:
-    """Of the classes, by the counts of columns where they were released, else by all rounds' votes so far; even before the first."""
-    of_columns, votes = state.tensors.get("of_columns"), state.tensors["class_votes"].cpu().numpy()
-    if of_columns is not None and state.steps.get(COLUMNS):
-        votes = of_columns.cpu().numpy().reshape(len(votes), -1).sum(axis=1)
+    """Of the classes, by the noisy votes of all rounds so far; even before the first."""
+    votes = state.tensors["class_votes"].cpu().numpy()
     total = float(votes.sum())
     return shares(votes, total) if total > 0 else np.full(len(votes), 1 / len(votes))
