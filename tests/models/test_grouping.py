@@ -10,6 +10,8 @@ from support.mechanism import Bench, findings, violations
 from workbench.datasets import Dataset, DatasetFacts, load
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state, sample
+from workbench.methods.aim.method import AIM
+from workbench.methods.aim.stages import CHOICE
 from workbench.models.grouping import COUNTS, EDGES, Grouping, grouped_facts, stages
 from workbench.models.grouping.releases import scores, spread
 from workbench.models.grouping.rows import merged, ranges
@@ -66,6 +68,15 @@ def test_edges_are_near_the_quantiles_and_rows_come_back_in_the_declared_categor
     if method != "ddm":  # after two steps it has learnt nothing
         assert 20 < np.median(samples.records[:, 0]) < 40
         assert np.isin(samples.records[:, 1], [1, 4, 9]).mean() > 0.8
+
+
+def test_a_models_releases_are_stated_of_the_columns_that_it_has() -> None:
+    """AIM chooses among sets of the coarse columns, more of which fit its limit: its choice is charged for so many."""
+    method = planned("aim", most_cells=300).build()
+    assert isinstance(method, AIM)
+    chosen, declared = (next(stage for stage in of if stage.name == CHOICE) for of in (method.stages(FACTS), method.model_stages(FACTS)))
+    assert chosen == next(stage for stage in method.model_stages(grouped_facts(method.grouping, FACTS)) if stage.name == CHOICE)
+    assert chosen.sampler_distance > declared.sampler_distance
 
 
 def test_the_harness_finds_nothing() -> None:
