@@ -134,3 +134,11 @@ def test_a_run_that_is_not_finished_is_not_shown_as_releasable(quick_plan: Calla
     assert (queued.may_be_released, done.may_be_released) == (False, True)
     assert "finished" in queued.release_reason
     assert "proved bound" in done.release_reason
+
+
+def test_the_bound_of_a_replaced_record_is_told_of_what_the_plan_pays_for_alone(quick_plan: Callable[..., Any], queue: Make) -> None:
+    run = queue(quick_plan("dp-merf"))
+    assert run.replace_one == run.plan.replace_one is not None
+    beyond = 1.01 * run.plan.bound.epsilon
+    assert run.model_copy(update={"epsilon_spent": beyond}).replace_one is None
+    assert run.model_copy(update={"bound": run.bound.model_copy(update={"epsilon": beyond})}).replace_one is None
