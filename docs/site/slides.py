@@ -6,10 +6,12 @@ Every heading begins a slide; code is left out, what it prints and draws stays. 
 import argparse
 import os
 import re
+import shutil
 import tempfile
 from pathlib import Path
 
 import nbformat
+import sphinx_revealjs
 from nbclient import NotebookClient
 from nbconvert import SlidesExporter
 from traitlets.config import Config
@@ -22,6 +24,9 @@ STYLE = """<style>.reveal { font-size: 24pt; } .reveal table { font-size: 18pt; 
 .reveal img, .reveal .jp-RenderedSVG svg { width: 92%; height: auto; max-height: 62vh; object-fit: contain; image-rendering: pixelated; }
 .reveal section { overflow-y: auto; max-height: 96vh; }</style>
 """
+START = """<script src="reveal/dist/reveal.js"></script>
+<script>Reveal.initialize({controls: true, progress: true, hash: true, slideNumber: true, width: 1280, height: 720, margin: 0.03});</script>
+"""
 SHARP = "%config InlineBackend.figure_formats = ['svg']"  # figures that a projector may enlarge: 10 points of theirs are 24 on the wall
 
 
@@ -33,10 +38,31 @@ def deck(notebook: nbformat.NotebookNode) -> str:
         cell.metadata["slideshow"] = {"slide_type": "slide" if begins else "-"}
     notebook = nbformat.from_dict({**notebook, "cells": shown})
     settings = Config(
-        {"SlidesExporter": {"exclude_input": True, "exclude_input_prompt": True, "exclude_output_prompt": True, "reveal_theme": "white"}}
+        {
+            "SlidesExporter": {
+                "exclude_input": True,
+                "exclude_input_prompt": True,
+                "exclude_output_prompt": True,
+                "reveal_theme": "white",
+                "reveal_url_prefix": "reveal",
+            }
+        }
     )
     html, _ = SlidesExporter(config=settings).from_notebook_node(notebook)
-    return html.replace("</head>", f"{STYLE}</head>", 1)
+    return offline(html).replace("</head>", f"{STYLE}</head>", 1)
+
+
+def offline(html: str) -> str:
+    """The page without what it would ask of the network: reveal.js lies beside it, and nothing else is needed."""
+    html = re.sub(r'<script[^>]* src="https?://[^"]*"[^>]*>\s*</script>', "", html)
+    scripts = [
+        script
+        for script in re.findall(r"<script(?:(?!</script>).)*</script>", html, flags=re.DOTALL)
+        if re.search(r"require\(|MathJax", script)
+    ]
+    for script in scripts:
+        html = html.replace(script, "")
+    return html.replace("</body>", f"{START}</body>", 1)
 
 
 def execute(notebook: nbformat.NotebookNode) -> None:
@@ -54,6 +80,7 @@ def main() -> None:
     parser.add_argument("--no-execute", action="store_true", help="Statements alone, without carrying out a lesson.")
     asked = parser.parse_args()
     BUILD.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(Path(sphinx_revealjs.__file__).parent / "_static" / "revealjs", BUILD / "reveal", dirs_exist_ok=True)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         if asked.names and path.stem not in asked.names:
             continue
