@@ -1,6 +1,7 @@
 """The same request by every way it can be made: the command line, a file, a recipe's line, a clone, a link and the form it fills."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from workbench.jobs.launchers import LAUNCHERS
 from workbench.planning import make_plan
 from workbench.recipes.lines import RecipeRun
 from workbench.request import Request
+from workbench.runs.scripts import command_line, notebook, script
 from workbench.runs.store import RunStore
 
 SMALL = {"network.base_channels": 8, "network.channel_multipliers": [1, 1], "network.num_res_blocks": 1}
@@ -119,3 +121,21 @@ def test_a_request_and_options_are_not_mixed(tmp_path: Path) -> None:
     for more in (["dp-merf"], ["--dataset", "digits"], ["--epsilon", "3"], ["--preset", "published"], ["--set", "training.steps=3"]):
         result = CliRunner().invoke(app, ["plan", "--request", str(tmp_path / "request.json"), *more])
         assert "not both" in str(result.exception)
+
+
+def test_the_command_that_the_workbench_writes(asked: Request) -> None:
+    words = shlex.split(command_line(asked, "plan"))
+    assert words[0] == "workbench"
+    assert planned([*words[1:], "--json"]).text == asked.text
+
+
+def test_a_script_and_a_notebook_make_the_request_and_its_plan(asked: Request) -> None:
+    """The steps before the launch, as they stand in the files, in a process's own names."""
+    cells = json.loads(notebook(asked))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert "".join(code[-1]) in script(asked)
+    for source in (script(asked).partition("\nrun = ")[0], "\n".join(code[:-1])):
+        names: dict[str, Any] = {}
+        exec(source, names)
+        assert names["request"].text == asked.text
+        assert names["plan"] == make_plan(asked)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.claims import ClaimRow, claim_entries, claims_markdown, claims_table
+from workbench.claims.places import place_of
 from workbench.claims.planned import PlannedClaim
 from workbench.datasets import facts
 from workbench.methods import METHODS
@@ -49,6 +50,15 @@ def test_every_row_says_what_it_is(rows: dict[str, ClaimRow]) -> None:
         assert 1 <= row.bound.reason.count(". ") + 1 <= 2, row.method
         assert row.bound.is_finite == (row.bound.status == "proved")
         assert row.claim.status == "not_evaluated" or (row.formula and row.setting and row.claim.is_finite)
+
+
+def test_every_row_has_its_line_of_code_and_tests_that_exist(rows: dict[str, ClaimRow]) -> None:
+    root = Path(__file__).parents[2]
+    for name in rows:
+        place = place_of(name)
+        assert f'"{name}"' in (root / place.file).read_text().splitlines()[place.line - 1]
+        assert place.tests
+        assert all((root / test).is_file() for test in place.tests)
 
 
 def test_lessons(rows: dict[str, ClaimRow]) -> None:

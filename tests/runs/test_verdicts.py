@@ -2,12 +2,13 @@
 
 import csv
 import io
+import sqlite3
 
 import pytest
 from support.homes import here
 
 from workbench.errors import WorkbenchError
-from workbench.runs.verdicts import Verdicts
+from workbench.runs.verdicts import MIGRATIONS, Verdicts
 
 RUN = "abcdefgh"
 
@@ -59,3 +60,30 @@ def test_sets_of_one_run_do_not_share_verdicts() -> None:
     assert (len(verdicts.of(RUN)), verdicts.of(RUN, "0123abcd")) == (1, {})
     with pytest.raises(WorkbenchError, match="a set of samples by its 8 digits"):
         verdicts.judge(RUN, 1, "fine", samples="../x")
+
+
+def test_reviewers_have_verdicts_of_their_own_and_agree_beyond_chance() -> None:
+    """Ten samples: both say fine of 6 and copied of 2, and differ in 2. Chance: .8 * .6 + .2 * .4 = .56."""
+    verdicts = Verdicts(here().verdicts)
+    said = {"Ada": ["fine"] * 8 + ["copied"] * 2, "Ben": ["fine"] * 6 + ["copied"] * 4}
+    for name, words in said.items():
+        for sample, word in enumerate(words):
+            verdicts.judge(RUN, sample, word, reviewer=name)
+    [found] = verdicts.agreements(RUN)
+    assert (found.first, found.second, found.both, found.same) == ("Ada", "Ben", 10, 8)
+    assert found.kappa == pytest.approx((0.8 - 0.56) / 0.44)
+    assert verdicts.of(RUN)[6].verdict == "copied"
+    assert verdicts.of(RUN, reviewer="Ada")[6].verdict == "fine"
+    undone = verdicts.undo(RUN, reviewer="Ada")
+    assert undone is not None
+    assert (undone.reviewer, undone.sample) == ("Ada", 9)
+    assert len(verdicts.of(RUN, reviewer="Ben")) == 10
+    assert next(csv.DictReader(io.StringIO(verdicts.export_csv(RUN))))["reviewer"] == "Ben"
+
+
+def test_a_file_of_verdicts_from_before_there_were_reviewers_is_read() -> None:
+    with sqlite3.connect(here().verdicts) as connection:
+        MIGRATIONS[0](connection)
+        connection.execute("INSERT INTO verdicts VALUES (1, ?, 2, 'fine', '', 1.0, 'default')", (RUN,))
+        connection.execute("PRAGMA user_version = 1")
+    assert Verdicts(here().verdicts).of(RUN)[2].reviewer == ""

@@ -4,7 +4,7 @@ import math
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -144,6 +144,10 @@ def plan(
     num_classes: Annotated[int, typer.Option(help="In the place of --dataset: the number of classes.")] = 10,
     group_size: Annotated[int, typer.Option(help="Records that one person may have: also show the bound for such a group.")] = 1,
     everything: Annotated[bool, typer.Option("--all", help="Show every field of the configuration.")] = False,
+    form: Annotated[
+        Literal["command", "script", "notebook"] | None,
+        typer.Option("--as", help="Print the same configuration as a command line, a Python script or a notebook instead."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show what a method would release and at what epsilon, before any record is touched."""
@@ -153,6 +157,11 @@ def plan(
 
     asked = asked_for.of(facts_by_hand(num_records, shape, num_classes))
     made = experiment.make_plan(asked, checked_facts(asked))
+    if form is not None:
+        from workbench.runs.scripts import FORMS
+
+        print(FORMS[form](asked), end="")
+        return
     group = group_bound(made.stages, made.delta, group_size) if group_size != 1 else None
     if as_json:
         beside = {"group_size": group_size, "group_bound": group} if group else {}

@@ -4,7 +4,9 @@ import csv
 import io
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -25,11 +27,17 @@ MIGRATIONS = (
         """CREATE TABLE verdicts (number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, sample INTEGER NOT NULL,
            verdict TEXT NOT NULL, note TEXT NOT NULL, time REAL NOT NULL, samples TEXT NOT NULL)"""
     ),
+    statements("ALTER TABLE verdicts ADD COLUMN reviewer TEXT NOT NULL DEFAULT ''"),
 )
+COLUMNS = "run, samples, sample, verdict, note, time, reviewer"
+LONGEST_NAME = 100
 
 
 class Verdict(BaseModel):
-    """What was said about one sample (its index in a set of the run's samples, or in an import) and when (seconds since the epoch)."""
+    """What was said about one sample (its index in a set of the run's samples, or in an import), when, and by whom, where that is told.
+
+    `time` is in seconds since the epoch.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -39,6 +47,22 @@ class Verdict(BaseModel):
     verdict: Judgement
     note: str = ""
     time: float
+    reviewer: str = ""
+
+
+class Agreement(BaseModel):
+    """How often two reviewers said the same of the samples that both judged, and Cohen's kappa: 0 is chance, 1 always.
+
+    `kappa` is None where both always said one and the same word, or judged no sample in common: chance is all there is then.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    first: str
+    second: str
+    both: int
+    same: int
+    kappa: float | None
 
 
 class Verdicts:
@@ -48,7 +72,7 @@ class Verdicts:
         self._database = Database(path, "file of verdicts", MIGRATIONS, REMEDY)
         self._database.prepare()
 
-    def judge(self, run_id: str, sample: int, verdict: str, note: str = "", samples: str = DEFAULT) -> Verdict:
+    def judge(self, run_id: str, sample: int, verdict: str, note: str = "", samples: str = DEFAULT, reviewer: str = "") -> Verdict:
         """Keep a verdict on a sample; it replaces an earlier one, which `undo` brings back."""
         check_run_id(run_id)
         check_set_id(samples)
@@ -56,20 +80,25 @@ class Verdicts:
             raise WorkbenchError(f"Unknown verdict {verdict!r}. Choose one of: {', '.join(JUDGEMENTS)}.")
         if sample < 0:
             raise WorkbenchError(f"Expected the index of a sample, got {sample}.")
-        now = time.time()
-        with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT INTO verdicts (run, samples, sample, verdict, note, time) VALUES (?, ?, ?, ?, ?, ?)",
-                (run_id, samples, sample, verdict, note, now),
-            )
-        return Verdict(run=run_id, samples=samples, sample=sample, verdict=verdict, note=note, time=now)
+        if len(reviewer) > LONGEST_NAME:
+            raise WorkbenchError(f"Expected a reviewer's name of at most {LONGEST_NAME} letters, got {len(reviewer)}.")
+        given = Verdict(run=run_id, samples=samples, sample=sample, verdict=verdict, note=note, time=time.time(), reviewer=reviewer)
+        self.take_over([given])
+        return given
 
-    def of(self, run_id: str, samples: str = DEFAULT) -> dict[int, Verdict]:
-        """The verdicts in force on a set of a run's samples, by sample index."""
-        check_run_id(run_id)
-        with self._database.connected() as connection:
-            rows = connection.execute("SELECT * FROM verdicts WHERE run = ? AND samples = ? ORDER BY number", (run_id, samples)).fetchall()
-        return {row["sample"]: _verdict(row) for row in rows}
+    def of(self, run_id: str, samples: str = DEFAULT, reviewer: str | None = None) -> dict[int, Verdict]:
+        """The verdicts in force on a set of a run's samples, by sample index: the last of anybody, or of one reviewer."""
+        found = [one for one in self.all_of(run_id) if one.samples == samples and reviewer in (None, one.reviewer)]
+        return {one.sample: one for one in found}
+
+    def reviewers(self, run_id: str, samples: str = DEFAULT) -> list[str]:
+        """Who has given a verdict on a set, in the order of the first one; a name that was not told is empty."""
+        return list(dict.fromkeys(one.reviewer for one in self.all_of(run_id) if one.samples == samples))
+
+    def agreements(self, run_id: str, samples: str = DEFAULT) -> list[Agreement]:
+        """Of every two reviewers of a set, how far they agree."""
+        given = {name: self.of(run_id, samples, name) for name in self.reviewers(run_id, samples)}
+        return [agreement(one, other, given[one], given[other]) for one, other in combinations(given, 2)]
 
     def all_of(self, run_id: str) -> list[Verdict]:
         """All verdicts on a run's samples, with those that later ones replaced, in their order."""
@@ -79,16 +108,16 @@ class Verdicts:
 
     def take_over(self, verdicts: Iterable[Verdict]) -> None:
         """Keep verdicts that were given in another home, in their order."""
-        rows = [(one.run, one.samples, one.sample, one.verdict, one.note, one.time) for one in verdicts]
+        rows = [(one.run, one.samples, one.sample, one.verdict, one.note, one.time, one.reviewer) for one in verdicts]
         with self._database.transaction() as connection:
-            connection.executemany("INSERT INTO verdicts (run, samples, sample, verdict, note, time) VALUES (?, ?, ?, ?, ?, ?)", rows)
+            connection.executemany(f"INSERT INTO verdicts ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def undo(self, run_id: str, samples: str = DEFAULT) -> Verdict | None:
-        """Take back the latest verdict on a set of a run's samples and return it; None if there is none."""
+    def undo(self, run_id: str, samples: str = DEFAULT, reviewer: str | None = None) -> Verdict | None:
+        """Take back the latest verdict on a set of a run's samples, of anybody or of one reviewer, and return it; None if there is none."""
         check_run_id(run_id)
         with self._database.transaction() as connection:
-            found = "SELECT * FROM verdicts WHERE run = ? AND samples = ? ORDER BY number DESC LIMIT 1"
-            row = connection.execute(found, (run_id, samples)).fetchone()
+            found = "SELECT * FROM verdicts WHERE run = ? AND samples = ? AND (? IS NULL OR reviewer = ?) ORDER BY number DESC LIMIT 1"
+            row = connection.execute(found, (run_id, samples, reviewer, reviewer)).fetchone()
             if row is None:
                 return None
             connection.execute("DELETE FROM verdicts WHERE number = ?", (row["number"],))
@@ -105,13 +134,24 @@ class Verdicts:
         for _, verdict in sorted(self.of(run_id, samples).items()):
             stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(verdict.time))
             said = (verdict.run, verdict.samples, verdict.sample, verdict.verdict, spreadsheet_cell(verdict.note), stamp)
-            writer.writerow([*said, mark(releasable=False)])
+            writer.writerow([*said, spreadsheet_cell(verdict.reviewer), mark(releasable=False)])
         return text.getvalue()
 
     def forget(self, run_id: str) -> None:
         """Remove all verdicts on a run, or an import."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM verdicts WHERE run = ?", (check_run_id(run_id),))
+
+
+def agreement(first: str, second: str, of_first: Mapping[int, Verdict], of_second: Mapping[int, Verdict]) -> Agreement:
+    """Cohen's kappa of two reviewers over the samples that both judged (Cohen 1960)."""
+    both = sorted(of_first.keys() & of_second.keys())
+    pairs = [(of_first[sample].verdict, of_second[sample].verdict) for sample in both]
+    same = sum(one == other for one, other in pairs)
+    told: list[Counter[str]] = [Counter(one for one, _ in pairs), Counter(other for _, other in pairs)]
+    chance = sum(told[0][word] * told[1][word] for word in JUDGEMENTS) / len(both) ** 2 if both else 1.0
+    kappa = (same / len(both) - chance) / (1 - chance) if both and chance < 1 else None
+    return Agreement(first=first, second=second, both=len(both), same=same, kappa=kappa)
 
 
 def _verdict(row: sqlite3.Row) -> Verdict:

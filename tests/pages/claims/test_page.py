@@ -25,6 +25,15 @@ def test_claims_lists_every_method_and_what_was_spent(open_page: OpenPage) -> No
     assert float(total) > 0
 
 
+def test_a_row_opens_on_its_reason_its_line_of_code_and_its_test(open_page: OpenPage) -> None:
+    app = open_page("claims")
+    app.selectbox(key="claims_method").select_index(9).run()
+    said = text_of(app)
+    assert not app.exception
+    for words in ("Formula", "Source", "In the code: workbench/methods/", "held by tests/methods/test"):
+        assert words in said.replace("\\", "")
+
+
 def test_a_total_under_another_relation_says_so_beside_the_number(open_page: OpenPage) -> None:
     bound = RunStore(here()).list()[0].bound.model_copy(update={"neighboring_relation": "REPLACE_ONE", "epsilon": 9.98})
     with closing(sqlite3.connect(RunStore(here()).path)) as connection, connection:

@@ -2,7 +2,9 @@
 
 import streamlit as st
 
+from workbench.claims.places import place_of
 from workbench.escaping import prose
+from workbench.pages import go_to
 from workbench.pages.claims.ledger import ledger_section
 from workbench.pages.claims.table import audited_methods, caught_at, claim_rows, claims_frame
 from workbench.ui.cards import three_numbers
@@ -10,10 +12,20 @@ from workbench.ui.cards import three_numbers
 PREFIX = "claims_"
 
 
+def look_at_marked(names: list[str]) -> None:
+    """Open the row that is marked, as if its method had been picked by name."""
+    marked = st.session_state[f"{PREFIX}table"]["selection"]["rows"]
+    if marked and marked[0] < len(names):
+        st.session_state[f"{PREFIX}method"] = names[marked[0]]
+
+
 def draw() -> None:
     """The table of all methods, one of them in cards, and the ledger."""
     rows = claim_rows()
-    st.dataframe(claims_frame(rows, audited_methods()), hide_index=True, alt=f"Claimed and proved epsilon of {len(rows)} methods")
+    st.dataframe(
+        claims_frame(rows, audited_methods()), hide_index=True, alt=f"Claimed and proved epsilon of {len(rows)} methods",
+        key=f"{PREFIX}table", selection_mode="single-row", on_select=lambda: look_at_marked(list(rows)),
+    )  # fmt: skip
     st.caption(
         "Each formula is evaluated at one stated setting, at delta 10⁻⁵. Only a proved upper bound is a guarantee; ∞ says that none is "
         "known, or that the analysed release provably has none. A method whose formula our notes do not hold is not evaluated."
@@ -30,7 +42,11 @@ def draw() -> None:
         f"Setting: {row.setting}" if row.setting else "",
         f"Why: {row.bound.reason}",
         f"Source: {row.source}",
+        place_of(row.method).words,
+        f"On the command line: `workbench claims {row.method}`",
     )
     st.caption("  \n".join(prose(text) for text in grounds if text))
+    if row.caught is not None and st.button("Attack the claim yourself", key=f"{PREFIX}attack", icon=":material/policy:"):
+        go_to("audit", {"audit_what": "Papers' claims", "audit_claim": row.method})
     st.header("Spent on each dataset", anchor=False)
     ledger_section(PREFIX)

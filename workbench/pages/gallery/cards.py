@@ -1,5 +1,6 @@
 """One page of the gallery: which samples it shows, their cards, and the verdicts given so far."""
 
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from workbench.evaluation import Neighbours
 from workbench.pages.gallery.parts import Picture, neighbour_card, verdict_controls
 from workbench.records import Records, TableKind
 from workbench.runs.samples import DEFAULT, SampleSet, sample_set
-from workbench.runs.verdicts import JUDGEMENTS, Verdict, Verdicts
+from workbench.runs.verdicts import JUDGEMENTS, LONGEST_NAME, Verdict, Verdicts
 from workbench.ui.actions import told
 from workbench.ui.formats import number
 from workbench.ui.gallery import class_name
@@ -42,11 +43,20 @@ def chosen_samples(
     return positions
 
 
+def reviewer_of(prefix: str) -> str:
+    """The reviewer's name, as it was typed; empty where nobody said."""
+    return str(st.session_state.get(f"{prefix}reviewer") or "").strip()
+
+
 def review_bar(verdicts: Verdicts, chosen: SampleSet, given: dict[int, Verdict], total: int, prefix: str) -> None:
-    """How many samples have a verdict, of which kind; take back the last, and export all."""
+    """Whose verdicts are given; how many samples have one, of which kind; take back the last, and export all; how far reviewers agree."""
     counts = Counter(verdict.verdict for verdict in given.values())
     summary = ", ".join(f"{counts[judgement]} {judgement}" for judgement in JUDGEMENTS)
     with st.container(horizontal=True, vertical_alignment="center"):
+        st.text_input(
+            "Reviewer", key=f"{prefix}reviewer", bind="query-params", placeholder="reviewer's name", max_chars=LONGEST_NAME, width=220,
+            label_visibility="collapsed", help="It is kept, with the day, beside each verdict that you give.",
+        )  # fmt: skip
         st.progress(len(given) / total if total else 0.0, text=f"{len(given)} of {total:,} samples looked at: {summary}")
         st.button(
             "Undo the last verdict",
@@ -54,25 +64,30 @@ def review_bar(verdicts: Verdicts, chosen: SampleSet, given: dict[int, Verdict],
             icon=":material/undo:",
             disabled=not given,
             on_click=take_back,
-            args=(verdicts, chosen),
+            args=(verdicts, chosen, reviewer_of(prefix) or None),
         )
         st.download_button(
             "Verdicts as CSV", verdicts.export_csv(chosen.owner, chosen.id), f"verdicts-{_name(chosen)}.csv", "text/csv",
             key=f"{prefix}csv", icon=":material/download:", disabled=not given, on_click="ignore",
         )  # fmt: skip
 
+    for found in verdicts.agreements(chosen.owner, chosen.id):
+        names = [name or "a reviewer without a name" for name in (found.first, found.second)]
+        kappa = "none" if found.kappa is None else number(found.kappa)
+        st.caption(markdown(f"{names[0]} and {names[1]} said the same of {found.same} of {found.both} samples; Cohen's kappa: {kappa}."))
 
-def take_back(verdicts: Verdicts, chosen: SampleSet) -> None:
-    """Undo the latest verdict on a set of samples."""
+
+def take_back(verdicts: Verdicts, chosen: SampleSet, reviewer: str | None) -> None:
+    """Undo the latest verdict on a set of samples, of this reviewer where one is named."""
     with told():
-        verdicts.undo(chosen.owner, chosen.id)
+        verdicts.undo(chosen.owner, chosen.id, reviewer)
 
 
 def judge(verdicts: Verdicts, chosen: SampleSet, index: int, said: str, note: str) -> None:
     """Keep a verdict on a sample, unless its run was deleted while it was looked at."""
     with told():
         sample_set(chosen.workspace, chosen.owner, chosen.id)
-        verdicts.judge(chosen.owner, index, said, note, chosen.id)
+        verdicts.judge(chosen.owner, index, said, note, chosen.id, reviewer_of("gallery_"))
 
 
 def _name(chosen: SampleSet) -> str:
@@ -158,6 +173,8 @@ CARDS = {"image": Card(540, _image_card), "table": Card(640, _row_card)}  # by t
 
 def _verdict(verdicts: Verdicts, chosen: SampleSet, index: int, given: Verdict | None) -> None:
     verdict, note = (given.verdict, given.note) if given else (None, "")
+    if given is not None and given.reviewer:
+        st.caption(markdown(f"{given.reviewer}, {time.strftime('%Y-%m-%d', time.gmtime(given.time))}"))
     verdict_controls(
         f"gallery_{_name(chosen)}_{index}",
         f"sample {index}",

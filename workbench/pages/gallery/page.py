@@ -13,6 +13,7 @@ from workbench.evaluation.feature_files import feature_name, is_file
 from workbench.evaluation.features import IMAGES
 from workbench.pages.gallery.cards import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
 from workbench.pages.gallery.copying import copying_numbers, distance_chart, searched
+from workbench.pages.gallery.scatter import READ, how_many, scatter, zoom
 from workbench.runs.run import Run
 from workbench.runs.samples import SampleSet
 from workbench.runs.samples.imported import imports
@@ -73,6 +74,15 @@ def draw() -> None:
     verdicts = Verdicts(Workspace.default().verdicts)
     given = verdicts.of(look.samples.owner, look.samples.id)
     review_bar(verdicts, look.samples, given, len(samples), PREFIX)
+    with st.expander("All samples at once, and one enlarged"):
+        shown = f"{PREFIX}{look.samples.owner}_{look.samples.id}_{look.features}_{len(samples)}"  # another set has other numbers
+        clicked = scatter(neighbours, f"{shown}_scatter")
+        begin = int(neighbours.order()[0]) if clicked is None else clicked
+        typed = st.number_input("Sample", 0, len(samples) - 1, begin, key=f"{shown}_zoom_{clicked}")
+        zoom(int(typed), samples, dataset, neighbours)
+        st.caption(READ)
+    with st.expander("How many must I see?"):
+        how_many(len(given), len(samples), PREFIX)
     wanted = chosen_samples(samples, neighbours, look.facts, look.order, look.classes, look.judged, given)
     if not wanted:
         st.info("No sample fits these filters.")

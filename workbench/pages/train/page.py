@@ -15,6 +15,7 @@ from workbench.privacy.attacks.canaries import KINDS, AuditDesign
 from workbench.training.state import PerformanceSettings
 from workbench.ui.cards import plan_details, plan_numbers
 from workbench.ui.choices import Choices, device_choice, plan_choices, public_choice, settings_form
+from workbench.ui.configuration import same_configuration
 from workbench.ui.example import example_notice
 from workbench.ui.expected import show_expectation
 from workbench.ui.forms import config_form
@@ -115,9 +116,7 @@ def show_plan(choices: Choices, settings: dict[str, Any], public: str | None) ->
         plan = choices.plan(settings, public)
         plan_numbers(plan)
         plan_details(plan)
-        with st.expander("This request as text"):
-            st.caption("`workbench train --request FILE` takes it, and so does a recipe's line, with a name beside.")
-            st.code(plan.request.text, language="json", wrap_lines=True)
+        same_configuration(plan.request, PREFIX)
         for warning in launch_warnings(plan):
             st.warning(prose(warning))
     except WorkbenchError as error:

@@ -32,9 +32,10 @@ def room_of(workspace: Workspace, run: Run) -> Room:
     """All that is kept of a run and may not leave the room; nothing is searched or attacked here."""
     verdicts = Verdicts(workspace.verdicts)
     given = {one.id: verdicts.of(run.id, one.id) for one in sample_sets(workspace, run.id)}
+    names = tuple(dict.fromkeys(name for one in given for name in verdicts.reviewers(run.id, one) if name))
     gallery = gallery_of(workspace, run, given.get("default", {}))
     counts = {name: dict(sorted(Counter(one.verdict for one in found.values()).items())) for name, found in given.items() if found}
-    return Room(verdicts=counts, reviewers=(), findings=tuple(findings(workspace, run)), features=FEATURES, gallery=gallery)
+    return Room(verdicts=counts, reviewers=names, findings=tuple(findings(workspace, run)), features=FEATURES, gallery=gallery)
 
 
 def findings(workspace: Workspace, run: Run) -> Iterator[Finding]:
