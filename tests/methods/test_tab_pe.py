@@ -12,6 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.tab_pe import TabPEConfig
 from workbench.methods.tab_pe.columns import believed, changed, counts_of_columns
+from workbench.methods.tab_pe.columns import fitted as fitted_to_columns
 from workbench.methods.tab_pe.rows import coordinates, places, transitions, varied
 from workbench.methods.tab_pe.sampling import class_shares
 from workbench.methods.tab_pe.training import chosen, even_rows, following, votes
@@ -217,6 +218,16 @@ def test_counts_are_believed_as_far_as_they_are_more_than_noise() -> None:
     np.testing.assert_allclose(believed(np.array([690.0, 220.0, 90.0]), before, 30.0), before)
     half = believed(np.array([100.0, 500.0, 400.0]), before, np.sqrt((600**2 + 300**2 + 300**2) / 4))
     np.testing.assert_allclose(half, [0.4, 0.35, 0.25])
+
+
+def test_samples_stay_as_they_are_where_counts_are_nothing_but_noise() -> None:
+    plan, state = fitted()
+    config, rows, samples = plan.build().config, state.tensors["rows"].numpy(), np.tile([[0, 1, 0], [3, 2, 1]], (500, 1))
+    assert isinstance(config, TabPEConfig)
+    weights = (rows[:, -1] == np.arange(2)[:, None]).astype(float)
+    loud = config.model_copy(update={"noise_multiplier": 1e5})
+    assert np.array_equal(fitted_to_columns(loud, state, rows, weights, samples, Stream(bytes(32))), samples)
+    assert not np.array_equal(fitted_to_columns(config, state, rows, weights, samples, Stream(bytes(32))), samples)
 
 
 def test_a_row_is_counted_once_in_each_column_of_its_class() -> None:
