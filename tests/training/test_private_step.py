@@ -1,6 +1,7 @@
 """The private step: what it adds, what it divides by, and that nothing about speed changes it."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from scipy import stats
 from torch import Tensor, nn
 
 from workbench.errors import WorkbenchError
-from workbench.training.grid import gradient_grid
+from workbench.training.grid import Grid, gradient_grid
 from workbench.training.microbatch import Microbatch
 from workbench.training.per_record import PerRecordGradients
+from workbench.training.private_optimizer import release_at_once
 from workbench.training.private_step import PrivateStep
 from workbench.training.randomness import Randomness
 from workbench.training.row_losses import RowLosses
@@ -271,3 +273,29 @@ def test_the_noisy_sum_lies_on_the_grid() -> None:
     noise = [stream.floored_normal(tuple(value.shape), grid.bits) for value in sums]
     expected = [grid.values(grid.rounded(value.double().numpy()) + drawn) for value, drawn in zip(sums, noise, strict=True)]
     assert np.array_equal(np.concatenate([value.ravel() for value in expected]).astype(np.float32), released.numpy())
+
+
+def test_noise_drawn_ahead_in_a_thread_and_moved_at_once_is_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU, whose device is all that differs: the draws of another step or none ahead change nothing."""
+
+    def after(ahead: tuple[int, ...], at_once: bool) -> Tensor:
+        network = small_network()
+        step = private_step(network)
+        if at_once:
+            monkeypatch.setattr(step.optimizer, "_release", lambda sums: release_at_once(sums, *_drawn(step, sums)))
+        for number in (1, 2):
+            if number in ahead:
+                step.optimizer.draw_ahead(number)
+            step.step(number, np.arange(6), denoising(network))
+        return flat(network)
+
+    alone = after((), at_once=False)
+    for ahead in ((1, 2), (2,)):
+        for at_once in (False, True):
+            assert torch.equal(after(ahead, at_once), alone)
+
+
+def _drawn(step: PrivateStep, sums: list[Tensor]) -> tuple[Iterator[np.ndarray], Grid]:
+    optimizer = step.optimizer
+    grid = gradient_grid(optimizer.noise_multiplier, optimizer.max_grad_norm, optimizer.summed, sum(value.numel() for value in sums))
+    return optimizer._noise([tuple(value.shape) for value in sums], grid.bits), grid

@@ -103,11 +103,16 @@ def sum_rounding(expected_batch_size: float) -> float:
     return max(LEAST_SUM_ROUNDING, SUM_ROUNDING * expected_batch_size)
 
 
+def noise_bits(noise_multiplier: float) -> int:
+    """How many bits of the deviation a step of the grid of gradients has."""
+    return min(max(NORM_BITS + math.ceil(math.log2(noise_multiplier)), 0), MOST_BITS)
+
+
 def gradient_grid(noise_multiplier: float, max_grad_norm: float, expected_batch_size: float, count: int) -> Grid:
     """Where a private step releases its sum of clipped gradients, `count` numbers in float32.
 
     The deviation is noise_multiplier max_grad_norm, and what makes up for the rounding to the grid and, as assumed, of the sum.
     """
-    bits = min(max(NORM_BITS + math.ceil(math.log2(noise_multiplier)), 0), MOST_BITS)
+    bits = noise_bits(noise_multiplier)
     deviation = noise_multiplier * max_grad_norm * (1.0 + sum_rounding(expected_batch_size))
     return Grid(widened_deviation(deviation, noise_multiplier, count, bits), max_grad_norm, MOST_IN_BATCH, bits)

@@ -1,13 +1,19 @@
 """The optimiser of a private step: noise on the sum of clipped gradients, division by a constant, then the step of the one it wraps."""
 
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
 import torch
 from opacus.optimizers.optimizer_fast_gradient_clipping import DPOptimizerFastGradientClipping
 from torch import Tensor, nn
 from torch import distributed as dist
 
 from workbench.training.distributed import rank_and_size, share_tensors, sum_over_ranks
-from workbench.training.grid import gradient_grid
+from workbench.training.grid import Grid, gradient_grid, noise_bits
 from workbench.training.randomness import Randomness
+
+DRAWING = ThreadPoolExecutor(1, "noise")  # threads begin with the first draw ahead
 
 
 class PrivateOptimizer(DPOptimizerFastGradientClipping):
@@ -37,7 +43,15 @@ class PrivateOptimizer(DPOptimizerFastGradientClipping):
         self.divisor, self.randomness, self.purpose, self.group = divisor, randomness, purpose, group
         self.summed = expected_batch_size
         self.noise_step = 0
+        self._ahead: tuple[int, Future[list[np.ndarray]]] | None = None
         self._sums: dict[nn.Parameter, Tensor] = {}
+
+    def draw_ahead(self, step: int) -> None:
+        """Draw the noise of `step` in a thread of its own, while a device works on the gradients: the same values as `step` draws."""
+        if self.noise_multiplier > 0 and rank_and_size(self.group)[0] == 0:
+            shapes, bits = [tuple(parameter.shape) for parameter in self.params], noise_bits(self.noise_multiplier)
+            stream = self.randomness.stream(self.purpose, step)
+            self._ahead = step, DRAWING.submit(lambda: [stream.floored_normal(shape, bits) for shape in shapes])
 
     def add_clipped(self, gradients: dict[nn.Parameter, Tensor]) -> None:
         """Add sums of clipped gradients to those of this step."""
@@ -61,10 +75,22 @@ class PrivateOptimizer(DPOptimizerFastGradientClipping):
     def _release(self, sums: list[Tensor]) -> None:
         """The Gaussian mechanism on the grid, in integers, in place: what else is done to `sums` does not look at records."""
         grid = gradient_grid(self.noise_multiplier, self.max_grad_norm, self.summed, sum(value.numel() for value in sums))
+        noise = self._noise([tuple(value.shape) for value in sums], grid.bits)
+        if all(value.device.type == "cpu" for value in sums):
+            for value, drawn in zip(sums, noise, strict=True):
+                value.copy_(torch.from_numpy(grid.values(grid.rounded(value.detach().double().numpy()) + drawn)))
+            return
+        release_at_once(sums, noise, grid)
+
+    def _noise(self, shapes: list[tuple[int, ...]], bits: int) -> Iterator[np.ndarray]:
+        """This step's noise, a tensor at a time: as it was drawn ahead, else drawn now."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead[0] == self.noise_step:
+            yield from ahead[1].result()
+            return
         stream = self.randomness.stream(self.purpose, self.noise_step)
-        for value in sums:
-            steps = grid.rounded(value.detach().cpu().double().numpy())
-            value.copy_(torch.from_numpy(grid.values(steps + stream.floored_normal(steps.shape, grid.bits))))
+        for shape in shapes:
+            yield stream.floored_normal(shape, bits)
 
     def scale_grad(self) -> None:
         """Divide by `divisor`."""
@@ -76,3 +102,12 @@ class PrivateOptimizer(DPOptimizerFastGradientClipping):
         """Forget this step's sums and gradients."""
         self._sums = {}
         self.original_optimizer.zero_grad(set_to_none)
+
+
+def release_at_once(sums: list[Tensor], noise: Iterable[np.ndarray], grid: Grid) -> None:
+    """The same release of all sums as of each, with one move from their device and one back."""
+    flat = torch.cat([value.detach().flatten() for value in sums]).cpu().double().numpy()
+    drawn = np.concatenate([value.ravel() for value in noise])
+    released = torch.from_numpy(grid.values(grid.rounded(flat) + drawn)).to(sums[0].dtype).to(sums[0].device)
+    for value, part in zip(sums, released.split([value.numel() for value in sums]), strict=True):
+        value.copy_(part.view_as(value))

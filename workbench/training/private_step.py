@@ -107,6 +107,8 @@ class PrivateStep:
     def accumulate(self, step: int, places: np.ndarray, losses: Losses) -> float:
         """The first half of `step`: clipped gradients summed over the batch; the sum of the records' losses."""
         check_places(places)
+        if self.device.type == "cuda":
+            self.optimizer.draw_ahead(step)
         total = torch.zeros((), device=self.device)
         self._look_for_mixing(losses)
         asked_again = self._record_asked_again(step, len(places)) if self._alone else -1
