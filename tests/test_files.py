@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.files import PRIVATE_FILE, remove_unfinished, written_atomically
+from workbench.files import PRIVATE_FILE, network_file_system, remove_unfinished, written_atomically
 
 
 def test_a_file_is_the_old_one_until_the_new_one_is_whole(tmp_path: Path) -> None:
@@ -70,3 +70,19 @@ with written_atomically(Path({str(path)!r})) as file:
         file.flush()
         assert remove_unfinished(tmp_path) == [left]
     assert [found.name for found in tmp_path.iterdir()] == ["other.zip"]
+
+
+MOUNTS = """/dev/vda / ext4 rw 0 0
+server:/home /home nfs4 rw 0 0
+/dev/vdb /home/local ext4 rw 0 0
+me@host: /mnt/with\\040space fuse.sshfs rw 0 0
+overlay /merged fuse.fuse-overlayfs rw 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("/data/x", ""), ("/home/me/x", "nfs4"), ("/home/local/me", ""), ("/mnt/with space/x", "fuse.sshfs"), ("/merged/x", "")],
+)
+def test_a_network_file_system_is_known_by_its_mount(path: str, kind: str) -> None:
+    assert network_file_system(Path(path), MOUNTS) == kind

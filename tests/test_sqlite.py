@@ -48,3 +48,10 @@ def test_a_damaged_file_is_a_sentence_with_its_remedy(tmp_path: Path) -> None:
     (tmp_path / "words.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(WorkbenchError, match="Write it anew"):
         database(tmp_path, FIRST).prepare()
+
+
+def test_a_file_on_a_network_file_system_is_refused_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.sqlite.network_file_system", lambda _: "nfs4")
+    with pytest.raises(WorkbenchError, match=r"got .* on a network file system \(nfs4\): .*WORKBENCH_HOME"):
+        Database(tmp_path / "words.sqlite", "list of words", (statements("CREATE TABLE words (word TEXT)"),), "").prepare()
+    assert not list(tmp_path.iterdir())

@@ -18,6 +18,10 @@ PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 UNFINISHED = f"{'[0-9a-f]' * 16}.partial"  # how the names of files end that are not written whole
 TAIL_BYTES = 64 * 1024
 READ_ONLY = "read-only"  # the file that marks a home in which nothing is to be written
+NETWORK = frozenset((
+    *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "beegfs", "gpfs", "glusterfs"),
+    *("pvfs2", "orangefs", "panfs", "sshfs", "s3fs", "gfs2", "ocfs2", "davfs", "rclone"),
+))  # fmt: skip
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FULL_DATABASE = (  # the second is what a quota becomes, the last two are of what readers share
     sqlite3.SQLITE_FULL,
@@ -37,6 +41,27 @@ def full_disk(error: BaseException) -> str:
             return f"A file could not be written: {chain}."
         chain = chain.__cause__ or chain.__context__
     return ""
+
+
+def network_file_system(path: Path, mounts: str | None = None) -> str:
+    """The kind of network file system that a path lies on, as `mounts` (by default the system's table) says; empty on a disk of this
+    machine, and where the system does not say.
+    """
+    if mounts is None:
+        try:
+            mounts = Path("/proc/self/mounts").read_text()
+        except OSError:
+            return ""
+    place = path.absolute().resolve()
+    rows = [line.split() for line in mounts.splitlines() if line.count(" ") >= 3]
+    found = [(len(where.parts), order, kind) for order, (where, kind) in enumerate(_mounted(rows)) if place.is_relative_to(where)]
+    kind = max(found)[2] if found else ""
+    return kind if kind in NETWORK or (kind.startswith("fuse.") and kind.removeprefix("fuse.") in NETWORK) else ""
+
+
+def _mounted(rows: list[list[str]]) -> Iterator[tuple[Path, str]]:
+    for row in rows:
+        yield Path(row[1].encode().decode("unicode_escape")), row[2]
 
 
 def is_read_only(home: Path) -> bool:

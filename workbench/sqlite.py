@@ -5,11 +5,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from workbench.errors import DamagedFileError, WorkbenchError
-from workbench.files import check_writable, is_read_only, make_private_file
+from workbench.files import check_writable, is_read_only, make_private_file, network_file_system
 
 BUSY_SECONDS = 60.0
 RETRY_SECONDS = 0.02
@@ -73,6 +74,8 @@ class Database:
 
     def prepare(self) -> None:
         """Make the file, readable by its owner alone, or bring an older one up to date, all steps or none; a newer one is refused."""
+        if not is_read_only(self.path.parent):
+            self._refuse_network()
         if self.path.exists() and self._version() == len(self.migrations):
             return
         if not self.path.exists() and is_read_only(self.path.parent):
@@ -84,6 +87,14 @@ class Database:
             for version in range(version_of(connection), len(self.migrations)):
                 self.migrations[version](connection)
                 connection.execute(f"PRAGMA user_version = {version + 1}")
+
+    def _refuse_network(self) -> None:
+        """Refuse to make or change a file where several machines may open it: SQLite's log is shared memory of one machine."""
+        if kind := _network(self.path.parent):
+            raise WorkbenchError(
+                f"Expected the {self.name} on a disk of this machine, got {self.path} on a network file system ({kind}): machines that "
+                "write it at once would damage it. Set WORKBENCH_HOME to a folder of this machine."
+            )
 
     def _version(self) -> int:
         with self.connected() as connection:
@@ -117,6 +128,11 @@ class Database:
             if code is None or code & 0xFF not in DAMAGED:
                 raise
             raise DamagedFileError(f"Expected a whole SQLite file at {self.path}, got a damaged one ({error}). {self.remedy}") from error
+
+
+@cache
+def _network(folder: Path) -> str:
+    return network_file_system(folder)
 
 
 def version_of(connection: sqlite3.Connection) -> int:
