@@ -116,7 +116,7 @@ def test_a_circle_is_found() -> None:
 
 # Formulas, configurations, presets and stages are inert
 INERT_ROOMS = ("records", "privacy", "claims", "request", "plan", "planning")
-INERT_MODULES = ("config", "claim", "presets", "stages")
+INERT_MODULES = ("config", "claim", "presets", "stages", "method")
 PRV = "privacy.accounting.accountants.prv"  # a second implementation to hold ours against: opacus, and torch with it
 REFUSING = """
 import importlib, sys

@@ -13,7 +13,7 @@ from docs.site.reference import reference_pages, settings_table
 from docs.site.slides import deck
 from workbench.cli.groups import GROUPS
 from workbench.methods import METHODS
-from workbench.methods.dp_merf.config import DPMERFConfig
+from workbench.methods.dp_merf import DPMERFConfig
 
 PAGES = {Path("docs/proofs.md"): Path("proofs/index.md"), Path("docs/claims.md"): Path("evidence/claims.md")}
 

@@ -63,7 +63,8 @@ def new_state(
     from workbench.training.distributed import shared_randomness
 
     randomness = shared_randomness(Randomness.fresh() if seed is None else Randomness.from_seed(seed), group)
-    state = State(plan.facts, randomness, performance or PerformanceSettings(), group=group)
+    planned = {stage.name: stage for stage in plan.stages}
+    state = State(plan.facts, randomness, performance or PerformanceSettings(), planned=planned, group=group)
     if spend is not None:
         state.spend = spend
     return plan.build().initial_state(plan.facts, state)

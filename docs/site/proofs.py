@@ -44,6 +44,7 @@ THEOREMS: dict[int, Theorem] = {
         },
         (
             ("workbench/training/dp_sgd.py", "DPSGD"),
+            ("workbench/training/private_steps.py", "PrivateSteps"),
             ("workbench/training/private_step.py", "PrivateStep"),
             ("workbench/training/grid.py", "gradient_grid"),
             ("workbench/training/streams.py", ""),
@@ -60,7 +61,7 @@ THEOREMS: dict[int, Theorem] = {
         "The release of every step of dp-promise's phase one with the paper's targets has no finite epsilon at any "
         "delta below batch size over n.",
         {"error of the reconstruction": "3e-13 for members, a tenth of the length or more for others"},
-        (("workbench/methods/dp_promise/phase_one.py", ""), ("workbench/evaluation/refuting/dp_promise.py", "")),
+        (("workbench/methods/dp_promise/phases.py", ""), ("workbench/evaluation/refuting/dp_promise.py", "")),
         (("tests/privacy/attacks/test_membership.py", ""), ("tests/evaluation/test_refuting.py", "")),
     ),
     4: Theorem(
@@ -69,7 +70,7 @@ THEOREMS: dict[int, Theorem] = {
         "replacement; all that follows "
         "is post-processing, and both phases compose under replace special.",
         {"mu": "2 sqrt(d abar_S / (1 - abar_S))", "m": "the fixed batch size", "S": "the boundary"},
-        (("workbench/methods/dp_promise/phase_one.py", ""), ("workbench/methods/dp_promise/stages.py", "")),
+        (("workbench/methods/dp_promise/phases.py", ""),),
         (("tests/methods/test_dp_promise.py", ""), ("tests/methods/test_one_shot_targets.py", "")),
     ),
     5: Theorem(
@@ -81,7 +82,7 @@ THEOREMS: dict[int, Theorem] = {
             ("workbench/training/grid.py", ""),
             ("workbench/training/floored_normals.py", ""),
             (f"{ACCOUNTING}/sampler.py", ""),
-            ("workbench/methods/dp_merf/stages.py", ""),
+            ("workbench/methods/dp_merf/method.py", ""),
         ),
         (("tests/training/test_floored_normals.py", ""), ("tests/methods/test_dp_merf.py", "")),
     ),
@@ -111,7 +112,7 @@ THEOREMS: dict[int, Theorem] = {
         {"moves of a vote": "1 and sqrt 2", "moves of a second moment": "C^2 and sqrt 2 C^2", "shares": ".6, .05, .35; replace one 2.414"},
         (
             ("workbench/models/selection/spaces.py", ""),
-            ("workbench/methods/class_moments/stages.py", ""),
+            ("workbench/methods/class_moments/method.py", ""),
             ("workbench/methods/prior_moments/method.py", ""),
         ),
         (
@@ -128,7 +129,7 @@ THEOREMS: dict[int, Theorem] = {
         "mechanism of multiplier "
         "sigma / (2 B T) in each step. A randomised response that is a record verbatim has no finite epsilon for small deltas.",
         {"multiplier of one record's own term": "sigma / T"},
-        (("workbench/methods/dp_sad/stages.py", ""), ("workbench/evaluation/refuting/recovery.py", "")),
+        (("workbench/methods/dp_sad/method.py", ""), ("workbench/evaluation/refuting/recovery.py", "")),
         (("tests/methods/test_dp_sad.py", ""), ("tests/models/test_recovery.py", "")),
     ),
     10: Theorem(

@@ -13,10 +13,8 @@ from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.aim import AIMConfig
-from workbench.methods.aim.claim import claimed
-from workbench.methods.aim.releases import Tables, fitting, measurements, round_noise, scores
-from workbench.methods.aim.sampling import sets_of, structure_of
-from workbench.methods.aim.stages import CHOICE, candidates, weights
+from workbench.methods.aim.method import CHOICE, candidates, claimed, weights
+from workbench.methods.aim.training import Tables, fitting, measurements, round_noise, scores, sets_of, structure_of
 from workbench.plan import Plan
 from workbench.records import Records, TableKind
 from workbench.training.exponential import choice_distance

@@ -17,13 +17,14 @@ from workbench.diffusion import build_diffusion
 from workbench.diffusion.learned_variance import LearnedVariances
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state
-from workbench.methods.chu_dpdm import TRAINING, ChuDPDM, ChuDPDMConfig, claim, losses
-from workbench.methods.chu_dpdm.learning_rates import LearningRateDecay
+from workbench.methods.chu_dpdm import TRAINING, ChuDPDM, ChuDPDMConfig, method, training
+from workbench.methods.chu_dpdm.method import LearningRateDecay
 from workbench.models import image_diffusion
 from workbench.planning import make_plan
 from workbench.training.microbatch import Microbatch
 from workbench.training.private_optimizer import PrivateOptimizer
 from workbench.training.private_step import PrivateStep, grouped
+from workbench.training.private_training import PrivateTraining
 from workbench.training.randomness import Randomness
 from workbench.training.state import State
 from workbench.training_data import pretraining_records
@@ -72,7 +73,7 @@ def test_formula_is_the_minimum_over_orders() -> None:
     orders = np.geomspace(1.0001, 1e4, 200_000)
     sigma, steps, delta = 30.0, 500, 1e-5
     numeric = np.min(steps * orders / (2 * sigma**2) + math.log(1 / delta) / (orders - 1))
-    assert claim.claimed(noise_multiplier=sigma, steps=steps, delta=delta).epsilon == pytest.approx(float(numeric), rel=1e-6)
+    assert method.claimed(noise_multiplier=sigma, steps=steps, delta=delta).epsilon == pytest.approx(float(numeric), rel=1e-6)
 
 
 def test_learning_rates_fall_from_the_rate_of_the_epoch_before() -> None:
@@ -98,19 +99,19 @@ def test_thresholds_are_mean_norms_of_single_records(groups: str, count: int | N
         torch.nn.init.normal_(parameter, std=0.1)
     batch = (torch.rand(3, 1, 8, 8) * 2 - 1, torch.tensor([1, 2, 3]))
     part = Microbatch(1, np.arange(3), np.arange(3), 1, Randomness.from_seed(0), "draws", torch.device("cpu"))
-    named = losses.parameter_groups(config, network)
+    named = training.parameter_groups(config, network)
     assert sorted(name for group in named for name in group) == sorted(name for name, _ in network.named_parameters())
     assert len(named) == (count or len({name.rpartition(".")[0] for name, _ in network.named_parameters()}))
-    found = losses.mean_norms(network, losses.hybrid_losses(config, network, batch), part, named, 1e-12)
+    found = training.mean_norms(network, training.hybrid_losses(config, network, batch), part, named, 1e-12)
     norms = np.zeros((len(named), 3))
     for record in range(3):
         alone = Microbatch(1, np.array([record]), np.array([record]), 1, part.randomness, "draws", part.device)
         network.zero_grad()
-        losses.hybrid_losses(config, network, batch)(alone).sum().backward()
+        training.hybrid_losses(config, network, batch)(alone).sum().backward()
         gradients = {name: parameter.grad for name, parameter in network.named_parameters()}
         norms[:, record] = [math.sqrt(sum(float((gradients[name] ** 2).sum()) for name in group)) for group in named]
     assert np.allclose(found, norms.mean(axis=1), rtol=1e-4)
-    floored = losses.mean_norms(network, losses.hybrid_losses(config, network, batch), part, named, 1e6)
+    floored = training.mean_norms(network, training.hybrid_losses(config, network, batch), part, named, 1e6)
     assert floored == (1e6,) * len(named)
 
 
@@ -118,7 +119,7 @@ def test_sums_over_parameters_are_taken_in_their_order() -> None:
     """An order of addresses, as a set's, rounds differently in every process: a resumed step would get another threshold."""
     config = ChuDPDMConfig.model_validate(quick_plan("chu-dpdm").config)
     network = networks.UNet(config.network, 1, 8, 10, 2)
-    named = losses.parameter_groups(config, network)
+    named = training.parameter_groups(config, network)
     assert [list(group) for group in grouped(dict(network.named_parameters()), named)] == [[name for name, _ in network.named_parameters()]]
     torch.manual_seed(0)
     for parameter in network.parameters():
@@ -126,7 +127,7 @@ def test_sums_over_parameters_are_taken_in_their_order() -> None:
     batch = (torch.rand(3, 1, 8, 8) * 2 - 1, torch.tensor([1, 2, 3]))
     part = Microbatch(1, np.arange(3), np.arange(3), 1, Randomness.from_seed(0), "draws", torch.device("cpu"))
     copies = [deepcopy(network) for _ in range(10)]
-    found = {losses.mean_norms(copy, losses.hybrid_losses(config, copy, batch), replace(part), named, 1e-12) for copy in copies}
+    found = {training.mean_norms(copy, training.hybrid_losses(config, copy, batch), replace(part), named, 1e-12) for copy in copies}
     assert len(found) == 1
 
 
@@ -186,23 +187,23 @@ def test_a_public_threshold_does_not_see_private_records(monkeypatch: pytest.Mon
 
 def test_a_batchs_clipped_gradient_moves_by_at_most_twice_the_threshold_whatever_one_record_is() -> None:
     """The mechanism of the useless bound: noise of deviation C sigma/m on a mean of norm C at most."""
-    from workbench.methods.chu_dpdm.batch_clipping import BatchClippedTraining
-    from workbench.methods.chu_dpdm.config import Training
+    from workbench.methods.chu_dpdm.method import Training
 
     settings = Training(clipping="batch", noise_multiplier=6.0, batch_size=3, steps=1)
     state = new_state(quick_plan("chu-dpdm"), seed=0)
     images, rows = torch.rand(5, 1, 8, 8) * 2 - 1, torch.arange(1, 6)
     network = state.modules["network"]
     config = ChuDPDMConfig.model_validate(quick_plan("chu-dpdm").config)
-    made = BatchClippedTraining(
-        settings, state, (images, rows), lambda batch: losses.hybrid_losses(config, network, batch), np.ones(5, bool), ("",),
-        lambda _step: (0.25,), lambda _step: 0.0,
+    state.planned = {}  # of per-record clipping
+    made = PrivateTraining(
+        settings, TRAINING, network, state, (images, rows), lambda batch: training.hybrid_losses(config, network, batch),
+        present=np.ones(5, bool), thresholds=lambda _step: (0.25,), learning_rate=lambda _step: 0.0,
     )  # fmt: skip
     seen: list[torch.Tensor] = []
     state.optimizers[TRAINING].register_step_pre_hook(lambda *_: seen.append(torch.cat([p.grad.flatten() for p in network.parameters()])))
     made.step(1)
     assert float(seen[0].std()) == pytest.approx(6.0 / 3 * 0.25, rel=0.05)
-    made.optimizer.noise_multiplier = 0.0
+    made.private.optimizer.noise_multiplier = 0.0
     made.step(1)
     assert float(seen[1].norm()) == pytest.approx(0.25, rel=1e-4)
 

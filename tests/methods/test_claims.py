@@ -11,8 +11,8 @@ from support.two_phases import TwoPhases
 
 from workbench.datasets import facts
 from workbench.errors import WorkbenchError
-from workbench.methods.dp_merf import claim as dp_merf_claim
-from workbench.methods.dp_promise import claim
+from workbench.methods.dp_merf import method as dp_merf_claim
+from workbench.methods.dp_promise import phases as claim
 from workbench.planning import make_plan
 from workbench.privacy.accounting.bounds import accountant_values, proved_bound
 

@@ -12,8 +12,17 @@ from support.quick import QUICK, quick_plan
 from workbench.datasets import Dataset, load
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.class_moments import COUNTS, SECOND_MOMENT, SUMS, ClassMomentsConfig
-from workbench.methods.class_moments.releases import RELEASES, Reading, clipping_norm, second_moment, symmetric, triangle, vectors
-from workbench.methods.class_moments.sampling import gaussians, noise_share
+from workbench.methods.class_moments.training import (
+    RELEASES,
+    Reading,
+    clipping_norm,
+    gaussians,
+    second_moment,
+    share_of_noise,
+    symmetric,
+    triangle,
+    vectors,
+)
 from workbench.plan import Plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.records import Records
@@ -40,11 +49,11 @@ def fitted(noise_multiplier: float) -> State:
 
 def test_of_noise_alone_all_varies_by_noise_and_of_what_was_released_whole_nothing() -> None:
     noise = np.random.default_rng(0).normal(size=(200, 200))
-    assert noise_share(noise + noise.T) > 0.9
-    assert noise_share(noise @ noise.T) == pytest.approx(0.0, abs=1e-9)
-    assert noise_share(np.diag([3.0, 1.0, -1.0, 0.0])) == pytest.approx(0.25)
-    assert noise_share(np.diag([3.0, 1.0, -1.0, 0.0]), kept=1) == pytest.approx(1 / 3)
-    assert noise_share(np.diag([0.0, -1.0])) == 1.0
+    assert share_of_noise(noise + noise.T) > 0.9
+    assert share_of_noise(noise @ noise.T) == pytest.approx(0.0, abs=1e-9)
+    assert share_of_noise(np.diag([3.0, 1.0, -1.0, 0.0])) == pytest.approx(0.25)
+    assert share_of_noise(np.diag([3.0, 1.0, -1.0, 0.0]), kept=1) == pytest.approx(1 / 3)
+    assert share_of_noise(np.diag([0.0, -1.0])) == 1.0
 
 
 def test_a_fitted_state_tells_how_much_of_it_is_noise() -> None:

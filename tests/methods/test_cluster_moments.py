@@ -11,9 +11,9 @@ from support.quick import quick_plan
 from workbench.datasets import Dataset, load
 from workbench.datasets.base import DatasetFacts
 from workbench.experiment import fit, new_state, sample
-from workbench.methods.cluster_moments import ClusterMoments, ClusterMomentsConfig, mixture, releases
-from workbench.methods.cluster_moments.cosines import analysed, cosines, synthesised
-from workbench.methods.cluster_moments.stages import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS, replaced
+from workbench.methods.cluster_moments import ClusterMoments, ClusterMomentsConfig, mixture, training
+from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS, replaced
+from workbench.methods.cluster_moments.mixture import analysed, cosines, synthesised
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
@@ -56,7 +56,7 @@ def test_one_record_moves_a_release_no_farther_than_stated(stage: str, share: fl
     state, config = fitted(made), config_of(made)
     stated = next(found for found in made.stages if found.name == stage).distances
     assert stated is not None
-    tensor, release = releases.RELEASES[stage]
+    tensor, release = training.RELEASES[stage]
     unit = _unit(stage, config, state)
     checked = np.indices((8, 8)).sum(0)[None] % 2 == 0
     others = [np.zeros((1, 8, 8)), np.full((1, 8, 8), 255), 255 * checked, 255 * ~checked]
@@ -80,7 +80,7 @@ def test_one_record_moves_a_release_no_farther_than_stated(stage: str, share: fl
 
 def _unit(stage: str, config: ClusterMomentsConfig, state: State) -> float:
     """The deviation of a release's noise."""
-    from workbench.methods.cluster_moments.stages import multiplier
+    from workbench.methods.cluster_moments.method import multiplier
 
     norm = mixture.norm_of_differences(config, state) if stage == SECOND_MOMENT else 1.0
     return multiplier(config, stage) * norm**2
@@ -90,7 +90,7 @@ def test_opposite_vectors_are_as_far_apart_as_is_stated() -> None:
     vector = np.array([[3.0, 4.0]])
     for share in (0.2, 0.9):
         config = ClusterMomentsConfig(noise_multiplier=1.0, share_of_counts=share)
-        one, other = (releases.with_ones(config, releases.clipped(sign * vector, 1.0)) for sign in (1, -1))
+        one, other = (training.with_ones(config, training.clipped(sign * vector, 1.0)) for sign in (1, -1))
         assert np.linalg.norm(one) == pytest.approx(1.0)
         elsewhere = np.sqrt((one**2).sum() + (other**2).sum())
         assert max(np.linalg.norm(one - other), elsewhere) == pytest.approx(replaced(config, CLUSTERS))
@@ -104,8 +104,8 @@ def test_what_is_made_of_a_record_does_not_depend_on_the_others_to_the_bit() -> 
     part = DIGITS.train.take(slice(100))
     others = part.records[::-1].copy()
     others[7] = part.records[7]
-    alone = releases.turned_differences(config, state, found, part)[7]
-    assert np.array_equal(alone, releases.turned_differences(config, state, found, replace(part, records=others))[7])
+    alone = training.turned_differences(config, state, found, part)[7]
+    assert np.array_equal(alone, training.turned_differences(config, state, found, replace(part, records=others))[7])
 
 
 def test_without_noise_the_releases_are_what_they_say() -> None:
@@ -180,7 +180,7 @@ def test_a_class_s_spread_is_its_own() -> None:
     found = mixture.directions(config, state)
     parted = mixture.clusters(config, state, found)
     labels = np.asarray(DIGITS.train.labels)
-    turned = releases.turned_differences(config, state, found, DIGITS.train)
+    turned = training.turned_differences(config, state, found, DIGITS.train)
     roots = mixture.roots(config, state, found, parted)
     for label in range(10):
         own = (turned[labels == label] ** 2).mean(0)

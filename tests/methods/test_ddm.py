@@ -12,7 +12,7 @@ from workbench.datasets import facts
 from workbench.diffusion.discrete import alphas_cumprod
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
-from workbench.methods.ddm import DDM, DP_SGD, TRAINING, DDMConfig, claim, sampling
+from workbench.methods.ddm import DDM, DP_SGD, TRAINING, DDMConfig, method, training
 from workbench.models.table_columns import rows, sizes
 from workbench.plan import Plan
 from workbench.planning import make_plan
@@ -89,7 +89,7 @@ def shares(classes: int, labels: "np.ndarray | None", column: np.ndarray) -> np.
 def test_classes_that_are_asked_for_are_drawn_and_a_class_that_hardly_comes_is_refused(
     ordinary: tuple[Plan, State], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sampling, "MOST_BATCHES", 1)
+    monkeypatch.setattr(training, "MOST_BATCHES", 1)
     plan, state = ordinary
     labels = np.array([1, 1, 0, 1, 0])
     found = sample(plan, state, 5, labels=labels).labels
@@ -150,7 +150,7 @@ def test_quick_plans_are_private() -> None:
 
 def test_theorem_1_falls_with_records() -> None:
     def delta(s: int) -> float:
-        return claim.theorem_1(
+        return method.theorem_1(
             epsilon=1.0, num_samples=1, num_columns=5, num_records=s,
             neighbour_counts=[1, 1], decays=[0.5, 1.0], ratios_before=[3.0, 2.0], errors=[0.0, 0.0],
         )  # fmt: skip

@@ -11,7 +11,7 @@ from workbench.datasets import facts
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state
 from workbench.methods.dp_diffusion import FINE_TUNING, DPDiffusionConfig
-from workbench.methods.dp_diffusion.mixture import TimestepMixture
+from workbench.methods.dp_diffusion.method import TimestepMixture
 from workbench.methods.dp_diffusion.training import augmented, augmented_losses
 from workbench.planning import make_plan
 from workbench.training.microbatch import Microbatch

@@ -14,7 +14,7 @@ from workbench import datasets
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
-from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromiseConfig, losses, phase_one
+from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, DPPromiseConfig, phases, training
 from workbench.networks import UNet, UNetConfig
 from workbench.plan import check_trainable
 from workbench.planning import make_plan
@@ -174,7 +174,7 @@ def test_boundary_is_the_smallest_whose_phase_one_fits_its_share() -> None:
         from workbench.privacy import proved_bound
 
         config = DPPromiseConfig.model_validate(plan.config | {"boundary": value})
-        return proved_bound([phase_one.stage(config, plan.facts)], plan.delta).epsilon
+        return proved_bound([phases.stage(config, plan.facts)], plan.delta).epsilon
 
     assert phase_one_bound(boundary) <= 0.5 < phase_one_bound(boundary - 1)
 
@@ -202,7 +202,7 @@ def test_renoised_loss_is_minimal_at_the_true_noise_predictor() -> None:
     facts = DatasetFacts(name="constant", num_records=400, kind=ImageKind(size=(1, 8, 8)))
     state = State(facts, new_state(quick_plan("nonprivate"), seed=0).randomness)
     images = torch.full((400, 1, 8, 8), 0.5)
-    found = {factor: float(losses.renoised_loss(config, Oracle(alphas, 0.5, factor), images, state, 1)) for factor in (0.9, 1.0, 1.1)}
+    found = {factor: float(training.renoised_loss(config, Oracle(alphas, 0.5, factor), images, state, 1)) for factor in (0.9, 1.0, 1.1)}
     later = alphas[701:]
     expected = float(np.mean(1 - (1 - later / alphas[700]) / (1 - later)))
     assert found[1.0] == pytest.approx(expected, rel=0.02)
@@ -220,7 +220,7 @@ def test_the_papers_phase_one_draws_every_record_on_its_own_and_times_from_the_b
         return torch.zeros_like(x)
 
     for step in range(1, 6):
-        losses.paper_loss(config, network, torch.zeros(400, 1, 8, 8), torch.ones(400), state, step)
+        training.paper_loss(config, network, torch.zeros(400, 1, 8, 8), torch.ones(400), state, step)
     drawn = [len(poisson_batch(state.randomness, "phase one batch", step, 400, 0.1)) for step in range(1, 6)]
     assert [len(times) for times in asked] == drawn
     assert len(set(drawn)) > 1

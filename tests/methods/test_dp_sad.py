@@ -13,15 +13,15 @@ from workbench.datasets import facts
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
 from workbench.methods.dp_sad import training
-from workbench.methods.dp_sad.claim import claimed
-from workbench.methods.dp_sad.config import DPSADConfig
 from workbench.methods.dp_sad.distillation import Distillation, next_image
-from workbench.methods.dp_sad.paper import OutputClipped, clipped, drawn_batch
+from workbench.methods.dp_sad.method import DPSADConfig, claimed
+from workbench.methods.dp_sad.paper import OutputClipped, clipped
 from workbench.networks import UNETS
 from workbench.networks.size import num_parameters
 from workbench.planning import make_plan
 from workbench.privacy.accounting.bounds import proved_bound
 from workbench.records import Records
+from workbench.training.private_steps import PermutedBatches
 from workbench.training.randomness import Randomness
 from workbench.training.state import State
 
@@ -217,7 +217,7 @@ def test_equation_17_clips_the_derivative_by_what_losses_compare(compared: str) 
     steps.step(1)
 
     diffusion, images = whole.diffusion, data[0]
-    order = drawn_batch(state, 1, 3, 3)
+    order = PermutedBatches(3).drawn(state.randomness, "student batch", 1, 3)
     times, noise = steps._draw(1, images[order])  # pyright: ignore[reportPrivateUsage]
     x_t = diffusion.add_noise(images[order], noise, times)
     zero, one = (next_image(diffusion, torch.full_like(x_t, value), x_t, times) for value in (0.0, 1.0))

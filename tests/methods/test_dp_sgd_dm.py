@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from workbench.diffusion import GaussianDiffusion
 from workbench.experiment import fit, new_state
-from workbench.methods.dp_sgd_dm.claim import claimed
+from workbench.methods.dp_sgd_dm.method import claimed
 from workbench.models import image_diffusion
 from workbench.planning import make_plan
 from workbench.training.row_losses import RowLosses

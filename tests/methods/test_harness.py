@@ -14,22 +14,23 @@ from support.odd_methods import join_registry, odd
 from support.quick import ALL_METHODS
 
 from workbench import experiment, methods
-from workbench.methods.aim import releases as aim
-from workbench.methods.aim import stages as aim_stages
-from workbench.methods.cluster_moments import releases as cluster_moments
-from workbench.methods.cluster_moments.stages import CLUSTERS, SECOND_MOMENT, SPREADS
+from workbench.methods.aim import method as aim_stages
+from workbench.methods.aim import training as aim
+from workbench.methods.cluster_moments import training as cluster_moments
+from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS
 from workbench.methods.dp_merf import training as dp_merf
-from workbench.methods.dp_promise import losses, phase_one
+from workbench.methods.dp_promise import phases as dp_promise_phases
+from workbench.methods.dp_promise import training as dp_promise
 from workbench.methods.dp_sad import labelling
 from workbench.methods.dp_sad.labels import SUMS
-from workbench.methods.mst import releases as mst
-from workbench.methods.mst.stages import CHOICE
-from workbench.methods.mst.stages import _choice as mst_choice  # pyright: ignore[reportPrivateUsage]
+from workbench.methods.mst import training as mst
+from workbench.methods.mst.method import CHOICE
+from workbench.methods.mst.method import _choice as mst_choice  # pyright: ignore[reportPrivateUsage]
 from workbench.methods.private_classifier import training as private_classifier
-from workbench.methods.private_classifier.stages import GRADIENTS
-from workbench.methods.public_choice import voting
+from workbench.methods.private_classifier.method import GRADIENTS
+from workbench.methods.public_choice import training as voting
 from workbench.methods.public_choice.method import CHOICE as CHOSEN
-from workbench.methods.tab_pe import stages as tab_pe_stages
+from workbench.methods.tab_pe import method as tab_pe_stages
 from workbench.methods.tab_pe import training as tab_pe
 from workbench.models import image_diffusion, label_counts
 from workbench.models.grouping import EDGES
@@ -38,11 +39,11 @@ from workbench.models.label_shares import LABEL_COUNTS
 from workbench.models.selection.config import CANDIDATES, VOTES
 from workbench.models.selection.selector import Selector
 from workbench.privacy.accounting import events
-from workbench.training import poisson
+from workbench.training import poisson, private_training
 from workbench.training.per_record import clipping
 from workbench.training.private_optimizer import PrivateOptimizer
 from workbench.training.private_step import PrivateStep
-from workbench.training.private_training import PrivateTraining
+from workbench.training.private_steps import PoissonBatches
 from workbench.training.randomness import Randomness
 
 PHASE_ONE, PHASE_TWO = "phase one", "phase two"
@@ -71,7 +72,7 @@ def broken(bench: Bench, stage: str) -> set[tuple[str, str]]:
 
 
 Change = tuple[Callable[..., Any] | str, str, str]  # a name: the method's own function of that name
-DOUBLED_RATE = "self.settings.sample_rate(self.state.facts.num_records)"
+DRAWN_RATE = "num_records, self.sample_rate)"
 LONGER_FEATURES: Change = (
     dp_merf.fourier_features,
     "/ math.sqrt(frequencies.shape[1])",
@@ -89,7 +90,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "the rate doubled where it is asked for": (
         "dp-promise",
         PHASE_TWO,
-        (PrivateTraining._batch, DOUBLED_RATE, "2 * " + DOUBLED_RATE),
+        (PoissonBatches.drawn, DRAWN_RATE, DRAWN_RATE.replace("self", "2 * self")),
         (PHASE_TWO, "sampling rate"),
     ),
     "the rate doubled where it is drawn": (
@@ -129,7 +130,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "phase two's noise halved where it is set": (
         "dp-promise",
         PHASE_TWO,
-        (PrivateTraining.__init__, "known_noise_multiplier(stage)", "known_noise_multiplier(stage) / 2"),
+        (private_training.clipped_by_record, "=steps.deviation", "=steps.deviation / 2"),
         (PHASE_TWO, "noise multiplier"),
     ),
     "the same noise at every step of phase two": (
@@ -176,7 +177,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         "dp-promise",
         PHASE_ONE,
         (
-            phase_one.noised,
+            dp_promise_phases.noised,
             "alpha_at_boundary(config)",
             EARLIER_ALPHA,
         ),
@@ -185,7 +186,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "phase one trained from S - 20": (
         "dp-promise",
         PHASE_ONE,
-        (losses.post_processing_loss, "torch.randint(boundary + 1,", "torch.randint(boundary - 20,"),
+        (dp_promise.post_processing_loss, "torch.randint(boundary + 1,", "torch.randint(boundary - 20,"),
         (PHASE_ONE, "boundary"),
     ),
     "phase two trained beyond S": (
@@ -197,14 +198,14 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "the same zeta at every step": (
         "dp-promise",
         PHASE_ONE,
-        (losses.renoised_loss, '"phase one release", step', '"phase one release", 1'),
+        (dp_promise.renoised_loss, '"phase one release", step', '"phase one release", 1'),
         ("all", "freshness"),
     ),
     "zeta the same for every record": (
         "dp-promise",
         PHASE_ONE,
         (
-            phase_one.noised,
+            dp_promise_phases.noised,
             RELEASED,
             SAME_ZETA,
         ),
@@ -213,7 +214,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "the same batch at every step of phase one": (
         "dp-promise",
         PHASE_ONE,
-        (losses.renoised_loss, '"phase one batch", step', '"phase one batch", 1'),
+        (dp_promise.renoised_loss, '"phase one batch", step', '"phase one batch", 1'),
         (PHASE_ONE, "freshness"),
     ),
     "phase one's batch in the order of the records": (
@@ -225,7 +226,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "a zeta from the stream of other draws": (
         "dp-promise",
         PHASE_ONE,
-        (losses.renoised_loss, '"phase one release", step', '"phase one times", step'),
+        (dp_promise.renoised_loss, '"phase one release", step', '"phase one times", step'),
         (PHASE_ONE, "freshness"),
     ),
     "DP-MERF's embeddings of norm sqrt 2": (

@@ -10,10 +10,8 @@ from workbench.errors import RefusedError, WorkbenchError
 from workbench.evaluation.downstream import accuracy, logistic_regression
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.mst import MSTConfig
-from workbench.methods.mst.claim import claimed
-from workbench.methods.mst.releases import joining_pairs
-from workbench.methods.mst.sampling import beliefs_of
-from workbench.methods.mst.stages import CHOICE
+from workbench.methods.mst.method import CHOICE, claimed
+from workbench.methods.mst.training import beliefs_of, joining_pairs
 from workbench.records import Records, TableKind
 from workbench.training.marginals import counts_of, present_rows
 from workbench.training.state import State

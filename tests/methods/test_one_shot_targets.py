@@ -13,8 +13,8 @@ from support.quick import quick_dataset, quick_plan
 
 from workbench.datasets import facts, to_unit_range
 from workbench.experiment import fit, new_state
-from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, PRETRAINING, RELEASE, one_shot, phase_one
-from workbench.methods.dp_promise.config import DPPromiseConfig
+from workbench.methods.dp_promise import PHASE_ONE, PHASE_TWO, PRETRAINING, RELEASE, phases, training
+from workbench.methods.dp_promise.phases import DPPromiseConfig
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy import proved_bound
@@ -61,7 +61,7 @@ def test_phase_one_is_free_however_long_and_the_boundary_is_the_smallest_that_fi
     assert longer.bound.epsilon == plan.bound.epsilon
 
     def alone(boundary: int) -> float:
-        stage = phase_one.stage(config.model_copy(update={"boundary": boundary}), plan.facts)
+        stage = phases.stage(config.model_copy(update={"boundary": boundary}), plan.facts)
         return proved_bound([stage], plan.delta).epsilon
 
     assert config.boundary is not None
@@ -73,8 +73,8 @@ def test_copies_are_the_records_under_the_noise_of_the_boundary(plan: Plan) -> N
     steps = fit(plan, dataset, state)
     while next(steps).stage != RELEASE:
         pass
-    alpha = phase_one.alpha_at_boundary(config_of(plan))
-    noise = (state.tensors[one_shot.COPIES].numpy() - math.sqrt(alpha) * to_unit_range(dataset.train.records)) / math.sqrt(1 - alpha)
+    alpha = phases.alpha_at_boundary(config_of(plan))
+    noise = (state.tensors[training.COPIES].numpy() - math.sqrt(alpha) * to_unit_range(dataset.train.records)) / math.sqrt(1 - alpha)
     assert abs(noise.mean()) < 5 / math.sqrt(noise.size)
     assert noise.std() == pytest.approx(1, abs=5 / math.sqrt(2 * noise.size))
     assert len(np.unique(noise[:, 0, 0, 0])) > 1200, "of its own for every record, in every chunk"

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from workbench.datasets import facts
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
-from workbench.methods.p3dm import guidance
-from workbench.methods.p3dm.config import P3DMConfig
+from workbench.methods.p3dm import training
+from workbench.methods.p3dm.method import P3DMConfig
 from workbench.models.sample_request import SampleRequest
 from workbench.planning import make_plan
 from workbench.privacy.not_dp.pac import NOT_REDRAWN
@@ -29,23 +29,23 @@ class Slope(nn.Module):
 
 def test_both_forms_by_hand() -> None:
     x, levels = torch.zeros(2, 1, 2, 2), torch.tensor([1.0, 0.1])
-    found = guidance.log_gradient(Slope(), x, 0, levels, torch.tensor([1, 0]))
+    found = training.log_gradient(Slope(), x, 0, levels, torch.tensor([1, 0]))
     slope = 0.5 / math.sqrt(2)  # d log sigmoid(u)/du at 0, and x is scaled by 1/sqrt(1 + 1)
     assert torch.allclose(found[0], torch.full((1, 2, 2), slope))
     assert torch.allclose(found[1], torch.full((1, 2, 2), -slope)), "towards value 0 is away from value 1"
-    assert torch.allclose(guidance.paper_form(found, 3.0, 0.2), 0.6 * found)
-    assert torch.allclose(guidance.code_form(found, 3.0, 0.2), -3.0 * found), "the gradient of the cross-entropy, without Sigma"
+    assert torch.allclose(training.paper_form(found, 3.0, 0.2), 0.6 * found)
+    assert torch.allclose(training.code_form(found, 3.0, 0.2), -3.0 * found), "the gradient of the cross-entropy, without Sigma"
 
 
 def test_values_are_drawn_once_evenly_and_in_the_codes_form_are_always_the_first() -> None:
     plan = quick_plan("p3dm")
     state, request = new_state(plan, seed=0), SampleRequest(400)
     method: Any = plan.build()
-    drawn = guidance.drawn_values(method.config, state, request)
-    assert np.array_equal(drawn, guidance.drawn_values(method.config, state, request))
+    drawn = training.drawn_values(method.config, state, request)
+    assert np.array_equal(drawn, training.drawn_values(method.config, state, request))
     assert 150 < drawn.sum() < 250
     code = quick_plan("p3dm", overrides={"guidance.form": "code"}).build()
-    assert not guidance.drawn_values(code.config, state, request).any()  # type: ignore[arg-type]
+    assert not training.drawn_values(code.config, state, request).any()  # type: ignore[arg-type]
 
 
 def trained(**overrides: Any) -> tuple[Any, State]:

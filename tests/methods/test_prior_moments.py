@@ -13,9 +13,10 @@ from support.quick import quick_plan
 from workbench.datasets import load
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
-from workbench.methods.class_moments import COUNTS, SECOND_MOMENT, SUMS, ClassMomentsConfig, stages
-from workbench.methods.class_moments.releases import RELEASES, Reading
-from workbench.methods.prior_moments import PriorMoments, posterior, prior
+from workbench.methods.class_moments import COUNTS, SECOND_MOMENT, SUMS, ClassMomentsConfig
+from workbench.methods.class_moments import method as stages
+from workbench.methods.class_moments.training import RELEASES, Reading
+from workbench.methods.prior_moments import PriorMoments, training
 from workbench.plan import Plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.records import Records
@@ -148,7 +149,7 @@ def test_one_record_moves_a_release_as_far_as_stated(stage: str) -> None:
     state.tensors["norm"] = torch.tensor(0.5, dtype=torch.float64)
     config = made.build().config
     assert isinstance(config, ClassMomentsConfig)
-    reading = prior.reading(config, state)
+    reading = training.reading(config, state)
     deviation = {SUMS: 0.5 / math.sqrt(0.6), COUNTS: 1 / math.sqrt(0.05), SECOND_MOMENT: 0.25 / math.sqrt(0.35)}[stage]
 
     def released(records: Records) -> np.ndarray:
@@ -174,7 +175,7 @@ def test_one_record_moves_a_release_as_far_as_stated(stage: str) -> None:
 def test_the_prior_is_of_public_images_alone() -> None:
     state, glyphs = fitted(1.0), public()
     means, covariance = moments(glyphs)
-    found_means, found_covariance = prior.gaussians(state)
+    found_means, found_covariance = training.prior(state)
     assert np.allclose(found_means, means)
     assert np.allclose(found_covariance, covariance)
     images = glyphs.records.reshape(len(glyphs), -1) / 255
@@ -187,19 +188,19 @@ def test_images_without_labels_give_every_class_one_mean() -> None:
     made, glyphs = plan(), public()
     config = made.build().config
     assert isinstance(config, ClassMomentsConfig)
-    found = prior.means_of(Records(glyphs.records), 10, config)
+    found = training.means_of(Records(glyphs.records), 10, config)
     assert np.allclose(found, glyphs.records.reshape(len(glyphs), -1).mean(0) / 255)
     with pytest.raises(WorkbenchError, match="dataset: Expected a text of at least 1 letters"):
         plan(dataset="")
     with pytest.raises(WorkbenchError, match="every class"):
-        prior.means_of(glyphs.take(slice(3)), 10, config)
+        training.means_of(glyphs.take(slice(3)), 10, config)
 
 
 def test_without_noise_the_records_own_moments_are_believed() -> None:
     made = plan(1e-2, max_norm=8.0)
     config = made.build().config
     assert isinstance(config, ClassMomentsConfig)
-    means, covariance = posterior.gaussians(config, fitted(1e-2, max_norm=8.0))
+    means, covariance = training.posterior(config, fitted(1e-2, max_norm=8.0))
     own_means, own_covariance = moments(DIGITS.train)
     assert np.abs(means - own_means).max() < 0.02
     assert np.abs(covariance - own_covariance).max() < 0.02
@@ -210,15 +211,15 @@ def test_with_all_noise_nothing_but_the_prior_is_believed() -> None:
     made, state = plan(1e3), fitted(1e3)
     config = made.build().config
     assert isinstance(config, ClassMomentsConfig)
-    means, covariance = posterior.gaussians(config, state)
-    public_means, public_covariance = prior.gaussians(state)
+    means, covariance = training.posterior(config, state)
+    public_means, public_covariance = training.prior(state)
     assert np.abs(means - public_means).mean() < 0.1, "a noisy mean alone is off by tens"
     assert np.array_equal(covariance, public_covariance)
 
 
 def test_public_samples_are_the_prior_s_whatever_was_released() -> None:
     made, state, fours = plan(1e-2, max_norm=8.0), fitted(1e-2, max_norm=8.0), np.full(2_000, 4)
-    expected = {"public": prior.gaussians(state)[0][4], "model": moments(DIGITS.train)[0][4]}
+    expected = {"public": training.prior(state)[0][4], "model": moments(DIGITS.train)[0][4]}
     for source, mean in expected.items():
         drawn = sample(made, state, 2_000, labels=fours, source=source).records.reshape(2_000, -1) / 255
         assert np.abs(drawn.mean(0) - mean).max() < 0.12, "clamped at black and white"
@@ -230,23 +231,23 @@ def test_the_widths_that_made_the_differences_are_found(along: float, alike: flo
     draw, variances = np.random.default_rng(0), np.geomspace(1e-3, 1, 64)
     noise = np.full((200, 1), 0.05)
     found = draw.normal(size=(200, 64)) * np.sqrt(along * variances + alike + noise)
-    assert posterior.likeliest(found, noise, variances) == pytest.approx((along, alike), rel=0.15, abs=0.02)
+    assert training.likeliest(found, noise, variances) == pytest.approx((along, alike), rel=0.15, abs=0.02)
 
 
 def test_a_difference_is_believed_as_normal_laws_say() -> None:
     """With one direction, noise v and width w: w / (w + v) of what was found, wherever the width is the likeliest."""
     found = np.array([[2.0], [-2.0]])
-    believed = posterior.believed(found, np.full((2, 1), 1.0), np.eye(1))
+    believed = training.believed(found, np.full((2, 1), 1.0), np.eye(1))
     assert believed == pytest.approx(found * 0.75, rel=1e-3), "4 = 3 + 1: the likeliest width is 3"
-    assert np.abs(posterior.believed(found / 4, np.full((2, 1), 1.0), np.eye(1))).max() < 1e-4, "less than the noise alone"
+    assert np.abs(training.believed(found / 4, np.full((2, 1), 1.0), np.eye(1))).max() < 1e-4, "less than the noise alone"
 
 
 def test_a_change_that_is_all_noise_is_not_believed() -> None:
     draw, believed = np.random.default_rng(0), 0
     for _ in range(200):
         change = draw.normal(size=(40, 40))
-        believed += posterior.shrinkage(change, 1.0, 1_600) > 0
-        assert posterior.shrinkage(change * 10, 1.0, 1_600) == pytest.approx(0.99, abs=0.005)
+        believed += training.shrinkage(change, 1.0, 1_600) > 0
+        assert training.shrinkage(change * 10, 1.0, 1_600) == pytest.approx(0.99, abs=0.005)
     assert 0 < believed <= 15, "one in forty: 5 of 200"
 
 

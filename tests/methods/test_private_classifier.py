@@ -13,7 +13,7 @@ from workbench.datasets import Dataset, load
 from workbench.errors import WorkbenchError
 from workbench.evaluation import evaluate
 from workbench.experiment import fit, make_plan, new_state, sample
-from workbench.methods.private_classifier import PrivateClassifier, PrivateClassifierConfig, features, training
+from workbench.methods.private_classifier import PrivateClassifier, PrivateClassifierConfig, training
 from workbench.methods.private_classifier.scattering import Scattering
 from workbench.plan import Plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
@@ -43,7 +43,7 @@ def config_of(made: Plan) -> PrivateClassifierConfig:
 
 
 def turned(made: Plan, state: State, records: Records) -> np.ndarray:
-    return features.turned(features.scattering_of(config_of(made), state.facts)(records.records), state)
+    return training.turned(training.scattering_of(config_of(made), state.facts)(records.records), state)
 
 
 def test_all_steps_are_one_gaussian_mechanism() -> None:

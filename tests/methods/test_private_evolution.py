@@ -10,7 +10,7 @@ from support.quick import quick_plan
 from workbench.datasets import facts, load
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
-from workbench.methods.private_evolution.claim import claimed
+from workbench.methods.private_evolution.method import claimed
 from workbench.models.sample_request import SampleRequest
 from workbench.planning import make_plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon

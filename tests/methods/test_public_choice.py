@@ -13,7 +13,7 @@ from workbench.datasets import Dataset, load_public
 from workbench.datasets.whose import named_by_content
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
-from workbench.methods.public_choice import PublicChoiceConfig, voting
+from workbench.methods.public_choice import PublicChoiceConfig, training
 from workbench.methods.public_choice.method import CHOICE
 from workbench.plan import Plan
 from workbench.planning import make_plan, with_public
@@ -55,7 +55,7 @@ def test_records_choose_the_dataset_that_they_are_like_at_little_cost(name: str)
     assert config.candidates[int(votes.argmax())] == name
     assert abs(votes.sum() - len(data.train)) < 6 * 3**0.5 * float(config.noise_multiplier or 0)
     drawn = sample(plan, state, 30)
-    public = voting.images_of(state)[config.candidates.index(name)].numpy()
+    public = training.images_of(state)[config.candidates.index(name)].numpy()
     assert {image.tobytes() for image in drawn.records} <= {image.tobytes() for image in public}
 
 
@@ -64,10 +64,10 @@ def test_votes_are_for_the_dataset_of_the_nearest_image() -> None:
     plan, state = chosen(data, blur=0.0)
     config = plan.build().config
     assert isinstance(config, PublicChoiceConfig)
-    images = voting.images_of(state).numpy().reshape(300, -1).astype(float)
+    images = training.images_of(state).numpy().reshape(300, -1).astype(float)
     distances = np.square(data.train.records.reshape(60, 1, -1) - images[None]).sum(-1)
     expected = np.bincount(distances.argmin(axis=1) // 100, minlength=3)
-    np.testing.assert_array_equal(voting.counts(config, data.train, state), expected)
+    np.testing.assert_array_equal(training.counts(config, data.train, state), expected)
 
 
 def test_one_record_moves_the_counts_as_far_as_stated() -> None:
@@ -77,18 +77,18 @@ def test_one_record_moves_the_counts_as_far_as_stated() -> None:
     assert isinstance(config, PublicChoiceConfig)
     stated = next(stage for stage in plan.stages if stage.name == CHOICE).distances
     assert stated is not None
-    before = voting.counts(config, data.train, state)
+    before = training.counts(config, data.train, state)
     assert before.sum() == 60
-    null = voting.counts(config, data.train.without(3), state)
+    null = training.counts(config, data.train.without(3), state)
     assert np.linalg.norm(null - before) / float(config.noise_multiplier or 0) == pytest.approx(stated.zero_out)
     moved = []
-    for image in voting.images_of(state)[:, 0].numpy():
+    for image in training.images_of(state)[:, 0].numpy():
         other = data.train.records.copy()
         other[3] = image
-        moved.append(np.linalg.norm(voting.counts(config, Records(other, data.train.labels), state) - before))
+        moved.append(np.linalg.norm(training.counts(config, Records(other, data.train.labels), state) - before))
     assert max(moved) / float(config.noise_multiplier or 0) == pytest.approx(stated.replace_one)
     relabelled = Records(data.train.records, 1 - np.asarray(data.train.labels))
-    np.testing.assert_array_equal(voting.counts(config, relabelled, state), before)
+    np.testing.assert_array_equal(training.counts(config, relabelled, state), before)
 
 
 def test_candidates_suit_the_size_and_differ_from_the_private_ones() -> None:
@@ -131,7 +131,7 @@ def test_folders_of_ones_own_are_candidates_named_by_their_content(tmp_path: Pat
     plan, state = chosen(data, **settings, candidates=candidates)
     assert plan.public == f"glyphs+{named_by_content(mine)}"
     assert any(warning.startswith("Public images: glyphs+mine (SHA-256") for warning in plan.warnings)
-    kept = voting.images_of(state).numpy()
+    kept = training.images_of(state).numpy()
     own = load_public(mine, SHAPE, 25, declared_public=True).train.records
     assert np.array_equal(kept[1], own)
     assert state.tensors["votes"][1] > state.tensors["votes"][0]

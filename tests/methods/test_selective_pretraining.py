@@ -13,7 +13,7 @@ from workbench.diffusion import GaussianDiffusion
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
 from workbench.methods.selective_pretraining import training
-from workbench.methods.selective_pretraining.stages import REFINEMENT
+from workbench.methods.selective_pretraining.method import REFINEMENT
 from workbench.models.selection.config import SELECTIVE, VOTES
 from workbench.models.selection.pretraining import selected_images
 from workbench.models.settings import PRETRAINING

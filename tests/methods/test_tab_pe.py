@@ -11,11 +11,21 @@ from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.tab_pe import TabPEConfig
-from workbench.methods.tab_pe.columns import believed, changed, counts_of_columns
-from workbench.methods.tab_pe.columns import fitted as fitted_to_columns
-from workbench.methods.tab_pe.rows import coordinates, places, transitions, varied
-from workbench.methods.tab_pe.sampling import class_shares
-from workbench.methods.tab_pe.training import chosen, even_rows, following, votes
+from workbench.methods.tab_pe.training import (
+    believed,
+    changed,
+    chosen,
+    class_shares,
+    coordinates,
+    counts_of_columns,
+    even_rows,
+    following,
+    places,
+    transitions,
+    varied,
+    votes,
+)
+from workbench.methods.tab_pe.training import fitted as fitted_to_columns
 from workbench.plan import Plan
 from workbench.records import Column, Records, TableKind
 from workbench.training.state import State

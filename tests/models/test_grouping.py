@@ -10,8 +10,7 @@ from support.mechanism import Bench, findings, violations
 from workbench.datasets import Dataset, DatasetFacts, load
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state, sample
-from workbench.methods.aim.method import AIM
-from workbench.methods.aim.stages import CHOICE
+from workbench.methods.aim.method import AIM, CHOICE
 from workbench.models.grouping import COUNTS, EDGES, Grouping, grouped_facts, stages
 from workbench.models.grouping.releases import scores, spread
 from workbench.models.grouping.rows import merged, ranges

@@ -12,7 +12,7 @@ from workbench import experiment
 from workbench.datasets import Dataset, load
 from workbench.datasets.base import to_unit_range
 from workbench.errors import WorkbenchError
-from workbench.methods.selective_pretraining.stages import REFINEMENT
+from workbench.methods.selective_pretraining.method import REFINEMENT
 from workbench.models import image_diffusion
 from workbench.models.latents.autoencoder import Autoencoder, autoencoder
 from workbench.models.latents.config import AUTOENCODER, MODULE

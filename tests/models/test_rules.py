@@ -73,7 +73,7 @@ def test_a_graphical_model_gives_what_is_impossible_no_probability(method: str) 
     state = new_state(plan, seed=0)
     for _ in fit(plan, replace(dataset, train=clean), state):
         pass
-    drawn = plan.build().sample_model(state, SampleRequest(4_000))  # pyright: ignore[reportAttributeAccessIssue]
+    drawn = plan.build().implemented.sample(plan.build().config, state, SampleRequest(4_000))
     assert breaking(drawn, dataset) == 0
     for made, real in zip((drawn.records[:, 0], drawn.labels), (clean.records[:, 0], clean.labels), strict=True):
         assert made is not None

@@ -9,10 +9,10 @@ from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state
 from workbench.methods.aim import AIMConfig
-from workbench.methods.aim.sampling import sets_of
-from workbench.methods.aim.stages import candidates, weights
+from workbench.methods.aim.method import candidates, weights
+from workbench.methods.aim.training import sets_of
 from workbench.methods.mst import MSTConfig
-from workbench.methods.mst import stages as mst
+from workbench.methods.mst import method as mst
 from workbench.models.graphical.workloads import LEAST_WEIGHT, named_sets, names_of
 from workbench.records import Records, TableKind
 

@@ -13,8 +13,8 @@ import pytest
 from dp_accounting import dp_event
 from support.two_phases import TwoPhases
 
-from workbench.methods.dp_promise import claim
-from workbench.methods.dp_sad.claim import claimed as dp_sad_claimed
+from workbench.methods.dp_promise import phases as claim
+from workbench.methods.dp_sad.method import claimed as dp_sad_claimed
 from workbench.models.recovery.config import keep_probability
 from workbench.privacy.accounting.accountants import pld
 from workbench.privacy.accounting.accountants.gdp import total_mu

@@ -18,10 +18,11 @@ from workbench.jobs.heartbeat import StoppedError, StopSignal
 from workbench.jobs.job import WORKSPACE, Job
 from workbench.methods import METHODS
 from workbench.methods.base import Method
+from workbench.methods.dp_promise import DPPromiseConfig
 from workbench.methods.fields import dotted, part_of
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs import rehearsal
-from workbench.runs.pace import Line, Pace, Steps, expected, keep, known_pace, line, place_of
+from workbench.runs.pace import Line, Pace, Steps, expected, keep, known_pace, line, place_of, rows_of
 from workbench.runs.rehearsal import Work, stage_times
 from workbench.serialization import dumps
 from workbench.tasks import rehearsing
@@ -71,9 +72,26 @@ def test_a_promise_with_another_epsilon_needs_no_other_measurement() -> None:
 @pytest.mark.parametrize("kind", METHODS.values(), ids=list(METHODS))
 def test_sizes_are_fields_of_the_configuration(kind: type) -> None:
     values = kind.Config().model_dump()
-    fields = {*dotted(values), *values, "num_records"}
-    assert {name for names in kind.workload.rows.values() for name in names} <= fields
-    assert set(kind.workload.shapes or ()) <= fields
+    assert set(kind.shapes or ()) <= {*dotted(values), *values}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_rows_of_every_step_grow_with_the_size_that_is_asked_for(method: str) -> None:
+    """Settings say what a step passes through its network: no stage that learns or looks at records is timed at one size alone."""
+    plan = quick_plan(method)
+    small, large = (rows_of(rehearsal._at_size(plan, rows, least)) for least, rows in enumerate((12, 768), 1))  # pyright: ignore[reportPrivateUsage]
+    assert small.keys() == large.keys() == {stage.name for stage in plan.stages}
+    assert {stage.name for stage in plan.stages if stage.spent != "free"} <= {name for name in small if large[name] > small[name]}
+    assert all(large[name] >= small[name] for name in small)
+
+
+def test_the_draws_of_a_record_are_rows_of_a_step() -> None:
+    plan = quick_plan("dp-promise")
+    rows, config = rows_of(plan), plan.build().config
+    assert isinstance(config, DPPromiseConfig)
+    assert rows["phase one"] == config.phase_one.batch_size * config.phase_one.draws
+    assert rows["phase two"] == config.phase_two.batch_size * config.phase_two.noise_multiplicity == 40
+    assert rows_of(quick_plan("class-moments"))["class sums"] == DIGITS.num_records
 
 
 def test_a_step_is_read_between_the_sizes_measured_and_drawn_out_beyond() -> None:
@@ -219,6 +237,6 @@ def test_the_work_of_other_processes_is_told_from_ones_own(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("method", METHODS)
 def test_other_numbers_of_steps_need_no_other_measurement(method: str) -> None:
-    shapes = METHODS[method].workload.shapes
+    shapes = METHODS[method].shapes
     given = dotted(METHODS[method].Config().model_dump())
     assert [name for name in part_of(given, shapes or ()) if name.rpartition(".")[2] == "steps"] == []

@@ -72,6 +72,7 @@ DDPM = ("workbench/models/*", "workbench/networks/unet.py", "workbench/networks/
 PRIVATE_STEP = (
     "workbench/training/private_optimizer.py",
     "workbench/training/private_step.py",
+    "workbench/training/private_steps.py",
     "workbench/training/microbatch.py",
     "workbench/training/poisson.py",
     "workbench/training/mixing.py",

@@ -1,6 +1,7 @@
 """DP-SGD as one part: what its settings promise is what its trainer does, and ordinary training beside it."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,16 @@ from torch import Tensor, nn
 
 from workbench.datasets import DatasetFacts
 from workbench.errors import WorkbenchError
+from workbench.privacy.accounting.events import UnprovedDpEvent
 from workbench.records import ImageKind
-from workbench.training import private_training
+from workbench.training import poisson
 from workbench.training.dp_sgd import DPSGD, GroupedDPSGD
 from workbench.training.grid import gradient_grid
 from workbench.training.ordinary import OrdinaryTraining
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.per_record import PerRecordGradients
 from workbench.training.private_step import PrivateStep
+from workbench.training.private_steps import Batches, FixedBatches, PermutedBatches, PoissonBatches, PrivateSteps
 from workbench.training.private_training import PrivateTraining
 from workbench.training.randomness import Randomness
 from workbench.training.row_losses import RowLosses
@@ -66,13 +69,13 @@ def test_the_stage_is_read_off_the_settings() -> None:
 def test_the_trainer_carries_out_what_the_stage_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps, rate, noise and divisor, number by number: an accountant reads the stage, the records meet the trainer."""
     settings, rates = DPSGD(noise_multiplier=1.7, max_grad_norm=0.3, batch_size=8, steps=4, learning_rate=0.01), []
-    whole = private_training.poisson_batch
+    whole = poisson.poisson_batch
 
     def batch(randomness: Randomness, purpose: str, step: int, num_records: int, rate: float) -> np.ndarray:
         rates.append((num_records, rate))
         return whole(randomness, purpose, step, num_records, rate)
 
-    monkeypatch.setattr(private_training, "poisson_batch", batch)
+    monkeypatch.setattr(poisson, "poisson_batch", batch)
     stage, single = settings.stage("private", 40), trainer(settings, new_state())
     assert [step.step for step in single.run()] == list(range(1, stage.steps + 1))
     assert isinstance(stage.event, dp_event.PoissonSampledDpEvent)
@@ -81,6 +84,48 @@ def test_the_trainer_carries_out_what_the_stage_states(monkeypatch: pytest.Monke
     optimizer = single.private.optimizer
     assert (optimizer.noise_multiplier, optimizer.max_grad_norm) == (stage.event.event.noise_multiplier, settings.max_grad_norm)
     assert optimizer.divisor == single.private.expected_batch_size == stage.event.sampling_probability * 40
+
+
+def test_steps_that_are_not_those_that_were_planned_are_refused_before_any_is_taken() -> None:
+    """The event of a plan and what would carry it out are held together where training begins, whichever of them is wrong."""
+    settings, state = DPSGD(noise_multiplier=1.5, batch_size=10, steps=7), new_state()
+    state.planned = {"private": settings.stage("private", 40, "Its words are others.")}
+    trainer(settings, state)
+    for others, told in (
+        ({"noise_multiplier": 1.4}, "event of private"),
+        ({"batch_size": 11}, "event of private"),
+        ({"steps": 8}, "steps of private: 7 against 8"),
+    ):
+        with pytest.raises(WorkbenchError, match=f"Expected the steps of private that were planned, got others .*{told}"):
+            trainer(settings.model_copy(update=others), state)
+
+
+@pytest.mark.parametrize(
+    ("batches", "event"),
+    [
+        (PoissonBatches(0.25), dp_event.PoissonSampledDpEvent(0.25, dp_event.GaussianDpEvent(2.0))),
+        (FixedBatches(10), dp_event.GaussianDpEvent(2.0)),
+        (PermutedBatches(10), dp_event.GaussianDpEvent(2.0)),
+    ],
+)
+def test_batches_say_what_an_accountant_may_count_on_and_draw_what_they_say(batches: Batches, event: dp_event.DpEvent) -> None:
+    """A record that moves the sum by three norms leaves a third of the noise multiplier; batches of one step are the same again."""
+    steps = PrivateSteps("private", 3, batches, noise_multiplier=6.0, divisor=10.0, distance=3.0)
+    assert steps.stage("").event == event
+    thinner = replace(steps, noise_multiplier=24.0, dilution=4.0)
+    assert (thinner.deviation, thinner.event) == (6.0, event)
+    drawn = [batches.drawn(Randomness.from_seed(1), "batch", step, 40) for step in (1, 1, 2)]
+    assert np.array_equal(drawn[0], drawn[1])
+    assert not np.array_equal(drawn[0], drawn[2])
+    assert len(set(drawn[0].tolist())) == len(drawn[0]) <= 40
+    assert isinstance(batches, PoissonBatches) or len(drawn[0]) == 10
+
+
+def test_a_step_that_nothing_bounds_has_no_finite_event_and_none_moves_less_than_what_is_clipped() -> None:
+    steps = PrivateSteps("private", 3, FixedBatches(10), 6.0, 10.0, unproved="It follows the records.")
+    assert steps.stage("").event == UnprovedDpEvent("It follows the records.")
+    with pytest.raises(WorkbenchError, match=r"move the sum of private by its norm or farther, got 0\.5 of it"):
+        PrivateSteps("private", 3, FixedBatches(10), 6.0, 10.0, distance=0.5)
 
 
 def test_every_step_is_spent_before_it_is_taken_and_can_be_taken_alone() -> None:

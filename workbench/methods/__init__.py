@@ -1,4 +1,4 @@
-"""Step 2 of the flow: one folder = one paper = one Config and one class. Adding a method is a folder and a line here."""
+"""Step 2 of the flow: one folder = one paper = one page (`method.py`) and its training. Adding a method is these and a line here."""
 
 from workbench.methods.aim import AIM
 from workbench.methods.base import Method

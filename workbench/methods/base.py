@@ -3,14 +3,15 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.methods.fields import value_at, with_values
+from workbench.methods.fields import trainings, value_at, with_batches, with_values
+from workbench.methods.implementation import Implementation, implementation_of
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting import calibration
 from workbench.privacy.accounting.persons import of_persons
@@ -24,6 +25,15 @@ class MethodConfig(BaseModel):
     """Hyper-parameters of a method: all that its guarantee depends on, and nothing that only changes speed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def of_size(self, rows: float, least: int) -> Self:
+        """The same with about `rows` rows in every step, and `least` or more records in a batch: to measure how its time grows with them.
+
+        Batches of `OrdinaryTraining` and `DPSGD` are found by themselves; a method whose time grows with more says so here.
+        """
+        found = list(trainings(self))
+        count = max(least, round(rows / max([1.0, *(training.rows / training.batch_size for training in found)])))
+        return with_batches(self, count)
 
 
 def no_values(_facts: DatasetFacts) -> dict[str, Any]:
@@ -93,31 +103,22 @@ class CalibratedField:
     whole: bool = False  # integers alone
 
 
-@dataclass(frozen=True)
-class Workload:
-    """What the time of a step depends on, by names of the configuration's fields (`num_records` is the dataset's).
-
-    `rows`: for a stage, the fields whose product is how many rows a step passes through its network; its time grows with
-    them. `shapes`: the fields that change the time of one row; None for all that calibration does not find. A stage
-    without `rows` is timed as it is configured.
-    """
-
-    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    shapes: tuple[str, ...] | None = None
-
-
 class Method(ABC):
-    """One paper's method, configured. `stages` and `claim` need public facts only; data come in `fit` alone."""
+    """One paper's method, configured. `stages` and `claim` need public facts only; data come in `fit` alone.
+
+    `initial_state`, `fit`, `sample` and `noise_share` are the functions of these names in the module that `implementation` names.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]
     kinds: ClassVar[frozenset[str]] = frozenset({"image"})  # of records, by their names in KINDS
     Config: ClassVar[type[MethodConfig]]
+    implementation: ClassVar[str] = ""  # the module with what needs torch (`Implementation`), "" where the class has it itself
     presets: ClassVar[dict[str, Preset]] = {"default": Preset("Settings that suit the dataset's size and shape.")}
     readings: ClassVar[Mapping[str, Reading]] = {}  # lines of the claims table by name; none where no paper claims anything
     released: ClassVar[tuple[str, ...]]  # names of the state's modules and tensors that samples are made from
-    workload: ClassVar[Workload] = Workload()
+    shapes: ClassVar[tuple[str, ...] | None] = None  # fields that change the time of one row; None for all that calibration does not find
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = ()  # none: it takes no epsilon
     targets: ClassVar[frozenset[Target]] = frozenset({"bound", "claim"})  # what an epsilon may be asked of
     sampling_fields: ClassVar[tuple[str, ...]] = ()  # of the configuration, which only `sample` reads: a run may be sampled with others
@@ -247,13 +248,18 @@ class Method(ABC):
         """What `sample` itself still spends on private data; nothing for post-processing."""
         return []
 
-    @abstractmethod
+    @property
+    def implemented(self) -> Implementation:
+        """The module that `implementation` names, imported when something of it is first asked for."""
+        return implementation_of(self.name, self.implementation)
+
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """Put freshly initialised modules and optimisers into `state` (which brings randomness and device) and return it."""
+        return self.implemented.initial_state(self.config, facts, state)
 
-    @abstractmethod
     def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
         """Train from wherever `state.steps` stands, changing `state` in place; one Step is yielded after each step."""
+        return self.implemented.fit(self.config, data, public, state)
 
     def seen(self, state: State, data: Records) -> tuple[DatasetFacts, Records]:
         """The facts and records as a fitted state's model has them: as they are, unless a release of the method made columns coarser."""
@@ -264,8 +270,9 @@ class Method(ABC):
 
         Post-processing of what was released and of public facts: it costs nothing and may leave wherever samples may.
         """
-        return None
+        told = getattr(self.implemented, "noise_share", None) if self.implementation else None
+        return None if told is None else told(self.config, state)
 
-    @abstractmethod
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Generate records in the dataset's own schema (uint8 images or table rows) with their labels."""
+        return self.implemented.sample(self.config, state, request)

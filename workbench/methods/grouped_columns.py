@@ -11,8 +11,9 @@ from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Method, MethodConfig
-from workbench.models.grouping import Grouping, grouped_facts
+from workbench.models.grouping import Grouping, grouped_facts, releases, rows
 from workbench.models.grouping import stages as grouping_stages
+from workbench.models.rules import obeying
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.records import Records
@@ -28,7 +29,7 @@ class GroupedConfig(MethodConfig):
 
 
 class GroupedColumns(Method):
-    """The releases of its columns, and then a model's own: `model_` and `_model` are told the columns that these leave."""
+    """The releases of its columns, and then a model's own: `model_stages` and the implementation are told the columns that these leave."""
 
     kinds: ClassVar[frozenset[str]] = frozenset({"table"})
 
@@ -47,55 +48,31 @@ class GroupedColumns(Method):
     def model_stages(self, facts: DatasetFacts) -> list[Stage]:
         """As `stages`, of the model's columns."""
 
-    @abstractmethod
-    def model_state(self, facts: DatasetFacts, state: State) -> State:
-        """As `initial_state`, of the model's columns."""
-
-    @abstractmethod
-    def fit_model(self, data: Records, state: State) -> Iterator[Step]:
-        """As `fit`, of the model's columns."""
-
-    @abstractmethod
-    def sample_model(self, state: State, request: SampleRequest) -> Records:
-        """As `sample`, of the model's columns."""
-
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """What is released of columns, then the model's releases."""
         return [*grouping_stages(self.grouping, facts), *self.model_stages(grouped_facts(self.grouping, facts))]
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:
         """The model's state, and room for what is released of columns."""
-        from workbench.models.grouping.releases import initial_tensors
-
-        made = self.model_state(grouped_facts(self.grouping, facts), self.of_model(state))
-        return replace(made, facts=facts, tensors=made.tensors | initial_tensors(self.grouping, facts, state.device))
+        made = super().initial_state(grouped_facts(self.grouping, facts), self.of_model(state))
+        return replace(made, facts=facts, tensors=made.tensors | releases.initial_tensors(self.grouping, facts, state.device))
 
     def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
         """Release columns, then fit the model on what they make of the records."""
-        from workbench.models.grouping.releases import fit
-
-        yield from fit(self.grouping, data, state)
-        yield from self.fit_model(self.grouped(state, data), self.of_model(state))
+        yield from releases.fit(self.grouping, data, state)
+        yield from super().fit(rows.grouped(self.grouping, data, state), public, self.of_model(state))
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """The model's rows in the declared categories, none of which breaks a rule."""
-        from workbench.models.grouping.rows import ungrouped
-        from workbench.models.rules import obeying
 
         def draw(asked: SampleRequest) -> Records:
-            return ungrouped(self.grouping, self.sample_model(self.of_model(state), asked), state, asked.purpose)
+            return rows.ungrouped(self.grouping, super(GroupedColumns, self).sample(self.of_model(state), asked), state, asked.purpose)
 
         return obeying(state.facts, draw, request)
 
     def seen(self, state: State, data: Records) -> tuple[DatasetFacts, Records]:
         """The columns as released, and the records in them."""
-        return self.of_model(state).facts, self.grouped(state, data)
-
-    def grouped(self, state: State, data: Records) -> Records:
-        """Records as the model sees them."""
-        from workbench.models.grouping.rows import grouped
-
-        return grouped(self.grouping, data, state)
+        return self.of_model(state).facts, rows.grouped(self.grouping, data, state)
 
     def of_model(self, state: State) -> State:
         """The same state, which knows the model's columns alone: what is put into it by name is in both."""

@@ -1,25 +1,62 @@
 """What methods have in common that may begin with public pre-training: which records it takes, and the model that it ends with."""
 
+from __future__ import annotations
+
 import math
 from abc import abstractmethod
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
+
+from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
+from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.methods import votes
-from workbench.methods.base import Method, MethodConfig, Preset, Target
+from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Target
 from workbench.methods.fields import value_at
-from workbench.models.label_shares import LABEL_COUNTS
-from workbench.models.selection.config import CLASSIFIER, DENOISER, SELECTIVE, VOTES, SelectedPretraining, selected_values
-from workbench.models.settings import PRETRAINING, PretrainedSettings
+from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
+from workbench.models.sample_request import Source
+from workbench.models.selection.config import SelectedPretraining, selected_values
+from workbench.models.settings import FineTunedSettings, PretrainedSettings, fine_tuned_stages
+from workbench.networks import UNetConfig
+from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.training.dp_sgd import DPSGD
+from workbench.training.ordinary import PublicTraining
+from workbench.training.state import State
 
-ROWS = {  # of a Workload: what a step of each stage before the method's own passes through its network
-    PRETRAINING: ("pretraining.batch_size",),
-    CLASSIFIER: ("selected.selection.classifier.batch_size",),
-    DENOISER: ("selected.selection.denoiser.batch_size",),
-    VOTES: ("num_records",),
-    SELECTIVE: ("selected.batch_size",),
-}
+if TYPE_CHECKING:
+    from workbench.models.denoising import Denoiser
+
+
+class GuidedModel(MethodConfig):
+    """A network that learns with and without labels, and its moving average."""
+
+    label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of public images trained without their label, for guidance.")
+    ema_decay: float = Field(default=0.9, ge=0, lt=1, description="Decay of the moving average that samples come from.")
+    network: UNetConfig = UNetConfig()
+
+
+class GuidedDiffusion(GuidedModel):
+    """The same with a diffusion process in discrete time, and how samples are drawn."""
+
+    diffusion: DiffusionConfig = DiffusionConfig(prediction="v")
+    sampler: SamplerConfig = SamplerConfig()
+
+
+class PublicStart(MethodConfig):
+    """What a model may begin with: public images, those among them that private records select, and counts of the labels."""
+
+    pretraining: PublicTraining = PublicTraining()
+    selected: SelectedPretraining = SelectedPretraining()
+    labels: PaidLabelShares = PaidLabelShares()
+
+
+class TunedStart(PublicStart):
+    """The same, and DP-SGD on the whole network after it. A method's configuration is one of these and a model."""
+
+    training: DPSGD = DPSGD()
+
+
 SHAPES = tuple(f"selected.selection.{name}" for name in ("candidates", "space", "blur", "variations"))
 SELECTED = Preset(
     "Private records vote for public images, training goes on with those chosen, and the private steps come last, under one bound.",
@@ -30,6 +67,7 @@ UNCLAIMED = "No paper claims anything for a start from images that private recor
 
 
 ConfigT = TypeVar("ConfigT", bound=PretrainedSettings)
+TunedT = TypeVar("TunedT", bound=FineTunedSettings)
 
 
 class Pretrained(Method, Generic[ConfigT]):
@@ -94,3 +132,19 @@ class Pretrained(Method, Generic[ConfigT]):
     @abstractmethod
     def claim_of_paper(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The paper's own number by the paper's own formula, for a start without a selection."""
+
+    def denoiser(self, state: State, source: Source = "model") -> Denoiser:
+        """The moving average of the weights; that of public pre-training alone for the source "public"."""
+        return self.implemented.denoiser(self.config, state, source)
+
+
+class FineTuned(Pretrained[TunedT]):
+    """Public pre-training, if any, then DP-SGD: what is planned. The two losses and the sampler are a method's own."""
+
+    shapes: ClassVar[tuple[str, ...] | None] = ("network", "training.noise_multiplicity", *SHAPES)
+    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("training.noise_multiplier"),)
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """Pre-training (free), DP-SGD."""
+        self.config.network.check_patches(*facts.shape[1:])
+        return fine_tuned_stages(self.config, facts)

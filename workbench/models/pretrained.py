@@ -16,7 +16,7 @@ from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.models import image_diffusion, label_counts
-from workbench.models.sample_request import SampleRequest
+from workbench.models.sample_request import SampleRequest, Source
 from workbench.models.selection import pretraining as selected_pretraining
 from workbench.models.selection.config import SELECTIVE
 from workbench.models.selection.selector import Selector
@@ -124,5 +124,9 @@ def sample(settings: SettingsT, state: State, request: SampleRequest, draw: Draw
     """Images from the moving average; source "public" takes the one from before any private record. Labels follow counts, if released."""
     if request.source == "public" and not settings.pretraining.takes_place:
         raise WorkbenchError("This run had no public pre-training, so it has no model of public data alone.")
-    name = "public_ema" if request.source == "public" else "ema"
-    return draw(settings, image_diffusion.averaged(state, name), state, label_counts.asked(settings.labels, request, state))
+    return draw(settings, averaged(state, request.source), state, label_counts.asked(settings.labels, request, state))
+
+
+def averaged(state: State, source: Source) -> nn.Module:
+    """The moving average that the private steps end with, or the one that is kept from before them."""
+    return image_diffusion.averaged(state, "public_ema" if source == "public" else "ema")

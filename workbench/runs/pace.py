@@ -6,7 +6,6 @@ What calibration finds changes no size, so another target epsilon needs no other
 
 import hashlib
 import json
-import math
 import os
 import platform
 import time
@@ -18,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from workbench.files import make_private_folder, write_text_atomically
-from workbench.methods.fields import dotted, part_of, value_at
+from workbench.methods.fields import dotted, part_of
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
-    from workbench.methods.base import Method
     from workbench.plan import Plan
     from workbench.training.state import PerformanceSettings
 
@@ -188,8 +186,7 @@ class Expectation(BaseModel):
 
 def expected(plan: "Plan", pace: Pace) -> Expectation:
     """The time and memory of `plan` at a measured pace."""
-    method = plan.build()
-    rows = {stage.name: rows_of(method, plan, stage.name) for stage in plan.releases}
+    rows = rows_of(plan)
     times = [_time(stage.name, stage.steps, pace.stages[stage.name], rows[stage.name]) for stage in plan.releases]
     at_once = min(max(rows.values(), default=1.0), ROWS_AT_ONCE[pace.device])
     records = plan.num_records * plan.facts.dimensions * 5  # bytes as they are, and as float32
@@ -202,13 +199,9 @@ def _time(stage: str, steps: int, pace: Steps, rows: float) -> StageTime:
     return StageTime(stage=stage, steps=steps, seconds=seconds, usual=seconds * pace.spread)
 
 
-def rows_of(method: "Method", plan: "Plan", stage: str) -> float:
-    """Rows that a step of `stage` passes through its network; 1 where the method names no sizes for it."""
-    return math.prod(_size(method, plan, name) for name in method.workload.rows.get(stage, ()))
-
-
-def _size(method: "Method", plan: "Plan", name: str) -> float:
-    return plan.num_records if name == "num_records" else value_at(method.config, name)
+def rows_of(plan: "Plan") -> dict[str, float]:
+    """Rows that a step of each stage passes through what it computes."""
+    return {stage.name: stage.rows_of(plan.num_records) for stage in plan.build().stages(plan.facts)}
 
 
 def known_pace(workspace: Workspace, plan: "Plan", performance: "PerformanceSettings") -> Pace | None:
@@ -246,7 +239,7 @@ def pace_file(workspace: Workspace, name: str) -> Path:
 def _shapes(plan: "Plan") -> dict[str, Any]:
     """The values of the configuration that change the time of a row, or of a step where a method names no sizes."""
     method, given = plan.build(), json.loads(dumps(plan.config))
-    if method.workload.shapes is not None:
-        return part_of(given, method.workload.shapes)
+    if method.shapes is not None:
+        return part_of(given, method.shapes)
     found = {field.name for field in method.calibrated_fields}
     return {name: value for name, value in dotted(given).items() if name not in found}

@@ -12,11 +12,10 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import psutil
 
 from workbench.files import make_private_folder, write_text_atomically
-from workbench.methods.fields import dotted, value_at, with_values
+from workbench.methods.fields import dotted, trainings
 from workbench.plan import Plan
 from workbench.runs.pace import Line, Pace, Steps, keep, kept, pace_file, place_of, rows_of
 from workbench.serialization import dumps
@@ -83,7 +82,7 @@ def measure(plan: Any, performance: Any, starting: float) -> Pace:
         sized = _at_size(plan, size, least)
         timed = stage_times(sized, performance)
         times = {name: min(seconds[1:] or seconds) for name, seconds in timed.items()}
-        rows = {name: rows_of(sized.build(), sized, name) for name in times}
+        rows = rows_of(sized)
         for name, seconds in times.items():
             points.setdefault(name, []).append((rows[name], seconds))
             firsts.setdefault(name, []).append((rows[name], max(0.0, timed[name][0] - seconds)))
@@ -123,18 +122,9 @@ class Work:
 def _at_size(plan: Any, rows: int, least: int) -> Any:
     """The plan with about `rows` rows in every step, on the `least` or more records that a batch has: then every batch has that size."""
     method = plan.build()
-    named = [names for names in method.workload.rows.values() if names]
-    if not named:
-        return plan
-    others = max(_product(method, names[1:]) for names in named)
-    count = max(least, round(rows / others))
-    sizes = {names[0]: count for names in named if names[0] != "num_records"}
-    facts = plan.facts.model_copy(update={"num_records": count})
-    return plan.at(type(method)(with_values(method.config, sizes)), facts)
-
-
-def _product(method: Any, names: tuple[str, ...]) -> float:
-    return float(np.prod([value_at(method.config, name) for name in names]))
+    config = method.config.of_size(rows, least)
+    count = next((int(training.batch_size) for training in trainings(config)), max(least, rows))
+    return plan.at(type(method)(config), plan.facts.model_copy(update={"num_records": count}))
 
 
 def stage_times(plan: Any, performance: Any) -> dict[str, list[float]]:

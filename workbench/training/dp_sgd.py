@@ -1,11 +1,12 @@
 """DP-SGD as one part: settings that give a stage its event and, in `private_training`, carry it out. No torch.
 
-A method that trains by DP-SGD has one of these in its configuration and says its loss; rate, noise, clipping, divisor and
-steps are read from here by both sides, so that they cannot disagree.
+A method that trains by DP-SGD has one of these in its configuration and says its loss; batches, noise and divisor are one object of
+`private_steps` for both sides, so that they cannot disagree.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from workbench.errors import WorkbenchError
 from workbench.training.norms import Norms
 from workbench.training.ordinary import SCHEDULES, Schedule, check_batch_size
+from workbench.training.private_steps import PoissonBatches, PrivateSteps
 from workbench.training.switches import Switches
 
 if TYPE_CHECKING:
@@ -52,6 +54,11 @@ class DPSGD(BaseModel):
             raise WorkbenchError(f"Expected a noise_multiplier of {name}, got none: give one, or an epsilon to calibrate it to.")
         return self.noise_multiplier
 
+    @property
+    def rows(self) -> float:
+        """How many rows a step passes through its network: K for each record."""
+        return self.batch_size * self.noise_multiplicity
+
     def sample_rate(self, num_records: int) -> float:
         """The probability with which each of `num_records` joins a batch."""
         return self.batch_size / num_records
@@ -72,16 +79,18 @@ class DPSGD(BaseModel):
         """
         return (self.max_grad_norm * SCHEDULES[self.clipping_schedule]((step - 1) / self.steps),)
 
-    def stage(self, name: str, num_records: int, reason: str = REASON) -> Stage:
-        """The stage `name` that a trainer of these settings carries out; refuses a batch larger than the records."""
-        from dp_accounting import dp_event
+    def private_steps(self, name: str, num_records: int) -> PrivateSteps:
+        """The steps of stage `name` on so many records, which a plan counts and a trainer carries out.
 
-        from workbench.privacy.accounting.stages import Stage
-
+        Refuses a batch larger than the records. A paper's method whose steps are others has them here, and nowhere else.
+        """
         check_batch_size(name, self.batch_size, num_records)
-        noise = dp_event.GaussianDpEvent(self.known_noise_multiplier(name))
-        event = dp_event.PoissonSampledDpEvent(self.sample_rate(num_records), noise)
-        return Stage(name, event, "per_step", self.steps, sampling="Poisson batches", reason=reason)
+        batches = PoissonBatches(self.sample_rate(num_records))
+        return PrivateSteps(name, self.steps, batches, self.known_noise_multiplier(name), divisor=self.batch_size)
+
+    def stage(self, name: str, num_records: int, reason: str = REASON) -> Stage:
+        """The stage `name` that a trainer of these settings carries out."""
+        return replace(self.private_steps(name, num_records).stage(reason), rows=self.rows)
 
 
 class GroupedDPSGD(DPSGD):

@@ -31,6 +31,11 @@ class OrdinaryTraining(BaseModel):
     learning_rate: float = Field(default=1e-3, ge=1e-9, le=1e3, description="Adam's learning rate.")
     schedule: Schedule = Field(default="cosine", description="How the learning rate falls over the steps.")
 
+    @property
+    def rows(self) -> float:
+        """How many rows a step passes through its network."""
+        return self.batch_size
+
     def learning_rate_at(self, step: int) -> float:
         """The learning rate of step 1..steps."""
         return self.learning_rate * SCHEDULES[self.schedule]((step - 1) / self.steps)
@@ -43,13 +48,13 @@ class OrdinaryTraining(BaseModel):
 
         check_batch_size(name, self.batch_size, num_records)
         reason = "Gradients of private records enter the weights without clipping or noise."
-        return Stage(name, dp_event.NonPrivateDpEvent(), "per_step", self.steps, sampling="uniform batches", reason=reason)
+        return Stage(name, dp_event.NonPrivateDpEvent(), "per_step", self.steps, sampling="uniform batches", reason=reason, rows=self.rows)
 
     def free_stage(self, name: str) -> Stage:
         """The stage `name` on public records or on what is released already."""
         from workbench.privacy.accounting.stages import Stage
 
-        return Stage(name, None, "free", self.steps)
+        return Stage(name, None, "free", self.steps, rows=self.rows)
 
 
 class PublicTraining(OrdinaryTraining):

@@ -1,4 +1,4 @@
-"""The trainer that carries out DP-SGD: one object a network and stage, made of the settings that its stage was made of."""
+"""The trainer that carries out private steps: one object a network and stage, made of the `PrivateSteps` that its stage was made of."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -6,20 +6,28 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from workbench.errors import WorkbenchError
 from workbench.networks import ExponentialMovingAverage
+from workbench.privacy.accounting.persons import of_persons
+from workbench.privacy.accounting.stages import difference
+from workbench.training.batch_clipping import BatchClippedStep
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.entries import Entries
 from workbench.training.mixing import Losses
 from workbench.training.ordinary_training import set_learning_rate
-from workbench.training.poisson import poisson_batch
 from workbench.training.private_step import PrivateStep
+from workbench.training.private_steps import PrivateSteps
 from workbench.training.state import State, Step
 
 LossesOf = Callable[[tuple[Tensor, ...]], Losses]
+Groups = Sequence[str | tuple[str, ...]]
 
 
 class PrivateTraining:
-    """DP-SGD steps of one stage on one network: spend, draw a Poisson batch, clip, add noise, step, average.
+    """The private steps of one stage on one network: spend, draw a batch, clip, add noise, step, average.
+
+    Batches, noise, divisor and number of steps are those of `settings.private_steps`, which gave the plan its event; where the state
+    has a plan whose event is another, nothing is begun.
 
     `data` have one entry a record, (N, ...); `losses(batch)` gets the entries of the records drawn and returns what
     `PrivateStep` takes, best a `RowLosses`. The optimiser is the state's of the stage's name. `present` bool (N,) marks null
@@ -40,7 +48,7 @@ class PrivateTraining:
         *,
         present: np.ndarray | None = None,
         average: ExponentialMovingAverage | None = None,
-        groups: Sequence[str | tuple[str, ...]] = ("",),
+        groups: Groups = ("",),
         thresholds: Callable[[int], tuple[float, ...]] | None = None,
         learning_rate: Callable[[int], float] | None = None,
     ) -> None:
@@ -48,24 +56,16 @@ class PrivateTraining:
         self.data, self.losses, self.present, self.average = data, losses, present, average
         self.thresholds_at, self.learning_rate_at = thresholds or settings.thresholds_at, learning_rate or settings.learning_rate_at
         self.optimizer = state.optimizers[stage]
-        self.private = PrivateStep(
-            network,
-            self.optimizer,
-            noise_multiplier=settings.known_noise_multiplier(stage),
-            max_grad_norm=(settings.max_grad_norm,) * len(groups) if thresholds else settings.thresholds_at(1),
-            expected_batch_size=settings.batch_size,
-            randomness=state.randomness,
-            noise_multiplicity=settings.noise_multiplicity,
-            purpose=stage,
-            performance=state.performance,
-            group=state.group,
-            records_at_once=state.records_at_once,
-            parameter_groups=groups,
+        self.planned = settings.private_steps(stage, state.facts.num_records)
+        check_planned(self.planned, state)
+        norms = (settings.max_grad_norm,) * len(groups) if thresholds else settings.thresholds_at(1)
+        self.private = CARRIED_OUT[self.planned.clipped](
+            self.planned, settings.noise_multiplicity, network, state, norms, groups, self.present
         )
 
     def run(self) -> Iterator[Step]:
         """All steps from where the state stands; one Step is yielded after each."""
-        for step in range(self.state.steps.get(self.stage, 0) + 1, self.settings.steps + 1):
+        for step in range(self.state.steps.get(self.stage, 0) + 1, self.planned.steps + 1):
             yield self.step(step)
 
     def step(self, step: int) -> Step:
@@ -79,10 +79,53 @@ class PrivateTraining:
         if self.average is not None:
             self.average.update(self.network)
         self.state.steps[self.stage] = step
-        return Step(self.stage, step, self.settings.steps, {} if loss is None else {"loss": loss})
+        return Step(self.stage, step, self.planned.steps, {} if loss is None else {"loss": loss})
 
     def _batch(self, step: int) -> np.ndarray:
-        """The positions of the records that were drawn, less null records."""
-        rate = self.settings.sample_rate(self.state.facts.num_records)
-        drawn = poisson_batch(self.state.randomness, f"{self.stage} batch", step, len(self.data[0]), rate)
-        return drawn if self.present is None else drawn[self.present[drawn]]
+        """The positions of the records that were drawn, less null records, unless what is clipped needs their places."""
+        drawn = self.planned.batches.drawn(self.state.randomness, f"{self.stage} batch", step, len(self.data[0]))
+        return drawn if self.present is None or self.planned.clipped == "batch" else drawn[self.present[drawn]]
+
+
+def check_planned(steps: PrivateSteps, state: State) -> None:
+    """Refuse steps that are not those that the state's plan has for the stage, if it has a plan."""
+    if (planned := state.planned.get(steps.name)) is None:
+        return
+    found = [steps.stage("")] if state.facts.persons is None else of_persons([steps.stage("")], *person_of(state))
+    if told := difference([planned], found):
+        raise WorkbenchError(f"Expected the steps of {steps.name} that were planned, got others ({told}). Make a new plan.")
+
+
+def person_of(state: State) -> tuple[int, str]:
+    """The most rows of a person, and the column that tells persons apart."""
+    assert state.facts.persons is not None
+    return state.facts.persons.most_rows, state.facts.persons.column
+
+
+def clipped_by_record(
+    steps: PrivateSteps,
+    noise_multiplicity: int,
+    network: nn.Module,
+    state: State,
+    norms: tuple[float, ...],
+    groups: Groups,
+    _present: np.ndarray | None,
+) -> PrivateStep:
+    """Steps on gradients that are clipped record by record."""
+    return PrivateStep(
+        network,
+        state.optimizers[steps.name],
+        noise_multiplier=steps.deviation,
+        max_grad_norm=norms,
+        expected_batch_size=steps.divisor,
+        randomness=state.randomness,
+        noise_multiplicity=noise_multiplicity,
+        purpose=steps.name,
+        performance=state.performance,
+        group=state.group,
+        records_at_once=state.records_at_once,
+        parameter_groups=groups,
+    )
+
+
+CARRIED_OUT: dict[str, Callable[..., PrivateStep | BatchClippedStep]] = {"record": clipped_by_record, "batch": BatchClippedStep}

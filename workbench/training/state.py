@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from torch import distributed as dist
     from torch import nn
 
+    from workbench.privacy.accounting.stages import Stage
+
 SEAL = b"\nsha256 "
 SEAL_BYTES = len(SEAL) + hashlib.sha256().digest_size
 
@@ -118,6 +120,7 @@ class State:
     steps: dict[str, int] = field(default_factory=dict)  # completed steps by stage
     records_at_once: dict[str, int] = field(default_factory=dict)  # microbatch sizes found from free memory, by purpose
     spend: Callable[[str, int], None] = count_spending
+    planned: Mapping[str, Stage] = field(default_factory=dict)  # what a plan states of each stage, which trainers keep to
     group: dist.ProcessGroup | None = None  # whose ranks share each private batch
 
     @property

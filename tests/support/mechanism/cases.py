@@ -22,7 +22,7 @@ from workbench.diffusion.langevin import LangevinConfig
 from workbench.errors import WorkbenchError
 from workbench.methods import METHODS
 from workbench.methods.base import Method, MethodConfig
-from workbench.methods.chu_dpdm.learning_rates import LearningRateDecay
+from workbench.methods.chu_dpdm.method import LearningRateDecay
 from workbench.methods.fields import value_at
 from workbench.models.selection.config import Draws
 from workbench.networks import UNetConfig

@@ -38,7 +38,7 @@ from workbench.datasets import Dataset
 from workbench.methods.base import Method
 from workbench.methods.dp_promise import training as dp_promise
 from workbench.methods.dp_sad import labelling
-from workbench.methods.grouped_columns import GroupedColumns
+from workbench.models.grouping import rows as grouping_rows
 from workbench.plan import Plan
 from workbench.records import Records
 from workbench.training import poisson
@@ -57,7 +57,7 @@ SAMPLERS: dict[str, Callable[..., np.ndarray]] = {
 
 
 MAPS: tuple[tuple[Any, str], ...] = (  # what makes of each record another one, by that record and what is released: no look at all of them
-    (GroupedColumns, "grouped"),
+    (grouping_rows, "grouped"),
     (labelling, "labelled"),
     (dp_promise, "replace"),
 )

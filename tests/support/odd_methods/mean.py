@@ -9,7 +9,7 @@ import torch
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts, to_uint8
-from workbench.methods.base import CalibratedField, Method, MethodConfig, Workload
+from workbench.methods.base import CalibratedField, Method, MethodConfig
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.stages import Stage
@@ -35,7 +35,7 @@ class Mean(Method):
     name, title, source = "odd-mean", "Noisy mean images", "the example of the guide"
     Config = MeanConfig
     released: ClassVar[tuple[str, ...]] = ("sums",)
-    workload: ClassVar[Workload] = Workload({SUMS: ("num_records",)}, ())
+    shapes: ClassVar[tuple[str, ...] | None] = ()
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     config: MeanConfig
 

@@ -10,8 +10,8 @@ import numpy as np
 from workbench.datasets.base import DatasetFacts
 from workbench.evaluation.refuting.attack import DELTA
 from workbench.lazy import torch
-from workbench.methods.dp_promise import phase_one
-from workbench.methods.dp_promise.config import DPPromiseConfig
+from workbench.methods.dp_promise import phases
+from workbench.methods.dp_promise.phases import DPPromiseConfig
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import ImageKind
 
@@ -39,7 +39,7 @@ class PaperTargets:
     def claim(self) -> PrivacyValue:
         """Proposition 2 and Lemma 4 with the printed mu."""
         config = DPPromiseConfig.model_validate(SETTINGS)
-        epsilon = phase_one.epsilon_alone(config, FACTS, DELTA, "claim")
+        epsilon = phases.epsilon_alone(config, FACTS, DELTA, "claim")
         return PrivacyValue(epsilon=epsilon, delta=DELTA, status="approximation", neighboring_relation="REPLACE_ONE")
 
     def accuses(self, joined: bool, seed: int) -> bool:
@@ -64,7 +64,7 @@ def _bases(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _weights_after_a_step(images: np.ndarray, joined: bool, seed: int) -> np.ndarray:
     """(64, 64): the method's own loss, one step of gradient descent with rate 1."""
-    from workbench.methods.dp_promise.losses import paper_loss
+    from workbench.methods.dp_promise.training import paper_loss
     from workbench.training.randomness import Randomness
     from workbench.training.state import State
 

@@ -10,8 +10,7 @@ import numpy as np
 from workbench.datasets.base import DatasetFacts
 from workbench.evaluation.refuting.attack import DELTA
 from workbench.lazy import torch
-from workbench.methods.dp_sad.claim import claim
-from workbench.methods.dp_sad.config import DPSADConfig
+from workbench.methods.dp_sad.method import DPSADConfig, claim
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import ImageKind
 
@@ -54,8 +53,8 @@ def _weights_after_a_step(joined: bool, seed: int) -> np.ndarray:
     """(64, 64): the method's own step, by gradient descent with rate 1."""
     from workbench.diffusion import build_diffusion
     from workbench.methods.dp_sad.distillation import Distillation
+    from workbench.methods.dp_sad.method import STUDENT
     from workbench.methods.dp_sad.paper import OutputClipped
-    from workbench.methods.dp_sad.stages import STUDENT
     from workbench.networks import ExponentialMovingAverage
     from workbench.training.randomness import Randomness
     from workbench.training.state import State

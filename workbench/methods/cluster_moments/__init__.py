@@ -1,9 +1,5 @@
-"""Cluster moments: a mixture of Gaussians for each class, from noisy sums of clusters in directions that a noisy second moment has.
+"""Cluster moments: a mixture of Gaussians for each class, from noisy sums of clusters in directions that a noisy second moment has."""
 
-No network and no public image: what it takes of images in general is that their coarse frequencies come first.
-"""
-
-from workbench.methods.cluster_moments.config import ClusterMomentsConfig
-from workbench.methods.cluster_moments.method import ClusterMoments
+from workbench.methods.cluster_moments.method import ClusterMoments, ClusterMomentsConfig
 
 __all__ = ["ClusterMoments", "ClusterMomentsConfig"]

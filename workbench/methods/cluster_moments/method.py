@@ -1,23 +1,138 @@
-"""The method: what it needs to be planned; what releases and samples is loaded when it starts."""
+"""Cluster moments: a mixture of Gaussians for each class, from noisy sums of clusters in directions that a noisy second moment has.
+
+No network and no public image: what it takes of images in general is that their coarse frequencies come first.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Set
-from typing import Any, ClassVar
+from collections.abc import Set
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, model_validator
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import CalibratedField, Method, MethodConfig, Target, Workload
-from workbench.methods.cluster_moments import stages
-from workbench.methods.cluster_moments.config import ClusterMomentsConfig
-from workbench.methods.cluster_moments.stages import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS
+from workbench.errors import WorkbenchError
+from workbench.methods.base import CalibratedField, Method, MethodConfig, Target
 from workbench.methods.fields import with_values
-from workbench.models.sample_request import SampleRequest
+from workbench.models.label_shares import LabelShares
+from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.gaussian import gdp_mu
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.records import Records
-from workbench.training.state import State, Step
+from workbench.training.switches import Switches
+
+
+class ClusterMomentsConfig(MethodConfig):
+    """Hyper-parameters of cluster moments; pixels are in [0, 1], and a norm is over that of a white image."""
+
+    switches: ClassVar[Switches] = {"rounds": (1, 2), "share_of_counts": (0.2, 0.9)}  # from .5 on two images move less than two ones
+
+    noise_multiplier: float | None = Field(
+        default=None, ge=1e-3, le=1e6, description="Noise of all releases together, over the norm of one record; empty calibrates it."
+    )
+    share_of_sums: float = Field(default=0.1, ge=1e-4, le=0.9999, description="Part of the squared budget that the sums by class have.")
+    share_of_second_moment: float = Field(
+        default=0.3, ge=1e-4, le=0.9999, description="Part of the second moment, whose directions the clusters lie in."
+    )
+    share_of_spreads: float = Field(
+        default=0.1, ge=1e-4, le=0.9999, description="Part of each class's spread about its clusters; the sums by cluster have the rest."
+    )
+    share_of_counts: float = Field(
+        default=0.2, ge=1e-4, le=0.9999, description="Part of a sum, by class or cluster, that the count of its records has."
+    )
+    frequencies: int = Field(
+        default=18, ge=1, le=64, description="How many of the coarsest cosines of each side are looked at; no more than pixels."
+    )
+    directions: int = Field(default=100, ge=1, le=1_200, description="Principal directions of these that images are drawn in, at most.")
+    clusters: int = Field(default=60, ge=1, le=10_000, description="Clusters of each class; those of too few records are left out.")
+    rounds: int = Field(default=1, ge=1, le=100, description="How often the sums by cluster are released, each time about the last means.")
+    max_norm: float = Field(default=0.46, ge=1e-3, le=1, description="Norm that an image is clipped to for the sums by class.")
+    max_difference: float = Field(
+        default=0.24, ge=1e-3, le=1, description="Norm that its difference from its class's noisy mean is clipped to."
+    )
+    reach: float = Field(
+        default=1.3,
+        ge=1e-2,
+        le=1e2,
+        description="Over the root of what the variances that were released add up to: the norm that differences are clipped to later.",
+    )
+    widening: float = Field(
+        default=1.3, ge=1e-2, le=1e2, description="Variance about clusters that is drawn over what was released, which clipping narrowed."
+    )
+
+    labels: LabelShares = LabelShares()
+
+    @model_validator(mode="after")
+    def _shares_leave_some(self) -> Self:
+        if self.share_of_clusters <= 0:
+            raise ValueError("Expected the shares of sums, second moment and spreads below 1 together: the clusters have the rest")
+        return self
+
+    @property
+    def share_of_clusters(self) -> float:
+        """What the other releases leave."""
+        return 1.0 - self.share_of_sums - self.share_of_second_moment - self.share_of_spreads
+
+    def coarse_shape(self, facts: DatasetFacts) -> tuple[int, int, int]:
+        """(C, rows, columns): the frequencies of an image that are looked at."""
+        channels, height, width = facts.shape
+        return channels, min(self.frequencies, height), min(self.frequencies, width)
+
+    def dimensions(self, facts: DatasetFacts) -> int:
+        """Numbers of an image as it is looked at."""
+        return math.prod(self.coarse_shape(facts))
+
+    def used_directions(self, facts: DatasetFacts) -> int:
+        """Directions that images are drawn in: no more than there are numbers."""
+        return min(self.directions, self.dimensions(facts))
+
+
+SUMS, SECOND_MOMENT, CLUSTERS, SPREADS = "class sums", "second moment", "cluster sums", "class spreads"
+REASONS = {
+    SUMS: "A record adds its clipped image and a one, together of norm at most 1, to the sum of its class: making it null moves the sums "
+    "by at most 1. Replaced in its class the ones cancel and two images may be opposite; in another class the two parts are orthogonal.",
+    SECOND_MOMENT: "A record adds the outer product of its clipped difference from its class's noisy mean with itself, of Frobenius "
+    "norm at most C^2; two of them have no negative inner product, so replacing one moves the sum by at most sqrt(2) C^2.",
+    CLUSTERS: "A record adds its clipped difference and a one, together of norm at most 1, to the sum of the cluster of its class that is "
+    "nearest to it, by means released before: making it null moves the sums by at most 1, replacing it by as much as the sums by class.",
+    SPREADS: "A record adds the squares of its clipped difference from its cluster's mean, of norm at most 1 and none negative: making it "
+    "null moves the sums by at most 1, replacing it, label and all, by at most sqrt(2).",
+}
+
+
+def multiplier(config: ClusterMomentsConfig, name: str) -> float:
+    """Noise of a release over the distance of a record made null: all of them together are one Gaussian of the configured multiplier."""
+    if config.noise_multiplier is None:
+        raise WorkbenchError("Expected a noise_multiplier, got none: give one, or an epsilon to calibrate it to.")
+    shares = {
+        SUMS: config.share_of_sums,
+        SECOND_MOMENT: config.share_of_second_moment,
+        CLUSTERS: config.share_of_clusters / config.rounds,
+        SPREADS: config.share_of_spreads,
+    }
+    return config.noise_multiplier / math.sqrt(shares[name])
+
+
+def replaced(config: ClusterMomentsConfig, name: str) -> float:
+    """How far replacing one record moves a release, over the distance of a record made null."""
+    opposite = 2 * math.sqrt(1 - config.share_of_counts) if name in (SUMS, CLUSTERS) else 0.0
+    return max(math.sqrt(2), opposite)
+
+
+def _stage(config: ClusterMomentsConfig, name: str) -> Stage:
+    distance = replaced(config, name)
+    in_rounds = name == CLUSTERS
+    return Stage(
+        name=name,
+        event=ReplaceOneGaussianDpEvent(multiplier(config, name) / distance, zero_out_ratio=1 / distance),
+        spent="per_step" if in_rounds else "once",
+        steps=config.rounds if in_rounds else 1,
+        relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
+        sampling="all records in every round" if in_rounds else "all records, once",
+        reason=REASONS[name],
+    )
+
 
 RECORDS_OF_A_CLUSTER = 100
 MOST_NUMBERS = 588  # of an image, however many channels it has
@@ -34,10 +149,9 @@ class ClusterMoments(Method):
     title = "Cluster moments"
     source = "the workbench's own: a mixture of Gaussians for each class, by noisy moments on coarse cosines"
     Config = ClusterMomentsConfig
+    implementation = "workbench.methods.cluster_moments.training"
     released: ClassVar[tuple[str, ...]] = ("class_sums", "second_moment", "cluster_sums", "spreads")
-    workload: ClassVar[Workload] = Workload(
-        dict.fromkeys((SUMS, SECOND_MOMENT, CLUSTERS, SPREADS), ("num_records",)), ("frequencies", "directions", "clusters")
-    )
+    shapes: ClassVar[tuple[str, ...] | None] = ("frequencies", "directions", "clusters")
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     sampling_fields: ClassVar[tuple[str, ...]] = ("labels",)
     config: ClusterMomentsConfig
@@ -67,38 +181,13 @@ class ClusterMoments(Method):
         return self.config.labels.are_released
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
-        """The releases."""
-        return stages.stages(self.config, facts)
+        """Sums by class, the second moment of all classes together, sums by cluster in each round, and spreads by class."""
+        return [_stage(self.config, name) for name in REASONS]
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """No paper."""
         reason = "It is the workbench's own, for images that nobody drew beforehand: no paper claims anything for it."
         return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=reason, source=self.source)
-
-    def initial_state(self, facts: DatasetFacts, state: State) -> State:
-        """Room for the releases."""
-        from workbench.methods.cluster_moments import releases
-
-        return releases.initial_state(self.config, facts, state)
-
-    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
-        """Release each in turn."""
-        from workbench.methods.cluster_moments import releases
-
-        yield from releases.fit(self.config, data, state)
-
-    def noise_share(self, state: State) -> float:
-        """Of the second moment, in as many directions as images are drawn in."""
-        from workbench.methods.class_moments.sampling import noise_share
-        from workbench.methods.cluster_moments import mixture
-
-        return noise_share(mixture.second_moment(self.config, state), self.config.used_directions(state.facts))
-
-    def sample(self, state: State, request: SampleRequest) -> Records:
-        """Images of the mixture of their class."""
-        from workbench.methods.cluster_moments import sampling
-
-        return sampling.sample(self.config, state, request)
 
 
 def frequencies_above_noise(facts: DatasetFacts, epsilon: float, delta: float) -> int:

@@ -1,16 +1,24 @@
 """The denoiser's training: cross-entropy of the clean record, by DP-SGD or by ordinary steps on the records themselves."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
-from workbench.diffusion.discrete import DiscreteDiffusion, build_discrete
-from workbench.methods.ddm.config import DDMConfig
-from workbench.methods.ddm.stages import DP_SGD, TRAINING
-from workbench.models.table_columns import rows, sizes
+from workbench.diffusion.discrete import Denoise, DiscreteDiffusion, alphas_cumprod, build_discrete, denoiser, generate
+from workbench.diffusion.discrete import bound_terms as discrete_bound_terms
+from workbench.errors import WorkbenchError
+from workbench.methods.ddm.method import DP_SGD, TRAINING, DDMConfig
+from workbench.models.sample_request import SampleRequest
+from workbench.models.table_columns import records, rows, sizes
+from workbench.networks import ExponentialMovingAverage
+from workbench.privacy.not_dp.discrete_chain import DiscreteChain
+from workbench.privacy.not_dp.per_instance import DenoiserError, Leakage, denoiser_gap, marginal_gap
+from workbench.privacy.not_dp.released_chain import chain_leakage
 from workbench.records import Records
 from workbench.training.microbatch import Microbatch
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -33,7 +41,7 @@ def initial_state(config: DDMConfig, facts: DatasetFacts, state: State) -> State
     return state
 
 
-def fit(config: DDMConfig, data: Records, state: State) -> Iterator[Step]:
+def fit(config: DDMConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """By private steps, or by ordinary ones."""
     yield from private_steps(config, data, state) if config.private else ordinary_steps(config, data, state)
 
@@ -100,3 +108,147 @@ def entries(data: Records, state: State) -> Tensor:
 def diffusion(config: DDMConfig, facts: DatasetFacts) -> DiscreteDiffusion:
     """The process over the table's columns and its class."""
     return build_discrete(config.diffusion, sizes(facts))
+
+
+SAMPLE_BATCH = 4_000
+MOST_BATCHES = 100  # of rows drawn for a class that is asked for
+
+
+def sample(config: DDMConfig, state: State, request: SampleRequest) -> Records:
+    """Rows as the model draws them, classes in the shares that it learned; of classes that are asked for, those rows alone."""
+    labels = request.asked_labels(state.facts.num_classes)
+    if labels is not None:
+        return records(state.facts, of_classes(config, state, replace(request, labels=labels), labels), request)
+    found = np.concatenate([batch(config, state, request, number) for number in range(-(-request.num_samples // SAMPLE_BATCH))])
+    return records(state.facts, found[: request.num_samples], request)
+
+
+def of_classes(config: DDMConfig, state: State, request: SampleRequest, labels: np.ndarray) -> np.ndarray:
+    """Rows of the model whose class is the one asked for at each place, drawn until there are enough: (N, n)."""
+    missing = np.bincount(labels, minlength=state.facts.num_classes)
+    kept: dict[int, list[np.ndarray]] = {label: [] for label in np.flatnonzero(missing).tolist()}
+    for number in range(MOST_BATCHES):
+        drawn = batch(config, state, request, number)
+        for label, parts in kept.items():
+            chosen = drawn[drawn[:, -1] == label][: missing[label]]
+            missing[label] -= len(chosen)
+            parts.append(chosen)
+        if not missing.any():
+            break
+    else:
+        name = state.facts.classes[int(missing.argmax())]
+        tried = MOST_BATCHES * SAMPLE_BATCH
+        raise WorkbenchError(f"Expected rows of class {name!r}, got too few in {tried} that the model drew. Ask for no class.")
+    found = np.empty((len(labels), state.facts.dimensions + 1), np.int64)
+    for label, parts in kept.items():
+        found[labels == label] = np.concatenate(parts)
+    return found
+
+
+def batch(config: DDMConfig, state: State, request: SampleRequest, number: int) -> np.ndarray:
+    """The request's `number`-th batch of rows with their class: int64 (SAMPLE_BATCH or all that are asked for, n)."""
+    generator = state.randomness.torch_generator(request.purpose, number, state.device)
+    process = diffusion(config, state.facts)
+    count = SAMPLE_BATCH if request.labels is not None else min(SAMPLE_BATCH, request.num_samples - number * SAMPLE_BATCH)
+    with state.performance.autocast(state.device):
+        found = generate(averaged_denoiser(config, state), process, count, generator, release_time=config.release_time)
+    return found.cpu().numpy()
+
+
+def bound_terms(config: DDMConfig, state: State, data: Records, seed: int) -> dict[str, np.ndarray]:
+    """Each term of the bound for every record, in nats, float64 (N,)."""
+    process, denoise = diffusion(config, state.facts), averaged_denoiser(config, state)
+    generator = torch.Generator(state.device).manual_seed(seed)
+    parts = [discrete_bound_terms(denoise, process, part, generator) for part in entries(data, state).split(SAMPLE_BATCH)]
+    return {name: torch.cat([part[name] for part in parts]).double().cpu().numpy() for name in parts[0]}
+
+
+def averaged_denoiser(config: DDMConfig, state: State) -> Denoise:
+    """What the moving average of the weights says of clean records."""
+    ema = state.modules["ema"]
+    assert isinstance(ema, ExponentialMovingAverage)
+    return denoiser(diffusion(config, state.facts), ema.module)
+
+
+def per_instance(
+    config: DDMConfig,
+    facts: DatasetFacts,
+    data: Records,
+    num_draws: int,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Leakage:
+    """J of every record (N,), exactly where the table is small, else by `num_draws` chains; 0 for null records."""
+    present, categories = np.flatnonzero(data.mask), np.array(sizes(facts))
+    told = informative(facts)
+    found = chain_leakage(
+        rows(facts, data)[present][:, told],
+        categories[told],
+        alphas_cumprod(config.diffusion),
+        num_draws=num_draws,
+        seed=seed,
+        release_step=config.release_time,
+        smoothing=config.diffusion.smoothing,
+        progress=progress,
+    )
+    names = ("per_step", "total", "standard_error", "first_error")
+    whole = {name: np.zeros((*getattr(found, name).shape[:-1], len(data))) for name in names}
+    for name in names:
+        whole[name][..., present] = getattr(found, name)
+    return replace(found, **whole)
+
+
+def informative(facts: DatasetFacts) -> np.ndarray:
+    """Which columns of the model have more than one category, bool (n,): the others tell nothing."""
+    return np.array(sizes(facts)) > 1
+
+
+NUM_TIMES = 8  # time steps that are looked at, evenly over all
+DENOISED = 300  # noised records that the two denoisers are compared on: each meets every record
+PATHS = 2_000  # draws of either process whose marginals are compared
+
+
+def denoiser_error(config: DDMConfig, state: State, data: Records, seed: int) -> DenoiserError:
+    """gamma_t and gamma~_t of the averaged denoiser at some time steps, the first and the last among them."""
+    told, facts = informative(state.facts), state.facts
+    table, categories = rows(facts, data)[data.mask][:, told], np.array(sizes(facts))[told]
+    chain = DiscreteChain.of(table, categories, alphas_cumprod(config.diffusion), config.diffusion.smoothing)
+    process, denoise = diffusion(config, facts), averaged_denoiser(config, state)
+    times = np.unique(np.linspace(1, chain.timesteps, NUM_TIMES).round().astype(np.int64))
+    predict = predictor(denoise, state.device, told, chain.width)
+    paths = reverse_paths(denoise, process, times, torch.Generator(state.device).manual_seed(seed))
+    draw = np.random.default_rng(seed)
+    forward = {t: (chain.forward_draws(t, PATHS, draw), chain.forward_draws(t, PATHS, draw)) for t in times.tolist()}
+    return DenoiserError(
+        timesteps=times,
+        gamma=np.array([denoiser_gap(chain, t, predict, DENOISED, seed) for t in times.tolist()]),
+        gamma_tilde=np.array([marginal_gap(forward[t][0], paths[t][:, told], categories) for t in times.tolist()]),
+        floor=np.array([marginal_gap(*forward[t], categories) for t in times.tolist()]),
+    )
+
+
+def predictor(denoise: Denoise, device: torch.device, told: np.ndarray, width: int) -> Callable[[np.ndarray, int], np.ndarray]:
+    """What the denoiser says of the columns that are `told`: (values (B, n), t) -> probabilities (B, n, width)."""
+
+    def predict(values: np.ndarray, t: int) -> np.ndarray:
+        whole = np.zeros((len(values), len(told)), np.int64)
+        whole[:, told] = values
+        with torch.no_grad():
+            found = denoise(torch.from_numpy(whole).to(device), torch.full((len(values),), t, device=device))
+        return found.double().cpu().numpy()[:, told, :width]
+
+    return predict
+
+
+def reverse_paths(denoise: Denoise, process: DiscreteDiffusion, times: np.ndarray, generator: torch.Generator) -> dict[int, np.ndarray]:
+    """Where the trained reverse chain stands at each of `times`: int64 (PATHS, n)."""
+    start = torch.rand((PATHS, process.num_columns), generator=generator, device=generator.device)
+    first = (start * process.tables(generator.device).categories).long()
+    found = {process.timesteps: first.cpu().numpy()}
+
+    def keep(done: int, x: Tensor) -> None:
+        if (t := process.timesteps - done) in times:
+            found[t] = x.cpu().numpy()
+
+    generate(denoise, process, PATHS, generator, on_step=keep)
+    return found

@@ -6,14 +6,21 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion
-from workbench.methods.dp_diffusion.config import DPDiffusionConfig
-from workbench.methods.dp_diffusion.stages import FINE_TUNING
-from workbench.models import image_diffusion, pretrained
+from workbench.methods.dp_diffusion.method import FINE_TUNING, DPDiffusionConfig
+from workbench.models import denoising, image_diffusion, pretrained
+from workbench.models.denoising import Denoiser
+from workbench.models.sample_request import SampleRequest, Source
 from workbench.records import Records
 from workbench.training.microbatch import Microbatch
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import State, Step
+
+
+def initial_state(config: DPDiffusionConfig, facts: DatasetFacts, state: State) -> State:
+    """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
+    return pretrained.initial_state(config, facts, state, config.fine_tuning, FINE_TUNING)
 
 
 def fit(config: DPDiffusionConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
@@ -56,3 +63,13 @@ def augmented(image: Tensor, flip: Tensor, down: Tensor, right: Tensor) -> Tenso
     columns = (torch.arange(width, device=image.device) + right).clamp(0, width - 1)
     columns = torch.where(flip, width - 1 - columns, columns)
     return image[:, :, rows][:, :, :, columns]
+
+
+def sample(config: DPDiffusionConfig, state: State, request: SampleRequest) -> Records:
+    """Images from the moving average; source 'public' takes the one from before any private record."""
+    return pretrained.sample(config, state, request, image_diffusion.draw_samples)
+
+
+def denoiser(config: DPDiffusionConfig, state: State, source: Source) -> Denoiser:
+    """The moving average of the weights; that of public pre-training alone for the source "public"."""
+    return denoising.of_diffusion(config, pretrained.averaged(state, source), state)

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from workbench import networks
-from workbench.datasets.base import DatasetFacts, to_unit_range
-from workbench.methods.dp_merf.config import DPMERFConfig
-from workbench.methods.dp_merf.stages import GENERATOR, RELEASE
+from workbench.datasets.base import DatasetFacts, to_uint8, to_unit_range
+from workbench.methods.dp_merf.method import GENERATOR, RELEASE, DPMERFConfig
 from workbench.models import label_counts
+from workbench.models.sample_request import SampleRequest
 from workbench.records import Records
 from workbench.training.grid import Grid
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -38,7 +38,7 @@ def new_generator(config: DPMERFConfig, facts: DatasetFacts) -> networks.Conditi
     )
 
 
-def fit(config: DPMERFConfig, data: Records, state: State) -> Iterator[Step]:
+def fit(config: DPMERFConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Release the noisy mean embedding once, then fit the generator to it."""
     frequencies = new_frequencies(config, state)
     if state.steps.get(RELEASE, 0) == 0:
@@ -99,3 +99,24 @@ def fourier_features(images: Tensor, frequencies: Tensor) -> Tensor:
     """Random Fourier features (B, 2 F) of unit norm for images (B, C, H, W) in [-1, 1] and frequencies (C H W, F)."""
     angles = (images.flatten(1) + 1.0) / 2.0 @ frequencies
     return torch.cat([angles.cos(), angles.sin()], dim=1) / math.sqrt(frequencies.shape[1])
+
+
+def sample(config: DPMERFConfig, state: State, request: SampleRequest) -> Records:
+    """Images of the generator for standard normal inputs; labels follow their counts, if these are released."""
+    labels = label_counts.asked(config.labels, request, state).label_array(state.facts.num_classes)
+    rows = torch.from_numpy(np.zeros(request.num_samples, np.int64) if labels is None else labels)
+    draw = state.randomness.torch_generator(request.purpose)
+    latent = torch.randn(request.num_samples, config.latent_size, generator=draw)
+    generator = state.modules["generator"].eval()
+    with torch.no_grad():
+        chunks = [
+            generator(z.to(state.device), y.to(state.device)).cpu() for z, y in zip(latent.split(1000), rows.split(1000), strict=True)
+        ]
+    images = torch.cat(chunks).numpy() if chunks else np.zeros((0, *state.facts.shape), np.float32)
+    return Records(to_uint8(images), labels)
+
+
+def noise_share(config: DPMERFConfig, state: State) -> float:
+    """Of the squared norm of the released embedding."""
+    embedding, deviation = state.tensors["embedding"], release_grid(config, state.facts).deviation / state.facts.num_records
+    return min(1.0, embedding.numel() * deviation**2 / max(float(embedding.square().sum()), 1e-300))

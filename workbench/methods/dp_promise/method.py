@@ -1,28 +1,77 @@
-"""The method: what it needs to be planned; what trains and samples is loaded when it starts."""
+"""dp-promise (Wang et al. 2024): the diffusion's own noise protects the late time steps, DP-SGD the early ones.
+
+Phase I trains the time steps after the boundary S on records that the forward process has noised, phase II the steps up to
+S by DP-SGD. The paper's regression target in phase I reveals the record (docs/proofs.md, section 3); the default here regresses on a
+renoised release instead, which has a proof (docs/proofs.md, section 4).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+import math
+from collections.abc import Mapping, Set
+from functools import partial
+from typing import Any, ClassVar, Self
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.methods.base import CalibratedField, MethodConfig, Preset, Reading, Target, Workload
-from workbench.methods.dp_promise import claim, phase_one, presets, smaller, stages
-from workbench.methods.dp_promise.config import DPPromiseConfig
-from workbench.methods.dp_promise.presets import PRESETS
-from workbench.methods.dp_promise.stages import PHASE_ONE, PHASE_TWO, RELEASE
+from workbench.methods.base import CalibratedField, MethodConfig, Preset, Reading, Target
+from workbench.methods.dp_promise import phases, published, smaller
+from workbench.methods.dp_promise.phases import PHASE_TWO, DPPromiseConfig
 from workbench.methods.fields import with_values
-from workbench.methods.pretrained import ROWS, SHAPES, Pretrained
-from workbench.models.sample_request import SampleRequest, Source
+from workbench.methods.pretrained import SHAPES, Pretrained
+from workbench.models.settings import default_network
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.records import Records
-from workbench.training.state import State, Step
 
-if TYPE_CHECKING:
-    from workbench.models.denoising import Denoiser
+# Images of 28x28 and more: two hours on two cores (workbench/recipes/mnist.json).
+LARGE: dict[str, Any] = {
+    "pretraining.steps": 600,
+    "pretraining.learning_rate": 6e-4,
+    "phase_one.steps": 600,
+    "phase_one.draws": 2,
+    "phase_two.steps": 300,
+    "phase_two.learning_rate": 6e-4,
+    "phase_two.noise_multiplicity": 1,
+    "ema_decay": 0.99,
+}
+
+
+def published_preset(epsilon: float) -> Preset:
+    """The authors' settings for a claim of `epsilon`."""
+    return Preset(
+        f"The authors' settings for epsilon {epsilon:g} on the published dataset most like this one: the paper's targets, "
+        "the sizes, noise and realised sampling rate of their code, the paper's delta.",
+        partial(published.published, epsilon=epsilon),
+        published.delta,
+        published.note,
+    )
+
+
+PRESETS = Pretrained.presets | {
+    "published": published_preset(10),
+    "published-5": published_preset(5),
+    "published-1": published_preset(1),
+    "published-0.2": published_preset(0.2),
+    "published-infinity": published_preset(math.inf),
+    "published-renoised": Preset(
+        "The authors' settings for epsilon 10, with the renoised targets, which have a proof.",
+        published.renoised,
+        published.delta,
+        published.note,
+    ),
+    "published-one-shot": Preset(
+        "The authors' settings for epsilon 10, phase one on one noised copy of every record, which has a proof.",
+        published.one_shot,
+        published.delta,
+        published.note,
+    ),
+    "printed": Preset(
+        "The settings at epsilon 10 as the paper prints them, sampling rate and steps too.",
+        published.printed,
+        published.delta,
+        published.printed_note,
+    ),
+}
 
 
 class DPPromise(Pretrained[DPPromiseConfig]):
@@ -32,23 +81,21 @@ class DPPromise(Pretrained[DPPromiseConfig]):
     title = "dp-promise"
     source = "Wang et al. 2024, Algorithm 1"
     Config = DPPromiseConfig
+    implementation = "workbench.methods.dp_promise.training"
     presets: ClassVar[dict[str, Preset]] = PRESETS
-    readings: ClassVar[Mapping[str, Reading]] = claim.READINGS
-    workload: ClassVar[Workload] = Workload(
-        ROWS
-        | {
-            RELEASE: ("num_records",),
-            PHASE_ONE: ("phase_one.batch_size", "phase_one.draws"),
-            PHASE_TWO: ("phase_two.batch_size", "phase_two.noise_multiplicity"),
-        },
-        ("network", "phase_one.draws", "phase_two.noise_multiplicity", "targets", *SHAPES),
-    )
+    readings: ClassVar[Mapping[str, Reading]] = phases.READINGS
+    shapes: ClassVar[tuple[str, ...] | None] = ("network", "phase_one.draws", "phase_two.noise_multiplicity", "targets", *SHAPES)
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("phase_two.noise_multiplier"),)
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
         """The U-Net of the image size, and sizes that a laptop trains in minutes (8x8) or about two hours (28x28)."""
-        return presets.defaults(facts)
+        values: dict[str, Any] = {"network": default_network(facts)}
+        if facts.dimensions <= 300:
+            sizes = {"phase_one.batch_size": 16, "phase_two.batch_size": 450}
+        else:
+            values, sizes = values | LARGE, {"phase_one.batch_size": 32, "phase_two.batch_size": 1000}
+        return values | {name: min(size, facts.num_records) for name, size in sizes.items()}
 
     @classmethod
     def adapted(
@@ -65,9 +112,9 @@ class DPPromise(Pretrained[DPPromiseConfig]):
         """The boundary (unless given) whose phase one fits its share, then the noise multiplier that meets `epsilon`."""
         assert isinstance(config, DPPromiseConfig)
         if target == "bound" and config.targets == "paper" and config.phase_one.steps:
-            raise WorkbenchError(f"No noise multiplier bounds this run. {phase_one.REFUTED} Use targets=renoised, or the target 'claim'.")
+            raise WorkbenchError(f"No noise multiplier bounds this run. {phases.REFUTED} Use targets=renoised, or the target 'claim'.")
         if config.boundary is None and config.phase_one.steps:
-            config = with_values(config, {"boundary": phase_one.smallest_boundary(config, facts, epsilon, delta, target)})
+            config = with_values(config, {"boundary": phases.smallest_boundary(config, facts, epsilon, delta, target)})
         return super().calibrated(config, facts, epsilon, delta, target)
 
     @property
@@ -77,13 +124,13 @@ class DPPromise(Pretrained[DPPromiseConfig]):
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Pre-training (free), phase one, phase two."""
-        return stages.stages(self.config, facts)
+        return phases.stages(self.config, facts)
 
     def claim_of_paper(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """Theorem 2 of the paper: the central limit of both phases, converted from GDP to DP."""
         phase_two = self.config.phase_two
-        return claim.claimed(
-            **phase_one.terms(self.config, facts),
+        return phases.claimed(
+            **phases.terms(self.config, facts),
             sample_rate_2=phase_two.sample_rate(facts.num_records),
             steps_2=phase_two.steps,
             noise_multiplier=phase_two.known_noise_multiplier(PHASE_TWO),
@@ -92,29 +139,4 @@ class DPPromise(Pretrained[DPPromiseConfig]):
 
     def claimed_stages(self, facts: DatasetFacts) -> list[Stage]:
         """Both phases as Poisson-sampled Gaussians, phase one's noise that of its images (Lemmas 4 and 5)."""
-        return stages.claimed_stages(self.config, facts)
-
-    def initial_state(self, facts: DatasetFacts, state: State) -> State:
-        """The network, its moving averages (with a copy from before any private record) and an Adam for each stage."""
-        from workbench.methods.dp_promise import training
-
-        return training.initial_state(self.config, facts, state)
-
-    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
-        """Algorithm 1: pre-train on public records, then phase one, then phase two."""
-        from workbench.methods.dp_promise import training
-
-        yield from training.fit(self.config, data, public, state)
-
-    def sample(self, state: State, request: SampleRequest) -> Records:
-        """Algorithm 2 with the moving average; source 'public' takes the one from before phase one."""
-        from workbench.models import image_diffusion, pretrained
-
-        asked = replace(request, labelled=self.config.conditional)
-        return pretrained.sample(self.config, state, asked, image_diffusion.draw_samples)
-
-    def denoiser(self, state: State, source: Source = "model") -> Denoiser:
-        """The moving average of the weights; that of public pre-training alone for the source "public"."""
-        from workbench.models import denoising, image_diffusion
-
-        return denoising.of_diffusion(self.config, image_diffusion.averaged(state, "public_ema" if source == "public" else "ema"), state)
+        return phases.claimed_stages(self.config, facts)

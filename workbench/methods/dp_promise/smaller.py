@@ -9,8 +9,8 @@ from typing import Any
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.base import Target
-from workbench.methods.dp_promise import phase_one
-from workbench.methods.dp_promise.config import DPPromiseConfig
+from workbench.methods.dp_promise import phases
+from workbench.methods.dp_promise.phases import DPPromiseConfig
 from workbench.methods.fields import value_at, with_values
 from workbench.privacy.accounting import calibration
 
@@ -33,14 +33,14 @@ class Aim:
 
     def spent(self, config: DPPromiseConfig, boundary: int) -> float:
         """Epsilon of phase one alone at `boundary`, by bound or by claim."""
-        return phase_one.epsilon_alone(placed(config, boundary), self.facts, self.delta, self.target)
+        return phases.epsilon_alone(placed(config, boundary), self.facts, self.delta, self.target)
 
     def fits(self, config: DPPromiseConfig, boundary: int) -> bool:
         """Whether phase one alone stays within its share of epsilon at `boundary`, or at the one that is given."""
         allowed = config.phase_one.share * self.epsilon
         if self.target == "claim":
             return self.spent(config, boundary) <= allowed
-        return calibration.meets([phase_one.stage(placed(config, boundary), self.facts)], allowed, self.delta)
+        return calibration.meets([phases.stage(placed(config, boundary), self.facts)], allowed, self.delta)
 
 
 def placed(config: DPPromiseConfig, boundary: int) -> DPPromiseConfig:
@@ -126,7 +126,7 @@ def remedies(config: DPPromiseConfig, aim: Aim, last: int, spent: float) -> list
             found.append((name, value))
     if config.boundary is not None and aim.fits(with_values(config, {"boundary": last}), last):
         free = with_values(config, {"boundary": None})
-        found.append(("boundary", phase_one.smallest_boundary(free, aim.facts, aim.epsilon, aim.delta, aim.target)))
+        found.append(("boundary", phases.smallest_boundary(free, aim.facts, aim.epsilon, aim.delta, aim.target)))
     if spent <= 0.5 * aim.epsilon:
         found.append(("phase_one.share", rounded_up(spent / aim.epsilon)))
     if math.isfinite(spent):

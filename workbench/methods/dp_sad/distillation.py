@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
 from workbench.diffusion import GaussianDiffusion, build_diffusion, classifier_free
-from workbench.methods.dp_sad.config import WEIGHTS, DPSADConfig
-from workbench.methods.dp_sad.stages import STUDENT
+from workbench.methods.dp_sad.method import STUDENT, WEIGHTS, DPSADConfig
 from workbench.training.microbatch import Microbatch
 from workbench.training.row_losses import RowLosses
 
 if TYPE_CHECKING:
     from workbench.training.randomness import Randomness
+
 
 TEACHERS, STUDENTS = 0, 1  # columns of the discriminator's logits: the labels [1, 0] and [0, 1]
 

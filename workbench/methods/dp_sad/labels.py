@@ -16,6 +16,7 @@ from workbench.training.switches import Switches
 if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
 
+
 FEATURES, CENTROIDS, SUMS = "self-supervised features", "centroids", "cluster sums"  # the stages
 NORM = "norm of pixels"  # a tensor of the state: what an image is clipped to in DP k-means
 Source = Literal["given", "public", "dp-k-means", "self-supervised"]
@@ -91,7 +92,7 @@ class Labels(BaseModel):
         if self.source == "dp-k-means":
             return [Stage(CENTROIDS, None, "free", self.rounds + 1), self.round_stage(facts)]
         if self.source == "self-supervised":
-            learned = Stage(FEATURES, unreleased, "per_step", self.self_supervision.steps, reason="")
+            learned = Stage(FEATURES, unreleased, "per_step", self.self_supervision.steps, reason="", rows=self.self_supervision.rows)
             return [learned, Stage(CENTROIDS, unreleased, "once", reason="")]
         return []
 

@@ -1,4 +1,4 @@
-"""The paper's steps of the student: its gradient clipped (eq. 15), or its output (eq. 17), and noise over T. For study only."""
+"""The paper's steps of the student where its output is clipped (eq. 17), with noise over T. For study only."""
 
 from __future__ import annotations
 
@@ -6,36 +6,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from workbench.methods.dp_sad.config import DPSADConfig
 from workbench.methods.dp_sad.distillation import Distillation, one_timestep
-from workbench.methods.dp_sad.stages import STUDENT, fixed_batch
-from workbench.methods.fields import with_values
+from workbench.methods.dp_sad.method import STUDENT, DPSADConfig, paper_student
 from workbench.networks import ExponentialMovingAverage
-from workbench.training.dp_sgd import DPSGD
 from workbench.training.entries import Entries
 from workbench.training.ordinary_training import set_learning_rate
-from workbench.training.private_training import PrivateTraining
+from workbench.training.private_training import check_planned
 from workbench.training.state import State, Step
-
-
-def diluted(config: DPSADConfig) -> DPSGD:
-    """The student's steps with noise sigma/T over the clipping norm: that of eq. 15 and 17, where B divides both."""
-    sigma = config.student.known_noise_multiplier(STUDENT)
-    return with_values(config.student, {"noise_multiplier": sigma / config.diffusion.timesteps, "batch_size": float(fixed_batch(config))})
-
-
-def drawn_batch(state: State, step: int, count: int, size: int) -> np.ndarray:
-    """Positions of a batch of fixed size, each of `count` records at most once."""
-    draw = state.randomness.torch_generator(f"{STUDENT} batch", step)
-    return torch.randperm(count, generator=draw)[:size].numpy()
-
-
-class GradientClipped(PrivateTraining):
-    """Eq. 15: the mean of clipped per-record gradients with noise of deviation sigma C/(B T), on batches of B records."""
-
-    def _batch(self, step: int) -> np.ndarray:
-        drawn = drawn_batch(self.state, step, len(self.data[0]), int(self.settings.batch_size))
-        return drawn if self.present is None else drawn[self.present[drawn]]
 
 
 class OutputClipped:
@@ -55,7 +32,9 @@ class OutputClipped:
         present: np.ndarray,
         average: ExponentialMovingAverage,
     ) -> None:
-        self.config, self.settings, self.distillation = config, diluted(config), distillation
+        self.config, self.settings, self.distillation = config, paper_student(config), distillation
+        self.steps = self.settings.private_steps(STUDENT, state.facts.num_records)
+        check_planned(self.steps, state)
         self.student, self.state, self.data, self.present, self.average = student, state, data, present, average
         self.stage, self.optimizer = STUDENT, state.optimizers[STUDENT]
 
@@ -64,7 +43,7 @@ class OutputClipped:
         self.state.spend(self.stage, step)
         set_learning_rate(self.optimizer, self.settings.learning_rate_at(step))
         self.optimizer.zero_grad(set_to_none=False)
-        drawn = drawn_batch(self.state, step, len(self.data[0]), int(self.settings.batch_size))
+        drawn = self.steps.batches.drawn(self.state.randomness, f"{STUDENT} batch", step, len(self.data[0]))
         chosen = torch.from_numpy(drawn[self.present[drawn]])
         values = {"loss": self._backward(step, chosen)} if len(chosen) else {}
         self._add_noise(step)
@@ -84,7 +63,7 @@ class OutputClipped:
         leaf = mine.detach().requires_grad_()
         losses = self.distillation.losses_of(leaf, x_t, images, labels, times, noise)
         (derivative,) = torch.autograd.grad(losses.sum(), leaf)
-        mine.backward(clipped(derivative, self.settings.max_grad_norm) / (self.settings.batch_size * draws))
+        mine.backward(clipped(derivative, self.settings.max_grad_norm) / (self.steps.divisor * draws))
         return float(losses.detach().mean())
 
     def _draw(self, step: int, images: Tensor) -> tuple[Tensor, Tensor]:
@@ -97,7 +76,7 @@ class OutputClipped:
 
     def _add_noise(self, step: int) -> None:
         """Noise of deviation sigma C/(B T) on every weight's gradient."""
-        deviation = self.settings.known_noise_multiplier(STUDENT) * self.settings.max_grad_norm / self.settings.batch_size
+        deviation = self.steps.deviation * self.settings.max_grad_norm / self.steps.divisor
         stream = self.state.randomness.stream(f"{STUDENT}: noise", step)
         for parameter in self.student.parameters():
             noise = torch.from_numpy(stream.standard_normal(tuple(parameter.shape)).astype(np.float32)).to(parameter)

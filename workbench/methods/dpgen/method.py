@@ -1,23 +1,56 @@
-"""The method: what it needs to be planned; what trains and samples is loaded when it starts."""
+"""DPGEN (Chen et al. 2022): a score model that learns to recover noised records to others, which randomised response chooses.
+
+Its claim is that of the randomised index; the triples show records verbatim, so nothing is proved. For study.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+from pydantic import Field
+
 from workbench.datasets.base import DatasetFacts
+from workbench.diffusion.langevin import LangevinConfig
 from workbench.errors import WorkbenchError
-from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Reading, Target, Workload
-from workbench.methods.dpgen import presets
-from workbench.methods.dpgen.config import DPGENConfig
+from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Reading, Target
 from workbench.methods.fields import with_values
 from workbench.models.recovery import config as recovery
 from workbench.models.recovery.claim import FORMULA, randomized_response
-from workbench.models.sample_request import SampleRequest
+from workbench.models.recovery.config import Responses, ScoreTraining
+from workbench.networks import UNetConfig
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.records import Records
-from workbench.training.state import State, Step
+
+
+class DPGENConfig(MethodConfig):
+    """Hyper-parameters of DPGEN."""
+
+    responses: Responses = Responses()
+    training: ScoreTraining = ScoreTraining()
+    ema_decay: float = Field(default=0.99, ge=0, lt=1, description="Decay of the moving average that samples come from.")
+    network: UNetConfig = UNetConfig()
+    langevin: LangevinConfig = LangevinConfig()
+
+
+def published(_facts: DatasetFacts) -> dict[str, Any]:
+    """The published code's candidates, levels and steps for images of 28x28; P3DM prints epsilon 5, 10 and 15."""
+    return {
+        "responses.epsilon": 10.0,
+        "responses.num_candidates": 64,
+        "responses.candidates": "batch",
+        "responses.conditional": False,
+        "langevin.largest": 50.0,
+        "langevin.smallest": 0.01,
+        "langevin.levels": 232,
+        "langevin.steps_per_level": 5,
+        "langevin.step_share": 0.062,
+    }
+
+
+PRESETS = Method.presets | {
+    "published": Preset("Epsilon 10 over random batches of 64, with the published noise levels of 28x28 images; no labels.", published)
+}
 
 
 class DPGEN(Method):
@@ -27,11 +60,12 @@ class DPGEN(Method):
     title = "DPGEN"
     source = "Chen et al. 2022"
     Config = DPGENConfig
-    presets: ClassVar[dict[str, Preset]] = presets.PRESETS
+    implementation = "workbench.methods.dpgen.training"
+    presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = {"dpgen": Reading("DPGEN", "published", FORMULA, {"responses.epsilon": "eps"})}
     released: ClassVar[tuple[str, ...]] = ("ema",)
     sampling_fields: ClassVar[tuple[str, ...]] = ("langevin.steps_per_level", "langevin.step_share")
-    workload: ClassVar[Workload] = Workload({recovery.SCORE: ("training.batch_size",)}, ("network",))
+    shapes: ClassVar[tuple[str, ...] | None] = ("network",)
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("responses.epsilon", high=1e3, increasing=True),)
     targets: ClassVar[frozenset[Target]] = frozenset({"claim"})
     config: DPGENConfig
@@ -60,23 +94,3 @@ class DPGEN(Method):
     def claimed_stages(self, facts: DatasetFacts) -> list[Stage]:
         """The randomised response of an index, once."""
         return recovery.claimed_stages(self.config)
-
-    def initial_state(self, facts: DatasetFacts, state: State) -> State:
-        """The network, its moving average, an Adam, and room for triples."""
-        from workbench.models.recovery import scores
-
-        return scores.initial_state(self.config, facts, state)
-
-    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
-        """Make the triples once, then train on them alone."""
-        from workbench.diffusion.langevin import noise_levels
-        from workbench.models.recovery import scores, triples
-
-        yield from triples.release(self.config, data, noise_levels(self.config.langevin, state.facts.dimensions), state)
-        yield from scores.trainer(self.config, state).run()
-
-    def sample(self, state: State, request: SampleRequest) -> Records:
-        """Images by annealed Langevin sampling."""
-        from workbench.models.recovery import scores
-
-        return scores.draw_samples(self.config, state, request)

@@ -1,6 +1,5 @@
 """A diffusion model trained without any privacy: what the private methods are measured against."""
 
-from workbench.methods.nonprivate.config import NonPrivateConfig
-from workbench.methods.nonprivate.method import NonPrivate
+from workbench.methods.nonprivate.method import NonPrivate, NonPrivateConfig
 
 __all__ = ["NonPrivate", "NonPrivateConfig"]

@@ -1,24 +1,45 @@
-"""The method: what it needs to be planned; what trains and samples is loaded when it starts."""
+"""A diffusion model trained without any privacy: what the private methods are measured against."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pydantic import Field
+
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import Method, Workload
-from workbench.methods.nonprivate import stages
-from workbench.methods.nonprivate.config import NonPrivateConfig
-from workbench.methods.nonprivate.stages import TRAINING
-from workbench.models.sample_request import SampleRequest, Source
-from workbench.models.settings import default_network
+from workbench.methods.base import Method, MethodConfig
+from workbench.methods.pretrained import GuidedDiffusion
+from workbench.models.sample_request import Source
+from workbench.models.settings import check_model, default_network
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.records import Records
-from workbench.training.state import State, Step
+from workbench.training.ordinary import OrdinaryTraining
+from workbench.training.state import State
 
 if TYPE_CHECKING:
     from workbench.models.denoising import Denoiser
+
+
+class Training(OrdinaryTraining):
+    """Ordinary steps on the records themselves."""
+
+    steps: int = Field(default=1500, ge=1, description="Optimiser steps.")
+
+
+class Steps(MethodConfig):
+    """What is trained."""
+
+    training: Training = Training()
+
+
+class NonPrivateConfig(GuidedDiffusion, Steps):
+    """Hyper-parameters of ordinary diffusion training."""
+
+    label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of records trained without their label, for guidance.")
+    ema_decay: float = Field(default=0.99, ge=0, lt=1, description="Decay of the moving average that samples come from.")
+
+
+TRAINING = "training"
 
 
 class NonPrivate(Method):
@@ -28,9 +49,10 @@ class NonPrivate(Method):
     title = "Diffusion without privacy"
     source = "Ho, Jain and Abbeel 2020"
     Config = NonPrivateConfig
+    implementation = "workbench.methods.nonprivate.training"
     released: ClassVar[tuple[str, ...]] = ("ema",)
     sampling_fields: ClassVar[tuple[str, ...]] = ("sampler",)
-    workload: ClassVar[Workload] = Workload({TRAINING: ("training.batch_size",)}, ("network",))
+    shapes: ClassVar[tuple[str, ...] | None] = ("network",)
     config: NonPrivateConfig
 
     @classmethod
@@ -42,7 +64,8 @@ class NonPrivate(Method):
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """One stage whose every step shows the gradient of private records."""
-        return stages.stages(self.config, facts)
+        check_model(self.config, facts)
+        return [self.config.training.unprotected_stage(TRAINING, facts.num_records)]
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """No paper claims privacy for it."""
@@ -54,26 +77,6 @@ class NonPrivate(Method):
             source=self.source,
         )
 
-    def initial_state(self, facts: DatasetFacts, state: State) -> State:
-        """A network, its moving average and Adam."""
-        from workbench.methods.nonprivate import training
-
-        return training.initial_state(self.config, facts, state)
-
-    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
-        """Minimise the denoising loss on the private records themselves."""
-        from workbench.methods.nonprivate import training
-
-        yield from training.fit(self.config, data, state)
-
-    def sample(self, state: State, request: SampleRequest) -> Records:
-        """Images from the moving average of the weights."""
-        from workbench.models import image_diffusion
-
-        return image_diffusion.draw_samples(self.config, image_diffusion.averaged(state), state, request)
-
     def denoiser(self, state: State, source: Source = "model") -> Denoiser:
         """The moving average of the weights."""
-        from workbench.models import denoising, image_diffusion
-
-        return denoising.of_diffusion(self.config, image_diffusion.averaged(state), state)
+        return self.implemented.denoiser(self.config, state, source)

@@ -1,19 +1,37 @@
-"""The method: what it needs to be planned; what releases and samples is loaded when it starts."""
+"""Class moments with a public prior: Gaussian releases, read as what public images lead to expect, moved as far as the noise allows.
+
+Public images give every class a mean, and all of them a covariance. Released is how the private records differ from that, with the
+noise of `class_moments`; how much of it is believed is empirical Bayes: the prior's width is what makes the noisy release likeliest.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import ClassVar
 
+from pydantic import Field
+
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.class_moments import ClassMoments
-from workbench.methods.prior_moments.config import PriorMomentsConfig
-from workbench.models.sample_request import SampleRequest
+from workbench.methods.class_moments import ClassMoments, ClassMomentsConfig
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.records import Records
-from workbench.training.state import State, Step
+from workbench.training.norms import NormOrNone
+
+
+class PriorMomentsConfig(ClassMomentsConfig):
+    """Hyper-parameters of class moments with a public prior: those of class moments, with other defaults."""
+
+    signed: ClassVar[bool] = True
+
+    share_of_sums: float = Field(default=0.6, ge=1e-4, le=0.9999, description="Part of the squared budget that the sums by class have.")
+    max_norm: NormOrNone = Field(
+        default=0.0,
+        description="Norm that the difference of an image, with pixels in [0, 1], from its class's public mean is clipped to; 0 takes a "
+        "quantile of public images' own.",
+    )
+    quantile: float = Field(default=0.99, gt=0, le=1, description="Which quantile of the norms of public differences.")
+    dataset: str = Field(default="glyphs", min_length=1, description="Public images that the prior, and the norm, are taken from.")
+
 
 PRIOR = "public prior"
 
@@ -25,6 +43,7 @@ class PriorMoments(ClassMoments):
     title = "Class moments with a public prior"
     source = "the workbench's own: empirical Bayes (Morris 1983) on three Gaussian releases"
     Config = PriorMomentsConfig
+    implementation = "workbench.methods.prior_moments.training"
     released: ClassVar[tuple[str, ...]] = ("norm", "public_means", "public_covariance", *ClassMoments.released)
 
     @property
@@ -45,35 +64,3 @@ class PriorMoments(ClassMoments):
         """No paper."""
         reason = "It is the workbench's own: no paper claims anything for it."
         return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=reason, source=self.source)
-
-    def initial_state(self, facts: DatasetFacts, state: State) -> State:
-        """Room for the prior and the releases."""
-        from workbench.methods.prior_moments import prior
-
-        return prior.add_to(self.config, facts, super().initial_state(facts, state))
-
-    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
-        """Take the prior from public images; release how the records differ from it."""
-        from workbench.methods.class_moments import releases
-        from workbench.methods.prior_moments import prior
-
-        if state.steps.get(PRIOR, 0) == 0:
-            prior.learn(self.config, public, state)
-            state.steps[PRIOR] = 1
-            yield Step(PRIOR, 1, 1, private=False)
-        yield from releases.fit(self.config, data, prior.reading(self.config, state), state)
-
-    def noise_share(self, state: State) -> float:
-        """Of the posterior's covariance."""
-        from workbench.methods.class_moments import sampling
-        from workbench.methods.prior_moments import posterior
-
-        return sampling.noise_share(posterior.gaussians(self.config, state)[1])
-
-    def sample(self, state: State, request: SampleRequest) -> Records:
-        """Images of the Gaussian of their class; source 'public' takes the prior's."""
-        from workbench.methods.class_moments import sampling
-        from workbench.methods.prior_moments import posterior, prior
-
-        means, covariance = prior.gaussians(state) if request.source == "public" else posterior.gaussians(self.config, state)
-        return sampling.drawn(self.config, means, sampling.root(covariance), state, request)

@@ -7,14 +7,45 @@ import torch
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.methods.class_moments.releases import labels_of
-from workbench.methods.private_classifier import features
-from workbench.methods.private_classifier.config import PrivateClassifierConfig
-from workbench.methods.private_classifier.stages import FEATURES, GRADIENTS, LABELLED, multiplier
+from workbench.methods.class_moments.training import labels_of
+from workbench.methods.private_classifier.method import FEATURES, GRADIENTS, LABELLED, PrivateClassifierConfig, multiplier
+from workbench.methods.private_classifier.scattering import Scattering
+from workbench.models.sample_request import SampleRequest
 from workbench.models.selection.selector import Images
 from workbench.records import Records
 from workbench.training.grid import Grid
 from workbench.training.state import State, Step
+
+CONSTANT = 0.3  # beside features of norm 1, for the classes' shares
+LEAST_VARIANCE = 1e-4  # of the widest component's, as which narrower ones are taken
+
+
+def scattering_of(config: PrivateClassifierConfig, facts: DatasetFacts) -> Scattering:
+    """The transform of the facts' images."""
+    return Scattering((facts.shape[1], facts.shape[2]), config.octaves, config.orientations, config.cells)
+
+
+def learn(config: PrivateClassifierConfig, scattered: np.ndarray, state: State) -> None:
+    """Put into the state what public images' scattering (N, F) says of features: their mean, and the scaled axes (F, k)."""
+    origin, spread = scattered.mean(axis=0), scattered.std(axis=0)
+    scale = 1.0 / np.maximum(spread, max(float(spread.max()), 1e-12) * 1e-3)
+    centred = (scattered - origin) * scale
+    variances, axes = np.linalg.eigh(centred.T @ centred / len(centred))
+    kept = slice(len(variances) - config.used_components(state.facts), None)
+    widths = np.maximum(variances[kept], max(float(variances[-1]), 1e-12) * LEAST_VARIANCE) ** (config.whitening / 2)
+    turned = scale[:, None] * axes[:, kept] / widths
+    radius = float(np.median(np.linalg.norm((scattered - origin) @ turned, axis=1)))
+    state.tensors["origin"] = torch.from_numpy(origin).to(state.device)
+    state.tensors["axes"] = torch.from_numpy(turned / max(radius, 1e-12)).to(state.device)
+
+
+def turned(scattered: np.ndarray, state: State) -> np.ndarray:
+    """Features (N, k + 1) of scattering (N, F): the components, cut to norm 1, and a constant."""
+    origin, axes = (state.tensors[name].cpu().numpy() for name in ("origin", "axes"))
+    found = (scattered - origin) @ axes
+    found /= np.maximum(1.0, np.linalg.norm(found, axis=1, keepdims=True))
+    return np.concatenate([found, np.full((len(found), 1), CONSTANT)], axis=1)
+
 
 CHUNK = 64  # records whose gradients are held at once, in the processor's cache
 
@@ -32,21 +63,21 @@ def fit(config: PrivateClassifierConfig, data: Records, public: Records | None, 
     """Each stage in turn, from wherever the state stands."""
     if public is None:
         raise WorkbenchError(f"Expected public images of {config.dataset!r} to scale features by and to label, got none.")
-    scatter = features.scattering_of(config, state.facts)
+    scatter = scattering_of(config, state.facts)
     scattered = scatter(public.records) if state.steps.get(LABELLED, 0) == 0 else np.zeros((0, 0))
     if state.steps.get(FEATURES, 0) == 0:
-        features.learn(config, scattered, state)
+        learn(config, scattered, state)
         state.steps[FEATURES] = 1
         yield Step(FEATURES, 1, 1, private=False)
     found: np.ndarray | None = None
     for step in range(state.steps.get(GRADIENTS, 0) + 1, config.steps + 1):
         state.spend(GRADIENTS, step)
-        found = features.turned(scatter(data.records), state) if found is None else found
+        found = turned(scatter(data.records), state) if found is None else found
         release(config, found, data, state, step)
         state.steps[GRADIENTS] = step
         yield Step(GRADIENTS, step, config.steps)
     if state.steps.get(LABELLED, 0) == 0:
-        choose(public.records, features.turned(scattered, state) @ classifier(config, state), state)
+        choose(public.records, turned(scattered, state) @ classifier(config, state), state)
         state.steps[LABELLED] = 1
         yield Step(LABELLED, 1, 1, private=False)
 
@@ -102,3 +133,25 @@ def choose(images: np.ndarray, scores: np.ndarray, state: State) -> None:
         others = np.delete(scores, label, axis=1).max(axis=1) if classes > 1 else np.zeros(len(scores))
         surest = np.argsort(others - scores[:, label], kind="stable")[:kept]
         module.images[label] = torch.from_numpy(images[np.resize(surest, kept)]).to(state.device)
+
+
+PART = 1_000
+
+
+def sample(config: PrivateClassifierConfig, state: State, request: SampleRequest) -> Records:
+    """Images that were kept of the classes asked for, drawn evenly."""
+    labels = request.label_array(state.facts.num_classes)
+    rows = np.zeros(request.num_samples, np.int64) if labels is None else labels
+    module = state.modules["labelled_images"]
+    assert isinstance(module, Images)
+    generator = state.randomness.torch_generator(request.purpose)
+    index = torch.randint(module.images.shape[1], (request.num_samples,), generator=generator)
+    return Records(module.images[torch.from_numpy(rows), index].cpu().numpy(), labels)
+
+
+def classify(config: PrivateClassifierConfig, state: State, records: Records) -> np.ndarray:
+    """The class (N,) that the classifier gives each record."""
+    scatter, weights = scattering_of(config, state.facts), classifier(config, state)
+    parts = [records.take(slice(start, start + PART)) for start in range(0, len(records), PART)]
+    found = [(turned(scatter(part.records), state) @ weights).argmax(axis=1) for part in parts]
+    return np.concatenate(found) if found else np.zeros(0, np.int64)

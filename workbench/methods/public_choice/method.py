@@ -1,24 +1,60 @@
-"""The method: what it needs to be planned; what votes and samples is loaded when it starts."""
+"""Which public images suit the private ones: each record votes once for the public dataset that has the image nearest to it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
-from workbench.datasets import DATASETS
+from pydantic import Field, field_validator, model_validator
+
+from workbench.datasets import DATASETS, whole
 from workbench.datasets.base import DatasetFacts
 from workbench.datasets.joined import JOIN
 from workbench.errors import WorkbenchError
-from workbench.methods.base import CalibratedField, Method, Workload
-from workbench.methods.public_choice.config import CHOICE, IMAGES, PublicChoiceConfig
-from workbench.models.sample_request import SampleRequest
+from workbench.methods.base import CalibratedField, Method, MethodConfig
 from workbench.models.selection.config import default_blur
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.records import Records
-from workbench.training.state import State, Step
+from workbench.training.switches import Switches
+
+IMAGES, CHOICE = "public images", "votes for public images"  # the stages
+
+
+class PublicChoiceConfig(MethodConfig):
+    """Hyper-parameters of a choice of public images."""
+
+    switches: ClassVar[Switches] = {"blur": (0.0,)}
+
+    noise_multiplier: float | None = Field(
+        default=None, ge=1e-3, le=1e6, description="Deviation of the noise of every count, in votes; empty calibrates it."
+    )
+    candidates: tuple[str, ...] = Field(
+        default=("glyphs", "processes"), description="Public images to choose among, names or folders, each at the records' size."
+    )
+    records: int = Field(default=1_000, ge=1, description="Public images of each candidate.")
+    blur: float = Field(default=1.0, ge=0, le=64, description="Deviation, in pixels, of the blur of pixels that are compared; 0 for none.")
+
+    @field_validator("candidates")
+    @classmethod
+    def _wherever_it_is_read(cls, candidates: tuple[str, ...]) -> tuple[str, ...]:
+        """Paths are whole, as a run begins in another folder."""
+        return tuple(map(whole, candidates))
+
+    @model_validator(mode="after")
+    def _leaves_a_choice(self) -> Self:
+        if len(set(self.names)) < max(2, len(self.candidates)):
+            raise ValueError("Expected at least two candidates whose last names differ")
+        if any(JOIN in name for name in self.candidates):
+            raise ValueError(f"Expected candidates without a {JOIN} in their names, which joins them")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the candidates are called: registered names, and the last names of folders."""
+        return tuple(Path(name).name for name in self.candidates)
+
 
 DRAWN = ("glyphs", "processes", "cartoons")
 
@@ -30,8 +66,9 @@ class PublicChoice(Method):
     title = "Choice of public images"
     source = "the workbench's own: one round of votes (Lin et al. 2024) for datasets in the place of images"
     Config = PublicChoiceConfig
+    implementation = "workbench.methods.public_choice.training"
     released: ClassVar[tuple[str, ...]] = ("public_images", "votes")
-    workload: ClassVar[Workload] = Workload({CHOICE: ("num_records",)}, ("candidates", "records", "blur"))
+    shapes: ClassVar[tuple[str, ...] | None] = ("candidates", "records", "blur")
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     config: PublicChoiceConfig
 
@@ -77,21 +114,3 @@ class PublicChoice(Method):
         """No paper."""
         reason = "It is the workbench's own: no paper claims anything for it."
         return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=reason, source=self.source)
-
-    def initial_state(self, facts: DatasetFacts, state: State) -> State:
-        """Room for the candidates' images and their counts."""
-        from workbench.methods.public_choice import voting
-
-        return voting.add_to(self.config, facts, state)
-
-    def fit(self, data: Records, public: Records | None, state: State) -> Iterator[Step]:
-        """Keep the public images; count votes for them."""
-        from workbench.methods.public_choice import voting
-
-        yield from voting.fit(self.config, data, public, state)
-
-    def sample(self, state: State, request: SampleRequest) -> Records:
-        """Images of the dataset with the most noisy votes, as they are; labels tell nothing of them."""
-        from workbench.methods.public_choice import voting
-
-        return voting.drawn(state, request)

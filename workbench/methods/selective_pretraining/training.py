@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import build_diffusion
 from workbench.errors import WorkbenchError
-from workbench.methods.selective_pretraining.config import SelectivePretrainingConfig
-from workbench.methods.selective_pretraining.stages import REFINEMENT
+from workbench.methods.selective_pretraining.method import REFINEMENT, SelectivePretrainingConfig
 from workbench.models import image_diffusion, pretrained
 from workbench.models.latents import autoencoder
+from workbench.models.sample_request import SampleRequest
 from workbench.models.selection import pretraining as selected_pretraining
 from workbench.models.selection.config import SELECTIVE
 from workbench.models.selection.selector import Selector
@@ -76,3 +76,15 @@ def refine(config: SelectivePretrainingConfig, data: Records, state: State) -> I
         network.freeze_but_up()
     network.freeze_time()
     yield from pretrained.fine_tune(config.refinement, REFINEMENT, data, state, losses)
+
+
+def sample(config: SelectivePretrainingConfig, state: State, request: SampleRequest) -> Records:
+    """Images from the moving average; source 'public' takes the one from before any vote, and the candidates of then."""
+    public = request.source == "public"
+    if public and not config.pretraining.steps:
+        raise WorkbenchError("This run had no public pre-training, so it has no model from before the votes.")
+    generator = state.randomness.torch_generator(f"{request.purpose}: origins", 0, state.device)
+    labels = request.label_array(state.facts.num_classes)
+    drawn = Selector(config.selection, state).draw(labels, request.num_samples, config.draws, generator, public=public)
+    network = image_diffusion.averaged(state, "public_ema" if public else "ema")
+    return image_diffusion.draw_samples(config, network, state, request, image_diffusion.Origin(drawn.records, config.start))

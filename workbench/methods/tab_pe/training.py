@@ -1,17 +1,18 @@
 """Counts of columns, and the rounds: votes on a public grid with noise in integers, and the rows that follow from them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.tab_pe.config import TabPEConfig
-from workbench.methods.tab_pe.rows import columns_of, places, varied
-from workbench.methods.tab_pe.stages import CANDIDATES, COLUMNS, VOTES, cells_of_columns
+from workbench.methods.tab_pe.method import CANDIDATES, COLUMNS, VOTES, TabPEConfig, cells_of_columns
 from workbench.models import table_columns
-from workbench.records import Records
-from workbench.training.marginals import drawn, grid_of, in_steps, one_way, present_rows, sizes_of
+from workbench.models.graphical.drawing import in_strata
+from workbench.models.sample_request import SampleRequest
+from workbench.models.table_columns import records
+from workbench.records import Column, Records, TableKind
+from workbench.training.marginals import drawn, grid_of, in_steps, one_way, present_rows, shares, sizes_of, split
 from workbench.training.state import State, Step
 from workbench.training.streams import Stream
 
@@ -36,7 +37,7 @@ def even_rows(config: TabPEConfig, facts: DatasetFacts, draw: Stream) -> np.ndar
     return np.stack(found, axis=1)
 
 
-def fit(config: TabPEConfig, data: Records, state: State) -> Iterator[Step]:
+def fit(config: TabPEConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Columns; rows, then votes for them, each recorded as spent before a record is read for it; at last the rows that are left."""
     if config.share_of_columns and state.steps.get(COLUMNS, 0) == 0:
         state.spend(COLUMNS, 1)
@@ -115,3 +116,157 @@ def chosen(of_class: np.ndarray, counted: np.ndarray, count: int, by_draw: bool,
     weights = np.maximum(counted[of_class], 0.0)
     weights = weights if weights.any() else np.ones(len(of_class))
     return of_class[drawn(np.broadcast_to(weights, (count, len(of_class))), draw.random(count))]
+
+
+def columns_of(facts: DatasetFacts) -> tuple[Column, ...]:
+    """The columns without the label's."""
+    return TableKind.of(facts.kind).columns
+
+
+def coordinates(column: Column, category_weight: float) -> np.ndarray:
+    """Where each category stands, float32 (categories, width): ranges evenly from 0 to 1; others apart by a one of that weight.
+
+    The paper has numbers as they are, between the least and the greatest. Here they are ranges, declared to be narrow where much lies, or
+    where a value means something of its own: they count as equally wide, so that a 0 of dollars is told from a few.
+    """
+    beside = len(column.categories) - column.num_ranges
+    place = np.zeros((len(column.categories), bool(column.edges) + beside), dtype=np.float32)
+    place[column.num_ranges :, bool(column.edges) :] = category_weight * np.eye(beside)
+    if column.edges:
+        place[:, 0] = 0.5
+        place[: column.num_ranges, 0] = (np.arange(column.num_ranges) + 0.5) / column.num_ranges
+    return place
+
+
+def places(columns: Sequence[Column], category_weight: float, rows: np.ndarray) -> np.ndarray:
+    """Of rows (N, at least as many columns), float32 (N, all widths)."""
+    return np.concatenate([coordinates(column, category_weight)[rows[:, number]] for number, column in enumerate(columns)], axis=1)
+
+
+def transitions(column: Column, rate: float) -> np.ndarray:
+    """With which chance each category becomes which, float64 (categories, categories).
+
+    A category is redrawn evenly with the chance `rate`. A number lies anywhere in its range, moves by an even draw of at most `rate`
+    times all ranges together, and is cut to these; it becomes one of the categories beside them as any category does.
+    """
+    size, ranges = len(column.categories), column.num_ranges
+    found = (1 - rate) * np.eye(size) + rate / size
+    if ranges:
+        found[:ranges, :ranges] = (1 - rate * (size - ranges) / size) * moved(ranges, rate * ranges)
+    return found
+
+
+def moved(ranges: int, reach: float) -> np.ndarray:
+    """With which chance a number anywhere in a range of width 1 is in which one after an even move of at most `reach` > 0."""
+    ends = np.arange(ranges + 1.0) - np.arange(ranges)[:, None]  # of all ranges, from the beginning of a number's own
+    lowest, highest = ends + reach, ends + reach - 1  # above 0, so far the moves of numbers from there reach below an end
+    below = (_ramp(lowest, 2 * reach) - _ramp(highest, 2 * reach)) / (2 * reach)
+    below[:, 0], below[:, -1] = 0, 1
+    return np.diff(below, axis=1)
+
+
+def _ramp(value: np.ndarray, top: float) -> np.ndarray:
+    """The integral from 0 to `value` of what rises evenly to `top` and stays there."""
+    return np.where(value < top, np.square(np.maximum(value, 0)) / 2, top * value - top**2 / 2)
+
+
+def varied(columns: Sequence[Column], rate: float, rows: np.ndarray, draw: Stream) -> np.ndarray:
+    """Each row (N, columns and the label) once, another one; labels stay."""
+    found = rows.copy()
+    for number, column in enumerate(columns):
+        found[:, number] = drawn(transitions(column, rate)[rows[:, number]], draw.random(len(rows)))
+    return found
+
+
+def fitted(config: TabPEConfig, state: State, rows: np.ndarray, weights: np.ndarray, samples: np.ndarray, draw: Stream) -> np.ndarray:
+    """The samples (N, columns and the label), which were drawn from `rows` by `weights` (classes, rows) and varied, with other cells."""
+    columns, found = columns_of(state.facts), samples.copy()
+    classes = samples[:, -1] if state.facts.num_classes else np.zeros(len(samples), dtype=np.int64)
+    for number, (column, released) in enumerate(zip(columns, counts_of_columns(state), strict=True)):
+        size, changes = len(column.categories), transitions(column, config.last_rate)
+        own = np.stack([np.bincount(rows[:, number], weights=part, minlength=size) / part.sum() @ changes for part in weights])
+        noise = config.noise_of_columns() * len(columns) ** 0.5
+        towards = [believed(counts, before, noise) for counts, before in zip(released, own, strict=True)]
+        moves = np.concatenate([changed(column, before, after) for before, after in zip(own, towards, strict=True)])
+        found[:, number] = in_strata(moves, classes * size + samples[:, number], draw)
+    return found
+
+
+def counts_of_columns(state: State) -> list[np.ndarray]:
+    """Of each column the noisy counts: (classes, categories)."""
+    sizes = [len(column.categories) for column in columns_of(state.facts)]
+    counted = state.tensors["of_columns"].cpu().numpy().reshape(max(1, state.facts.num_classes), -1)
+    return [np.stack(parts) for parts in zip(*(split(of_class, sizes) for of_class in counted), strict=True)]
+
+
+def believed(counts: np.ndarray, before: np.ndarray, noise: float) -> np.ndarray:
+    """Shares between those `before` and those of noisy counts: these go as far as their distance is more than noise (James and Stein)."""
+    total = max(float(counts.sum()), 1.0)
+    off = counts - total * before
+    part = 1.0 - (counts.size - 1) * noise**2 / max(float(np.square(off).sum()), np.finfo(np.float64).tiny)
+    return shares(total * before + max(0.0, part) * off, total)
+
+
+def changed(column: Column, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """With which chance each category becomes which, so that shares `before` become `after`: (categories, categories).
+
+    A category that has too much gives what is too much to those that have too little. Ranges are one category beside the others; within
+    them, numbers keep their order.
+    """
+    ranges = column.num_ranges
+    if not ranges:
+        return _moved(before, after)
+    coarse = _moved(*(np.concatenate([[part[:ranges].sum()], part[ranges:]]) for part in (before, after)))
+    found = np.empty((before.size, after.size))
+    there = after[:ranges] / after[:ranges].sum() if after[:ranges].any() else np.full(ranges, 1 / ranges)
+    found[:ranges, :ranges] = coarse[0, 0] * _in_order(before[:ranges], there)
+    found[:ranges, ranges:] = coarse[0, 1:]
+    found[ranges:, :ranges] = coarse[1:, :1] * there
+    found[ranges:, ranges:] = coarse[1:, 1:]
+    return found
+
+
+def _moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """As many stay as can; who has to go is drawn by what is missing."""
+    stay = np.divide(np.minimum(before, after), before, out=np.ones(before.size), where=before > 0)
+    missing = np.maximum(after - before, 0.0)
+    if missing.any():
+        return np.diag(stay) + np.outer(1.0 - stay, missing / missing.sum())
+    return np.eye(before.size)
+
+
+def _in_order(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """The chances by which numbers of shares `before` (of any scale) become `after`, the smaller ones still the smaller ones."""
+    if not before.any():
+        return np.tile(after, (before.size, 1))
+    ends, new_ends = np.cumsum(before) / before.sum(), np.cumsum(after)
+    common = np.minimum(ends[:, None], new_ends) - np.maximum((ends - before / before.sum())[:, None], new_ends - after)
+    common = np.maximum(common, 0.0)
+    total = common.sum(axis=1, keepdims=True)
+    return np.where(total > 0, common / np.where(total > 0, total, 1.0), after)
+
+
+def sample(config: TabPEConfig, state: State, request: SampleRequest) -> Records:
+    """Rows of their class drawn by their last votes, varied at the last rate; classes in `class_shares` where none is asked for.
+
+    The paper has each of the rows that are left once: of the many that hardly anybody voted for as many as of the others. It stops at
+    the votes too, and a row that is the nearest of many has what is common among them: where columns were released, the samples are
+    fitted to them (`columns.fitted`).
+    """
+    facts, draw, count = state.facts, state.randomness.stream(request.purpose), request.num_samples
+    rows, votes = state.tensors["rows"].cpu().numpy(), np.maximum(state.tensors["votes"].cpu().numpy(), 0.0)
+    labels, own = np.zeros(count, dtype=np.int64), np.ones((1, len(rows)), dtype=bool)
+    if facts.num_classes:
+        asked = request.asked_labels(facts.num_classes)
+        labels = in_strata(class_shares(state)[None], labels, draw) if asked is None else asked
+        own = rows[:, -1] == np.arange(facts.num_classes)[:, None]
+    weights = np.where((own * votes).any(axis=1, keepdims=True), own * votes, own)
+    picked = varied(columns_of(facts), config.last_rate, rows[in_strata(weights, labels, draw)], draw)
+    return records(facts, fitted(config, state, rows, weights, picked, draw) if config.share_of_columns else picked, request)
+
+
+def class_shares(state: State) -> np.ndarray:
+    """Of the classes, by the noisy votes of all rounds so far; even before the first."""
+    votes = state.tensors["class_votes"].cpu().numpy()
+    total = float(votes.sum())
+    return shares(votes, total) if total > 0 else np.full(len(votes), 1 / len(votes))

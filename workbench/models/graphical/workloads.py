@@ -12,7 +12,7 @@ LEAST_WEIGHT, MOST_WEIGHT = 2**-8, 1e6
 WEIGHT_BITS = 8  # weights of choices are multiples of 2^-8, so that weighted distances are exact
 EXAMPLE = "age+income: 3; race+sex+income"
 
-Workload = Sequence[tuple[Columns, float]]
+WeightedSets = Sequence[tuple[Columns, float]]
 
 
 def names_of(facts: DatasetFacts) -> list[str]:
@@ -42,7 +42,7 @@ def named_sets(text: str, facts: DatasetFacts) -> list[tuple[Columns, float]]:
     return list(found.items())
 
 
-def shared_weights(workload: Workload, candidates: Sequence[Columns]) -> list[float]:
+def shared_weights(workload: WeightedSets, candidates: Sequence[Columns]) -> list[float]:
     """Of each candidate, how much of the workload it has, over the most that any has, in multiples of 2^-8 of at most 1.
 
     Source: McKenna et al. 2022, section 4: the sum over the workload of a set's weight times the columns shared with it.
@@ -51,7 +51,7 @@ def shared_weights(workload: Workload, candidates: Sequence[Columns]) -> list[fl
     return scaled([sum(weight * len(one.intersection(candidate)) for one, weight in counted) for candidate in candidates])
 
 
-def pair_weights(workload: Workload, pairs: Sequence[Columns]) -> list[float]:
+def pair_weights(workload: WeightedSets, pairs: Sequence[Columns]) -> list[float]:
     """Of each pair, the sum of the weights of the sets that have both columns, scaled alike; the least weight where none has."""
     found = [sum(weight for one, weight in workload if set(pair) <= set(one)) for pair in pairs]
     return [max(weight, LEAST_WEIGHT) for weight in scaled(found)]

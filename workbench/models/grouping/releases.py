@@ -3,13 +3,15 @@
 Recursive halving costs a record one choice a level, since each is in one range alone (Kaplan, Schnapp and Stemmer 2022).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
-import torch
 
 from workbench.datasets.base import DatasetFacts
+from workbench.lazy import torch
 from workbench.models.grouping.config import Grouping
 from workbench.models.grouping.stages import COUNTS, EDGES, columns_of, num_steps, sizes
 from workbench.records import Records, TableKind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from workbench.errors import WorkbenchError
@@ -27,6 +27,8 @@ class Stage:
     checked, what a run satisfies is REPLACE_SPECIAL, so that comes first: with one record less a run would refuse to start.
     `sampler_distance` is the total variation distance between the noise that is really drawn and the exact law of `event`, for
     whatever data, summed over all `steps` (which share it evenly); accountants add its price to delta.
+    `rows` is how many records, with the draws of each, a step passes through what it computes: its time grows with them, its price does
+    not. Without it a paid stage looks at all records, a free one at none.
     """
 
     name: str
@@ -37,11 +39,16 @@ class Stage:
     sampling: str = ""
     reason: str = ""
     sampler_distance: float = 0.0
+    rows: float | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if (self.event is None) != (self.spent == "free"):
             expected = "no event" if self.spent == "free" else "an event"
             raise WorkbenchError(f"Expected {expected} of {self.name}, which is spent {self.spent!r}, got {self.event!r}.")
+
+    def rows_of(self, num_records: int) -> float:
+        """`rows`, or what stands for it where there are so many records."""
+        return self.rows if self.rows is not None else float(num_records) if self.spent != "free" else 1.0
 
     @property
     def distances(self) -> Distances | None:
@@ -75,9 +82,9 @@ def difference(ones: Sequence[Stage], others: Sequence[Stage]) -> str:
     if names != other_names:
         return f"{', '.join(names) or 'no stage'} against {', '.join(other_names) or 'no stage'}"
     for one, other in zip(ones, others, strict=True):
-        for field in CARRIED_OUT:
-            if _unordered(getattr(one, field)) != _unordered(getattr(other, field)):
-                return f"{field} of {one.name}: {getattr(one, field)} against {getattr(other, field)}"
+        for name in CARRIED_OUT:
+            if _unordered(getattr(one, name)) != _unordered(getattr(other, name)):
+                return f"{name} of {one.name}: {getattr(one, name)} against {getattr(other, name)}"
     return ""
 
 
