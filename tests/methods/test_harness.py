@@ -136,13 +136,13 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "the same noise at every step of phase two": (
         "dp-promise",
         PHASE_TWO,
-        (PrivateOptimizer._release, "stream(self.purpose, self.noise_step)", "stream(self.purpose, 1)"),
+        (PrivateOptimizer._noise, "stream(self.purpose, self.noise_step)", "stream(self.purpose, 1)"),
         ("all", "freshness"),
     ),
     "one number for the noise of a whole layer": (
         "dp-promise",
         PHASE_TWO,
-        (PrivateOptimizer._release, "floored_normal(steps.shape, grid.bits)", "floored_normal((1,), grid.bits)"),
+        (PrivateOptimizer._noise, "floored_normal(shape, bits)", "floored_normal((1,), bits)"),
         (PHASE_TWO, "noise"),
     ),
     "gradients clipped to twice the norm": (
