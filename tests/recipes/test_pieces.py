@@ -57,6 +57,13 @@ def test_results_are_kept_small_and_read_as_any_recipe_s(recipe: Recipe, tmp_pat
     assert report.summary_rows(rows) == report.summary_rows(whole())
 
 
+def test_a_seed_that_the_recipe_no_longer_asks_for_is_not_kept(recipe: Recipe, tmp_path: Path) -> None:
+    file = pieces.write(recipe, whole(), tmp_path / "found.json")
+    fewer = recipe.model_copy(update={"runs": tuple(line.model_copy(update={"seeds": (0, 1)}) for line in recipe.runs)})
+    found = pieces.merged(fewer, pieces.kept(fewer, file))
+    assert [row["seed"] for row in found] == [0, 1, 0, 1]
+
+
 def test_what_another_line_found_or_what_is_not_whole_is_not_kept(recipe: Recipe, tmp_path: Path) -> None:
     rows = [*whole(), result("with phase I", None, (1.0, 1.0)), result("without phase I", 7, (1.0, None))]
     file = pieces.write(recipe, rows, tmp_path / "found.json")

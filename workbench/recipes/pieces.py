@@ -34,12 +34,13 @@ def small(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kept(recipe: Recipe, file: Path) -> list[dict[str, Any]]:
-    """The results in a file of `workbench reproduce --out` that are `recipe`'s own: of equal lines, seeded and complete; [] of no file."""
+    """The results in a file of `workbench reproduce --out` that are `recipe`'s own: of equal lines, its seeds, complete; [] of no file."""
     if not file.exists():
         return []
     before, results = report.read(file)
     equal = {line.name for line in recipe.runs if any(_asks_the_same(line, other) for other in before.runs)}
-    return [result for result in results if result["name"] in equal and result["seed"] is not None and _is_complete(result)]
+    asked = {(line.name, seed) for line, seed in recipe.seeded if line.name in equal and seed is not None}
+    return [result for result in results if (result["name"], result["seed"]) in asked and _is_complete(result)]
 
 
 def merged(recipe: Recipe, *pieces: Results) -> list[dict[str, Any]]:
