@@ -23,6 +23,7 @@ from support.quick import quick_plan
 from workbench import experiment, runs
 from workbench.jobs import control, room
 from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.queue import passing
 from workbench.jobs.queue.line import line
 from workbench.jobs.queue.passing import tend
 from workbench.plan import Plan
@@ -66,7 +67,8 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> Plan:
     monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", 0.0)
     monkeypatch.setenv("WORKBENCH_CHECKPOINT_SECONDS", "0")
     monkeypatch.setattr("workbench.jobs.heartbeat.Heartbeat._loop", lambda _heartbeat: None)  # its beats come at any time
-    monkeypatch.setattr(worker, "ensure_process", lambda _workspace: None)  # the test looks after the queue itself
+    for module in (worker, passing):  # the test looks after the queue itself: a process of its own sees the room that there really is
+        monkeypatch.setattr(module, "ensure_process", lambda _workspace: None)
     return quick_plan(odd("odd-taking-turns").name)
 
 
