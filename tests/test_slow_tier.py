@@ -154,3 +154,18 @@ def test_a_record_stands_by_its_long_runs_where_the_files_have_changed(checkout:
     assert outcomes(checkout) == {"skipped": 1}
     same[0] = False
     assert outcomes(checkout) == {"passed": 1}
+
+
+def test_a_test_of_a_method_depends_on_its_folder_and_on_those_it_imports_from(checkout: pytest.Pytester) -> None:
+    methods = checkout.path / "workbench/methods"
+    source = {"one_a": "from workbench.methods.two import x", "two": "from workbench.methods import three", "three": "", "four": ""}
+    for name, line in source.items():
+        write(methods / name / "training.py", line)
+    marker = '@pytest.mark.parametrize("method", ["one-a"])\n@pytest.mark.slow(depends=["workbench/methods/{method}/**"])'
+    write(checkout.path / "tests/test_thing.py", f"import pytest\n\n{marker}\ndef test_a_method(method):\n    assert method\n")
+    assert outcomes(checkout) == {"passed": 1}
+    write(methods / "four/training.py", "x = 1")
+    assert outcomes(checkout) == {"skipped": 1}
+    for changed in ("one_a", "two", "three"):
+        write(methods / changed / "more.py", "x = 1")
+        assert outcomes(checkout) == {"passed": 1}

@@ -56,7 +56,7 @@ def steps_for(method: str, plan: experiment.Plan, pace: Pace) -> dict[str, int]:
 DEPENDS = ["workbench/runs/pace.py", "workbench/runs/rehearsal.py", "workbench/runs/fitting.py"]
 
 
-@pytest.mark.slow(depends=[*DEPENDS, "workbench/methods/**", "workbench/training/**"])
+@pytest.mark.slow(depends=[*DEPENDS, "workbench/methods/*.py", "workbench/methods/{method}/**", "workbench/training/**"])
 @pytest.mark.usefixtures("slow_home")
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_takes_about_the_expected_time(method: str, figures: dict[str, Any]) -> None:

@@ -8,7 +8,9 @@ from support.mechanism import cases, findings, violations
 from workbench.methods import METHODS
 
 DEPENDS = [
-    *(f"workbench/{part}/**" for part in ("methods", "models", "training", "networks", "diffusion")),
+    "workbench/methods/*.py",
+    "workbench/methods/{method}/**",
+    *(f"workbench/{part}/**" for part in ("models", "training", "networks", "diffusion")),
     "workbench/privacy/accounting/**",
     "tests/support/mechanism/**",
     "tests/support/quick.py",

@@ -1,7 +1,8 @@
 """The slow tier: full-size tests that are run once per state of the code they depend on, and keep a record of what they found.
 
 A slow test says what it depends on: `@pytest.mark.slow(depends=["workbench/methods/dp_merf/*", "workbench/training/**"])`,
-patterns from the root of the checkout; without them it depends on the package that its folder mirrors. When it passes, a record
+patterns from the root of the checkout; without them it depends on the package that its folder mirrors. `{method}` in a pattern is the
+folder of the method that the test is of, and in turn those of the methods which that one imports from. When it passes, a record
 goes to docs/slow-tests.json (and, to be read, docs/slow-tests.md). As long as nothing it depends on changes, the record stands
 and the test is skipped, so an interrupted tier goes on where it stopped; `--rerun` runs it all the same.
 
@@ -26,6 +27,7 @@ import pytest
 
 DATA = os.environ.get("WORKBENCH_DATA")  # before the fixture of every test hides it
 RECORDS, DOCUMENT = "docs/slow-tests.json", "docs/slow-tests.md"
+METHODS = "workbench/methods"
 INTRODUCTION = """# The slow tier
 
 Made by `make test-slow`; do not edit. Each entry is a test that passed at full size, with what it measured. It stands until
@@ -226,7 +228,27 @@ def patterns_of(item: pytest.Item) -> list[str]:
     """What a slow test depends on, its own file first, from the root of the checkout."""
     root, test, marker = item.config.rootpath, item.path, item.get_closest_marker("slow")
     stated = marker.kwargs.get("depends") if marker is not None else None
-    return [str(test.relative_to(root)), *(stated or mirrored(root, test))]
+    named = [pattern for stated_pattern in stated or mirrored(root, test) for pattern in of_method(root, stated_pattern, item)]
+    return [str(test.relative_to(root)), *named]
+
+
+def of_method(root: Path, pattern: str, item: pytest.Item) -> list[str]:
+    """A pattern for the folder of the method that a test is of, and for each that it imports from; one without `{method}` as it is."""
+    if "{method}" not in pattern:
+        return [pattern]
+    assert isinstance(item, pytest.Function)
+    folders, methods = [str(item.callspec.params["method"]).replace("-", "_")], root / METHODS
+    for folder in folders:  # grows
+        imported = {name for path in (methods / folder).rglob("*.py") for name in methods_imported(path) if (methods / name).is_dir()}
+        folders += sorted(imported.difference(folders))
+    return [pattern.format(method=folder) for folder in folders]
+
+
+def methods_imported(path: Path) -> set[str]:
+    """Names in `workbench.methods` that a module imports or imports from."""
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom) and node.module]
+    names = [f"{node.module}.{alias.name}".split(".") for node in nodes for alias in node.names]
+    return {name[2] for name in names if name[:2] == METHODS.split("/")}
 
 
 def mirrored(root: Path, test: Path) -> list[str]:
