@@ -76,7 +76,8 @@ def test_samples_made_elsewhere_are_private_and_their_files_have_all_rows(
     theirs = import_samples(here(), tmp_path / "theirs.npz", DatasetRef(name="toy-table"))
     app = open_page("tables", tables_run=theirs.owner)
     assert not app.error
-    assert "private" in [badge for badge in text_of(app).split() if badge == "private"]
+    assert ":red-badge[:material/lock: private]" in text_of(app)
+    assert "may leave the room" not in text_of(app)
     assert "no bound holds for them" in text_of(app)
     assert len(list(csv.DictReader(io.StringIO(made[".csv"].decode())))) == 60
     assert pq.read_table(io.BytesIO(made[".parquet"])).num_rows == 60
