@@ -29,7 +29,7 @@ from workbench.planning import make_plan
 from workbench.records import Records
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step
-from workbench.training_data import check_apart, check_records, pretraining_records, public_dataset
+from workbench.training_data import check_apart, check_records, check_same, pretraining_records, public_dataset
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def fit(plan: Plan, dataset: Dataset, state: State, workspace: Workspace | None 
     plan.facts.check(train)
     if public is not None:
         check_apart(train, public)
+        check_same(state, public)
     yield from plan.build().fit(train, public, state)
 
 

@@ -10,6 +10,7 @@ from workbench.datasets.whose import check_public_apart, told_of
 from workbench.errors import WorkbenchError
 from workbench.plan import Plan
 from workbench.records import Records
+from workbench.training.state import State
 from workbench.workspace import Workspace
 
 
@@ -29,6 +30,22 @@ def check_apart(train: Records, public: Records) -> None:
         raise WorkbenchError(
             f"Expected public records that are no private training records, got {shared} that are. Choose other public records."
         )
+
+
+def check_same(state: State, public: Records) -> None:
+    """Note the public records that a fit goes by, and refuse others than it went by before.
+
+    With others, a step that is repeated would draw the same noise over another sum, and the difference would lie open.
+    """
+    found = hashlib.blake2b(digest_size=16)
+    for array in (public.records, public.labels):
+        found.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
+    if state.public not in ("", found.hexdigest()):
+        raise WorkbenchError(
+            "Expected the public images that this run began with, got others: their files, or what draws them, changed since. "
+            "Put them back, or train anew."
+        )
+    state.public = found.hexdigest()
 
 
 def _digest(record: np.ndarray) -> bytes:

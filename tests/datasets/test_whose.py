@@ -122,6 +122,24 @@ def test_the_files_of_a_registered_dataset_are_not_public_beside_it() -> None:
     assert planned("dpdm", "pretraining.dataset", str(place), "digits").bound.is_finite
 
 
+@pytest.mark.parametrize("folder", ["celeba", "CelebA"])
+def test_the_folder_that_an_entry_reads_is_its_people_s_whatever_its_name_and_on_either_side(folder: str) -> None:
+    place = own_images(here().data / folder / "img_align_celeba")
+    with pytest.raises(WorkbenchError, match=SAME):
+        planned("dpdm", "pretraining.dataset", str(place), facts("celeba-all"))
+    with pytest.raises(WorkbenchError, match=SAME):
+        planned("dpdm", "pretraining.dataset", "celeba-hair", place)
+    assert planned("dpdm", "pretraining.dataset", "glyphs", place).bound.is_finite
+
+
+@pytest.mark.parametrize("name", [name for name, entry in DATASETS.items() if not entry.is_unlimited])
+def test_an_entry_that_reads_files_says_where_from(name: str) -> None:
+    """Files are found in the data folder alone, so an entry that is not here, or not whole, without them names folders there."""
+    entry, root = DATASETS[name], here().data
+    assert bool(entry.folders(root)) == (not entry.is_local(here()))
+    assert all(folder.is_relative_to(root) for folder in entry.folders(root))
+
+
 def test_files_of_equal_bytes_are_the_same_people_s(tmp_path: Path) -> None:
     first, second, linked, third = (tmp_path / f"{name}.npz" for name in ("first", "second", "linked", "third"))
     first.write_bytes(bytes(1000))

@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 from support.mutants import by_package, drawn
 
+from workbench.training.checkpoints import SHOWING
+
 COUNT, SEED = 240, 9
+TESTS, LEFT_OUT = Path(__file__).parents[1], (*SHOWING, "browser", "slow")
+NETWORKS = TESTS.parent / "workbench/networks"
 ARGUMENTS = Path(__file__).with_name("equivalent_mutants.json")  # by the key of a mutant: why its change changes no guarantee
 DECIDES_NOTHING = (  # by name; in every other file that mutants are drawn from a survivor needs an argument
     "workbench/claims/*",  # what papers say; the formulas stand with the methods
@@ -19,20 +23,20 @@ DECIDES_NOTHING = (  # by name; in every other file that mutants are drawn from 
     "workbench/measured/*",
     "workbench/published/*",
     "workbench/recipes/*",
-    "workbench/networks/*",  # what is trained; that its layers are row by row is held by tests of their own
+    *(f"workbench/networks/{path.name}" for path in NETWORKS.glob("*.py") if path.stem != "row_by_row"),  # what is trained
     "workbench/diffusion/samplers.py",
     "workbench/diffusion/*/samplers.py",
     "workbench/methods/nonprivate/*",
     "workbench/privacy/attacks/canaries.py",
     "workbench/privacy/attacks/tradeoff.py",
     "workbench/privacy/not_dp/released_chain.py",
-    "workbench/training/arithmetic.py",  # a witness beside the digest of the source
     "workbench/training/cost.py",
     "workbench/training/ordinary*.py",
 )
 DEPENDS = [
     "workbench/**",
-    *(f"tests/{package}/**" for package in ("privacy", "training", "methods", "models", "runs", "records", "datasets", "support")),
+    *(f"tests/{path.name}/**" for path in sorted(TESTS.iterdir()) if any(path.glob("*.py")) and path.name not in LEFT_OUT),
+    "tests/*.py",
     "tests/slow/equivalent_mutants.json",
 ]
 

@@ -2,19 +2,23 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from workbench.datasets.base import DatasetFacts
+from workbench.errors import WorkbenchError
 from workbench.networks import ExponentialMovingAverage
-from workbench.records import ImageKind
+from workbench.records import ImageKind, Records
 from workbench.training import checkpoints
 from workbench.training.poisson import poisson_batch
 from workbench.training.private_step import PrivateStep
 from workbench.training.randomness import Randomness
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import PerformanceSettings, State
+from workbench.training_data import check_same
 
 IMAGES = torch.randn(30, 1, 6, 6, generator=torch.Generator().manual_seed(0))
 
@@ -123,14 +127,41 @@ def test_a_changed_module_is_another_source(tmp_path: Path, monkeypatch: pytest.
         (tmp_path / name).write_text("SCALE = 1\n")
     monkeypatch.setattr(checkpoints.workbench, "__file__", str(tmp_path / "__init__.py"))
 
-    def digest() -> str:
-        checkpoints.source_digest.cache_clear()
-        return checkpoints.source_digest()
-
+    digest = checkpoints.digest_of_source
     before = digest()
     (tmp_path / "pages/page.py").write_text("SCALE = 2\n")
     assert digest() == before
     (tmp_path / "models/loss.py").write_text("SCALE = 2\n")
     assert digest() != before
-    monkeypatch.undo()
-    checkpoints.source_digest.cache_clear()
+
+
+def test_a_source_that_was_changed_since_the_process_began_is_that_of_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert checkpoints.source_digest() == checkpoints.AT_START
+    monkeypatch.setattr(checkpoints.workbench, "__file__", str(tmp_path / "__init__.py"))
+    (tmp_path / "loss.py").write_text("SCALE = 2\n")
+    assert checkpoints.source_digest() not in (checkpoints.AT_START, checkpoints.digest_of_source())
+
+
+def test_what_numpy_multiplies_by_and_asked_of_it_are_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = checkpoints.environment(new_state())
+    with threadpool_limits(1, "blas"):
+        one = checkpoints.environment(new_state())["math libraries"]
+    with threadpool_limits(2, "blas"):
+        two = checkpoints.environment(new_state())["math libraries"]
+    assert one != two
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    asked = checkpoints.environment(new_state())
+    assert [name for name in before if before[name] != asked[name]] == ["math libraries"]
+    (library,) = checkpoints.linear_algebra()
+    assert library.split()[0] in ("openblas", "mkl", "blis")
+
+
+def test_others_than_the_public_records_that_a_fit_began_with_are_refused() -> None:
+    state, public = new_state(), Records(np.arange(12, dtype=np.uint8).reshape(3, 1, 2, 2), np.arange(3))
+    check_same(state, public)
+    later = new_state()
+    later.restore(state.checkpoint())
+    check_same(later, public)
+    for records, labels in ((public.records[::-1], public.labels), (public.records, np.zeros(3, dtype=np.int64)), (public.records, None)):
+        with pytest.raises(WorkbenchError, match="Expected the public images that this run began with"):
+            check_same(later, Records(records, labels))

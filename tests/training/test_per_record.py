@@ -15,7 +15,8 @@ from tests.training import nets
 from workbench.errors import WorkbenchError
 from workbench.networks import UNet, UNetConfig
 from workbench.training.per_record import PerRecordGradients
-from workbench.training.per_record.contributions import DeferredGradient
+from workbench.training.per_record.clipping import clip
+from workbench.training.per_record.contributions import DeferredGradient, StoredGradient, squared_norms
 from workbench.training.per_record.layers import RULES, has_rule
 from workbench.training.per_record.rules import Pass
 
@@ -346,3 +347,15 @@ def test_bfloat16_passes_leave_norms_and_sums_in_float32() -> None:
     assert found.norms.dtype == torch.float32
     assert {value.dtype for value in found.gradients.values()} == {torch.float32}
     nets.assert_close(found.gradients, exact.gradients, 0.05)
+
+
+@pytest.mark.parametrize("values", [1, 511, 512, 513, 1_600_003])
+def test_norms_are_right_whatever_the_number_of_entries(values: int) -> None:
+    """A float32 sum over millions of equal entries falls short by a thousandth: the record would be clipped to more than C."""
+    gradient = torch.full((2, values), 0.37)
+    gradient[1] = torch.linspace(-1, 1, values)
+    exact = gradient.double().square().sum(1)
+    assert squared_norms(gradient).tolist() == pytest.approx(exact.tolist(), rel=2e-5)
+    clipped, norms = clip({(p := nn.Parameter(torch.zeros(values))): StoredGradient(gradient[:1].clone())}, 0.01)
+    assert float(clipped[p].double().norm()) <= 0.01 * (1 + 1e-5)
+    assert norms.dtype == torch.float32

@@ -105,10 +105,14 @@ def facts(_workspace: Workspace) -> DatasetFacts:
     return DatasetFacts(name=NAME, kind=DECLARED.kind, num_records=PUBLISHED[TRAIN].rows, classes=DECLARED.classes)
 
 
+def folders(root: Path) -> list[Path]:
+    """Where the files may lie: a folder of the dataset's name in `root`, or `root` itself if it bears that name."""
+    return [root / name for name in FOLDERS] + ([root] if root.name in FOLDERS else [])
+
+
 def find(root: Path) -> Path | None:
-    """The folder with both files: one of the dataset's name in `root`, or `root` itself if it bears that name."""
-    places = [root / name for name in FOLDERS] + ([root] if root.name in FOLDERS else [])
-    return next((place for place in places if all((place / name).is_file() for name in PUBLISHED)), None)
+    """The folder with both files."""
+    return next((place for place in folders(root) if all((place / name).is_file() for name in PUBLISHED)), None)
 
 
 def is_local(workspace: Workspace) -> bool:

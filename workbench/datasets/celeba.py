@@ -44,10 +44,14 @@ EVERYONE = Faces("celeba-all", (TRAINING, VALIDATION, TEST), (), 202_599)
 BY_HAIR = Faces("celeba-hair", (TRAINING,), (TEST,), None, by_hair=True)
 
 
+def folders(root: Path) -> list[Path]:
+    """Where the files may lie: a folder of the dataset's name in `root`, or `root` itself if it bears that name."""
+    return [root / name for name in FOLDERS] + ([root] if root.name in FOLDERS else [])
+
+
 def find(root: Path) -> Path | None:
     """The folder with the two lists and the images."""
-    places = [root / name for name in FOLDERS] + ([root] if root.name in FOLDERS else [])
-    return next((place for place in places if all((place / name).exists() for name in (PARTITION, ATTRIBUTES, IMAGES))), None)
+    return next((place for place in folders(root) if all((place / name).exists() for name in (PARTITION, ATTRIBUTES, IMAGES))), None)
 
 
 def is_local(workspace: Workspace) -> bool:

@@ -23,10 +23,14 @@ SIDES = (8, 256)  # pixels
 NUM_RECORDS, NUM_CLASSES = 1_281_167, 1000
 
 
+def folders(root: Path) -> list[Path]:
+    """Where the files may lie: a folder of the dataset's name in `root`, or `root` itself if it bears that name."""
+    return [root / name for name in FOLDERS] + ([root] if root.name in FOLDERS else [])
+
+
 def find(root: Path) -> Path | None:
     """The folder that has `train` and, in it, a folder a class."""
-    places = [root / name for name in FOLDERS] + ([root] if root.name in FOLDERS else [])
-    return next((place for place in places if any(class_folders(place / TRAIN))), None)
+    return next((place for place in folders(root) if any(class_folders(place / TRAIN))), None)
 
 
 def class_folders(split: Path) -> list[Path]:

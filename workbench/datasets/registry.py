@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from workbench.datasets import (
     adult,
@@ -34,7 +35,8 @@ class DatasetEntry:
     `draw(workspace, shape, num_records, seed)` is for datasets made or read to order, shape and number None for their defaults;
     `sides` bounds height and width, `fewest` the number drawn, which `is_unlimited` where they are made; `is_fetched` is False where
     files that are not here are asked for and not downloaded. `public_companion` names a public dataset of the same
-    classes: features that measures compare in come from it, for every method alike.
+    classes: features that measures compare in come from it, for every method alike. `folders(root)` are the places below a data folder
+    where its files may lie: what lies there is these people's too.
     """
 
     summary: str
@@ -48,6 +50,7 @@ class DatasetEntry:
     is_unlimited: bool = False
     is_fetched: bool = True
     public_companion: str | None = None
+    folders: Callable[[Path], list[Path]] = lambda _root: []
 
     def known_facts(self, workspace: Workspace) -> DatasetFacts | None:
         """The facts; None where its files alone tell them, and are not here."""
@@ -87,6 +90,7 @@ def _for_choosing(whole: DatasetEntry, fraction: float) -> DatasetEntry:
         lambda workspace: validation.split(whole.load(workspace), fraction),
         whole.is_local,
         public_companion=whole.public_companion,
+        folders=whole.folders,
     )
 
 
@@ -105,6 +109,7 @@ DATASETS: dict[str, DatasetEntry] = {
         partial(idx.load, idx.MNIST),
         partial(idx.is_local, idx.MNIST),
         public_companion="glyphs",
+        folders=partial(idx.folders, idx.MNIST),
     ),
     "fashion-mnist": DatasetEntry(
         "70 000 pictures of clothes of 28x28 pixels.",
@@ -112,8 +117,16 @@ DATASETS: dict[str, DatasetEntry] = {
         partial(idx.facts, idx.FASHION_MNIST),
         partial(idx.load, idx.FASHION_MNIST),
         partial(idx.is_local, idx.FASHION_MNIST),
+        folders=partial(idx.folders, idx.FASHION_MNIST),
     ),
-    "cifar-10": DatasetEntry("60 000 colour pictures of ten classes of 32x32 pixels.", "cifar-10", cifar.facts, cifar.load, cifar.is_local),
+    "cifar-10": DatasetEntry(
+        "60 000 colour pictures of ten classes of 32x32 pixels.",
+        "cifar-10",
+        cifar.facts,
+        cifar.load,
+        cifar.is_local,
+        folders=cifar.folders,
+    ),
     "celeba": DatasetEntry(
         "182 732 faces with attributes, read at 64x64 pixels; its test part is held out.",
         "celeba",
@@ -121,6 +134,7 @@ DATASETS: dict[str, DatasetEntry] = {
         partial(celeba.load, celeba.PARTED),
         celeba.is_local,
         is_fetched=False,
+        folders=celeba.folders,
     ),
     "celeba-all": DatasetEntry(
         "All 202 599 faces of celeba as training records; nothing is held out.",
@@ -129,6 +143,7 @@ DATASETS: dict[str, DatasetEntry] = {
         partial(celeba.load, celeba.EVERYONE),
         celeba.is_local,
         is_fetched=False,
+        folders=celeba.folders,
     ),
     "celeba-hair": DatasetEntry(
         "The faces of celeba with black, blond or brown hair, and with one of these alone: their class (DP-SAD's CelebA-H).",
@@ -137,6 +152,7 @@ DATASETS: dict[str, DatasetEntry] = {
         partial(celeba.load, celeba.BY_HAIR),
         celeba.is_local,
         is_fetched=False,
+        folders=celeba.folders,
     ),
     "faces": _drawn_faces(
         "Drawn faces of 20 people at any size from 16x16 to 64x64, with smile, glasses, hair, its length and identity: nobody's.",
@@ -164,6 +180,7 @@ DATASETS: dict[str, DatasetEntry] = {
         adult.load,
         adult.is_local,
         is_fetched=False,
+        folders=adult.folders,
     ),
     "breast-cancer": DatasetEntry(
         "A table of 569 tumours, malignant or benign, in ten measures of their cells, bundled with scikit-learn.",
@@ -212,6 +229,7 @@ DATASETS: dict[str, DatasetEntry] = {
         draw=imagenet.load,
         sides=imagenet.SIDES,
         is_fetched=False,
+        folders=imagenet.folders,
     ),
     "permuted-digits": DatasetEntry(
         "The digits with their pixels in one random order: as hard as they are for moments, and like nothing public.",

@@ -26,22 +26,34 @@ def check_public_apart(public: str, private: DatasetRef | DatasetFacts, facts: D
 
 
 def _has_records_of(public: str, private: DatasetRef | DatasetFacts, facts: DatasetFacts) -> bool:
-    if not datasets.is_path(public):
-        return datasets.records_of(facts.name) == datasets.records_of(public)
     own = Path(private.path) if isinstance(private, DatasetRef) and private.path else None
-    named = {facts.name, datasets.records_of(facts.name)} & datasets.DATASETS.keys()
-    places = [own] if own else [Workspace.located().data / name for name in named]
-    return any(same_files(Path(public), place) for place in places)
+    if not datasets.is_path(public):
+        is_same = datasets.records_of(facts.name) == datasets.records_of(public)
+        return is_same or (own is not None and any(same_place(own, place) for place in places_of(public)))
+    return any(same_files(Path(public), place) for place in ([own] if own else places_of(facts.name)))
+
+
+def places_of(name: str) -> list[Path]:
+    """Where the files of all registered datasets with this one's records may lie in the data folder; none for any other name."""
+    whose, root = datasets.records_of(name), Workspace.located().data
+    entries = [entry for entry in datasets.DATASETS.values() if entry.records_of == whose]
+    return [place for entry in entries for place in (root / whose, *entry.folders(root))]
 
 
 def same_files(first: Path, second: Path) -> bool:
     """Whether two places are one or within one another, by whatever spelling or link, or hold the same files to the byte."""
+    if same_place(first, second):
+        return True
+    first, second = (path.expanduser().resolve() for path in (first, second))
+    return first.exists() and second.exists() and _are_copies(first, second)
+
+
+def same_place(first: Path, second: Path) -> bool:
+    """Whether two places are one or within one another, by whatever spelling or link."""
     first, second = (path.expanduser().resolve() for path in (first, second))
     if first.is_relative_to(second) or second.is_relative_to(first):
         return True
-    if not (first.exists() and second.exists()):
-        return False
-    return _lies_in(first, second) or _lies_in(second, first) or _are_copies(first, second)
+    return first.exists() and second.exists() and (_lies_in(first, second) or _lies_in(second, first))
 
 
 def told_of(public: str) -> str:

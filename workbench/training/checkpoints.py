@@ -6,20 +6,32 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_info
 
 import workbench
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.training.arithmetic import arithmetic
 from workbench.training.checkpoint_files import PREVIOUS, beside, replace_checkpoint, restore_previous
+from workbench.training.distributed import rank_and_size
 from workbench.training.state import State, load_saved, write_sealed
 
 SHOWING = ("cli", "pages", "server", "ui")  # folders of the package that no step of a run goes through
-ARITHMETIC_VARIABLES = ("ATEN_CPU_CAPABILITY", "DNNL_", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NPY_", "ONEDNN_", "TORCH_ALLOW_TF32")
+ARITHMETIC_VARIABLES = (
+    "ATEN_CPU_CAPABILITY",
+    "DNNL_",
+    "MKL_CBWR",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "NPY_",
+    "ONEDNN_",
+    "OPENBLAS_",
+    "TORCH_ALLOW_TF32",
+)
+LIBRARIES = ("scipy", "scikit-learn", "Pillow", "matplotlib", "opacus")  # what public images, labels and features are made by
 
 
 def environment(state: State) -> dict[str, str]:
@@ -35,6 +47,7 @@ def environment(state: State) -> dict[str, str]:
         "workbench": source_digest(),
         "torch": str(torch.__version__),
         "numpy": np.__version__,
+        "libraries": " ".join(f"{name} {version(name)}" for name in LIBRARIES),
         "machine": platform.machine(),
         "processor": processor(),
         "CPU capability": torch.backends.cpu.get_cpu_capability(),
@@ -43,19 +56,37 @@ def environment(state: State) -> dict[str, str]:
         "precision": performance.precision,
         "channels last": str(performance.channels_last),
         "microbatch size": str(performance.microbatch_size),
-        "math libraries": asked_of_libraries(),
+        "math libraries": " ".join([*asked_of_libraries(), *linear_algebra()]),
+        "processes": str(rank_and_size(state.group)[1]),
         "arithmetic": arithmetic(performance, state.facts, state.modules.values()),
     }
 
 
-def asked_of_libraries() -> str:
+def asked_of_libraries() -> list[str]:
     """The environment variables that choose how math libraries compute; a pass of few shapes may not tell all of them."""
-    return " ".join(f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith(ARITHMETIC_VARIABLES))
+    return [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith(ARITHMETIC_VARIABLES)]
 
 
-@cache
+def linear_algebra() -> list[str]:
+    """What numpy multiplies matrices by: the library, the processor that it takes this one for, and its threads."""
+    return [
+        f"{library['internal_api']} {library['version']} {library.get('architecture', '')} {library['num_threads']}"
+        for library in threadpool_info()
+        if library["user_api"] == "blas" and "numpy" in library["filepath"]
+    ]
+
+
 def source_digest() -> str:
-    """12 hex digits of the source that a step's result depends on: another version of it may round, split or draw differently."""
+    """12 hex digits of the source that a step's result depends on: another version of it may round, split or draw differently.
+
+    Of a source that was changed since this process began, both versions: which of them a step goes by is not known.
+    """
+    now = digest_of_source()
+    return now if now == AT_START else f"{AT_START} changed to {now}"
+
+
+def digest_of_source() -> str:
+    """12 hex digits of the deciding source as it lies on the disk."""
     package = Path(workbench.__file__).parent
     digest = hashlib.sha256()
     for path in deciding_source(package):
@@ -66,6 +97,9 @@ def source_digest() -> str:
 def deciding_source(package: Path) -> list[Path]:
     """All modules of the package but those that only show and ask: what is new counts by itself."""
     return sorted(path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in SHOWING)
+
+
+AT_START = digest_of_source()
 
 
 def processor() -> str:

@@ -122,6 +122,7 @@ class State:
     spend: Callable[[str, int], None] = count_spending
     planned: Mapping[str, Stage] = field(default_factory=dict)  # what a plan states of each stage, which trainers keep to
     group: dist.ProcessGroup | None = None  # whose ranks share each private batch
+    public: str = ""  # digest of the public records that the fit goes by; empty before it has them, and where there are none
 
     @property
     def device(self) -> torch.device:
@@ -136,6 +137,7 @@ class State:
             "tensors": dict(self.tensors),
             "steps": dict(self.steps),
             "records_at_once": dict(self.records_at_once),
+            "public": self.public,
             "randomness": self.randomness.to_checkpoint(),
         }
 
@@ -148,6 +150,7 @@ class State:
         self.tensors = {name: value.to(self.device) for name, value in checkpoint["tensors"].items()}
         self.steps = dict(checkpoint["steps"])
         self.records_at_once = dict(checkpoint.get("records_at_once", {}))
+        self.public = checkpoint["public"]
         self.randomness = Randomness.from_checkpoint(checkpoint["randomness"])
 
     def part(self, names: Iterable[str]) -> dict[str, Any]:

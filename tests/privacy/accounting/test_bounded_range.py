@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from dp_accounting import dp_event
 from scipy.stats import norm
 
 from workbench.errors import RefusedError, WorkbenchError
@@ -81,6 +82,17 @@ def test_the_event_is_read_under_both_relations_and_no_other() -> None:
         ExponentialMechanismDpEvent(1.0)  # pyright: ignore[reportCallIssue]
     endless = Stage("a", ExponentialMechanismDpEvent(math.inf, 0.5), "once", 1, ("REPLACE_SPECIAL",))
     assert proved_bound([endless], 1e-5).epsilon == math.inf
+
+
+def test_choices_of_one_range_are_one_block_and_of_others_only_those_that_follow_one_another() -> None:
+    """For a b a b the argument gives D_a,2 D_b,1^2 and not D_a,2 D_b,2."""
+    a, b = (ExponentialMechanismDpEvent(epsilon, 1.0) for epsilon in (1.0, 0.5))
+    one_after_the_other = dp_event.ComposedDpEvent([dp_event.SelfComposedDpEvent(b, 2), dp_event.SelfComposedDpEvent(a, 3)])
+    assert dict(mechanisms(one_after_the_other, "REPLACE_ONE")) == {BoundedRange(0.5, block=1): 2, BoundedRange(1.0): 3}
+    in_turn = dict(mechanisms(dp_event.ComposedDpEvent([a, b, a, b]), "REPLACE_ONE"))
+    assert in_turn == {BoundedRange(1.0): 2, BoundedRange(0.5, block=2): 1, BoundedRange(0.5, block=4): 1}
+    in_blocks = {BoundedRange(1.0): 2, BoundedRange(0.5): 2}
+    assert ACCOUNTANTS["pld"].epsilon(in_turn, 1e-5) > ACCOUNTANTS["pld"].epsilon(in_blocks, 1e-5)
 
 
 def brute(kinds: str, range_: float, mu: float, epsilon: np.ndarray, places: int = 41) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from scipy.special import gammaln
@@ -35,7 +36,7 @@ def _log_binomial(n: int, k: int) -> float:
 
 def _ranged(mechanism: BoundedRange, group_size: int) -> Mechanism:
     """Every score moves by at most g times what one record moves it by, so the loss has g times the range."""
-    return BoundedRange(group_size * mechanism.epsilon)
+    return replace(mechanism, epsilon=group_size * mechanism.epsilon)
 
 
 def _unbounded(mechanism: Unbounded, group_size: int) -> Mechanism:

@@ -35,7 +35,7 @@ def clip(contributions: dict[nn.Parameter, Contribution], max_grad_norm: float) 
     large = {p: contributions.pop(p) for p in list(contributions) if p not in small}
     joint = StoredGradient(torch.cat([by_record(c.gradient) for c in small.values()], dim=1)) if small else None
     pieces = [*large.values(), *([joint] if joint else [])]
-    norms = torch.stack([piece.squared_norms for piece in pieces]).sum(0).sqrt()
+    norms = torch.stack([piece.squared_norms.double() for piece in pieces]).sum(0).sqrt()
     factors = clipping_factors(norms, max_grad_norm)
     if not bool(norms.isfinite().all()):
         for piece in pieces:
@@ -45,7 +45,7 @@ def clip(contributions: dict[nn.Parameter, Contribution], max_grad_norm: float) 
     if joint:
         parts = joint.weighted_sum(factors).split([p.numel() for p in small])
         sums |= {p: part.view_as(p) for p, part in zip(small, parts, strict=True)}
-    return {p: value.to(p.dtype) for p, value in sums.items()}, norms
+    return {p: value.to(p.dtype) for p, value in sums.items()}, norms.to(next(iter(sums.values())).dtype)
 
 
 def clipping_factors(norms: Tensor, max_grad_norm: float) -> Tensor:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 SMALL = 4096  # values a record; smaller gradients are clipped together, one operation for all of them
+PIECE = 512  # squares that float32 adds up
 
 
 class Contribution(ABC):
@@ -86,8 +87,16 @@ def by_record(gradient: Tensor) -> Tensor:
 
 
 def squared_norms(gradient: Tensor) -> Tensor:
-    """Squared Euclidean norm per record of (R, ...) gradients, in float32 at least; (R,)."""
-    return torch.linalg.vector_norm(at_least_float32(by_record(gradient)), dim=1).square()
+    """Squared Euclidean norm per record of (R, ...) gradients, float64 (R,), right to 1e-5 of it.
+
+    Float32 holds sums of `PIECE` squares alone, which are added up in float64: one sum over millions of equal entries would fall
+    short by a thousandth, and the record would be clipped to more than the clipping norm.
+    """
+    flat = at_least_float32(by_record(gradient))
+    whole = flat.shape[1] - flat.shape[1] % PIECE
+    pieces = torch.linalg.vector_norm(flat[:, :whole].unflatten(1, (whole // PIECE, PIECE)), dim=2)
+    rest = torch.linalg.vector_norm(flat[:, whole:], dim=1)
+    return pieces.double().square().sum(1) + rest.double().square()
 
 
 def at_least_float32(values: Tensor) -> Tensor:

@@ -43,9 +43,13 @@ class VisibleGaussian:
 
 @dataclass(frozen=True)
 class BoundedRange:
-    """A release whose privacy loss lies in an interval of length `epsilon`, as that of the exponential mechanism does."""
+    """A release whose privacy loss lies in an interval of length `epsilon`, as that of the exponential mechanism does.
+
+    Those of one `block` are composed as adaptive choices of one range, whatever stands between them; blocks are composed as pairs.
+    """
 
     epsilon: float
+    block: int = 0
 
 
 @dataclass(frozen=True)

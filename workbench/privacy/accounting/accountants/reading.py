@@ -1,7 +1,8 @@
 """An event under one neighboring relation read as mechanisms."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -53,12 +54,14 @@ def leaves(event: dp_event.DpEvent, count: int = 1) -> Iterator[tuple[dp_event.D
 def mechanisms(event: dp_event.DpEvent, relation: Relation) -> Composition:
     """All mechanisms of `event` under `relation` with their counts; equal ones are merged, Gaussians into one.
 
+    Choices of the range of which there are most are one block; of every other range each event's are a block of their own.
+
     Raises RefusedError, naming the event, where the theory has no form for it under this relation.
     """
     counts: dict[Mechanism, int] = {}
     squared_mu = 0.0
-    for leaf, count in leaves(event):
-        mechanism = _mechanism(leaf, relation)
+    found = [(_mechanism(leaf, relation), count) for leaf, count in leaves(event)]
+    for mechanism, count in _in_blocks(found):
         if isinstance(mechanism, ExactGaussian):
             squared_mu += count * mechanism.mu**2
         elif mechanism is not None:
@@ -66,6 +69,20 @@ def mechanisms(event: dp_event.DpEvent, relation: Relation) -> Composition:
     if squared_mu > 0:
         counts[ExactGaussian(math.sqrt(squared_mu))] = 1
     return MappingProxyType(counts)
+
+
+def _in_blocks(found: Sequence[tuple[Mechanism | None, int]]) -> Iterator[tuple[Mechanism | None, int]]:
+    """The same mechanisms with their choices in blocks (docs/proofs.md, section 10)."""
+    choices: dict[float, int] = {}
+    for mechanism, count in found:
+        if isinstance(mechanism, BoundedRange):
+            choices[mechanism.epsilon] = choices.get(mechanism.epsilon, 0) + count
+    most = max(choices, key=lambda epsilon: choices[epsilon], default=0.0)
+    for number, (mechanism, count) in enumerate(found, 1):
+        if isinstance(mechanism, BoundedRange) and mechanism.epsilon != most:
+            yield replace(mechanism, block=number), count
+        else:
+            yield mechanism, count
 
 
 def _mechanism(leaf: dp_event.DpEvent, relation: Relation) -> Mechanism | None:
