@@ -16,11 +16,13 @@ from workbench.methods.class_moments import ClassMoments, ClassMomentsConfig
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.norms import NormOrNone
+from workbench.training.switches import Switches
 
 
 class PriorMomentsConfig(ClassMomentsConfig):
     """Hyper-parameters of class moments with a public prior: those of class moments, with other defaults."""
 
+    switches: ClassVar[Switches] = {**ClassMomentsConfig.switches, "max_norm": (0.0, 0.5)}  # differences are shorter than images
     signed: ClassVar[bool] = True
 
     share_of_sums: float = Field(default=0.6, ge=1e-4, le=0.9999, description="Part of the squared budget that the sums by class have.")
