@@ -53,3 +53,4 @@ def test_a_chart_s_page_holds_its_numbers_and_fetches_nothing() -> None:
     assert "default-src 'none'" in text
     assert "<td>0.25</td>" in text
     assert "<h1>Loss</h1>" in text
+    assert "digits" not in text.rpartition("<footer>")[2], "it may be of anybody's records"

@@ -30,11 +30,13 @@ footer { margin-top: 2rem; font-size: .85rem; border-top: 1px solid var(--line);
 .js-plotly-plot text { fill: var(--ink) !important; } .js-plotly-plot .gridlayer path { stroke: var(--line) !important; opacity: .35; }
 .js-plotly-plot .legend .bg { fill: transparent !important; } summary { cursor: pointer; }
 """
-FOOTER = "Made by the DP diffusion workbench on bundled digits. The file fetches nothing and keeps nothing."
+MADE = "Made by the DP diffusion workbench."
+ON_DIGITS = "Computed on bundled digits."
+ALONE = "The file fetches nothing and keeps nothing."
 
 
-def panel_file(title: str, lead: str, parts: Sequence[Part]) -> str:
-    """The file; charts come with the library that draws them, pictures as data."""
+def panel_file(title: str, lead: str, parts: Sequence[Part], of: str = "") -> str:
+    """The file; charts come with the library that draws them, pictures as data. `of` is a sentence on the records that it is of."""
     body, has_chart = "\n".join(_html(parts)), any(_charts(parts))
     heading = html_text(title)
     head = [
@@ -44,7 +46,9 @@ def panel_file(title: str, lead: str, parts: Sequence[Part]) -> str:
         _library() if has_chart else "",
         f"</head><body><main><h1>{heading}</h1><p>{html_text(lead)}</p>",
     ]
-    return "\n".join([*head, body, f"</main><footer>{FOOTER}</footer><script>{DRAWINGS}{FRAMES}{GUESSES}</script></body></html>\n"])
+    footer = html_text(" ".join(filter(None, [MADE, of, ALONE])))
+    scripts = f"<script>{DRAWINGS}{FRAMES}{GUESSES}</script>"
+    return "\n".join([*head, body, f"</main><footer>{footer}</footer>{scripts}</body></html>\n"])
 
 
 def _library() -> str:

@@ -57,6 +57,7 @@ def test_every_panel_is_a_file_that_may_fetch_nothing(name: str) -> None:
     assert "default-src 'none'" in text
     assert not re.search(r'<(script|img|link|iframe)[^>]*(src|href)="(?!data:)', text)
     assert f"<h1>{PANELS[name].title}</h1>" in text
+    assert "Computed on bundled digits." in text
     assert ("Plotly.newPlot" in text) == (name != "reverse")
     assert ('type="range"' in text) == (name in ("forward", "selection"))
 

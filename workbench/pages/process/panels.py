@@ -13,7 +13,7 @@ from workbench.teaching.forward import ForwardAsked
 from workbench.teaching.one_step import StepAsked
 from workbench.teaching.reverse import ReverseAsked
 from workbench.teaching.selecting import SelectingAsked
-from workbench.ui.part_files import panel_file
+from workbench.ui.part_files import ON_DIGITS, panel_file
 from workbench.ui.part_page import show_parts
 from workbench.ui.parts import Part
 
@@ -31,7 +31,7 @@ class Panel:
 
     def file(self, asked: Asked) -> str:
         """The panel as an HTML file of its own."""
-        return panel_file(self.title, self.lead, self.parts(asked))
+        return panel_file(self.title, self.lead, self.parts(asked), ON_DIGITS)
 
 
 def _plainly(parts: Callable[[Any], list[Part]]) -> Callable[[Any, str], None]:
