@@ -114,6 +114,9 @@ THEOREMS: dict[int, Theorem] = {
             ("workbench/models/selection/spaces.py", ""),
             ("workbench/methods/class_moments/method.py", ""),
             ("workbench/methods/prior_moments/method.py", ""),
+            ("workbench/methods/dp_feta/method.py", ""),
+            ("workbench/methods/privimage/method.py", ""),
+            ("workbench/methods/p3gm/method.py", ""),
         ),
         (
             ("tests/models/test_selection.py", ""),
@@ -121,6 +124,9 @@ THEOREMS: dict[int, Theorem] = {
             ("tests/methods/test_prior_moments.py", ""),
             ("tests/methods/test_cluster_moments.py", ""),
             ("tests/methods/test_private_classifier.py", ""),
+            ("tests/methods/test_dp_feta.py", ""),
+            ("tests/methods/test_privimage.py", ""),
+            ("tests/methods/test_p3gm.py", ""),
         ),
     ),
     9: Theorem(

@@ -29,9 +29,10 @@ USED: dict[tuple[str, str], dict[str, Any]] = {  # every field that names public
     ("private-classifier", "dataset"): {},
     ("private-evolution", "selection.dataset"): {},
     ("selective-pretraining", "selection.dataset"): {},
+    ("privimage", "query.dataset"): {},
     ("chu-dpdm", "public.dataset"): {"training.threshold": "public"},
-    **{(name, "pretraining.dataset"): {} for name in ("dp-promise", "dp-sgd-dm", "dp-sad", "dpdm", "dp-diffusion")},
-    **{(name, "selected.selection.dataset"): ALONE for name in ("dp-promise", "dp-sgd-dm", "dpdm", "dp-diffusion")},
+    **{(name, "pretraining.dataset"): {} for name in ("dp-promise", "dp-sgd-dm", "dp-sad", "dpdm", "dp-diffusion", "dp-feta")},
+    **{(name, "selected.selection.dataset"): ALONE for name in ("dp-promise", "dp-sgd-dm", "dpdm", "dp-diffusion", "dp-feta")},
     ("dp-sad", "selected.selection.dataset"): {"pretraining.dataset": "the same", "selected.selection.records": 50},
 }
 

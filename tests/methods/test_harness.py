@@ -18,6 +18,8 @@ from workbench.methods.aim import method as aim_stages
 from workbench.methods.aim import training as aim
 from workbench.methods.cluster_moments import training as cluster_moments
 from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS
+from workbench.methods.dp_feta import CENTRAL
+from workbench.methods.dp_feta import training as dp_feta
 from workbench.methods.dp_merf import training as dp_merf
 from workbench.methods.dp_promise import phases as dp_promise_phases
 from workbench.methods.dp_promise import training as dp_promise
@@ -26,8 +28,12 @@ from workbench.methods.dp_sad.labels import SUMS
 from workbench.methods.mst import training as mst
 from workbench.methods.mst.method import CHOICE
 from workbench.methods.mst.method import _choice as mst_choice  # pyright: ignore[reportPrivateUsage]
+from workbench.methods.p3gm import training as p3gm
+from workbench.methods.p3gm.method import CENTRE, MIXTURE
 from workbench.methods.private_classifier import training as private_classifier
 from workbench.methods.private_classifier.method import GRADIENTS
+from workbench.methods.privimage import training as privimage
+from workbench.methods.privimage.method import QUERY
 from workbench.methods.public_choice import training as voting
 from workbench.methods.public_choice.method import CHOICE as CHOSEN
 from workbench.methods.tab_pe import method as tab_pe_stages
@@ -339,6 +345,42 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
                 "multiplier(config) * config.max_grad_norm / 2, config",
             )
         ],
+        "null record",
+    ),
+    "central images made before they are recorded": (
+        cases.Case("dp-feta"),
+        CENTRAL,
+        [(dp_feta.release_central, "state.spend(CENTRAL, step)", "data.mask.sum(); state.spend(CENTRAL, step)")],
+        "spending comes first",
+    ),
+    "central images with half of their noise": (
+        cases.Case("dp-feta"),
+        CENTRAL,
+        [(dp_feta.grid_of, "Grid(planned.deviation", "Grid(0.5 * planned.deviation")],
+        "null record",
+    ),
+    "central images of one Poisson batch": (
+        cases.Case("dp-feta"),
+        "all",
+        [(dp_feta.release_central, 'f"{CENTRAL} batch", step', 'f"{CENTRAL} batch", 1')],
+        "freshness",
+    ),
+    "votes for kinds with half of their noise": (
+        cases.Case("privimage"),
+        QUERY,
+        [(privimage.counted, "Grid(query.noise_multiplier", "Grid(0.5 * query.noise_multiplier")],
+        "null record",
+    ),
+    "components around the clean mean": (
+        cases.Case("p3gm"),
+        CENTRE,
+        [(p3gm.release_centre, "state.randomness.release(CENTRE, 1, total, grid)", "grid.values(total)")],
+        "follows from releases",
+    ),
+    "sums of a mixture with half of their noise": (
+        cases.Case("p3gm"),
+        MIXTURE,
+        [(p3gm.release_mixture, "Grid(noise * norm", "Grid(0.5 * noise * norm")],
         "null record",
     ),
     "moments of clusters made before they are recorded": (

@@ -46,6 +46,52 @@ QUICK: dict[str, dict[str, Any]] = {
     "private-evolution": {"selection.records": 60, "selection.candidates": 3, "selection.choices": 2, "selection.rounds": 2},
     "dp-sgd-dm": TINY | FINE_TUNED,
     "dpdm": TINY | FINE_TUNED | {"pretraining.dataset": "glyphs"},
+    "dp-feta": TINY
+    | FINE_TUNED
+    | {
+        "central.batches": 2,
+        "central.sample_rate": 0.5,
+        "central.pooling": 2,
+        "warm_up.steps": 2,
+        "warm_up.batch_size": 8,
+        "embedding.num_features": 50,
+        "embedding.images": 20,
+        "embedding.generator.steps": 2,
+        "embedding.generator.batch_size": 20,
+    },
+    "privimage": TINY
+    | {
+        "query.records": 60,
+        "query.kinds": 50,
+        "query.classifier.steps": 2,
+        "query.classifier.batch_size": 8,
+        "pretraining.steps": 2,
+        "pretraining.batch_size": 8,
+        "training.steps": 2,
+        "training.batch_size": 20,
+    },
+    "psg": {
+        "images": 2,
+        "matching.steps": 5,
+        "matching.batch_size": 20,
+        "matching.max_grad_norm": 0.05,
+        "teaching.batches": 2,
+        "teaching.rounds": 2,
+        "teaching.inner_steps": 2,
+        "classifier.blocks": 1,
+        "classifier.width": 4,
+    },
+    "p3gm": {
+        "components.number": 5,
+        "components.max_norm": 2.0,
+        "mixture.components": 2,
+        "mixture.steps": 2,
+        "autoencoder.hidden": 8,
+        "decoder.steps": 2,
+        "decoder.batch_size": 8,
+        "training.steps": 2,
+        "training.batch_size": 20,
+    },
     "dp-promise": TINY
     | {
         "pretraining.records": 50,

@@ -7,6 +7,7 @@ from workbench.methods.class_moments import ClassMoments
 from workbench.methods.cluster_moments import ClusterMoments
 from workbench.methods.ddm import DDM
 from workbench.methods.dp_diffusion import DPDiffusion
+from workbench.methods.dp_feta import DPFETA
 from workbench.methods.dp_merf import DPMERF
 from workbench.methods.dp_promise import DPPromise
 from workbench.methods.dp_sad import DPSAD
@@ -17,9 +18,12 @@ from workbench.methods.independent_marginals import IndependentMarginals
 from workbench.methods.mst import MST
 from workbench.methods.nonprivate import NonPrivate
 from workbench.methods.p3dm import P3DM
+from workbench.methods.p3gm import P3GM
 from workbench.methods.prior_moments import PriorMoments
 from workbench.methods.private_classifier import PrivateClassifier
 from workbench.methods.private_evolution import PrivateEvolution
+from workbench.methods.privimage import PrivImage
+from workbench.methods.psg import PSG
 from workbench.methods.public_choice import PublicChoice
 from workbench.methods.selective_pretraining import SelectivePretraining
 from workbench.methods.tab_pe import TabPE
@@ -39,6 +43,10 @@ METHODS: dict[str, type[Method]] = {
     "dpgen": DPGEN,
     "p3dm": P3DM,
     "dpdm": DPDM,
+    "dp-feta": DPFETA,
+    "privimage": PrivImage,
+    "psg": PSG,
+    "p3gm": P3GM,
     "dp-diffusion": DPDiffusion,
     "selective-pretraining": SelectivePretraining,
     "chu-dpdm": ChuDPDM,

@@ -31,8 +31,7 @@ ARITHMETIC_VARIABLES = (
     "OPENBLAS_",
     "TORCH_ALLOW_TF32",
 )
-MADE_BY = ("scipy", "scikit-learn", "Pillow", "matplotlib", "opacus")  # public images, labels and features
-LIBRARIES = " ".join(f"{name} {version(name)}" for name in MADE_BY)
+LIBRARIES = ("scipy", "scikit-learn", "Pillow", "matplotlib", "opacus")  # what public images, labels and features are made by
 
 
 def environment(state: State) -> dict[str, str]:
@@ -48,7 +47,7 @@ def environment(state: State) -> dict[str, str]:
         "workbench": source_digest(),
         "torch": str(torch.__version__),
         "numpy": np.__version__,
-        "libraries": LIBRARIES,
+        "libraries": " ".join(f"{name} {version(name)}" for name in LIBRARIES),
         "machine": platform.machine(),
         "processor": processor(),
         "CPU capability": torch.backends.cpu.get_cpu_capability(),

@@ -20,7 +20,13 @@ from workbench.training.dp_sgd import DPSGD
 from workbench.training.randomness import Randomness
 
 LARGE = 1e3  # times the weights: every gradient is longer than the clipping norm
+FLAT = {"psg"}  # whose loss is flat where weights are large; its gradients are longer than the norm as they are
 SINGLE = 2e-3  # relative, of differences of releases in single precision
+
+
+def growth(bench: Bench) -> float:
+    """Times the weights, so that every gradient is longer than the clipping norm."""
+    return 1.0 if bench.plan.method in FLAT else LARGE
 
 
 def findings(bench: Bench, only: str | None = None) -> list[Finding]:
@@ -84,14 +90,54 @@ def batches(bench: Bench, stage: Stage, sampler: str, stated: float, p_values: C
 
 
 def poisson_sum(bench: Bench, stage: Stage) -> Iterator[Finding]:
-    """Rate, noise, clipping, divisor and sensitivity of a Poisson-sampled noisy sum."""
+    """Rate, noise, clipping, divisor and sensitivity of a Poisson-sampled noisy sum, of gradients or written to the state."""
     event: Any = stage.event
     rate, noise_multiplier = event.sampling_probability, own.effective_noise_multiplier(event.event)
     assert noise_multiplier is not None
     if stage.name not in bench.known:
         yield from batches(bench, stage, "poisson_batch", rate, lambda member, _orders: statistics.poisson_p_values(member, rate))
     for at in ends(bench, stage.name):
-        yield from noisy_sum(bench, stage, at, noise_multiplier)
+        if bench.window(at).of(Updated):
+            yield from noisy_sum(bench, stage, at, noise_multiplier)
+        else:
+            yield from written_sum(bench, stage, at)
+
+
+def written_sum(bench: Bench, stage: Stage, at: At) -> Iterator[Finding]:
+    """A step that writes its release to the state: its noise, and how far a record of the batch moves it, alone and among others."""
+    window, nobody = bench.window(at), np.arange(0)
+    keys = min(500, max(8, 8000 // window.release.size))
+    releases = np.stack([bench.again(at, changes=Changes({at: nobody}, key=key)).release for key in range(1, keys + 1)])
+    noisy = (releases != releases[0]).any(0)
+    if not noisy.any():
+        yield Finding(stage.name, "noise", "a release with noise", "none", False)
+        return
+    noise, reach = statistics.deviation(releases[:, noisy])
+    yield p_value(stage, "noise", statistics.coordinates_p_value(releases[:, noisy]), "of its own in every coordinate")
+    kinds = sorted({drawn.kind for drawn in window.normals})
+    yield Finding(stage.name, "noise", "in integers, on a grid", f"{kinds}", kinds == ["floored_normal"])
+    moved = {batch: in_batch(bench, at, batch) for batch in ((0,), (0, 3, 4, 5))}
+    reach, most = reach + SINGLE, {name: max(found[name] for found in moved.values()) for name in ("null record", "replaced record")}
+    stated = stage.distances
+    assert stated is not None
+    yield within(stage, "null record", most["null record"] / noise, stated.zero_out, reach)
+    yield within(stage, "replaced record", most["replaced record"] / noise, stated.replace_one, reach)
+    yield within(stage, "noise multiplier", most["null record"] / noise, stated.zero_out, reach, least=0.9)
+    yield within(stage, "clipping", moved[0, 3, 4, 5]["null record"] / noise, stated.zero_out, reach, least=0.0)
+    beside = distance(bench, at, replaced(bench.data, 0, *extremes(bench, 0)[1]), Changes({at: np.array([3, 4, 5])}))
+    yield Finding(stage.name, "record not drawn", 0.0, beside, beside == 0.0)
+
+
+def in_batch(bench: Bench, at: At, batch: tuple[int, ...]) -> dict[str, float]:
+    """How far the first record moves a release of this batch, whatever it is: made null, and replaced by another."""
+    changes, place = Changes({at: np.array(batch)}), batch[0]
+    nulled = bench.again(at, bench.data.without(place), changes).release
+    found = [bench.again(at, replaced(bench.data, place, *other), changes).release for other in extremes(bench, place)]
+    found.append(bench.again(at, changes=changes).release)
+    return {
+        "null record": max(float(np.linalg.norm(one - nulled)) for one in found),
+        "replaced record": max(float(np.linalg.norm(one - other)) for one, other in itertools.combinations(found, 2)),
+    }
 
 
 def noisy_sum(bench: Bench, stage: Stage, at: At, noise_multiplier: float) -> Iterator[Finding]:
@@ -100,7 +146,9 @@ def noisy_sum(bench: Bench, stage: Stage, at: At, noise_multiplier: float) -> It
     if not empty.release.size:
         yield Finding(stage.name, "noise", "a release", "none", False)
         return
-    large = bench.again(at, changes=Changes({at: np.arange(0)}, scale=LARGE))  # a threshold, and noise with it, may follow the weights
+    large = bench.again(
+        at, changes=Changes({at: np.arange(0)}, scale=growth(bench))
+    )  # a threshold, and noise with it, may follow the weights
     unit, straight = noise_of(large)
     kinds = sorted({drawn.kind for drawn in large.normals})
     yield Finding(stage.name, "noise", "in integers, on a grid", f"{kinds}", kinds == ["floored_normal"])
@@ -134,8 +182,8 @@ def contributions(bench: Bench, at: At, empty: Floats) -> list[float]:
     It joins before the others, which keep their draws if these go by their places in the dataset; the length is the same if the sum is
     clipped record by record and divided by a constant.
     """
-    alone = [bench.again(at, data, Changes({at: np.array([0])}, scale=LARGE)).release - empty for data in other_records(bench)]
-    company = [bench.again(at, changes=Changes({at: np.array(batch)}, scale=LARGE)).release for batch in ([3, 4, 5], [0, 3, 4, 5])]
+    alone = [bench.again(at, data, Changes({at: np.array([0])}, scale=growth(bench))).release - empty for data in other_records(bench)]
+    company = [bench.again(at, changes=Changes({at: np.array(batch)}, scale=growth(bench))).release for batch in ([3, 4, 5], [0, 3, 4, 5])]
     return [float(np.linalg.norm(moved)) for moved in (*alone, company[1] - company[0])]
 
 
@@ -157,7 +205,7 @@ def replaced_in_sum(bench: Bench, stage: Stage, at: At, most: float, unit: float
     assert stated is not None
     yield Finding(stage.name, "null record", stated.zero_out, most / unit, math.isclose(most / unit, stated.zero_out, rel_tol=SINGLE))
     black, white = other_records(bench)[1:]
-    changes = Changes({at: np.array([0, 1, 2])}, scale=LARGE)
+    changes = Changes({at: np.array([0, 1, 2])}, scale=growth(bench))
     nulled = distance(bench, at, bench.data.without(0), changes)
     yield Finding(stage.name, "null record", stated.zero_out, nulled / unit, math.isclose(nulled / unit, stated.zero_out, rel_tol=SINGLE))
     moved = float(np.linalg.norm(bench.again(at, black, changes).release - bench.again(at, white, changes).release))
@@ -218,7 +266,7 @@ def whole_release(bench: Bench, stage: Stage) -> Iterator[Finding]:
 
 def clipped_mean(bench: Bench, stage: Stage) -> Iterator[Finding]:
     """The last gradient of a batch that one record may turn round: its noise, and that no record moves it further than stated."""
-    stated, at, large = stage.distances, ends(bench, stage.name)[-1], Changes(scale=LARGE)
+    stated, at, large = stage.distances, ends(bench, stage.name)[-1], Changes(scale=growth(bench))
     assert stated is not None
     unit, straight = noise_of(bench.again(at, bench.data.without(np.arange(len(bench.data))), large))
     yield p_value(stage, "noise", straight, "standard normals, one a coordinate")

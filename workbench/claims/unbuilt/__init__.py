@@ -15,6 +15,4 @@ UNBUILT: dict[str, ClaimEntry] = {
     "pate-gan": no_formula.PATE_GAN,
     "g-pate": no_formula.G_PATE,
     "datalens": no_formula.DATALENS,
-    "p3gm": no_formula.P3GM,
-    "psg": no_formula.PSG,
 }

@@ -12,5 +12,3 @@ GS_WGAN = BareClaim("GS-WGAN", "cited by the papers; sanitised gradients of a ge
 PATE_GAN = BareClaim("PATE-GAN", "cited by the papers; PATE", DATA_DEPENDENT)
 G_PATE = BareClaim("G-PATE", "cited by the papers; PATE", DATA_DEPENDENT)
 DATALENS = BareClaim("DataLens", "cited by the papers; PATE", DATA_DEPENDENT)
-P3GM = BareClaim("P3GM", "cited by the papers; private expectation maximisation", NO_FORMULA)
-PSG = BareClaim("PSG", "cited by the papers", NO_FORMULA)

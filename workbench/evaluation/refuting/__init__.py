@@ -1,12 +1,18 @@
 """Attacks on what unproved claims cover: a record told from its absence by many small runs, at settings that claim little."""
 
 from workbench.evaluation.refuting.attack import Attack, caught
+from workbench.evaluation.refuting.dp_feta import LonelyRecord
 from workbench.evaluation.refuting.dp_promise import PaperTargets
 from workbench.evaluation.refuting.dp_sad import OutputClipping
+from workbench.evaluation.refuting.p3gm import ExactMean
+from workbench.evaluation.refuting.privimage import KnownNoise
 from workbench.evaluation.refuting.recovery import Responses
 
 ATTACKS: dict[str, Attack] = {
     "dp-promise": PaperTargets(),
+    "dp-feta-realised": LonelyRecord(),
+    "privimage-known-noise": KnownNoise(),
+    "p3gm-exact": ExactMean(),
     "dp-sad": OutputClipping(),
     "dpgen": Responses("dpgen"),
     "p3dm": Responses("p3dm"),

@@ -1,9 +1,19 @@
 """Formulas that several papers state; what one is worth is said beside each claim."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError, check_delta
 from workbench.privacy.accounting.values import PrivacyValue
+
+if TYPE_CHECKING:
+    from dp_accounting import dp_event
+
+
+OLDER_ORDERS = (*(1 + x / 10.0 for x in range(1, 100)), *range(12, 64))
 
 
 def gaussian_releases(noise_multiplier: float, releases: int, delta: float, source: str) -> PrivacyValue:
@@ -25,17 +35,50 @@ def poisson_gaussian_rdp(*, noise_multiplier: float, sample_rate: float, steps: 
     """The RDP of Poisson-sampled Gaussian steps, an upper bound: what papers that train by DP-SGD state."""
     from dp_accounting import dp_event
 
+    step = dp_event.PoissonSampledDpEvent(sample_rate, dp_event.GaussianDpEvent(noise_multiplier))
+    return composed_rdp([(step, steps)], delta, source)
+
+
+def composed_rdp(parts: Sequence[tuple[dp_event.DpEvent, int]], delta: float, source: str) -> PrivacyValue:
+    """The RDP of Gaussian releases together, Poisson-sampled or not, each with how often it is made: an upper bound."""
+    from dp_accounting import dp_event
+
     from workbench.privacy.accounting.accountants import rdp
     from workbench.privacy.accounting.accountants.reading import mechanisms
 
     check_delta(delta)
-    step = dp_event.PoissonSampledDpEvent(sample_rate, dp_event.GaussianDpEvent(noise_multiplier))
-    composition = mechanisms(dp_event.SelfComposedDpEvent(step, steps), "ADD_OR_REMOVE_ONE")
+    counted: list[dp_event.DpEvent] = [dp_event.SelfComposedDpEvent(event, count) for event, count in parts]
+    composition = mechanisms(dp_event.ComposedDpEvent(counted), "ADD_OR_REMOVE_ONE")
     return PrivacyValue(
         epsilon=rdp.epsilon(composition, delta),
         delta=delta,
         status="proved",
         accountant="RDP",
+        neighboring_relation="ADD_OR_REMOVE_ONE",
+        sampling="Poisson",
+        source=source,
+    )
+
+
+def older_rdp(*, noise_multiplier: float, sample_rate: float, steps: int, delta: float, source: str) -> PrivacyValue:
+    """The same by the conversion of libraries before 2022, min over a of rdp(a) + log(1/delta)/(a - 1): an upper bound, looser.
+
+    The orders are Opacus' own: tenths from 1.1 to 10.9, and whole numbers from 12 to 63.
+    """
+    import numpy as np
+
+    from workbench.privacy.accounting.accountants.moments import sampled_gaussian
+
+    check_delta(delta)
+    orders = np.array(OLDER_ORDERS)
+    whole = orders * inverse_square(noise_multiplier) / 2
+    curve = sampled_gaussian(sample_rate, noise_multiplier, orders) if sample_rate < 1 else whole
+    found = float(np.min(steps * curve + math.log(1.0 / delta) / (orders - 1.0)))
+    return PrivacyValue(
+        epsilon=found,
+        delta=delta,
+        status="proved",
+        accountant="RDP, older conversion",
         neighboring_relation="ADD_OR_REMOVE_ONE",
         sampling="Poisson",
         source=source,

@@ -1,1 +1,0 @@
-"""Process: what diffusion and privacy do, on real records, in panels that are files too."""
