@@ -37,7 +37,7 @@ slides: $(VENV)/.docs ## make a deck of each lesson in build/slides (ARGS="10_ep
 	$(BIN)/python -m docs.site.slides $(ARGS)
 
 test: $(VENV)/.dev ## run every test but the slow tier (under 20 minutes on two cores)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-slow: $(VENV)/.dev ## run the slow tier at full size, skipping what stands; writes docs/slow-tests.md
 	$(BIN)/python -m pytest -m slow --timeout=0 -v -rs $(ARGS)

@@ -26,6 +26,7 @@ FLOW = (  # a room may import those above it, and its own line
     "claims",
     "evaluation",
     "experiment",
+    "teaching",
     "jobs",
     "runs",
     "recipes",

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).parents[2]
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 # Streamlit's own page looks for its server under the page's path first, and finds it at the root.
-EXPECTED = re.compile(r"/(train|runs|gallery|tables|records|claims)/_stcore/(health|host-config)$")
+EXPECTED = re.compile(r"/(budget|train|runs|gallery|tables|records|claims|audit|dossier|process)/_stcore/(health|host-config)$")
 
 
 def chromium() -> str | None:

@@ -103,7 +103,7 @@ def test_another_epsilon(browser: Browser, tmp_path: Path, figures: dict[str, An
         page = context.new_page()
         page.goto(address)
         for method in (name for name, kind in METHODS.items() if "image" in kind.kinds):
-            page.goto(f"{address.partition('/?')[0]}/?budget_method={method}")
+            page.goto(f"{address.partition('/?')[0]}/budget?budget_method={method}")
             settled(page, time.perf_counter())
             if not takes_epsilon(page):
                 continue

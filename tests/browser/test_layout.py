@@ -64,7 +64,7 @@ def box(locator: Locator) -> dict[str, float]:
     return {name: float(found[name]) for name in ("x", "y", "width", "height")}
 
 
-@pytest.mark.parametrize("address", ["", "runs?runs_chosen={run}", "train?train_run={run}"])
+@pytest.mark.parametrize("address", ["budget", "runs?runs_chosen={run}", "train?train_run={run}"])
 def test_the_first_plot_shows_without_scrolling(page: Page, server: str, finished_run: str, address: str) -> None:
     page.set_viewport_size(PROJECTOR)
     page.goto(f"{server}/{address.format(run=finished_run)}")

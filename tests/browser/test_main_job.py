@@ -67,7 +67,7 @@ def test_the_main_job(page: Page, server: str) -> None:
 
 
 def test_the_address_carries_the_choices_of_the_budget_page(page: Page, server: str) -> None:
-    page.goto(f"{server}/?budget_method=dp-merf&budget_epsilon=2")
+    page.goto(f"{server}/budget?budget_method=dp-merf&budget_epsilon=2")
     expect(page.get_by_role("heading", level=1, name="Budget")).to_be_visible()
     delta = page.get_by_role("spinbutton", name="Delta")
     delta.fill("0.0001")

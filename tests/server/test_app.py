@@ -174,11 +174,11 @@ def test_the_way_on_stays_on_this_host(app: Served) -> None:
 
 def test_the_main_page_has_its_name_too(app: Served) -> None:
     mine = cookie(app)
-    for path, place in (("/budget", "/"), ("/budget/", "/"), ("/budget?budget_epsilon=3&x=%2F%2Fevil", "/?budget_epsilon=3&x=%2F%2Fevil")):
+    for path, place in (("/start", "/"), ("/start/", "/"), ("/start?start_example=3&x=%2F%2Fevil", "/?start_example=3&x=%2F%2Fevil")):
         status, headers, _ = ask(app.base, path, mine)
         assert (status, headers["location"], headers["referrer-policy"]) == (307, place, "same-origin")
         assert ask(app.base, path)[0] == 403
-    assert ask(app.base, "/budgets", mine)[0] == 200
+    assert ask(app.base, "/starts", mine)[0] == 200
 
 
 def test_the_websocket_opens_with_the_token_alone(app: Served) -> None:

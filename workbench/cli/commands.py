@@ -17,6 +17,7 @@ from workbench.cli import (
     dossier,
     housekeeping,
     planning,
+    process,
     queueing,
     records,
     release,
@@ -43,7 +44,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-APPS = (topics, control, housekeeping, planning, sweeping, samples, results, compare, attacks, records, release, dossier, accounting)
+APPS = (
+    topics,
+    control,
+    housekeeping,
+    planning,
+    sweeping,
+    samples,
+    results,
+    compare,
+    attacks,
+    records,
+    release,
+    dossier,
+    process,
+    accounting,
+)
 for commands in APPS:
     app.registered_commands.extend(commands.app.registered_commands)
 app.add_typer(queueing.app, name="queue")

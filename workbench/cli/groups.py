@@ -36,6 +36,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "sample": "Draw samples from a finished run.",
         "samples": "List the sets of samples.",
         "neighbours": "Show samples beside their nearest records.",
+        "process": "Write a teaching panel as a file for a lecture.",
     },
     "Measure": {
         "evaluate": "Measure samples beside real records.",

@@ -6,8 +6,10 @@ Every CSV file beside this module has the name of its recipe, and is as `workben
 from collections.abc import Hashable
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 FLOOR = "class-moments"  # the method that others have to beat: three Gaussian releases and no network
 _WHAT = ("line", "method", "dataset", "bound", "delta", "relation", "claim")
@@ -19,18 +21,22 @@ _TEXTS = ("features", "mark", "epsilon_zero_mark", "run", "code", "torch", "proc
 
 
 @cache
-def _table() -> pd.DataFrame:
+def _table() -> "pd.DataFrame":
+    import pandas as pd
+
     parts = [_read(path) for path in sorted(Path(__file__).parent.glob("*.csv"))]
     return pd.concat(parts, ignore_index=True).loc[:, list(COLUMNS)]
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _read(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
     texts: dict[Hashable, str] = dict.fromkeys(_TEXTS, "str")
     empty: dict[Hashable, list[str]] = {column: [""] for column in WRITTEN if column not in _TEXTS}
     return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=empty).assign(recipe=path.stem)
 
 
-def load_measured(dataset: str | None = None, measure: str | None = None) -> pd.DataFrame:
+def load_measured(dataset: str | None = None, measure: str | None = None) -> "pd.DataFrame":
     """A copy of the measured rows, one a run and measure: all of them, or those of one dataset or measure.
 
     Columns are `COLUMNS`. `bound` is the proved epsilon at `delta` for `relation`; `low` and `high` are the value's 95 %

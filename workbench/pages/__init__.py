@@ -18,6 +18,7 @@ class Page:
 
 
 PAGES: dict[str, Page] = {
+    "start": Page("Start", "home", "Differentially private diffusion models: learn, budget, train, audit."),
     "budget": Page("Budget", "tune", "What a target epsilon costs, what it buys and what it means, before any record is touched."),
     "train": Page(
         "Train",
@@ -47,6 +48,9 @@ PAGES: dict[str, Page] = {
     ),
     "dossier": Page(
         "Dossier", "assignment", "What a data protection officer signs: what the workbench knows of a run, and what only people can say."
+    ),
+    "process": Page(
+        "Process", "school", "What diffusion does to a record, and what privacy does to a step: computed here on public digits in seconds."
     ),
     "claims": Page(
         "Claims", "fact_check", "Three numbers for every method, never one: what the paper claims, what is proved, what an audit measured."

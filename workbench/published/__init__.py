@@ -2,15 +2,19 @@
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 _WHAT = ("source", "table", "method", "method_id", "variant", "dataset", "resolution")
 COLUMNS = (*_WHAT, "epsilon", "delta", "public_data", "metric", "value", "std", "note")
 
 
 @cache
-def _table() -> pd.DataFrame:
+def _table() -> "pd.DataFrame":
+    import pandas as pd
+
     path = Path(__file__).with_name("published_results.csv")
     frame = pd.read_csv(path, dtype={"source": str, "table": str, "method": str, "variant": str, "delta": str, "note": str})
     frame["public_data"] = frame["public_data"].eq("yes")
@@ -19,7 +23,7 @@ def _table() -> pd.DataFrame:
     return frame.loc[:, list(COLUMNS)]
 
 
-def load_published(dataset: str | None = None, metric: str | None = None) -> pd.DataFrame:
+def load_published(dataset: str | None = None, metric: str | None = None) -> "pd.DataFrame":
     """A copy of the published rows, all of them or those of one dataset or metric.
 
     Columns are `COLUMNS`. `epsilon` is the number the source prints (inf where it trained without privacy), with the

@@ -31,7 +31,8 @@ ARITHMETIC_VARIABLES = (
     "OPENBLAS_",
     "TORCH_ALLOW_TF32",
 )
-LIBRARIES = ("scipy", "scikit-learn", "Pillow", "matplotlib", "opacus")  # what public images, labels and features are made by
+MADE_BY = ("scipy", "scikit-learn", "Pillow", "matplotlib", "opacus")  # public images, labels and features
+LIBRARIES = " ".join(f"{name} {version(name)}" for name in MADE_BY)
 
 
 def environment(state: State) -> dict[str, str]:
@@ -47,7 +48,7 @@ def environment(state: State) -> dict[str, str]:
         "workbench": source_digest(),
         "torch": str(torch.__version__),
         "numpy": np.__version__,
-        "libraries": " ".join(f"{name} {version(name)}" for name in LIBRARIES),
+        "libraries": LIBRARIES,
         "machine": platform.machine(),
         "processor": processor(),
         "CPU capability": torch.backends.cpu.get_cpu_capability(),

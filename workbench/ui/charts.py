@@ -15,12 +15,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from workbench.escaping import html_text
+from workbench.ui.chart_files import chart_file, csv, png
 from workbench.ui.formats import number
 from workbench.ui.theme import BLUE, GREY, SERIES, VERMILION, accountant_line, is_bound
 
 SMALLEST_EPSILON = 1e-3
 TITLE_WIDTH = 40  # characters that stand below a chart of a narrow window
 TICKED = 5.0  # a range of this ratio holds two of 1, 2 and 5 times a power of ten
+MIMES = {"csv": "text/csv", "png": "image/png", "html": "text/html"}
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "triangle-down", "pentagon")
 
@@ -35,10 +37,19 @@ class ReferenceLine:
 
 
 def show(figure: go.Figure, alt: str, table: pd.DataFrame, key: str) -> None:
-    """Draw `figure` with a description for screen readers, and the same numbers as a table under it."""
+    """Draw `figure` with a description for screen readers; under it the same numbers as a table, and files of it, made when asked for."""
     st.plotly_chart(figure, key=key, alt=alt, config={"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]})
-    with st.expander("View as table"):
+    with st.expander("View as table, or save"):
         st.dataframe(table, hide_index=True, alt=f"Numbers of the chart: {alt}")
+        save(figure, alt, table, key)
+
+
+def save(figure: go.Figure, alt: str, table: pd.DataFrame, key: str) -> None:
+    """Buttons that make a file of a chart when they are pressed: its numbers, a picture, and a page that opens anywhere."""
+    making = {"csv": lambda: csv(table), "png": lambda: png(figure, alt), "html": lambda: chart_file(figure, alt, table)}
+    with st.container(horizontal=True, gap="small"):
+        for ending, make in making.items():
+            st.download_button(ending.upper(), make, f"{key}.{ending}", MIMES[ending], key=f"{key}_{ending}", on_click="ignore")
 
 
 def accountant_curves(frame: pd.DataFrame, x: str, x_title: str, target: float | None = None, chosen: float | None = None) -> go.Figure:
@@ -148,6 +159,11 @@ def empty_figure(x_title: str, y_title: str) -> go.Figure:
         legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
     )
     return figure
+
+
+def logarithmic(figure: go.Figure, low: float, high: float) -> None:
+    """A logarithmic axis of values from `low` to `high`, with a number at every power of ten; what lies beyond runs out of it."""
+    figure.update_yaxes(type="log", range=[math.log10(low), math.log10(high)], dtick=1)
 
 
 def _note(figure: go.Figure, text: str, **place: Any) -> None:

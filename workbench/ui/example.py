@@ -1,12 +1,15 @@
 """The example run, where there is nothing to look at yet."""
 
+import streamlit as st
+
 from workbench.runs.store import RunStore
 from workbench.tasks import example
-from workbench.ui.actions import told
-from workbench.ui.jobs import Unasked, unasked_job
+from workbench.ui.actions import attempt, told
+from workbench.ui.jobs import Unasked, show_job, unasked_job
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 4.0  # later than a measurement of the pace, which a reader of the Budget page waits for
+OFFER = "No run has finished here yet. The tour is on a small example, made in the background in about a minute."
 MAKING = "A small example run is being made, once, so that there is something to look at …"
 
 
@@ -20,6 +23,19 @@ def example_notice(prefix: str) -> None:
     with told():
         if _is_wanted():
             unasked_job(making, f"{prefix}example_", MAKING, POLL_SECONDS)
+
+
+def offer_example(prefix: str) -> None:
+    """A button that has the example made, and how far that is: for a page that begins nothing by itself."""
+    workspace = Workspace.default()
+    job = example.find_job(workspace)
+    if job is not None and job.state != "done":
+        show_job(job, f"{prefix}example_")
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(OFFER, width="content")
+        if not workspace.is_read_only and st.button("Make the example", key=f"{prefix}example", icon=":material/play_arrow:"):
+            attempt(lambda: example.begin(workspace))
 
 
 def _is_wanted() -> bool:

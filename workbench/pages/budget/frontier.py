@@ -3,7 +3,7 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from itertools import cycle
 from statistics import fmean
 from textwrap import wrap
@@ -17,6 +17,7 @@ from workbench.evaluation import PROTOCOLS
 from workbench.evaluation.protocols import OWN
 from workbench.marks import MARKS, mark
 from workbench.measured import FLOOR
+from workbench.methods import METHODS
 from workbench.pages.budget.points import protocol_of
 from workbench.ui.charts import DASHES, SYMBOLS
 from workbench.ui.formats import duration, number
@@ -27,6 +28,8 @@ NOTE = (
     "Measured points are the workbench's own: mean and range of the runs of a recipe's line, at the proved bound, whatever your runs stand "
     "at. workbench reproduce {recipes} --reuse makes them anew; hover to read seeds, samples, time and code."
 )
+
+OFTEN = ("selective-pretraining", "private-evolution", "prior-moments", "dp-promise", "dp-merf", "private-classifier")
 
 Row = dict[Hashable, Any]
 _BOUND = re.compile(r", bound [0-9.]+|( \(floor\))$")
@@ -44,13 +47,17 @@ def measured_points(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(sorted(points, key=lambda point: point[1]), columns=list(COLUMNS))
 
 
-def draw_measured(figure: go.Figure, points: pd.DataFrame) -> None:
-    """Add the points of `measured_points` to the chart of utility; what differs in more than the bound is not joined, the floor is grey."""
-    styles = cycle(zip(SERIES, SYMBOLS, strict=False))
+def draw_measured(figure: go.Figure, points: pd.DataFrame, picked: Collection[str] | None = None) -> None:
+    """Add the points of `measured_points` to the chart of utility; what differs in more than the bound is not joined, the floor is grey.
+
+    Lines of methods that are not `picked` (all are, if None) are thin and grey, and the legend has none of them. A method has its own
+    colour and symbol on every chart.
+    """
     dashes = cycle(DASHES)
     for key, rows in points.groupby(["method", points["line"].map(series_of), "protocol"], sort=False):
         method, series, protocol = (str(part) for part in cast("tuple[Hashable, Hashable, Hashable]", key))
-        colour, symbol = (GREY, "line-ew") if method == FLOOR else next(styles)
+        is_picked = picked is None or method in picked
+        colour, symbol = look_of(method) if is_picked else (GREY, "line-ew" if method == FLOOR else "circle")
         figure.add_scatter(
             x=rows["epsilon"].tolist(),
             y=rows["value"].tolist(),
@@ -62,12 +69,39 @@ def draw_measured(figure: go.Figure, points: pd.DataFrame) -> None:
                 "width": 3,
             },
             mode="lines+markers",
-            line={"color": colour, "width": 1.5, "dash": "dashdot" if method == FLOOR else next(dashes)},
-            marker={"symbol": symbol, "size": 8, "color": colour},
+            line={"color": colour, "width": 2 if is_picked else 1, "dash": "dashdot" if method == FLOOR else next(dashes)},
+            marker={"symbol": symbol, "size": 8 if is_picked else 5, "color": colour},
+            opacity=1 if is_picked else 0.45,
+            showlegend=is_picked,
             customdata=[[_hover(point)] for point in rows.to_dict("records")],
             hovertemplate="%{customdata[0]}<br>%{y:.4g}<extra></extra>",
             name=f"{'floor: ' * (method == FLOOR)}{html_text(with_method(series, method))} ({measured_by(protocol)})",
         )
+
+
+def look_of(method: str) -> tuple[str, str]:
+    """Colour and symbol of a method, the same on every chart; the floor is grey.
+
+    Methods that are often looked at together come first, so that they differ in colour; all others differ in colour or symbol.
+    """
+    if method == FLOOR:
+        return GREY, "line-ew"
+    order = [*OFTEN, *(name for name in METHODS if name not in OFTEN)]
+    place = order.index(method) if method in order else sum(map(ord, method))
+    return SERIES[place % (len(SERIES) - 1)], SYMBOLS[place % len(SYMBOLS)]
+
+
+def frontier(points: pd.DataFrame, better: str) -> list[str]:
+    """Methods that some epsilon speaks for: none other reaches as much at no larger bound. In the order of their smallest bound."""
+    sign = -1.0 if better == "lower" else 1.0
+    found: list[str] = []
+    best = -math.inf
+    for _, rows in points.sort_values("epsilon", kind="stable").groupby("epsilon", sort=False):
+        top = rows.loc[(sign * rows["value"]).idxmax()]
+        if sign * float(top["value"]) > best:
+            best = sign * float(top["value"])
+            found.append(str(top["method"]))
+    return list(dict.fromkeys(found))
 
 
 def series_of(line: str) -> str:

@@ -6,7 +6,10 @@ from workbench.errors import WorkbenchError
 from workbench.escaping import prose
 from workbench.pages import go_to
 from workbench.pages.budget.curves import accountant_section
+from workbench.pages.budget.deltas import delta_section
+from workbench.pages.budget.dial import dial_section
 from workbench.pages.budget.meaning import meaning_section, strict_words
+from workbench.pages.budget.spending import launch_section, stages_section
 from workbench.pages.budget.utility import utility_section
 from workbench.serialization import dumps
 from workbench.training.state import PerformanceSettings
@@ -36,6 +39,10 @@ def draw() -> None:
         st.header("What this plan sets and takes", anchor=False)
         plan_details(plan)
         show_expectation(plan, PerformanceSettings(), PREFIX)
+        st.subheader("What each stage spends", anchor=False)
+        stages_section(plan, PREFIX)
+        st.subheader("What the ledger has, and what a launch would take", anchor=False)
+        launch_section(plan)
         if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
             go_to("train", link(plan.request, "train_"))
     st.header("Utility against epsilon", anchor=False)
@@ -44,3 +51,10 @@ def draw() -> None:
     if plan is not None:
         st.header("What this epsilon means", anchor=False)
         meaning_section(plan, PREFIX)
+        dial, deltas = st.columns(2, gap="large")
+        with dial:
+            st.subheader("The epsilon dial", anchor=False)
+            dial_section(plan.delta, plan.bound.epsilon, PREFIX)
+        with deltas:
+            st.subheader("Which delta?", anchor=False)
+            delta_section(plan)

@@ -16,8 +16,9 @@ from workbench.evaluation.results import EVENLY
 from workbench.marks import mark, may_leave
 from workbench.measured import load_measured
 from workbench.pages.budget.empty import offer_to_fill
-from workbench.pages.budget.frontier import draw_measured, measured_note, measured_points, measured_references, measured_rows
-from workbench.pages.budget.points import on_axis, own_points, reference_values
+from workbench.pages.budget.families import FAMILIES, OTHERS
+from workbench.pages.budget.frontier import draw_measured, frontier, measured_note, measured_points, measured_references, measured_rows
+from workbench.pages.budget.points import OWN_COLUMNS, on_axis, own_points, reference_values
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.published import load_published
 from workbench.request import Request
@@ -33,6 +34,9 @@ PUBLISHED_TITLES = {
 }
 PUBLISHED_FRACTIONS = ("accuracy_unspecified",)
 AXES = {name: accountant.label for name, accountant in ACCOUNTANTS.items()} | {"claim": "Paper's claim", "audit": "Audit (lower bound)"}
+FEW = 4  # methods that one chart tells apart in colour
+LEAST_WIDTH = 420
+NO_OWN = pd.DataFrame(columns=list(OWN_COLUMNS))
 PUBLIC_DATASET = "glyphs"  # what methods pre-train on unless told otherwise
 PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy_cnn"
 
@@ -58,14 +62,45 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
     measured = measured_points(pd.concat([load_measured(dataset, name) for name in on_axis(measure)]))
     lines, notes = reference_lines(facts, measure, measured_references(rows) | reference_values(mine, measure))
     title = measure_title(measure, own["features"].unique().tolist())
+    picked = pick(measured, "higher" if measure not in METRICS else METRICS[measure].better, prefix)
     figure = charts.utility_chart(own, printed, lines, title, is_fraction(measure))
-    draw_measured(figure, measured)
+    draw_measured(figure, measured, picked)
     alt = f"{title} against epsilon on {facts.name}: {len(own)} own runs, {len(measured)} measured and {len(printed)} published points"
     if own.empty and printed.empty and measured.empty:
         offer_to_fill(facts.name, mine, asked, prefix)
     charts.show(figure, alt, utility_table(own, printed, measured), f"{prefix}utility_chart")
+    by_family(measured, lines, title, is_fraction(measure), prefix)
     for note in [*measured_note(measured), *notes, *absences(facts, dataset, measure, mine, printed, missing)]:
         st.caption(prose(note))
+
+
+def pick(measured: pd.DataFrame, better: str, prefix: str) -> list[str] | None:
+    """The methods that the reader wants in colour, beforehand those of the frontier; None where there are few anyway."""
+    names = list(dict.fromkeys(measured["method"])) if len(measured) else []
+    if len(names) <= FEW:
+        return None
+    return st.multiselect(
+        "In colour", names, frontier(measured, better), key=f"{prefix}picked", bind="query-params",
+        help="Beforehand those of the frontier: at some bound none other reaches as much. The others are grey; hover to read them.",
+    )  # fmt: skip
+
+
+def by_family(measured: pd.DataFrame, lines: Sequence[ReferenceLine], title: str, fraction: bool, prefix: str) -> None:
+    """The measured lines once more, a small chart for each family of methods; only where one chart holds many."""
+    families = {name: measured.loc[measured["method"].isin(methods)] for name, methods in FAMILIES.items()}
+    families[OTHERS] = measured.loc[~measured["method"].isin(sum(FAMILIES.values(), ()))]
+    shown = {name: rows for name, rows in families.items() if len(rows)}
+    if len(set(measured["method"])) <= FEW or len(shown) < 2:
+        return
+    with st.expander("By family of methods"), st.grid(columns="auto", min_column_width=LEAST_WIDTH):
+        for place, (name, rows) in enumerate(shown.items()):
+            with st.container():
+                st.markdown(f"**{name}**")
+                figure = charts.utility_chart(NO_OWN, load_published("none"), lines, title, fraction)
+                draw_measured(figure, rows)
+                figure.update_layout(height=420)
+                alt = f"{title} against epsilon of {len(rows)} measured points: {name}"
+                charts.show(figure, alt, utility_table(NO_OWN, load_published("none"), rows), f"{prefix}family_{place}")
 
 
 def measure_names(facts: DatasetFacts, dataset: str) -> list[str]:

@@ -14,6 +14,7 @@ from workbench.privacy.spending.totals import LedgerEntry, why_unlike
 from workbench.runs.store import RunStore
 from workbench.ui.cards import value_card
 from workbench.ui.formats import number
+from workbench.ui.spent import total_of
 from workbench.workspace import Workspace
 
 EVERY_RUN_COUNTS = (
@@ -75,13 +76,6 @@ def entry_frame(entries: Sequence[LedgerEntry]) -> pd.DataFrame:
             for entry in entries
         ]
     )
-
-
-@st.cache_data(max_entries=50, show_spinner="Composing all runs …")
-def total_of(path: str, account: str, runs: tuple[str, ...] | None, counts: str) -> PrivacyValue:
-    """The composed total; `path` and `counts` tell one state of one ledger from every other."""
-    del path, counts
-    return Ledger(Workspace.default().ledger).total(account, runs)
 
 
 def budget_form(ledger: Ledger, account: str, prefix: str) -> None:

@@ -22,6 +22,7 @@ from workbench.ui.gallery import class_name
 
 ORDERS = {"most suspicious first": "suspicion", "nearest to training first": "distance", "as drawn": "drawn"}
 PAGE_SIZES = (12, 24, 48)
+BLINDED = "gallery_blinded"  # whether samples are judged without knowing how suspicious they are
 
 
 def chosen_samples(
@@ -115,9 +116,10 @@ def show_page(
 
 
 def sample_heading(index: int, samples: Records, facts: DatasetFacts, neighbours: Neighbours) -> str:
-    """Which sample a card shows, of which class, how suspicious."""
+    """Which sample a card shows, of which class, how suspicious; the last is not told while samples are judged blinded."""
     klass = "" if samples.labels is None else f" · class {class_name(facts, samples.labels[index])}"
-    return f"Sample {index}{klass} · suspicion {number(float(neighbours.suspicion[index]), 2)}"
+    suspicion = "" if st.session_state.get(BLINDED) else f" · suspicion {number(float(neighbours.suspicion[index]), 2)}"
+    return f"Sample {index}{klass}{suspicion}"
 
 
 def value_told(records: Records, position: int, facts: DatasetFacts, attribute: str | None) -> str:

@@ -13,6 +13,7 @@ from workbench.evaluation.feature_files import feature_name, is_file
 from workbench.evaluation.features import IMAGES
 from workbench.pages.gallery.cards import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
 from workbench.pages.gallery.copying import copying_numbers, distance_chart, searched
+from workbench.pages.gallery.queue import queue
 from workbench.pages.gallery.scatter import READ, how_many, scatter, zoom
 from workbench.runs.run import Run
 from workbench.runs.samples import SampleSet
@@ -87,6 +88,9 @@ def draw() -> None:
     if not wanted:
         st.info("No sample fits these filters.")
         return
+    with st.expander("One at a time, by keyboard", key=f"{PREFIX}queue", bind="query-params") as one:
+        if one.open:  # its keys are taken only while it is open
+            queue(verdicts, look.samples, wanted, samples, dataset, neighbours)
     pages = -(-len(wanted) // look.page_size)
     page = st.pagination(pages, key=f"{PREFIX}page", bind="query-params") if pages > 1 else 1
     shown = wanted[(page - 1) * look.page_size : page * look.page_size]

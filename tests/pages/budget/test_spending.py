@@ -1,0 +1,90 @@
+"""What a plan spends by stage, what a launch takes, what any epsilon and delta mean, and which methods are in colour."""
+
+import math
+from collections.abc import Callable
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from pages.budget.test_frontier import row
+from pages.reading import text_of
+from streamlit.testing.v1 import AppTest
+
+from workbench import datasets
+from workbench.methods import METHODS
+from workbench.pages.budget.deltas import conventions, delta_frame
+from workbench.pages.budget.dial import right_guesses, sentences
+from workbench.pages.budget.families import FAMILIES
+from workbench.pages.budget.frontier import draw_measured, frontier, look_of, measured_points
+from workbench.pages.budget.spending import stage_frame
+from workbench.planning import make_plan
+from workbench.privacy import proved_bound
+from workbench.serialization import dumps
+from workbench.ui.theme import GREY
+
+OpenPage = Callable[..., AppTest]
+PLAN = make_plan("class-moments", datasets.facts("digits"), epsilon=2.0, settings={"max_norm": 4.0})
+
+
+def test_the_parts_of_a_stack_sum_to_the_plan_s_epsilon() -> None:
+    frame = stage_frame.__wrapped__(dumps(PLAN))
+    assert frame["stage"].tolist() == ["class sums", "class counts", "second moment"]
+    assert frame["adds"].sum() == pytest.approx(PLAN.bound.epsilon, rel=1e-6)
+    assert frame["alone"].tolist() == pytest.approx([proved_bound([stage], PLAN.delta).epsilon for stage in PLAN.stages])
+    assert frame["alone"].sum() > PLAN.bound.epsilon, "epsilons do not add up"
+    unbounded = make_plan("dp-promise", datasets.facts("digits"), epsilon=5.0, settings={"targets": "paper"}, target="claim")
+    assert stage_frame.__wrapped__(dumps(unbounded)).empty
+
+
+def test_a_smaller_delta_costs_a_larger_epsilon() -> None:
+    frame = delta_frame.__wrapped__(dumps(PLAN))
+    assert list(conventions(100).values()) == [0.01, pytest.approx(1 / (100 * math.log(100))), 1e-5, pytest.approx(1e-4)]
+    epsilons = [float(text) for text in frame["Proved epsilon"]]
+    assert epsilons[0] == pytest.approx(2.0, rel=0.01)
+    assert epsilons[1] < epsilons[2] < epsilons[3] < epsilons[4]
+    assert float(frame["Times n"][1]) == 1
+
+
+def test_the_dial_tells_what_an_epsilon_allows() -> None:
+    assert right_guesses(0.0, 0.0) == 0.5
+    assert right_guesses(math.log(3), 0.0) == pytest.approx(0.75)
+    assert right_guesses(0.0, 0.1) == pytest.approx(0.55)
+    told = sentences(math.log(3), 0.0)
+    assert "3 times" in told[0]
+    assert "75.0 %" in told[1]
+    assert "at most **750** right" in told[2]
+    assert "at most **999** right" in sentences(10.0, 0.0)[2], "never as certainty"
+    assert "3.0 %" in told[3]
+
+
+def test_the_frontier_is_of_those_that_none_other_beats_at_no_larger_bound() -> None:
+    rows = pd.DataFrame([row("dpdm", 1.0, 0.5, 0), row("dp-merf", 1.0, 0.4, 0), row("dp-merf", 5.0, 0.45, 0), row("dp-sad", 5.0, 0.7, 0)])
+    points = measured_points(rows)
+    assert frontier(points, "higher") == ["dpdm", "dp-sad"]
+    assert frontier(points, "lower") == ["dp-merf"]
+
+
+def test_what_is_not_picked_is_grey_and_a_method_has_one_colour() -> None:
+    points = measured_points(pd.DataFrame([row("dpdm", 1.0, 0.5, 0), row("dp-merf", 1.0, 0.4, 0)]))
+    figure, whole = go.Figure(), go.Figure()
+    draw_measured(figure, points, ["dp-merf"])
+    draw_measured(whole, points)
+    lines, all_lines = ({line.name: line for line in one.data} for one in (figure, whole))
+    assert lines["dpdm (measured)"].line.color == GREY
+    assert lines["dpdm (measured)"].showlegend is False
+    assert lines["dp-merf (measured)"].line.color == all_lines["dp-merf (measured)"].line.color == look_of("dp-merf")[0]
+    assert look_of("dp-merf")[0] != GREY
+
+
+def test_a_family_names_methods_that_there_are_and_each_once() -> None:
+    named = [method for methods in FAMILIES.values() for method in methods]
+    assert set(named) <= METHODS.keys()
+    assert len(named) == len(set(named))
+
+
+def test_the_page_tells_what_a_launch_takes_and_its_dial_is_in_the_address(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_method="class-moments", budget_epsilon="2", budget_dial="0.1")
+    values = {metric.label: metric.value for metric in app.metric}
+    assert 10 < float(values["Spent on these records"]) < float(values["After it"])
+    assert values["Left after it"] == "no budget set"
+    assert "1.11 times" in text_of(app)

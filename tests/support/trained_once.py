@@ -1,0 +1,55 @@
+"""Classifiers that measures train, once a session: equal records, classes and seeds give equal weights, and each test has its own home.
+
+Workers of one session share them by files. The slow tier, which measures how long measures take, trains each anew.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workbench.records import Records
+
+
+@pytest.fixture(scope="session", autouse=True)
+def classifiers_trained_once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have `train_classifier` of the measures look for what it trained before."""
+    if request.config.getoption("markexpr") != "not slow":
+        yield
+        return
+    from workbench.evaluation import downstream, features, learners, semi_supervised
+
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "classifiers"
+    folder.mkdir(exist_ok=True)
+    remembered = by_files(learners.train_classifier, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (downstream, features, semi_supervised):
+            patch.setattr(module, "train_classifier", remembered)
+        yield
+
+
+def by_files(train: Callable[..., Any], folder: Path) -> Callable[..., Any]:
+    """A training of classifiers that keeps in a folder what it found."""
+    import torch
+
+    from workbench.evaluation import learners
+
+    def trained(build: Any, records: Records, num_classes: int, seed: int) -> Any:
+        told = (build.__name__, records.records.shape, num_classes, seed, learners.STEPS)
+        arrays = (np.ascontiguousarray(records.records), learners.labels_of(records, num_classes))
+        key = hashlib.sha256(repr(told).encode() + b"".join(array.tobytes() for array in arrays)).hexdigest()[:32]
+        path = folder / f"{key}.pt"
+        if path.exists():
+            return learners.restore_classifier(build, tuple(records.records.shape[1:]), num_classes, torch.load(path, weights_only=True))
+        found = train(build, records, num_classes, seed)
+        partial = path.with_suffix(f".{os.getpid()}")
+        torch.save(found.module.state_dict(), partial)
+        partial.replace(path)
+        return found
+
+    return trained

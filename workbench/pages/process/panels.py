@@ -1,0 +1,57 @@
+"""The panels of the Process page: what each is called, what it is asked for, and its parts. Adding one is a module and a line."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import choose
+from workbench.pages.process import attacking, forward, reverse, selecting, step
+from workbench.pages.process.asked import carried
+from workbench.teaching.attacking import AttackAsked
+from workbench.teaching.base import Asked
+from workbench.teaching.forward import ForwardAsked
+from workbench.teaching.one_step import StepAsked
+from workbench.teaching.reverse import ReverseAsked
+from workbench.teaching.selecting import SelectingAsked
+from workbench.ui.part_files import ON_DIGITS, panel_file
+from workbench.ui.part_page import show_parts
+from workbench.ui.parts import Part
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A panel: its title, the question that it answers, its choices, their widgets, its parts, and how a page shows them."""
+
+    title: str
+    lead: str
+    asked: type[Asked]
+    choose: Callable[[str], Any]
+    parts: Callable[[Any], list[Part]]
+    show: Callable[[Any, str], None]
+
+    def file(self, asked: Asked) -> str:
+        """The panel as an HTML file of its own."""
+        return panel_file(self.title, self.lead, self.parts(asked), ON_DIGITS)
+
+
+def _plainly(parts: Callable[[Any], list[Part]]) -> Callable[[Any, str], None]:
+    return lambda asked, prefix: show_parts(parts(asked), prefix)
+
+
+def _select(asked: SelectingAsked, prefix: str) -> None:
+    show_parts(selecting.parts(asked, selecting.look(prefix, asked)), prefix)
+
+
+PANELS: dict[str, Panel] = {
+    "forward": Panel(forward.TITLE, forward.LEAD, ForwardAsked, forward.choose, forward.parts, _plainly(forward.parts)),
+    "step": Panel(step.TITLE, step.LEAD, StepAsked, step.choose, step.parts, _plainly(step.parts)),
+    "reverse": Panel(reverse.TITLE, reverse.LEAD, ReverseAsked, reverse.choose, reverse.parts, _plainly(reverse.parts)),
+    "selection": Panel(selecting.TITLE, selecting.LEAD, SelectingAsked, selecting.choose, selecting.parts, _select),
+    "attacker": Panel(attacking.TITLE, attacking.LEAD, AttackAsked, attacking.choose, attacking.parts, attacking.show),
+}
+
+
+def file_of(name: str, values: Mapping[str, Any]) -> str:
+    """A panel with these choices as a file; a WorkbenchError names what does not fit."""
+    choose(name, PANELS, "panel")
+    return PANELS[name].file(carried(PANELS[name].asked, **values))

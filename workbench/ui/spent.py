@@ -1,0 +1,14 @@
+"""What all runs on a dataset have spent together, composed once for every state of the ledger."""
+
+import streamlit as st
+
+from workbench.privacy.accounting.values import PrivacyValue
+from workbench.privacy.spending.ledger import Ledger
+from workbench.workspace import Workspace
+
+
+@st.cache_data(max_entries=50, show_spinner="Composing all runs …")
+def total_of(path: str, account: str, runs: tuple[str, ...] | None, counts: str) -> PrivacyValue:
+    """The composed total; `path` and `counts` tell one state of one ledger from every other."""
+    del path, counts
+    return Ledger(Workspace.default().ledger).total(account, runs)
