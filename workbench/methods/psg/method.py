@@ -26,8 +26,8 @@ class Matching(DPSGD):
 
     max_grad_norm: float = Field(default=0.1, ge=1e-6, le=1e6, description="Clipping norm C of a record's gradient.")
     batch_size: float = Field(default=150, ge=0.01, le=1e12, description="Expected Poisson batch; the sampling rate times num_records.")
-    steps: int = Field(default=500, ge=1, description="Noisy gradients altogether.")
-    learning_rate: float = Field(default=0.1, ge=1e-9, le=1e3, description="How far an image moves along the gradient of the distance.")
+    steps: int = Field(default=300, ge=1, description="Noisy gradients altogether.")
+    learning_rate: float = Field(default=5.0, ge=1e-9, le=1e3, description="How far an image moves along the gradient of the distance.")
 
 
 class Teaching(BaseModel):
@@ -47,7 +47,7 @@ class Classifier(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     blocks: int = Field(default=2, ge=1, le=6, description="Convolutions of 3x3, each with the size halved behind it.")
-    width: int = Field(default=32, ge=1, le=1024, description="Channels of each.")
+    width: int = Field(default=16, ge=1, le=1024, description="Channels of each.")
 
 
 class PSGConfig(MethodConfig):
