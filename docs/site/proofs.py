@@ -83,8 +83,17 @@ THEOREMS: dict[int, Theorem] = {
             ("workbench/training/floored_normals.py", ""),
             (f"{ACCOUNTING}/sampler.py", ""),
             ("workbench/methods/dp_merf/method.py", ""),
+            ("workbench/models/embeddings/releases.py", ""),
+            ("workbench/methods/dp_mepf/method.py", ""),
+            ("workbench/methods/dp_hp/method.py", ""),
+            ("workbench/methods/dp_kernel/method.py", ""),
         ),
-        (("tests/training/test_floored_normals.py", ""), ("tests/methods/test_dp_merf.py", "")),
+        (
+            ("tests/training/test_floored_normals.py", ""),
+            ("tests/methods/test_dp_merf.py", ""),
+            ("tests/methods/test_dp_mepf.py", ""),
+            ("tests/methods/test_embeddings.py", ""),
+        ),
     ),
     6: Theorem(
         "what may leave",
@@ -112,6 +121,7 @@ THEOREMS: dict[int, Theorem] = {
         {"moves of a vote": "1 and sqrt 2", "moves of a second moment": "C^2 and sqrt 2 C^2", "shares": ".6, .05, .35; replace one 2.414"},
         (
             ("workbench/models/selection/spaces.py", ""),
+            ("workbench/methods/class_means/method.py", ""),
             ("workbench/methods/class_moments/method.py", ""),
             ("workbench/methods/prior_moments/method.py", ""),
             ("workbench/methods/dp_feta/method.py", ""),

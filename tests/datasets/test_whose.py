@@ -24,7 +24,9 @@ from workbench.training_data import check_public
 SAME = "which has the same people's records as"
 ALONE = {"pretraining.dataset": ""}  # nothing else is public
 USED: dict[tuple[str, str], dict[str, Any]] = {  # every field that names public images, with what it takes for them to be used
+    ("class-means", "dataset"): {},
     ("class-moments", "dataset"): {},
+    ("dp-mepf", "features.dataset"): {},
     ("prior-moments", "dataset"): {},
     ("private-classifier", "dataset"): {},
     ("private-evolution", "selection.dataset"): {},

@@ -14,7 +14,8 @@ from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state
 from workbench.methods.dp_feta import CENTRAL, WARM_UP, training
 from workbench.methods.dp_feta.method import GENERATED, CentralImages, queries_claim
-from workbench.methods.dp_merf import GENERATOR, RELEASE
+from workbench.methods.dp_merf import RELEASE
+from workbench.models.embeddings.config import GENERATOR
 from workbench.models.settings import DP_SGD
 from workbench.planning import make_plan
 from workbench.privacy.accounting.bounds import proved_bound

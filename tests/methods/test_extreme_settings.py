@@ -28,10 +28,12 @@ FINE = {  # where next to nothing is as good as nothing, or as the least there i
     "quantile",
     "scale",
     "sharpening",
+    "spread",
     "teacher_guidance",
     "threshold",
     "variation_size",
     "vlb_weight",
+    "weight",
     "weights",
 }
 CHECKED_TOGETHER = {"ends", "weights"}  # by the model that holds them, of which they are shares

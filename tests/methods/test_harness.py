@@ -20,7 +20,8 @@ from workbench.methods.cluster_moments import training as cluster_moments
 from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS
 from workbench.methods.dp_feta import CENTRAL
 from workbench.methods.dp_feta import training as dp_feta
-from workbench.methods.dp_merf import training as dp_merf
+from workbench.methods.dp_mepf import DPMEPF
+from workbench.methods.dp_mepf.method import SECOND
 from workbench.methods.dp_promise import phases as dp_promise_phases
 from workbench.methods.dp_promise import training as dp_promise
 from workbench.methods.dp_sad import labelling
@@ -39,6 +40,9 @@ from workbench.methods.public_choice.method import CHOICE as CHOSEN
 from workbench.methods.tab_pe import method as tab_pe_stages
 from workbench.methods.tab_pe import training as tab_pe
 from workbench.models import image_diffusion, label_counts
+from workbench.models.embeddings import releases as embeddings
+from workbench.models.embeddings import single
+from workbench.models.embeddings.fourier import fourier_features
 from workbench.models.grouping import EDGES
 from workbench.models.grouping import releases as grouping
 from workbench.models.label_shares import LABEL_COUNTS
@@ -80,7 +84,7 @@ def broken(bench: Bench, stage: str) -> set[tuple[str, str]]:
 Change = tuple[Callable[..., Any] | str, str, str]  # a name: the method's own function of that name
 DRAWN_RATE = "num_records, self.sample_rate)"
 LONGER_FEATURES: Change = (
-    dp_merf.fourier_features,
+    fourier_features,
     "/ math.sqrt(frequencies.shape[1])",
     "* math.sqrt(2.0 / frequencies.shape[1])",
 )
@@ -238,13 +242,13 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
     "DP-MERF's embeddings of norm sqrt 2": (
         "dp-merf",
         "release",
-        (dp_merf.release_grid, "max_norm=1.0", "max_norm=2.0"),
+        (embeddings.release_grid, "max_norm=1.0", "max_norm=2.0"),
         ("release", "null record"),
     ),
     "DP-MERF's noise halved": (
         "dp-merf",
         "release",
-        (dp_merf.release_grid, "deviation=2.0", "deviation=1.0"),
+        (single.deviation, "2.0 * settings", "1.0 * settings"),
         ("release", "null record"),
     ),
     "a null record said to be as near again as it is": (
@@ -269,9 +273,9 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         "dp-merf",
         "release",
         (
-            dp_merf.fit,
-            'state.spend(RELEASE, 1)\n        state.tensors["embedding"] = release(data, frequencies, grid, state)',
-            'state.tensors["embedding"] = release(data, frequencies, grid, state)\n        state.spend(RELEASE, 1)',
+            embeddings.release,
+            "state.spend(stage, step)\n    total = summed(data, embedding, grid, tuple(state.tensors[tensor].shape), state.device)",
+            "total = summed(data, embedding, grid, tuple(state.tensors[tensor].shape), state.device)\n    state.spend(stage, step)",
         ),
         ("release", "spending comes first"),
     ),
@@ -293,6 +297,12 @@ CLEAN = (
 )
 COUNTED = 'votes = spaces.count_votes(self._space, self._images("candidates"), data, choices) * share'
 IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wrong: case, stage, the changes, the quantity that is found
+    "the second moment of DP-MEPF said to move as little as its paper says": (
+        cases.Case("dp-mepf", {"moments": "published"}),
+        SECOND,
+        [(DPMEPF.embeddings, "config.second_distance / math.sqrt(2.0)", "config.second_distance")],
+        "replaced record",
+    ),
     "the same noise in every round of DP k-means": (
         cases.Case("dp-sad", {"labels.source": "dp-k-means"}),
         "all",

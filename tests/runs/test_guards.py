@@ -17,7 +17,7 @@ from workbench.datasets import load
 from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
-from workbench.methods.dp_merf import training
+from workbench.models.embeddings import releases
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs import finished
 from workbench.runs.folder import RunFolder
@@ -35,7 +35,7 @@ def test_a_run_that_fails_reports_what_the_ledger_charged(
     def explode(*_arguments: Any) -> None:
         raise RuntimeError("after the charge")
 
-    monkeypatch.setattr(training, "release", explode)
+    monkeypatch.setattr(releases, "summed", explode)
     run = queue(quick_plan("dp-merf"))
     worker.main(here(), run.id)
     failed = RunStore(here()).get(run.id)
@@ -52,7 +52,7 @@ def test_a_worker_that_can_tell_nobody_how_it_ended_leaves_it_in_its_log(
         full.enter_context(full_disk())
         raise FloatingPointError("loss is nan")
 
-    monkeypatch.setattr(training, "release", fill)
+    monkeypatch.setattr(releases, "summed", fill)
     with full:
         assert worker.main(here(), run.id) == 1
     said = capsys.readouterr().out

@@ -18,7 +18,14 @@ NUM_SAMPLES = 1500
 
 NONPRIVATE = [*FLOW, *DDPM, "workbench/methods/nonprivate/*", "workbench/recipes/digits.json"]
 DP_PROMISE = [*FLOW, *DDPM, *PRIVATE_STEP, "workbench/methods/dp_promise/**", "workbench/recipes/digits.json"]
-DP_MERF = [*FLOW, "workbench/methods/dp_merf/*", "workbench/networks/generator.py", "workbench/recipes/digits.json"]
+DP_MERF = [
+    *FLOW,
+    "workbench/methods/dp_merf/*",
+    "workbench/methods/embedding.py",
+    "workbench/models/embeddings/*",
+    "workbench/networks/generator.py",
+    "workbench/recipes/digits.json",
+]
 
 
 @pytest.mark.slow(depends=NONPRIVATE, trains=("digits", "nonprivate"))

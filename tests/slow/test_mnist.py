@@ -26,7 +26,14 @@ DP_PROMISE = [
     "workbench/evaluation/neighbours.py",
     "workbench/recipes/mnist.json",
 ]
-DP_MERF = [*FLOW, "workbench/methods/dp_merf/*", "workbench/networks/generator.py", "workbench/recipes/mnist.json"]
+DP_MERF = [
+    *FLOW,
+    "workbench/methods/dp_merf/*",
+    "workbench/methods/embedding.py",
+    "workbench/models/embeddings/*",
+    "workbench/networks/generator.py",
+    "workbench/recipes/mnist.json",
+]
 
 
 @pytest.fixture

@@ -13,10 +13,12 @@ DEPENDS = [
     *DDPM,
     "workbench/claims/caught.py",
     "workbench/evaluation/refuting/**",
+    "workbench/methods/dp_kernel/**",
     "workbench/methods/dp_promise/**",
     "workbench/methods/dp_sad/**",
     "workbench/methods/dpgen/**",
     "workbench/methods/p3dm/**",
+    "workbench/models/embeddings/**",
     "workbench/models/recovery/**",
     "workbench/privacy/attacks/**",
 ]

@@ -38,6 +38,12 @@ RECOVERY = {
 QUICK: dict[str, dict[str, Any]] = {
     "nonprivate": TINY | {"training.steps": 4, "training.batch_size": 8},
     "dp-merf": {"num_features": 100, "training.steps": 4, "training.batch_size": 20},
+    "class-means": {"records": 50},
+    "dp-mepf": {"training.steps": 4, "training.batch_size": 20, "features.steps": 3, "features.records": 50, "features.width": 4},
+    "pearl": {"num_features": 100, "training.steps": 5, "training.batch_size": 20},
+    "dp-hp": {"order": 3, "product_order": 2, "rounds": 2, "training.steps": 4, "training.batch_size": 20},
+    "dp-kernel": {"num_features": 100, "training.steps": 4, "training.batch_size": 20, "training.schedule": "cosine"},
+    "dp-ntk": {"width": 2, "training.steps": 4, "training.batch_size": 20},
     "class-moments": {"records": 50, "pooling": 2},
     "prior-moments": {"records": 50, "pooling": 2},
     "public-choice": {"records": 30},

@@ -3,12 +3,17 @@
 from workbench.methods.aim import AIM
 from workbench.methods.base import Method
 from workbench.methods.chu_dpdm import ChuDPDM
+from workbench.methods.class_means import ClassMeans
 from workbench.methods.class_moments import ClassMoments
 from workbench.methods.cluster_moments import ClusterMoments
 from workbench.methods.ddm import DDM
 from workbench.methods.dp_diffusion import DPDiffusion
 from workbench.methods.dp_feta import DPFETA
+from workbench.methods.dp_hp import DPHP
+from workbench.methods.dp_kernel import DPKernel
+from workbench.methods.dp_mepf import DPMEPF
 from workbench.methods.dp_merf import DPMERF
+from workbench.methods.dp_ntk import DPNTK
 from workbench.methods.dp_promise import DPPromise
 from workbench.methods.dp_sad import DPSAD
 from workbench.methods.dp_sgd_dm import DPSGDDM
@@ -19,6 +24,7 @@ from workbench.methods.mst import MST
 from workbench.methods.nonprivate import NonPrivate
 from workbench.methods.p3dm import P3DM
 from workbench.methods.p3gm import P3GM
+from workbench.methods.pearl import PEARL
 from workbench.methods.prior_moments import PriorMoments
 from workbench.methods.private_classifier import PrivateClassifier
 from workbench.methods.private_evolution import PrivateEvolution
@@ -30,10 +36,16 @@ from workbench.methods.tab_pe import TabPE
 
 METHODS: dict[str, type[Method]] = {
     "nonprivate": NonPrivate,
+    "class-means": ClassMeans,
     "class-moments": ClassMoments,
     "prior-moments": PriorMoments,
     "cluster-moments": ClusterMoments,
     "dp-merf": DPMERF,
+    "dp-mepf": DPMEPF,
+    "pearl": PEARL,
+    "dp-hp": DPHP,
+    "dp-kernel": DPKernel,
+    "dp-ntk": DPNTK,
     "public-choice": PublicChoice,
     "private-classifier": PrivateClassifier,
     "private-evolution": PrivateEvolution,

@@ -2,6 +2,7 @@
 
 from workbench.evaluation.refuting.attack import Attack, caught
 from workbench.evaluation.refuting.dp_feta import LonelyRecord
+from workbench.evaluation.refuting.dp_kernel import ConstantNoise
 from workbench.evaluation.refuting.dp_promise import PaperTargets
 from workbench.evaluation.refuting.dp_sad import OutputClipping
 from workbench.evaluation.refuting.p3gm import ExactMean
@@ -9,6 +10,7 @@ from workbench.evaluation.refuting.privimage import KnownNoise
 from workbench.evaluation.refuting.recovery import Responses
 
 ATTACKS: dict[str, Attack] = {
+    "dp-kernel": ConstantNoise(),
     "dp-promise": PaperTargets(),
     "dp-feta-realised": LonelyRecord(),
     "privimage-known-noise": KnownNoise(),

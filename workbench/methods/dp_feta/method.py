@@ -18,9 +18,9 @@ from workbench.errors import WorkbenchError
 from workbench.methods import votes
 from workbench.methods.base import MethodConfig, Preset, Reading, Target
 from workbench.methods.dp_merf import DPMERF, DPMERFConfig
-from workbench.methods.dp_merf.method import GeneratorTraining
 from workbench.methods.dpdm import DPDMConfig
 from workbench.methods.pretrained import SHAPES, FineTuned, Pretrained
+from workbench.models.embeddings.config import GeneratorTraining
 from workbench.models.settings import DP_SGD, default_network, pretraining_stages
 from workbench.privacy.accounting.formulas import composed_rdp
 from workbench.privacy.accounting.stages import Stage

@@ -11,10 +11,10 @@ from workbench.datasets.base import DatasetFacts, to_uint8
 from workbench.diffusion.edm import EDM
 from workbench.methods.class_moments.training import labels_of, vectors
 from workbench.methods.dp_feta.method import CENTRAL, GENERATED, WARM_UP, CentralImages, DPFETAConfig
-from workbench.methods.dp_merf import GENERATOR
 from workbench.methods.dp_merf import training as dp_merf
 from workbench.models import denoising, edm_images, pretrained
 from workbench.models.denoising import Denoiser
+from workbench.models.embeddings.config import GENERATOR
 from workbench.models.sample_request import SampleRequest, Source
 from workbench.models.settings import DP_SGD
 from workbench.records import Records

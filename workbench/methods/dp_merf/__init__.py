@@ -1,5 +1,5 @@
 """DP-MERF (Harder, Adamczewski and Park 2021): one Gaussian release of a mean embedding, then a generator fitted to it."""
 
-from workbench.methods.dp_merf.method import DPMERF, GENERATOR, RELEASE, DPMERFConfig
+from workbench.methods.dp_merf.method import DPMERF, RELEASE, DPMERFConfig
 
-__all__ = ["DPMERF", "GENERATOR", "RELEASE", "DPMERFConfig"]
+__all__ = ["DPMERF", "RELEASE", "DPMERFConfig"]

@@ -9,49 +9,32 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Reading
-from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
-from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
+from workbench.methods.base import Method, Preset, Reading
+from workbench.methods.embedding import NETWORK, EmbeddingConfig, EmbeddingMethod
+from workbench.models.embeddings.config import embedding_stage
 from workbench.privacy.accounting.formulas import gaussian_releases
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.training.ordinary import OrdinaryTraining
 from workbench.training.switches import Switches
 
 
-class GeneratorTraining(OrdinaryTraining):
-    """The generator's steps."""
-
-    steps: int = Field(default=800, ge=1, description="Generator steps; they touch the release alone.")
-    batch_size: int = Field(default=500, ge=1, description="Generated images in a step.")
-    learning_rate: float = Field(default=1e-2, ge=1e-9, le=1e3, description="Adam's first learning rate.")
-
-
-class DPMERFConfig(MethodConfig):
+class DPMERFConfig(EmbeddingConfig):
     """Hyper-parameters of DP-MERF."""
 
     switches: ClassVar[Switches] = {"length_scale": (0.0, 2.0)}
 
-    noise_multiplier: float | None = Field(
-        default=None, ge=1e-3, le=1e6, description="Noise over the replace-one distance 2/num_records; empty calibrates it to the target."
-    )
     num_features: int = Field(default=2_000, ge=2, description="Random Fourier features (cosines and sines together).")
     length_scale: float = Field(
         default=0.0, ge=0, le=1e6, description="Kernel length scale on pixels in [0, 1]; 0 takes sqrt(0.134 dimensions)."
     )
-    latent_size: int = Field(default=10, ge=1, description="Inputs of the generator beside the label.")
-    hidden_size: int = Field(default=200, ge=1, description="Units of the generator's first layer.")
-    channels: int = Field(default=16, ge=1, description="Channels of the generator's convolutions.")
-    training: GeneratorTraining = GeneratorTraining()
-    labels: PaidLabelShares = PaidLabelShares()
 
-    def embedding_shape(self, facts: DatasetFacts) -> tuple[int, int]:
-        """(features, classes) of the release: a mean embedding for each class."""
-        return self.num_features // 2 * 2, max(facts.num_classes, 1)
+    @property
+    def size(self) -> int:
+        """Features of an image: as many cosines as sines."""
+        return self.num_features // 2 * 2
 
 
-RELEASE, GENERATOR = "release", "generator"
-
+RELEASE = "release"
 
 READINGS = {
     "dp-merf": Reading(
@@ -82,7 +65,7 @@ PRESETS = Method.presets | {
 }
 
 
-class DPMERF(Method):
+class DPMERF(EmbeddingMethod[DPMERFConfig]):
     """One release of the label-wise mean of random Fourier features; everything after it is post-processing."""
 
     name = "dp-merf"
@@ -92,10 +75,7 @@ class DPMERF(Method):
     implementation = "workbench.methods.dp_merf.training"
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = READINGS
-    released: ClassVar[tuple[str, ...]] = ("generator",)
-    shapes: ClassVar[tuple[str, ...] | None] = ("num_features", "latent_size", "hidden_size", "channels")
-    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
-    config: DPMERFConfig
+    shapes: ClassVar[tuple[str, ...] | None] = ("num_features", *NETWORK)
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
@@ -105,33 +85,11 @@ class DPMERF(Method):
         """
         return {"num_features": 10_000, "training.steps": 600, "training.learning_rate": 3e-3} if facts.dimensions > 300 else {}
 
-    @property
-    def released_parts(self) -> tuple[str, ...]:
-        """The generator, and the counts of labels where samples follow them."""
-        return (*self.released, *[LABEL_COUNTS] * self.config.labels.are_released)
-
-    @property
-    def learns_labels(self) -> bool:
-        """Where labels are drawn by counts that were paid for."""
-        return self.config.labels.are_released
-
-    def stages(self, facts: DatasetFacts) -> list[Stage]:
-        """The release, counts of labels if asked for, and the generator's training that is free."""
-        assert self.config.noise_multiplier is not None
-        event = ReplaceOneGaussianDpEvent(self.config.noise_multiplier, zero_out_ratio=0.5)
-        release = Stage(
-            name=RELEASE,
-            event=event,
-            spent="once",
-            relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
-            sampling="all records, once",
-            reason="Every record adds a vector of norm 1/num_records, so replacing one moves the mean by at most 2/num_records "
-            "and making one null by at most 1/num_records.",
-        )
-        return [release, *self.config.labels.stages(facts), self.config.training.free_stage(GENERATOR)]
+    def embeddings(self, facts: DatasetFacts) -> list[Stage]:
+        """The one release."""
+        return [embedding_stage(RELEASE, self.config.noise_multiplier)]
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The paper's analytic Gaussian mechanism at sensitivity 2/num_records, with that of the counts, if these are released."""
         assert self.config.noise_multiplier is not None
-        counts_noise = self.config.labels.noise_multiplier if self.config.labels.are_released else math.inf
-        return claimed(noise_multiplier=self.config.noise_multiplier, delta=delta, counts_noise=counts_noise)
+        return claimed(noise_multiplier=self.config.noise_multiplier, delta=delta, counts_noise=self.counts_noise)
