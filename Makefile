@@ -36,7 +36,7 @@ docs: $(VENV)/.docs ## build the site of documents in build/site/html (ARGS=--ex
 slides: $(VENV)/.docs ## make a deck of each lesson in build/slides (ARGS="10_epsilon_itself" takes one)
 	$(BIN)/python -m docs.site.slides $(ARGS)
 
-test: $(VENV)/.dev ## run every test but the slow tier (under 20 minutes on two cores)
+test: $(VENV)/.dev ## run every test but the slow tier (about half an hour on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-slow: $(VENV)/.dev ## run the slow tier at full size, skipping what stands; writes docs/slow-tests.md
