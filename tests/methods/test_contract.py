@@ -194,6 +194,16 @@ def test_samples_follow_the_schema_and_come_from_the_released_part(method: str) 
     assert plan.facts.kind.complaint(samples.records) == ""
 
 
+@every_method
+def test_what_is_said_of_noise_in_samples_is_of_what_was_released(method: str) -> None:
+    """Samples are drawn by the released parts alone: a share of noise that needs more would be one of zeros."""
+    done = fitted(method)
+    built = done.plan.build()
+    released = new_state(done.plan, seed=1)
+    released.load_part(done.state.part(built.released_parts))
+    assert built.noise_share(released) == built.noise_share(done.state)
+
+
 @pytest.mark.parametrize("method", [name for name, kind in methods.METHODS.items() if "table" in kind.kinds])
 def test_methods_on_tables_draw_the_target_as_they_learned_it_unless_it_is_balanced(method: str) -> None:
     plan, state = fitted(method).plan, fitted(method).state

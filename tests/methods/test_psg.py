@@ -97,3 +97,11 @@ def test_one_class_has_no_classifier() -> None:
     known = DIGITS.facts.model_copy(update={"classes": ()})
     with pytest.raises(WorkbenchError, match="two classes or more"):
         make_plan("psg", known, epsilon=10.0)
+
+
+def test_images_that_stay_what_they_began_as_are_said_to_be_noise() -> None:
+    plan = quick_plan("psg")
+    state, built = new_state(plan, seed=0), plan.build()
+    assert (built.noise_share(state) or 0.0) > 0.9
+    state.tensors["images"] *= 3.0
+    assert built.noise_share(state) == pytest.approx(1 / 9, rel=0.1)

@@ -266,7 +266,7 @@ class Method(ABC):
         return state.facts, data
 
     def noise_share(self, state: State) -> float | None:
-        """Which part (0..1) of what samples of a fitted state vary by noise alone would give; None where that is not known.
+        """Which part (0..1) of what samples of a fitted state are made from is noise; None where that is not known.
 
         Post-processing of what was released and of public facts: it costs nothing and may leave wherever samples may.
         """

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import CalibratedField, Method, MethodConfig
-from workbench.models.embeddings.config import GENERATOR, GeneratorTraining
+from workbench.models.embeddings.config import EMBEDDING, GENERATOR, GeneratorTraining
 from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
 from workbench.privacy.accounting.formulas import gaussian_releases, inverse_square
 from workbench.privacy.accounting.stages import Stage
@@ -40,7 +40,7 @@ NETWORK = ("latent_size", "hidden_size", "channels")
 class EmbeddingMethod(Method, Generic[ConfigT]):
     """Gaussian releases of mean embeddings by class, and of counts of labels if asked for; a generator fitted to them is free."""
 
-    released: ClassVar[tuple[str, ...]] = (GENERATOR,)
+    released: ClassVar[tuple[str, ...]] = (GENERATOR, EMBEDDING)  # the noisy embedding tells how much of it is noise
     shapes: ClassVar[tuple[str, ...] | None] = NETWORK
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     config: ConfigT

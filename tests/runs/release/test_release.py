@@ -31,7 +31,7 @@ from workbench.runs.release import export_run, verify
 from workbench.runs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest, read_archive, write_archive
 from workbench.runs.release.card import GROUPS, PrivacyCard
 from workbench.runs.release.export import UNNAMED, card_of, restated, why_it_stays, without_places
-from workbench.runs.release.weights import MODULES, misfit, packed, unpacked
+from workbench.runs.release.weights import MODULES, TENSORS, misfit, packed, unpacked
 from workbench.runs.run import Run
 from workbench.runs.sample_files import read_records
 from workbench.runs.samples import sample_set
@@ -178,6 +178,7 @@ def test_weights_and_samples_are_the_run_s(exported: Path) -> None:
     run = json.loads(members[CARD])["run"]
     state = load_state(here(), trained_run(here(), run))
     mine = {f"{MODULES}/generator/{name}": value for name, value in state.modules["generator"].state_dict().items()}
+    mine[f"{TENSORS}/embedding"] = state.tensors["embedding"]
     assert tensors.keys() == mine.keys()
     assert all(torch.equal(tensors[name], value) for name, value in mine.items())
     assert about["plan"] == digest(members[PLAN])

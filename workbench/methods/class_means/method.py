@@ -57,7 +57,7 @@ class ClassMeans(Method):
     source = "the workbench's own: what two Gaussian releases give without any network"
     Config = ClassMeansConfig
     implementation = "workbench.methods.class_means.training"
-    released: ClassVar[tuple[str, ...]] = ("sums", "counts")
+    released: ClassVar[tuple[str, ...]] = ("norm", "sums", "counts")
     shapes: ClassVar[tuple[str, ...] | None] = ()
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     sampling_fields: ClassVar[tuple[str, ...]] = ("labels", "spread")

@@ -15,7 +15,7 @@ from pydantic import Field
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Method, Preset, Reading
 from workbench.methods.embedding import NETWORK, EmbeddingConfig, EmbeddingMethod
-from workbench.models.embeddings.config import embedding_stage
+from workbench.models.embeddings.config import GENERATOR, embedding_stage
 from workbench.privacy.accounting.formulas import gaussian_releases
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -79,6 +79,7 @@ class DPHP(EmbeddingMethod[DPHPConfig]):
     source = "Vinaroz et al. 2022"
     Config = DPHPConfig
     implementation = "workbench.methods.dp_hp.training"
+    released: ClassVar[tuple[str, ...]] = (GENERATOR, SUM)
     presets: ClassVar[dict[str, Preset]] = Method.presets | {"published": PUBLISHED}
     readings: ClassVar[Mapping[str, Reading]] = {
         "dp-hp": Reading(

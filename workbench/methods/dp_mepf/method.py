@@ -15,7 +15,7 @@ from workbench import datasets
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Method, Preset, Reading
 from workbench.methods.embedding import NETWORK, EmbeddingConfig, EmbeddingMethod
-from workbench.models.embeddings.config import REASON, embedding_stage
+from workbench.models.embeddings.config import GENERATOR, REASON, embedding_stage
 from workbench.privacy.accounting.formulas import gaussian_releases, inverse_square
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -97,6 +97,7 @@ class DPMEPF(EmbeddingMethod[DPMEPFConfig]):
     source = "Harder et al. 2023"
     Config = DPMEPFConfig
     implementation = "workbench.methods.dp_mepf.training"
+    released: ClassVar[tuple[str, ...]] = (GENERATOR, FIRST)
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = READINGS
     shapes: ClassVar[tuple[str, ...] | None] = ("features.width", "moments", *NETWORK)

@@ -140,3 +140,8 @@ def sample(config: PSGConfig, state: State, request: SampleRequest) -> Records:
     rows = torch.from_numpy(np.zeros(request.num_samples, np.int64) if labels is None else labels)
     place = torch.randint(images.shape[1], (request.num_samples,), generator=draw)
     return Records(to_uint8(images[rows, place].numpy()), labels)
+
+
+def noise_share(config: PSGConfig, state: State) -> float:
+    """Of the squares of the images' numbers, what the standard normals have that every image began as: moves are added to these."""
+    return min(1.0, 1.0 / max(float(state.tensors["images"].square().mean()), 1e-300))

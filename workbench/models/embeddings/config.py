@@ -13,6 +13,7 @@ from workbench.privacy.accounting.stages import Stage
 from workbench.training.ordinary import OrdinaryTraining
 
 GENERATOR = "generator"  # the stage, and the module that samples come from
+EMBEDDING = "embedding"  # what is released, where it is one
 REASON = (
     "Every record adds a vector of norm 1/num_records, so replacing one moves the mean by at most 2/num_records "
     "and making one null by at most 1/num_records."

@@ -7,11 +7,9 @@ from torch import Tensor
 from workbench.datasets.base import DatasetFacts
 from workbench.models import label_counts
 from workbench.models.embeddings import generators, releases
-from workbench.models.embeddings.config import GeneratorSettings
+from workbench.models.embeddings.config import EMBEDDING, GeneratorSettings
 from workbench.records import Records
 from workbench.training.state import State, Step
-
-EMBEDDING = "embedding"
 
 
 def initial_state(settings: GeneratorSettings, facts: DatasetFacts, state: State, size: int) -> State:

@@ -32,12 +32,12 @@ TOO_FEW = (
     "{count} are there."
 )
 MOSTLY_NOISE = (
-    "These samples are mostly noise: by what was released, noise alone would give about {share:.0%} of how they vary within a class. "
+    "These samples are mostly noise: about {share:.0%} of what they were made from is noise, as far as what was released tells. "
     "More records, a larger epsilon or fewer numbers to release would help."
 )
 PARTLY_NOISE = (
-    "These samples are partly noise: by what was released, noise alone would give about {share:.0%} of how they vary within a class, and "
-    "more than that of their finer structure."
+    "These samples are partly noise: about {share:.0%} of what they were made from is noise, as far as what was released tells, and more "
+    "than that of their finer structure."
 )
 NOT_COMPARED = "Not compared yet with public images of {public}, from which the model began: samples may look like these alone."
 
