@@ -13,7 +13,8 @@ from support.homes import here
 from support.odd_methods import join_registry
 from support.quick import ALL_METHODS, BOUNDED_METHODS, quick_dataset, quick_plan
 
-from workbench import methods
+from workbench import experiment, methods
+from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
 from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan
@@ -192,6 +193,19 @@ def test_samples_follow_the_schema_and_come_from_the_released_part(method: str) 
     assert samples.labels.dtype == np.int64
     assert set(samples.labels) == set(range(plan.facts.num_classes))
     assert plan.facts.kind.complaint(samples.records) == ""
+
+
+@every_method
+def test_a_fit_goes_on_with_no_other_public_images_than_it_began_with(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise of a step that is repeated would be drawn over another sum."""
+    plan = fitted(method).plan
+    if (public := pretraining_records(plan, here())) is None:
+        return
+    monkeypatch.setattr(experiment, "pretraining_records", lambda *_: replace(public, records=public.records[::-1]))
+    state = new_state(plan, seed=0)
+    state.restore(torch.load(io.BytesIO(fitted(method).checkpoints[0]), weights_only=True))
+    with pytest.raises(WorkbenchError, match="Expected the public images that this run began with"):
+        next(fit(plan, quick_dataset(method), state))
 
 
 @every_method

@@ -159,9 +159,9 @@ def test_what_numpy_multiplies_by_and_asked_of_it_are_of_the_environment(monkeyp
 def test_others_than_the_public_records_that_a_fit_began_with_are_refused() -> None:
     state, public = new_state(), Records(np.arange(12, dtype=np.uint8).reshape(3, 1, 2, 2), np.arange(3))
     check_same(state, public)
-    later = new_state()
-    later.restore(state.checkpoint())
-    check_same(later, public)
     for records, labels in ((public.records[::-1], public.labels), (public.records, np.zeros(3, dtype=np.int64)), (public.records, None)):
+        later = new_state()
+        later.restore(state.checkpoint())
         with pytest.raises(WorkbenchError, match="Expected the public images that this run began with"):
             check_same(later, Records(records, labels))
+        check_same(later, public)

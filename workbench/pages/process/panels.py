@@ -54,4 +54,6 @@ PANELS: dict[str, Panel] = {
 def file_of(name: str, values: Mapping[str, Any]) -> str:
     """A panel with these choices as a file; a WorkbenchError names what does not fit."""
     choose(name, PANELS, "panel")
+    for choice in values:
+        choose(choice, PANELS[name].asked.model_fields, f"choice of the panel {name}")
     return PANELS[name].file(carried(PANELS[name].asked, **values))
