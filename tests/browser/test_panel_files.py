@@ -9,9 +9,8 @@ from workbench.pages.process.panels import file_of
 from workbench.teaching import attacking
 
 
-def test_files_work_offline_and_ask_for_nothing(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attacking, "RUNS", attacking.SHOWN)
-    attacking.attack.cache_clear()
+@pytest.mark.usefixtures("few_attacks")
+def test_files_work_offline_and_ask_for_nothing(browser: Browser, tmp_path: Path) -> None:
     truth = attacking.attack(attacking.AttackAsked()).took_part
     asked: list[Request] = []
     said: list[ConsoleMessage] = []

@@ -17,11 +17,7 @@ OpenPage = Callable[..., AppTest]
 QUICK = {"forward": {}, "step": {"noise_multiplier": "2"}, "reverse": {"steps": "4"}, "selection": {"rounds": "1"}, "attacker": {}}
 
 
-@pytest.fixture(autouse=True)
-def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many as the visitor sees; tests/teaching has all of them."""
-    monkeypatch.setattr(attacking, "RUNS", attacking.SHOWN)
-    attacking.attack.cache_clear()
+pytestmark = pytest.mark.usefixtures("few_attacks")
 
 
 @pytest.mark.usefixtures("workbench_home")
