@@ -3,6 +3,7 @@
 #   PORT=8600             another port for the workbench
 #   TORCH_INDEX=URL       an extra package index for torch, such as PyTorch's own one of CPU builds
 #   WORKERS=4             processes that `make test` shares its files among, one thread each
+#   SCRATCH=/mnt/fast     where tests keep their files; memory by default where it has 4 GiB for them, as many wait for the disk
 #   ARGS="-k budget"      further arguments for pytest or the benchmarks
 #   UPGRADE=1             let `make lock` take newer versions
 
@@ -10,6 +11,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 PORT ?= 8501
 WORKERS ?= 2
+SCRATCH ?= $(shell [ -w /dev/shm ] && [ $$(df -Pk /dev/shm | awk 'END { print $$4 }') -gt 4194304 ] && echo /dev/shm)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") -c constraints.txt
@@ -37,7 +39,8 @@ slides: $(VENV)/.docs ## make a deck of each lesson in build/slides (ARGS="10_ep
 	$(BIN)/python -m docs.site.slides $(ARGS)
 
 test: $(VENV)/.dev ## run every test but the slow tier (about half an hour on two cores)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+	OMP_NUM_THREADS=1 $(if $(SCRATCH),PYTEST_DEBUG_TEMPROOT="$(SCRATCH)") \
+		$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=40 $(ARGS)
 
 test-slow: $(VENV)/.dev ## run the slow tier at full size, skipping what stands; writes docs/slow-tests.md
 	$(BIN)/python -m pytest -m slow --timeout=0 -v -rs $(ARGS)

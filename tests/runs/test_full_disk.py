@@ -198,7 +198,7 @@ def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 
 def until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + 50
+    deadline = time.monotonic() + 240
     while True:
         with suppress(sqlite3.OperationalError):  # the disk may be too full to look
             if condition():
