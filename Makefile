@@ -35,7 +35,7 @@ lab: $(VENV)/.lab ## open JupyterLab on notebooks/
 docs: $(VENV)/.docs ## build the site of documents in build/site/html (ARGS=--execute carries out the lessons)
 	$(BIN)/python -m docs.site $(ARGS)
 
-slides: $(VENV)/.docs ## make a deck of each lesson in build/slides (ARGS="10_epsilon_itself" takes one)
+slides: $(VENV)/.docs ## make a deck of each lesson in build/slides (ARGS="02_epsilon_itself" takes one)
 	$(BIN)/python -m docs.site.slides $(ARGS)
 
 test: $(VENV)/.dev ## run every test but the slow tier (about half an hour on two cores)

@@ -22,7 +22,7 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 
 def test_there_is_a_first_lesson() -> None:
-    assert NOTEBOOKS[0].stem == "01_first_run"
+    assert NOTEBOOKS[0].stem == "04_first_run"
 
 
 def test_it_is_valid_and_carries_no_outputs(notebook: nbformat.NotebookNode) -> None:

@@ -95,7 +95,7 @@ def test_every_command_is_in_the_reference(reference: dict[str, str]) -> None:
 
 
 def test_a_deck_has_statements_and_no_code() -> None:
-    notebook = nbformat.read(ROOT / "notebooks/10_epsilon_itself.ipynb", as_version=4)
+    notebook = nbformat.read(ROOT / "notebooks/02_epsilon_itself.ipynb", as_version=4)
     html = deck(notebook)
     assert "Epsilon itself" in html
     assert 'src="reveal/dist/reveal.js"' in html

@@ -47,7 +47,7 @@ def test_it_has_no_warning_and_asks_nothing_of_the_network(site: Path) -> None:
     assert 'src="http' not in index
     assert 'rel="stylesheet" href="http' not in index
     assert (site / "methods/dp-merf.html").exists()
-    assert (site / "lessons/10_epsilon_itself.html").exists()
+    assert (site / "lessons/02_epsilon_itself.html").exists()
     assert (site / "proofs/10.html").exists()
 
 
