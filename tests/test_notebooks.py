@@ -1,14 +1,19 @@
-"""Every notebook runs from top to bottom, small, and is committed without outputs."""
+"""Every notebook runs from top to bottom, small; its solution is right; and it is committed without outputs."""
 
+import re
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
-FOLDER = Path(__file__).parent.parent / "notebooks"
-NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+FIRST_RUN = "A first run"  # its exercise is to change and run it again, so nothing is checked
 SECONDS_A_CELL = 240
+# A figure of 12 inches fills a slide, so its 24 points are 24 on the wall.
+STYLE = 'plt.rcParams.update({"font.size": 24, "axes.titlesize": 24, "figure.titlesize": 24, "figure.figsize": (12, 5), "lines.linewidth": 4})'
+FOLDED = {"source_hidden": True, "outputs_hidden": True}
 
 
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
@@ -21,8 +26,11 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def test_there_is_a_first_lesson() -> None:
-    assert NOTEBOOKS[0].stem == "04_first_run"
+def test_the_files_have_the_course_s_order() -> None:
+    course = re.findall(r"^\| \[.+\]\(\.\./notebooks/(.+)\.ipynb\) \|", (ROOT / "docs/lessons.md").read_text(), flags=re.MULTILINE)
+    assert [path.stem for path in NOTEBOOKS] == course
+    assert [name[:3] for name in course] == [f"{number:02d}_" for number in range(1, len(course) + 1)]
+    assert re.findall(r"^lessons/(\d.+)$", (ROOT / "docs/index.md").read_text(), flags=re.MULTILINE) == course
 
 
 def test_it_is_valid_and_carries_no_outputs(notebook: nbformat.NotebookNode) -> None:
@@ -35,13 +43,30 @@ def test_it_explains_every_cell_before_it_runs_it(notebook: nbformat.NotebookNod
     assert [i for i, kind in enumerate(kinds) if kind == "code" and (i == 0 or kinds[i - 1] != "markdown")] == []
 
 
-def test_it_ends_in_an_exercise_and_all_but_the_first_have_a_slider_and_check_the_answer(notebook: nbformat.NotebookNode) -> None:
-    assert any("Your turn" in cell.source for cell in notebook.cells[-3:])
-    if "A first run" not in notebook.cells[0].source:
-        code = "\n".join(cell.source for cell in code_cells(notebook))
-        assert "interact(" in code
-        assert "\nanswer = None\n" in f"\n{code}"
-        assert code.endswith("check(answer)")
+def test_it_ends_in_an_exercise_and_all_but_the_first_run_have_a_slider(notebook: nbformat.NotebookNode) -> None:
+    assert any("Your turn" in cell.source for cell in notebook.cells[-6:])
+    if FIRST_RUN not in notebook.cells[0].source:
+        assert "interact(" in "\n".join(cell.source for cell in code_cells(notebook))
+
+
+def test_its_check_and_solution_are_folded_in_the_notebook_and_on_the_site(notebook: nbformat.NotebookNode) -> None:
+    if FIRST_RUN in notebook.cells[0].source:
+        assert "<details>" in notebook.cells[-1].source
+        return
+    check, answer, solution = code_cells(notebook)[-3:]
+    assert check.source.startswith("def check(answer):")
+    assert "Hint: " in check.source
+    assert check.metadata == {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
+    assert answer.source == "answer = None\ncheck(answer)"
+    assert solution.source.startswith("solution = ")
+    assert solution.metadata == {"jupyter": FOLDED, "tags": ["hide-cell"]}
+
+
+def test_its_figures_can_be_read_from_the_last_row(notebook: nbformat.NotebookNode) -> None:
+    code = "\n".join(cell.source for cell in code_cells(notebook))
+    assert not re.search(r"\bplt\.|\.plot\b", code) or STYLE in code
+    assert re.findall(r"fontsize=|figsize=\((?!12, )", code) == []
+    assert [int(size) for size in re.findall(r"\bpixels=(\d+)", code) if int(size) < 48] == []
 
 
 @pytest.mark.timeout(900)
@@ -53,4 +78,7 @@ def test_it_runs(notebook: nbformat.NotebookNode, tmp_path: Path, monkeypatch: p
     shown = [output for cell in code_cells(notebook) for output in cell.outputs]
     assert any("image/png" in output.get("data", {}) for output in shown)
     assert [output.text for output in shown if output.output_type == "stream" and output.name == "stderr"] == []
+    if FIRST_RUN not in notebook.cells[0].source:
+        (solved,) = code_cells(notebook)[-1].outputs
+        assert ": Right" in solved.text
     assert {path.name for path in tmp_path.iterdir()} <= {"home"}, "nothing beside the workbench's own home"

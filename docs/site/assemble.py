@@ -71,12 +71,9 @@ def _titled(text: str, document: Path) -> str:
 
 
 def _notebook(path: Path, document: Path, page: Path, known: dict[Path, Path]) -> str:
-    """The notebook with links of the site, and what hides a solution hidden."""
+    """The notebook with links of the site."""
     notebook = json.loads(path.read_text())
     for cell in notebook["cells"]:
-        source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            cell["source"] = rewritten(source, document, page, known)
-        elif "\ndef check(" in source:
-            cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-input"]
+            cell["source"] = rewritten("".join(cell["source"]), document, page, known)
     return json.dumps(notebook)

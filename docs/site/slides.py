@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tempfile
+from itertools import takewhile
 from pathlib import Path
 
 import nbformat
@@ -27,12 +28,13 @@ STYLE = """<style>.reveal { font-size: 24pt; } .reveal table { font-size: 18pt; 
 START = """<script src="reveal/dist/reveal.js"></script>
 <script>Reveal.initialize({controls: true, progress: true, hash: true, slideNumber: true, width: 1280, height: 720, margin: 0.03});</script>
 """
-SHARP = "%config InlineBackend.figure_formats = ['svg']"  # figures that a projector may enlarge: 10 points of theirs are 24 on the wall
+SHARP = "%config InlineBackend.figure_formats = ['svg']"  # figures that a projector may enlarge; at a slide's width their text is 24 points
+EXERCISE = "Your turn"  # what follows, with its check and solution, is for the notebook
 
 
 def deck(notebook: nbformat.NotebookNode) -> str:
-    """A lesson as HTML of reveal.js: a slide a section, without code, exercises or their checks."""
-    shown = [cell for cell in notebook.cells if not any(word in cell.source for word in ("Your turn", "def check(", SHARP))]
+    """A lesson as HTML of reveal.js: a slide a section, without code and without the exercise at its end."""
+    shown = [cell for cell in takewhile(lambda cell: EXERCISE not in cell.source, notebook.cells) if cell.source != SHARP]
     for place, cell in enumerate(shown):
         begins = cell.cell_type == "markdown" and (place == 0 or re.match(r"#+ ", cell.source))
         cell.metadata["slideshow"] = {"slide_type": "slide" if begins else "-"}
