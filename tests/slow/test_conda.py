@@ -25,5 +25,6 @@ def test_what_environment_yml_names_installs(tmp_path: Path, figures: dict[str, 
     subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", "requirements.txt"], cwd=copy, check=True)
     listed = subprocess.run([python.parent / "workbench", "methods"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "dp-merf" in listed
+    subprocess.run([python, "-m", "pip", "check"], check=True)  # what came is what all of it asks for
     frozen = subprocess.run([python, "-m", "pip", "freeze"], capture_output=True, text=True, check=True).stdout
     figures["packages"] = len(frozen.splitlines())

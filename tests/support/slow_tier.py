@@ -8,7 +8,7 @@ and the test is skipped, so an interrupted tier goes on where it stopped; `--rer
 
 A test of long runs says which: `@pytest.mark.slow(depends=[...], trains=("digits", "dp-merf"))`, a recipe and a method. Its record
 stands too while the plans of these lines are equal and the method's seeded short run gives the same weights, samples and measures to
-the bit (`support/long_runs.py`): so that a rename costs no night.
+the bit (`support/long_runs.py`): so a rename does not force an overnight rerun.
 """
 
 import ast
