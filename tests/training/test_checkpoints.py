@@ -1,5 +1,6 @@
 """A resumed run goes on bit for bit, and says where it cannot."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -115,7 +116,7 @@ def test_a_failed_write_leaves_the_checkpoint_before_it(tmp_path: Path, monkeypa
 def test_every_module_that_a_step_may_go_through_is_in_the_digest() -> None:
     """All but what shows and asks, whatever folder it stands in: the private loss of `models/` was not."""
     package = Path(checkpoints.__file__).parents[1]
-    names = {path.relative_to(package).as_posix() for path in checkpoints.deciding_source(package)}
+    names = {Path(path).relative_to(package).as_posix() for path in checkpoints.deciding_source(package)}
     assert {"models/image_diffusion.py", "training/private_step.py", "runs/fitting.py", "plan.py"} <= names
     left_out = {path.relative_to(package).as_posix() for path in package.rglob("*.py")} - names
     assert {name.split("/")[0] for name in left_out} == {"cli", "pages", "server", "ui"}
@@ -133,6 +134,24 @@ def test_a_changed_module_is_another_source(tmp_path: Path, monkeypatch: pytest.
     assert digest() == before
     (tmp_path / "models/loss.py").write_text("SCALE = 2\n")
     assert digest() != before
+
+
+def test_a_source_that_nobody_changed_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = tmp_path / "loss.py"
+    module.write_text("SCALE = 1\n")
+    monkeypatch.setattr(checkpoints.workbench, "__file__", str(tmp_path / "__init__.py"))
+    clock = [module.stat().st_ctime + 1]
+    monkeypatch.setattr(checkpoints.time, "time", lambda: clock[0])
+    read = []
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or b"")
+    for seconds, times in ((1, 1), (1, 2), (3, 3), (3, 3)):  # one second after its change, the next one might still get the same time
+        clock[0] = module.stat().st_ctime + seconds
+        checkpoints.digest_of_source()
+        assert len(read) == times
+    os.utime(module, (0, 0))  # the time of the last writing can be set back, that of the last change cannot
+    clock[0] = module.stat().st_ctime + 3
+    checkpoints.digest_of_source()
+    assert len(read) == 4
 
 
 def test_a_source_that_was_changed_since_the_process_began_is_that_of_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
