@@ -16,6 +16,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "declare": "Propose what to declare public of a table's columns.",
         "duplicates": "Find near-duplicates among the training records.",
         "plan": "Show what a method releases, and its epsilon.",
+        "dry-run": "Try a plan on drawn records, at no privacy cost.",
         "epsilon": "Compute epsilon of DP-SGD by every accountant.",
         "claims": "Show what papers claim beside what is proved.",
         "ledger": "Show what has been spent on each data set.",

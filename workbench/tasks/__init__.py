@@ -8,6 +8,7 @@ from workbench.jobs.job import Job
 from workbench.tasks.attacking import Game, Leak, Refute
 from workbench.tasks.auditing import Audit, Membership, Pac
 from workbench.tasks.base import Task
+from workbench.tasks.dry_running import DRY_RUNNING
 from workbench.tasks.example import EXAMPLE
 from workbench.tasks.exposing import Expose, Remove
 from workbench.tasks.measuring import Copies, Evaluate, Neighbours, Sample
@@ -34,6 +35,7 @@ ALL: tuple[Task, ...] = (
     Remove(),
     EXAMPLE,
     REHEARSE,
+    DRY_RUNNING,
     SWEEPING,
 )
 TASKS: dict[str, Task] = {task.name: task for task in ALL}

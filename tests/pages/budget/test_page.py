@@ -7,7 +7,7 @@ import pytest
 from pages.reading import groups, text_of
 from streamlit.testing.v1 import AppTest
 from support.homes import here
-from support.launchers import Nowhere
+from support.launchers import Here, Nowhere
 
 from workbench.jobs.job import Job
 from workbench.jobs.launchers import LAUNCHERS
@@ -34,7 +34,8 @@ def test_an_empty_chart_says_what_would_fill_it_and_offers_it(open_page: OpenPag
     app = open_page("budget", budget_method="dp-merf", budget_dataset="permuted-digits")
     app.selectbox(key="budget_measure").set_value("coverage").run()
     assert [info.value for info in app.info] == [
-        "No point yet: nothing has been trained on permuted-digits here. A run of the plan above, once evaluated, is the first."
+        "No point yet: nothing has been trained on permuted-digits here. A run of the plan above, once evaluated, is the first. "
+        "Its dry run, above, costs no privacy."
     ]
     assert app.button(key="budget_fill").label == "Train the plan above"
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
@@ -130,3 +131,15 @@ def test_a_claim_that_is_proved_for_another_relation_does_not_bear_the_bounds_wo
     text = text_of(app)
     assert text.count("proved upper bound") == 1
     assert text.count("proved for its relation") == 1
+
+
+def test_a_dry_run_is_begun_here_and_what_it_came_to_is_shown(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
+    app = open_page("budget", budget_method="class-moments", budget_epsilon="10")
+    app.button(key="budget_dry_run").click().run()
+    (rows,) = [frame.value for frame in app.dataframe if "Drawn records themselves" in frame.value]
+    assert rows["Measure"].tolist() == ["Accuracy, logistic regression"]
+    assert 0.5 < float(rows["Value"][0]) <= float(rows["Drawn records themselves"][0]) + 0.05
+    assert "compare plans by dry runs" in text_of(app)
+    app.number_input(key="budget_epsilon").set_value(9.0).run()
+    assert app.button(key="budget_dry_run"), "another plan has a dry run of its own"

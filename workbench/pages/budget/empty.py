@@ -23,6 +23,11 @@ def offer_to_fill(dataset: str, mine: Sequence[Run], asked: Request | None, pref
             attempt(lambda: tasks.begin(Workspace.default(), "evaluate", mine[0].id, {}))
         other_jobs(mine[0].id, prefix)
         return
-    st.info(markdown(f"No point yet: nothing has been trained on {dataset} here. A run of the plan above, once evaluated, is the first."))
+    st.info(
+        markdown(
+            f"No point yet: nothing has been trained on {dataset} here. A run of the plan above, once "
+            "evaluated, is the first. Its dry run, above, costs no privacy."
+        )
+    )
     if asked is not None and st.button("Train the plan above", key=f"{prefix}fill", icon=":material/arrow_forward:"):
         go_to("train", link(asked, "train_"))

@@ -10,6 +10,7 @@ from workbench.pages.budget.deltas import delta_section
 from workbench.pages.budget.dial import dial_section
 from workbench.pages.budget.meaning import meaning_section, strict_words
 from workbench.pages.budget.spending import launch_section, stages_section
+from workbench.pages.budget.trying import dry_run_section
 from workbench.pages.budget.utility import utility_section
 from workbench.serialization import dumps
 from workbench.training.state import PerformanceSettings
@@ -43,6 +44,8 @@ def draw() -> None:
         stages_section(plan, PREFIX)
         st.subheader("What the ledger has, and what a launch would take", anchor=False)
         launch_section(plan)
+        st.subheader("What it comes to on drawn records: a dry run", anchor=False)
+        dry_run_section(plan, PREFIX)
         if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
             go_to("train", link(plan.request, "train_"))
     st.header("Utility against epsilon", anchor=False)

@@ -1,0 +1,57 @@
+"""The command that tries a plan on drawn records, before any budget is spent."""
+
+import textwrap
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.asking import Asked, asking
+from workbench.cli.options import Json, Performance, parse_performance
+from workbench.cli.output import describe_value, line_width, print_fields, print_json, print_table
+from workbench.workspace import Workspace
+
+app = typer.Typer()
+
+
+@app.command("dry-run")
+@asking
+def dry_run(
+    asked_for: Asked,
+    seed: Annotated[int, typer.Option(help="Of the drawn records and of the training; other seeds show the spread.", min=0)] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    performance: Performance = None,
+    as_json: Json = False,
+) -> None:
+    """Carry a plan out on drawn records of the same number, shape and classes: no record of the dataset is touched, nothing is spent."""
+    from workbench import experiment
+    from workbench.cli.planning import checked_facts
+    from workbench.cli.waiting import wait_for
+    from workbench.jobs.job import WORKSPACE
+    from workbench.runs import dry_run
+
+    workspace, speed = Workspace.default(), parse_performance(device, performance)
+    speed.torch_device()
+    asked = asked_for.of()
+    plan = experiment.make_plan(asked, checked_facts(asked))
+    wait_for("dry-run", WORKSPACE, {"dry_run": dry_run.ask(workspace, plan, speed, seed)})
+    found = dry_run.found(workspace, plan, seed)
+    assert found is not None
+    if as_json:
+        print_json(found)
+        return
+    told = {"method": plan.method, "facts of": plan.facts.name, "bound": describe_value(plan.bound), "seconds": round(found.seconds, 1)}
+    print_fields(told)
+    print_table([row_of(result) for result in found.results], "No measure fits such records.")
+    print(textwrap.fill(found.caution, line_width()))
+
+
+def row_of(result: Any) -> dict[str, Any]:
+    """A measure of a dry run beside what it may be compared with; nothing of it is private."""
+    return {
+        "measure": result.name,
+        "value": result.value,
+        "interval": result.interval,
+        "chance": result.chance,
+        "epsilon 0": result.epsilon_zero,
+        "real drawn records": result.ceiling,
+    }
