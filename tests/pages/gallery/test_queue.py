@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 
+import numpy as np
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 
+from workbench.datasets import load
+from workbench.evaluation.features import pixels
 from workbench.pages.gallery.queue import KEYS, UNDO_KEY, in_order
+from workbench.runs.controls import CONTROLS, altered, planted
 from workbench.runs.store import RunStore
 from workbench.runs.verdicts import JUDGEMENTS, Verdicts
 
@@ -37,6 +41,51 @@ def test_a_verdict_leads_to_the_next_sample_and_undo_back(open_page: OpenPage) -
         first[0]: ("fine", "Ada"),
         first[1]: ("copied", "Ada"),
     }
-    assert any(f"Sample {first[2]}" in element.value for element in app.markdown)
+    assert not any("Sample 1" in element.value for element in app.markdown), "no number is told"
     app.button(key="gallery_queue_undo").click().run()
     assert list(kept.of(run)) == [first[0]]
+
+
+def test_planted_controls_stand_unmarked_among_the_samples_and_tell_what_verdicts_are_worth(open_page: OpenPage) -> None:
+    run = RunStore(here()).list()[0].id
+    app = open_page(
+        "gallery", gallery_run=run, gallery_queue="true", gallery_blinded="true", gallery_planted="true", gallery_reviewer="Ada"
+    )
+    kept, order = Verdicts(here().verdicts), in_order(range(60), is_blinded=True)
+    assert "0 of 60 judged" in app.get("progress")[1].proto.text
+    place = next(place for place, position in enumerate(order) if position >= 40)
+    for _ in range(place + 1):
+        app.button(key="gallery_queue_unsure").click().run()
+    assert list(kept.of(run, CONTROLS)) == [order[place] - 40]
+    assert len(kept.of(run)) == place, "a control is no sample"
+    app.button(key="gallery_queue_undo").click().run()
+    assert kept.of(run, CONTROLS) == {}
+    assert len(kept.of(run)) == place
+    for control in range(20):
+        assert not [info.value for info in app.info if "planted copies" in info.value]
+        kept.judge(run, control, "copied" if control in (0, 1, 2, 15) else "fine", samples=CONTROLS, reviewer="Ada")
+        if control in (18, 19):
+            app.run()
+    (said,) = [info.value for info in app.info if "planted copies" in info.value]
+    assert "3 of 10 planted copies copied (95 %: 0.0667 to 0.652), and 1 of 10 records that nothing was trained on" in said
+
+
+def test_a_control_lies_beside_the_record_that_it_is_a_copy_of_and_never_beside_itself() -> None:
+    dataset = load("digits")
+    controls = planted(dataset, pixels(dataset), k=3)
+    assert controls.copied.tolist() == [True] * 10 + [False] * 10
+    nearest = dataset.train.records[controls.neighbours.indices[:, 0]].astype(int)
+    apart = np.abs(nearest - controls.records.records).mean((1, 2, 3))
+    assert (apart[:10] < 10).all()
+    assert (apart[:10] > 0).all(), "a copy to the bit would be too easy"
+    assert (controls.neighbours.held_out_distances > 0).all()
+    beside = dataset.held_out.records[controls.neighbours.held_out_indices]
+    assert not (beside[10:] == controls.records.records[10:]).all((1, 2, 3)).any()
+
+
+def test_a_copied_row_differs_in_one_column() -> None:
+    dataset = load("breast-cancer")
+    positions = np.arange(50)
+    changed = altered(dataset, positions, np.random.default_rng(0)).records != dataset.train.records[positions]
+    assert changed.sum(1).max() == 1
+    assert 20 < changed.sum() < 50

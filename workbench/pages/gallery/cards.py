@@ -84,11 +84,11 @@ def take_back(verdicts: Verdicts, chosen: SampleSet, reviewer: str | None) -> No
         verdicts.undo(chosen.owner, chosen.id, reviewer)
 
 
-def judge(verdicts: Verdicts, chosen: SampleSet, index: int, said: str, note: str) -> None:
-    """Keep a verdict on a sample, unless its run was deleted while it was looked at."""
+def judge(verdicts: Verdicts, chosen: SampleSet, index: int, said: str, note: str, kept_as: str = "") -> None:
+    """Keep a verdict on a sample, unless its run was deleted while it was looked at; `kept_as` is the set's id where it is another."""
     with told():
         sample_set(chosen.workspace, chosen.owner, chosen.id)
-        verdicts.judge(chosen.owner, index, said, note, chosen.id, reviewer_of("gallery_"))
+        verdicts.judge(chosen.owner, index, said, note, kept_as or chosen.id, reviewer_of("gallery_"))
 
 
 def _name(chosen: SampleSet) -> str:
@@ -116,10 +116,16 @@ def show_page(
 
 
 def sample_heading(index: int, samples: Records, facts: DatasetFacts, neighbours: Neighbours) -> str:
-    """Which sample a card shows, of which class, how suspicious; the last is not told while samples are judged blinded."""
+    """Which sample a card shows, of which class, how suspicious; while samples are judged blinded its class alone."""
     klass = "" if samples.labels is None else f" · class {class_name(facts, samples.labels[index])}"
-    suspicion = "" if st.session_state.get(BLINDED) else f" · suspicion {number(float(neighbours.suspicion[index]), 2)}"
-    return f"Sample {index}{klass}{suspicion}"
+    if st.session_state.get(BLINDED):
+        return f"Sample{klass}"
+    return f"Sample {index}{klass} · suspicion {number(float(neighbours.suspicion[index]), 2)}"
+
+
+def distance_told(distance: float) -> str:
+    """A distance, which is not told while samples are judged blinded: that of a copy would say so."""
+    return "" if st.session_state.get(BLINDED) else number(float(distance))
 
 
 def value_told(records: Records, position: int, facts: DatasetFacts, attribute: str | None) -> str:
@@ -143,9 +149,9 @@ def _image_card(index: int, samples: Records, dataset: Dataset, neighbours: Neig
 
 def _neighbour(what: str, records: Records, position: int, distance: float, facts: DatasetFacts, attribute: str | None) -> Picture:
     klass = "" if records.labels is None else f", class {class_name(facts, records.labels[position])}"
-    text, told = number(float(distance)), value_told(records, position, facts, attribute)
-    caption, klass = (f"{told}, {text}", f"{klass}, {told}") if told else (text, klass)
-    return Picture(records.records[position], caption, f"Nearest {what}{klass}, at distance {text}")
+    text, told = distance_told(distance), value_told(records, position, facts, attribute)
+    description = ", ".join(filter(None, [f"Nearest {what}{klass}", told, text and f"at distance {text}"]))
+    return Picture(records.records[position], ", ".join(filter(None, [told, text])) or "\u00a0", description)
 
 
 def _row_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours, _attribute: str | None) -> None:
@@ -153,11 +159,12 @@ def _row_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighb
     st.markdown(f"**{markdown(heading)}**")
     nearest, held_out = neighbours.indices[index], neighbours.held_out_indices[[index]]
     rows = samples.take(np.array([index])).followed_by(dataset.train.take(nearest)).followed_by(dataset.held_out.take(held_out))
-    distances = [number(float(distance)) for distance in (*neighbours.distances[index], neighbours.held_out_distances[index])]
+    distances = [distance_told(distance) for distance in (*neighbours.distances[index], neighbours.held_out_distances[index])]
     names = [*(f"training {rank}" for rank in range(1, len(nearest) + 1)), "held-out"]
     frame = TableKind.of(dataset.facts.kind).frame(rows, dataset.facts.classes)
     frame.index = pd.Index(
-        ["generated", *(f"{name}, at {distance}" for name, distance in zip(names, distances, strict=True))], name="record"
+        ["generated", *(f"{name}, at {distance}" if distance else name for name, distance in zip(names, distances, strict=True))],
+        name="record",
     )
     st.dataframe(frame, alt=f"{heading}, with its nearest records as rows")
 

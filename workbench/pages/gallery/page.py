@@ -90,7 +90,7 @@ def draw() -> None:
         return
     with st.expander("One at a time, by keyboard", key=f"{PREFIX}queue", bind="query-params") as one:
         if one.open:  # its keys are taken only while it is open
-            queue(verdicts, look.samples, wanted, samples, dataset, neighbours)
+            queue(verdicts, look.samples, wanted, samples, dataset, neighbours, look.features)
     pages = -(-len(wanted) // look.page_size)
     page = st.pagination(pages, key=f"{PREFIX}page", bind="query-params") if pages > 1 else 1
     shown = wanted[(page - 1) * look.page_size : page * look.page_size]

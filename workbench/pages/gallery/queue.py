@@ -1,46 +1,130 @@
 """Samples one at a time, judged by keyboard: the next one without a verdict of this reviewer, in blinded order if that is wanted."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 import streamlit as st
 
 from workbench.datasets import Dataset
-from workbench.evaluation import Neighbours
-from workbench.pages.gallery.cards import BLINDED, CARDS, judge, reviewer_of, take_back
+from workbench.evaluation import Neighbours, feature_space
+from workbench.pages.gallery.cards import BLINDED, CARDS, judge, reviewer_of
 from workbench.records import Records
+from workbench.runs.controls import CONTROLS, Controls, planted, what_was_found
 from workbench.runs.samples import SampleSet
-from workbench.runs.verdicts import JUDGEMENTS, Judgement, Verdicts
+from workbench.runs.verdicts import JUDGEMENTS, Judgement, Verdict, Verdicts
+from workbench.ui.actions import told
+from workbench.ui.formats import number
 
 KEYS: dict[Judgement, str] = {"copied": "1", "similar": "2", "fine": "3", "unsure": "4"}
 UNDO_KEY = "z"
 BLIND_SEED = 31
 ABOUT = "Keys: " + ", ".join(f"**{key}** {said}" for said, key in KEYS.items()) + f", **{UNDO_KEY}** undo. The next sample follows at once."
+PLANTED = "gallery_planted"
+ABOUT_PLANTED = (
+    "Slightly altered copies of training records, and held-out records, which no run has seen, stand unmarked among the samples. Once you "
+    "have judged all of them, the page says how many of the copies you called copied. They count in no number of the run."
+)
 
 
-def queue(verdicts: Verdicts, chosen: SampleSet, wanted: Sequence[int], samples: Records, dataset: Dataset, neighbours: Neighbours) -> None:
+@dataclass(frozen=True)
+class Desk:
+    """What a reviewer works on: samples, and controls behind them, by position; the verdicts of this reviewer on both."""
+
+    verdicts: Verdicts
+    chosen: SampleSet
+    reviewer: str
+    num_samples: int
+    controls: Controls | None
+
+    def given(self) -> dict[int, Verdict]:
+        """This reviewer's verdicts, by position."""
+        of_samples = self.verdicts.of(self.chosen.owner, self.chosen.id, self.reviewer)
+        return of_samples | {self.num_samples + place: one for place, one in self.of_controls().items()}
+
+    def of_controls(self) -> dict[int, Verdict]:
+        """This reviewer's verdicts on controls, by their place among these."""
+        return {} if self.controls is None else self.verdicts.of(self.chosen.owner, CONTROLS, self.reviewer)
+
+    def judge(self, position: int, said: str) -> None:
+        """Keep a verdict on what stands at a position."""
+        place = position - self.num_samples
+        judge(self.verdicts, self.chosen, *((position, said, "") if place < 0 else (place, said, "", CONTROLS)))
+
+    def take_back(self) -> None:
+        """Undo this reviewer's latest verdict, be it on a sample or on a control."""
+        kept = {self.chosen.id: self.verdicts.of(self.chosen.owner, self.chosen.id, self.reviewer), CONTROLS: self.of_controls()}
+        latest = max((one.time, name) for name, those in kept.items() for one in those.values())[1]
+        with told():
+            self.verdicts.undo(self.chosen.owner, latest, self.reviewer or None)
+
+
+def queue(
+    verdicts: Verdicts,
+    chosen: SampleSet,
+    wanted: Sequence[int],
+    samples: Records,
+    dataset: Dataset,
+    neighbours: Neighbours,
+    features: str,
+) -> None:
     """How far this reviewer is, the next sample, and a button with a key for each verdict."""
-    st.checkbox(
-        "Blinded: shuffled, and without the measure of suspicion", key=BLINDED, bind="query-params",
+    blind, plant = st.columns(2)
+    blinded = blind.checkbox(
+        "Blinded: shuffled, without numbers, distances and the measure of suspicion", key=BLINDED, bind="query-params",
         help="So that neither order nor number tells what to say. Every reviewer sees the same order.",
     )  # fmt: skip
-    reviewer = reviewer_of("gallery_")
-    mine = verdicts.of(chosen.owner, chosen.id, reviewer)
-    left = [index for index in in_order(wanted, bool(st.session_state[BLINDED])) if index not in mine]
-    st.progress(1 - len(left) / max(1, len(wanted)), text=f"{len(wanted) - len(left):,} of {len(wanted):,} judged, {len(left):,} to go")
+    with_controls = plant.checkbox("With planted controls", key=PLANTED, bind="query-params", help=ABOUT_PLANTED, disabled=not blinded)
+    k, name = neighbours.indices.shape[1], f"{chosen.owner} {chosen.id}"
+    controls = controls_of(name, features, k, chosen, dataset) if blinded and with_controls else None
+    desk = Desk(verdicts, chosen, reviewer_of("gallery_"), len(samples), controls)
+    positions = [*wanted, *range(len(samples), len(samples) + len(controls or ()))]
+    given = desk.given()
+    left = [position for position in in_order(positions, blinded) if position not in given]
+    done = len(positions) - len(left)
+    st.progress(done / max(1, len(positions)), text=f"{done:,} of {len(positions):,} judged, {len(left):,} to go")
+    if controls is not None:
+        samples, neighbours = samples.followed_by(controls.records), joined(neighbours, controls.neighbours)
     if left:
         CARDS[dataset.facts.kind.name].draw(left[0], samples, dataset, neighbours, None)
     else:
         st.success("Every sample that fits the filters has your verdict.")
     with st.container(horizontal=True, gap="small"):
         for said in JUDGEMENTS:
-            arguments = (verdicts, chosen, left[0] if left else 0, said, "")
+            arguments = (left[0] if left else 0, said)
             st.button(
-                said.capitalize(), key=f"gallery_queue_{said}", shortcut=KEYS[said], on_click=judge, args=arguments, disabled=not left
+                said.capitalize(), key=f"gallery_queue_{said}", shortcut=KEYS[said], on_click=desk.judge, args=arguments, disabled=not left
             )
-        undo = (verdicts, chosen, reviewer or None)
-        st.button("Undo", key="gallery_queue_undo", shortcut=UNDO_KEY, on_click=take_back, args=undo, disabled=not mine)
+        st.button("Undo", key="gallery_queue_undo", shortcut=UNDO_KEY, on_click=desk.take_back, disabled=not given)
     st.caption(ABOUT)
+    if controls is not None:
+        say_what_was_found(controls, desk)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Planting controls …")
+def controls_of(name: str, features: str, k: int, _chosen: SampleSet, _dataset: Dataset) -> Controls:
+    """The controls of the set of samples called `name` in a feature space: the same for every reviewer."""
+    del name
+    return planted(_dataset, feature_space(features, _dataset, _chosen.public_dataset(), workspace=_chosen.workspace), k)
+
+
+def joined(first: Neighbours, second: Neighbours) -> Neighbours:
+    """The neighbours of some records and then of others, in the first ones' feature space."""
+    arrays = [field.name for field in fields(Neighbours) if field.name != "features"]
+    return Neighbours(first.features, **{name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in arrays})
+
+
+def say_what_was_found(controls: Controls, desk: Desk) -> None:
+    """What the reviewer's verdicts are worth, once all controls have one."""
+    found = what_was_found(controls, desk.of_controls())
+    if found is None:
+        return
+    copies, others = found
+    st.info(
+        f"Controls: you called {copies.successes} of {copies.trials} planted copies copied (95 %: {number(copies.low)} to "
+        f"{number(copies.high)}), and {others.successes} of {others.trials} records that nothing was trained on "
+        f"({number(others.low)} to {number(others.high)})."
+    )
 
 
 def in_order(wanted: Sequence[int], is_blinded: bool) -> list[int]:
