@@ -48,8 +48,9 @@ class Desk:
 
     def judge(self, position: int, said: str) -> None:
         """Keep a verdict on what stands at a position."""
-        place = position - self.num_samples
-        judge(self.verdicts, self.chosen, *((position, said, "") if place < 0 else (place, said, "", CONTROLS)))
+        is_control = position >= self.num_samples
+        place, kept_as = (position - self.num_samples, CONTROLS) if is_control else (position, self.chosen.id)
+        judge(self.verdicts, self.chosen, place, said, "", kept_as)
 
     def take_back(self) -> None:
         """Undo this reviewer's latest verdict, be it on a sample or on a control."""
