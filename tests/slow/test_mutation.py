@@ -65,7 +65,7 @@ def outcomes(root: Path, folder: Path) -> dict[str, Any]:
     """What the tests make of every mutant drawn, by its key; kept in the checkout's slow home, so that a session goes on."""
     store = root / ".slow-home" / "mutants.json"
     store.parent.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "support.mutation_run", str(root), str(folder / "copy"), str(store), str(COUNT), str(SEED)]
+    command = [sys.executable, "-m", "support.mutation_run", str(root), str(folder), str(store), str(COUNT), str(SEED)]
     subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": f"{root / 'tests'}{os.pathsep}{root}"})
     known = json.loads(store.read_text())
     return {mutant.key: known[mutant.key] for mutant in drawn(root, COUNT, SEED)}

@@ -1,10 +1,10 @@
 """Running tests on mutants: which tests reach a line, and whether one of them fails when the line is changed.
 
-All happens in a copy of the tree. A warm process that has imported the libraries, and nothing of the workbench, forks once a
-mutant; the child imports the copy's workbench, runs the tests that reach the line, quickest first, and stops at the first failure.
-What is known is kept in a file, so that an interrupted session goes on where it stopped.
+All happens in copies of the tree, one a core. A warm process that has imported the libraries, and nothing of the workbench, forks
+once a mutant; the child imports its copy's workbench, runs the tests that reach the line, quickest first, and stops at the first
+failure. What is known is kept in a file, so that an interrupted session goes on where it stopped.
 
-    python -m support.mutation_run ROOT COPY STORE COUNT SEED      (with ROOT/tests on the path; what the slow tier runs)
+    python -m support.mutation_run ROOT SCRATCH STORE COUNT SEED      (with ROOT/tests on the path; what the slow tier runs)
 """
 
 import contextlib
@@ -16,11 +16,13 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
+import coverage
 import pytest
 
 from support.mutants import Mutant, drawn, mutated
@@ -46,39 +48,36 @@ LIBRARIES = (  # whatever takes long to import
 )
 SECONDS = 40.0  # of tests a mutant, as timed without it; a test that would go beyond is left out
 LIMIT = 240  # seconds of the clock for one mutant: an endless loop counts as found
+Item = TypeVar("Item")
 Reach = dict[str, Any]  # {"lines": {path: {line: [test]}}, "seconds": {test: seconds}}
 
 
 class Reached:
-    """A pytest plugin: which lines of the copy's workbench every test runs, and how long it takes."""
+    """A pytest plugin: which lines of the workbench every test runs, its fixtures included, and how long it takes."""
 
     def __init__(self, root: Path) -> None:
-        self.root = f"{root / 'workbench'}{os.sep}"
-        self.lines: dict[str, dict[int, list[str]]] = {}
+        self.root = root
+        self.measured = coverage.Coverage(data_file=None, config_file=False, include=[f"{root}/workbench/*"], messages=False)
         self.seconds: dict[str, float] = {}
-        self.now: set[tuple[str, int]] = set()
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Trace one test."""
-        self.now = set()
+        self.measured.switch_context(item.nodeid)
         began = time.perf_counter()
-        sys.settrace(self._enter)
         try:
             return (yield)  # type: ignore[return-value]
         finally:
-            sys.settrace(None)
             self.seconds[item.nodeid] = round(time.perf_counter() - began, 3)
-            for path, line in self.now:
-                self.lines.setdefault(os.path.relpath(path, Path(self.root).parent), {}).setdefault(line, []).append(item.nodeid)
+            self.measured.switch_context("")
 
-    def _enter(self, frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
-        return self._line if frame.f_code.co_filename.startswith(self.root) else None
-
-    def _line(self, frame: FrameType, event: str, _argument: Any) -> Callable[..., Any]:
-        if event == "line":
-            self.now.add((frame.f_code.co_filename, frame.f_lineno))
-        return self._line
+    def lines(self) -> dict[str, dict[int, list[str]]]:
+        """By file and line, the tests; a line that ran outside of every test, as its module was imported, has none."""
+        data = self.measured.get_data()
+        return {
+            os.path.relpath(path, self.root): {line: sorted(filter(None, tests)) for line, tests in data.contexts_by_lineno(path).items()}
+            for path in data.measured_files()
+        }
 
 
 def copy_tree(root: Path, copy: Path) -> None:
@@ -88,26 +87,32 @@ def copy_tree(root: Path, copy: Path) -> None:
     shutil.copytree(root, copy, ignore=ignored)
 
 
-def warm(copy: Path, libraries: Sequence[str]) -> None:
-    """Import the libraries and stand in the copy."""
-    os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    os.chdir(copy)
-    sys.path[:0] = [str(copy), str(copy / "tests")]
+def warm(libraries: Sequence[str]) -> None:
+    """Import the libraries, and nothing of the workbench."""
+    os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    sys.dont_write_bytecode = True
     for name in libraries:
         importlib.import_module(name)
     for name in [name for name in sys.modules if name.split(".")[0] in ("support", "workbench")]:
         del sys.modules[name]
-    sys.dont_write_bytecode = True
 
 
-def in_child(work: Callable[[], int], seconds: float) -> int | None:
-    """The exit code of `work` in a fork of this process; None where it takes longer than `seconds` of the clock."""
+def stand_in(copy: Path) -> None:
+    """Make `copy` the place that this process imports the workbench and its tests from."""
+    os.environ["PYTHONPATH"] = str(copy)
+    os.chdir(copy)
+    sys.path[:0] = [str(copy), str(copy / "tests")]
+
+
+def in_child(copy: Path, work: Callable[[], int], seconds: float) -> int | None:
+    """The exit code of `work` in a fork of this process that stands in `copy`; None where it takes longer than `seconds`."""
     child = os.fork()
     if child == 0:
         os.setsid()
         quiet = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(quiet, descriptor)
+        stand_in(copy)
         os._exit(work())
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -121,21 +126,48 @@ def in_child(work: Callable[[], int], seconds: float) -> int | None:
     return None
 
 
-def reach(copy: Path, kept: Path) -> Reach:
-    """Which tests reach which lines, traced file by file; a file's trace stands as long as the whole package does."""
-    source = digest(sorted((copy / "workbench").rglob("*.py")))
-    known: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
+def reach(copies: Sequence[Path], kept: Path) -> Reach:
+    """Which tests reach which lines, traced file by file; a trace stands as long as the file and all that it ran."""
+    copy, known = copies[0], json.loads(kept.read_text()) if kept.exists() else {}
+    names = [str(path.relative_to(copy)) for folder in TESTS for path in sorted((copy / folder).rglob("test_*.py"))]
+    names = [name for name in names if traceable(Path(name))]
+
+    def trace(name: str, copy: Path) -> None:
+        found = traced(copy, name, kept.with_suffix(f".{copy.name}.now"))
+        known[name] = found | {"state": trace_state(copy, name, found)}
+
+    stale = [name for name in names if name not in known or known[name]["state"] != trace_state(copy, name, known[name])]
+    for _ in shared(trace, stale, copies):
+        write(kept, dict(known))
     whole: Reach = {"lines": {}, "seconds": {}}
-    for path in sorted(path for folder in TESTS for path in (copy / folder).rglob("test_*.py") if traceable(path.relative_to(copy))):
-        name, state = str(path.relative_to(copy)), source + digest([path])
-        if known.get(name, {}).get("state") != state:
-            known[name] = traced(copy, name, kept.with_suffix(".now")) | {"state": state}
-            write(kept, known)
+    for name in names:
         whole["seconds"] |= known[name]["seconds"]
         for file, lines in known[name]["lines"].items():
             for line, tests in lines.items():
-                whole["lines"].setdefault(file, {}).setdefault(line, []).extend(tests)
+                whole["lines"].setdefault(file, {}).setdefault(str(line), []).extend(tests)
     return whole
+
+
+def trace_state(copy: Path, name: str, found: Reach) -> str:
+    """What a trace follows from: its file of tests, and every module that it imported."""
+    return digest(path for path in (copy / name, *(copy / file for file in sorted(found["lines"]))) if path.exists())
+
+
+def shared(work: Callable[[Item, Path], None], items: Sequence[Item], copies: Sequence[Path]) -> Iterator[None]:
+    """Do the work on every item, as many at a time as there are copies, each in a copy of its own; yields as items end."""
+    free: SimpleQueue[Path] = SimpleQueue()
+    for copy in copies:
+        free.put(copy)
+
+    def one(item: Item) -> None:
+        copy = free.get()
+        try:
+            work(item, copy)
+        finally:
+            free.put(copy)
+
+    with ThreadPoolExecutor(len(copies)) as threads:
+        yield from threads.map(one, items)
 
 
 def traceable(path: Path) -> bool:
@@ -148,17 +180,18 @@ def traced(copy: Path, name: str, found: Path) -> Reach:
 
     def work() -> int:
         plugin = Reached(copy)
-        code = pytest.main(["-q", "-p", "no:cacheprovider", name], plugins=[plugin])
-        found.write_text(json.dumps({"lines": plugin.lines, "seconds": plugin.seconds}))
+        with plugin.measured.collect():
+            code = pytest.main(["-q", "-p", "no:cacheprovider", name], plugins=[plugin])
+        found.write_text(json.dumps({"lines": plugin.lines(), "seconds": plugin.seconds}))
         return int(code)
 
-    code = in_child(work, 3600)
+    code = in_child(copy, work, 3600)
     if code not in (0, 5):  # 5: all its tests are in the slow tier
         raise RuntimeError(f"Expected the tests of {name} to pass before mutants mean anything; pytest returned {code}.")
     return json.loads(found.read_text())
 
 
-def digest(paths: list[Path]) -> str:
+def digest(paths: Iterable[Path]) -> str:
     """Of the contents of files, 16 hexadecimal digits."""
     return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:16]
 
@@ -192,40 +225,45 @@ def outcome(copy: Path, mutant: Mutant, tests: list[str]) -> str:
     original = path.read_text()
     try:
         path.write_text(mutated(copy, mutant))
-        code = in_child(lambda: int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests])), LIMIT)
+        code = in_child(copy, lambda: int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests])), LIMIT)
     finally:
         path.write_text(original)
     return "survived" if code == 0 else "killed"
 
 
-def run(root: Path, copy: Path, store: Path, count: int, seed: int, libraries: Sequence[str] = LIBRARIES) -> dict[str, dict[str, Any]]:
+def run(root: Path, scratch: Path, store: Path, count: int, seed: int, libraries: Sequence[str] = LIBRARIES) -> dict[str, dict[str, Any]]:
     """The outcome of `count` mutants drawn by `seed`, by their keys; `store` keeps them as they come.
 
     A mutant that was killed stays so as long as its file is as it was; one that survived, as long as its tests are too.
     """
-    copy_tree(root, copy)
-    warm(copy, libraries)
+    copies = [scratch / f"copy-{number}" for number in range(len(os.sched_getaffinity(0)))]
+    for copy in copies:
+        copy_tree(root, copy)
+    warm(libraries)
     known = json.loads(store.read_text()) if store.exists() else {}
-    chosen = drawn(copy, count, seed)
-    reached = reach(copy, store.with_suffix(".reach.json"))
-    for mutant in chosen:
+    chosen = drawn(copies[0], count, seed)
+    reached = reach(copies, store.with_suffix(".reach.json"))
+
+    def judge(mutant: Mutant, copy: Path) -> None:
         tests = chosen_tests(reached, mutant)
-        state = {"file": digest([copy / mutant.path]), "tests": digest([copy / name for name in sorted({t.split("::")[0] for t in tests})])}
+        state = {"file": digest([root / mutant.path]), "tests": digest(root / name for name in sorted({t.split("::")[0] for t in tests}))}
         before = known.get(mutant.key, {})
         if before.get("file") == state["file"] and (before["outcome"] == "killed" or before["tests"] == state["tests"]):
-            continue
+            return
         began = time.perf_counter()
         found = outcome(copy, mutant, tests)
         seconds = round(time.perf_counter() - began, 1)
         known[mutant.key] = state | {"outcome": found, "line": mutant.line, "seconds": seconds, "number_of_tests": len(tests)}
-        write(store, known)
+
+    for _ in shared(judge, chosen, copies):
+        write(store, dict(known))
     return {mutant.key: known[mutant.key] for mutant in chosen}
 
 
 def main() -> None:
     """Run as a process of its own: the tests' own process has imported the workbench already."""
-    root, copy, store, count, seed = sys.argv[1:]
-    run(Path(root).resolve(), Path(copy).resolve(), Path(store).resolve(), int(count), int(seed))
+    root, scratch, store, count, seed = sys.argv[1:]
+    run(Path(root).resolve(), Path(scratch).resolve(), Path(store).resolve(), int(count), int(seed))
 
 
 if __name__ == "__main__":
