@@ -59,6 +59,12 @@ class Reached:
         self.root = root
         self.measured = coverage.Coverage(data_file=None, config_file=False, include=[f"{root}/workbench/*"], messages=False)
         self.seconds: dict[str, float] = {}
+        self.failed: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note what fails."""
+        if report.failed:
+            self.failed.append(f"{report.nodeid} ({report.when}): {report.longreprtext[-2_000:]}")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -182,12 +188,13 @@ def traced(copy: Path, name: str, found: Path) -> Reach:
         plugin = Reached(copy)
         with plugin.measured.collect():
             code = pytest.main(["-q", "-p", "no:cacheprovider", name], plugins=[plugin])
-        found.write_text(json.dumps({"lines": plugin.lines(), "seconds": plugin.seconds}))
+        found.write_text(json.dumps({"lines": plugin.lines(), "seconds": plugin.seconds, "failed": plugin.failed}))
         return int(code)
 
     code = in_child(copy, work, 3600)
     if code not in (0, 5):  # 5: all its tests are in the slow tier
-        raise RuntimeError(f"Expected the tests of {name} to pass before mutants mean anything; pytest returned {code}.")
+        failed = "\n".join(json.loads(found.read_text())["failed"]) if code == 1 else f"pytest returned {code}"
+        raise RuntimeError(f"Expected the tests of {name} to pass before mutants mean anything.\n{failed}")
     return json.loads(found.read_text())
 
 
