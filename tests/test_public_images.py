@@ -1,6 +1,7 @@
 """Public images in one word: they fill whatever a method takes, are kept by name and content, and are refused where they changed."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,18 @@ def test_the_private_folder_is_refused_by_whatever_spelling(spelling: str, tmp_p
     public = spelling.format(private, tmp_path, tmp_path.name)
     with pytest.raises(WorkbenchError, match="other than the private one"):
         make_plan(with_public(Request.of("private-evolution", private, epsilon=5.0), public))
+
+
+@pytest.mark.parametrize(("method", "field"), [("private-evolution", "selection"), ("dpdm", "selected.selection")])
+def test_a_classifier_of_public_images_needs_their_classes(method: str, field: str) -> None:
+    by_classifier = {f"{field}.space": "classifier", f"{field}.rounds": 2}
+    for public, is_refused in (("processes", True), ("glyphs", False)):
+        images = dict.fromkeys([f"{field}.dataset", *(["pretraining.dataset"] if method == "dpdm" else [])], public)
+        plan = experiment.make_plan(method, "digits", epsilon=5.0, settings=QUICK[method] | by_classifier | images)
+        with pytest.raises(WorkbenchError, match="public images of the classes of digits") if is_refused else nullcontext():
+            check_public(plan, here())
+    images = dict.fromkeys(images, "processes")
+    check_public(experiment.make_plan(method, "digits", epsilon=5.0, settings=QUICK[method] | images | {f"{field}.rounds": 2}), here())
 
 
 def test_files_that_changed_since_are_refused_and_an_export_names_what_was_planned_with(pets: Path) -> None:

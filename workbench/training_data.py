@@ -110,3 +110,14 @@ def check_public(plan: Plan, workspace: Workspace) -> None:
         datasets.check_public(name, plan.facts.shape, method.public_records, workspace)
     except WorkbenchError as error:
         raise WorkbenchError(f"{error} Choose another public_dataset, or none for training without pre-training.") from None
+    if method.needs_public_labels:
+        check_same_classes(datasets.facts(name, plan.facts.shape, workspace=workspace), plan.facts)
+
+
+def check_same_classes(public: DatasetFacts, facts: DatasetFacts) -> None:
+    """Refuse public images whose labels are not the classes, where a classifier is to learn these from them."""
+    if public.classes != facts.classes and public.label_of(facts) is None:
+        raise WorkbenchError(
+            f"Expected public images of the classes of {facts.name} for a classifier's features, got those of {public.name}. Use the "
+            "space pixels, or public images of the same classes."
+        )

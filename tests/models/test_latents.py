@@ -16,6 +16,7 @@ from workbench.methods.selective_pretraining.method import REFINEMENT
 from workbench.models import image_diffusion
 from workbench.models.latents.autoencoder import Autoencoder, autoencoder
 from workbench.models.latents.config import AUTOENCODER, MODULE
+from workbench.networks import UNet
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.records import Records
@@ -142,3 +143,11 @@ def test_weights_that_leave_bring_the_decoder(digits: Dataset) -> None:
 def test_images_without_latents_are_refused_before_anything_is_spent() -> None:
     with pytest.raises(WorkbenchError, match="sides of 16 pixels or more, multiples of 4, for latents, got 8x8"):
         plan_of(load("digits"))
+
+
+def test_images_are_denoised_in_pixels_where_the_network_learns_latents(digits: Dataset) -> None:
+    state = fitted(plan_of(digits, selection__variations=("denoise",), selection__denoiser__steps=2), digits)
+    denoiser, learner = state.modules["selection_denoiser"], state.modules["network"]
+    assert isinstance(denoiser, UNet)
+    assert isinstance(learner, UNet)
+    assert (denoiser.conv_in.in_channels, learner.conv_in.in_channels) == (1, 2)

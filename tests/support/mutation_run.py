@@ -186,6 +186,7 @@ def traced(copy: Path, name: str, found: Path) -> Reach:
 
     def work() -> int:
         plugin = Reached(copy)
+        os.register_at_fork(after_in_child=plugin.measured.stop)  # what a test forks is not traced
         with plugin.measured.collect():
             code = pytest.main(["-q", "-p", "no:cacheprovider", name], plugins=[plugin])
         found.write_text(json.dumps({"lines": plugin.lines(), "seconds": plugin.seconds, "failed": plugin.failed}))

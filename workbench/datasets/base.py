@@ -87,6 +87,12 @@ class DatasetFacts(BaseModel):
         rest = {name: values for name, values in self.attributes.items() if name != attribute}
         return self.model_copy(update={"classes": classes, "combined": (), "attributes": rest})
 
+    def label_of(self, facts: "DatasetFacts") -> str | None:
+        """The attribute that gives these records the classes and attributes of `facts`; None where none does."""
+        names = (*self.attributes, *(["+".join(facts.combined)] if facts.combined else []))
+        wanted = (facts.classes, facts.attributes)
+        return next((name for name in names if ((told := self.labelled_by(name)).classes, told.attributes) == wanted), None)
+
     def combination(self, attributes: dict[str, np.ndarray]) -> np.ndarray:
         """The class int64 (N,) of records with these values of the `combined` attributes."""
         sizes = [len(self.attributes[name]) for name in self.combined]
@@ -164,11 +170,8 @@ class Dataset:
 
     def labelled_alike(self, facts: DatasetFacts) -> "Dataset":
         """Relabel the dataset by the attribute that `facts` uses for its classes; unchanged if they agree already."""
-        for name in (*self.facts.attributes, *(["+".join(facts.combined)] if facts.combined else [])):
-            labelled = self.facts.labelled_by(name)
-            if (labelled.classes, labelled.attributes) == (facts.classes, facts.attributes):
-                return self.labelled_by(name)
-        return self
+        name = self.facts.label_of(facts)
+        return self if name is None else self.labelled_by(name)
 
     def fingerprint(self, key: bytes) -> str:
         """16 hex digits by a workspace's `key`: equal for equal training records with labels and attributes, meaningless elsewhere."""

@@ -203,6 +203,11 @@ class Method(ABC):
         return None
 
     @property
+    def needs_public_labels(self) -> bool:
+        """Whether `fit` refuses public records of other classes than the private ones."""
+        return False
+
+    @property
     def has_public_model(self) -> bool:
         """Whether the state keeps a model from before any paid stage, which `sample` draws from for the source "public" (epsilon 0).
 

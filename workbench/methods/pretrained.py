@@ -103,6 +103,11 @@ class Pretrained(Method, Generic[ConfigT]):
         return used.records
 
     @property
+    def needs_public_labels(self) -> bool:
+        """Where votes go by a classifier's features."""
+        return self.config.selected.selection.needs_public_labels
+
+    @property
     def has_public_model(self) -> bool:
         """The moving average that public pre-training ended with, before any vote."""
         return self.config.pretraining.takes_place

@@ -129,12 +129,14 @@ def mean_loss(
     stage: str,
     batch_size: int,
     label_dropout: float,
+    *,
+    of_pixels: bool = False,
 ) -> StepLoss:
     """The mean of `losses(images, rows, levels, noise)`, (B,): records drawn evenly, some without their label, levels, noise.
 
-    A null record is drawn like any other, and its loss is zero.
+    A null record is drawn like any other, and its loss is zero. `of_pixels` keeps images as they are where the state has an autoencoder.
     """
-    images, rows = learned_entries(data, state)
+    images, rows = entries(data, state.device) if of_pixels else learned_entries(data, state)
     present = torch.from_numpy(data.mask).to(state.device)
 
     def loss(step: int) -> Tensor:

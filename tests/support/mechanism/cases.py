@@ -29,6 +29,8 @@ from workbench.networks import UNetConfig
 from workbench.networks.config import TableNetworkConfig
 from workbench.plan import Plan
 from workbench.planning import configure, make_plan
+from workbench.training_data import check_public
+from workbench.workspace import Workspace
 
 # What a network is, how fast it learns and how it is sampled: whatever they are, a step releases the same.
 SAME_MECHANISM = (
@@ -128,7 +130,7 @@ class Case:
     def can_be_planned(self) -> bool:
         """Whether its changes go together."""
         try:
-            self.plan()
+            check_public(self.plan(), Workspace.default())
         except WorkbenchError:
             return False
         return True

@@ -49,6 +49,7 @@ from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, Step
 from workbench.training_data import pretraining_records
 
+GROWTH, LEAST_GROWTH = 1e3, 1e2  # times the weights: every gradient is longer than the clipping norm
 QUICK = PerformanceSettings(device="cpu", microbatch_size=64)
 SAMPLERS: dict[str, Callable[..., np.ndarray]] = {
     "poisson_batch": poisson.poisson_batch,
@@ -247,7 +248,7 @@ class Bench:
     """
 
     def __init__(self, plan: Plan, dataset: Dataset, known: Container[str] = ()) -> None:
-        self.plan, self.data, self.known = plan, dataset.train, known
+        self.plan, self.data, self.known, self.growth = plan, dataset.train, known, GROWTH
         self.method: Method = plan.build()
         self.public = pretraining_records(plan, here())
         self.checkpoints: dict[At, dict[str, Any]] = {}

@@ -490,6 +490,11 @@ class DPSAD(Method):
         return self.config.pretraining.records
 
     @property
+    def needs_public_labels(self) -> bool:
+        """Where votes go by a classifier's features."""
+        return self.config.selected.selection.needs_public_labels
+
+    @property
     def has_public_model(self) -> bool:
         """The teacher as its public steps left it."""
         return self.config.has_public_model

@@ -93,6 +93,11 @@ class PrivateEvolution(Method):
         return self.config.selection.records
 
     @property
+    def needs_public_labels(self) -> bool:
+        """Where votes go by a classifier's features."""
+        return self.config.selection.needs_public_labels
+
+    @property
     def has_public_model(self) -> bool:
         """The candidates before the first vote, drawn alike and varied as those at the end are."""
         return True

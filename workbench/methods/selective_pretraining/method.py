@@ -159,6 +159,11 @@ class SelectivePretraining(Method):
         return self.config.selection.records
 
     @property
+    def needs_public_labels(self) -> bool:
+        """Where votes go by a classifier's features."""
+        return self.config.selection.needs_public_labels
+
+    @property
     def has_public_model(self) -> bool:
         """The moving average that training on unselected images ended with, applied to unselected images."""
         return self.config.pretraining.steps > 0

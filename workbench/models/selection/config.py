@@ -93,6 +93,11 @@ class Selection(BaseModel):
         """Whether anything is selected."""
         return self.rounds > 0
 
+    @property
+    def needs_public_labels(self) -> bool:
+        """Whether a classifier is trained on the public images, of whose features the space is."""
+        return self.takes_place and self.space == "classifier"
+
     def known_noise_multiplier(self) -> float:
         """The noise multiplier; refused while there is none."""
         if self.noise_multiplier is None:

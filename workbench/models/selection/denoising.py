@@ -41,7 +41,7 @@ def train(settings: DenoiserTraining, public: Records, state: State) -> Iterator
     def times(count: int, draw: torch.Generator) -> Tensor:
         return torch.randint(1, diffusion.timesteps + 1, (count,), generator=draw)
 
-    loss = image_diffusion.mean_loss(times, losses, public, state, DENOISER, settings.batch_size, LABEL_DROPOUT)
+    loss = image_diffusion.mean_loss(times, losses, public, state, DENOISER, settings.batch_size, LABEL_DROPOUT, of_pixels=True)
     for step in OrdinaryTrainer(settings, DENOISER, state, loss, private=False).run():
         if step.step == step.steps and public.labels is None:
             forget_classes(state)
