@@ -121,16 +121,17 @@ def test_the_private_folder_is_refused_by_whatever_spelling(spelling: str, tmp_p
         make_plan(with_public(Request.of("private-evolution", private, epsilon=5.0), public))
 
 
-@pytest.mark.parametrize(("method", "field"), [("private-evolution", "selection"), ("dpdm", "selected.selection")])
+@pytest.mark.parametrize(("method", "field"), [("private-evolution", "selection"), ("dp-promise", "selected.selection")])
 def test_a_classifier_of_public_images_needs_their_classes(method: str, field: str) -> None:
-    by_classifier = {f"{field}.space": "classifier", f"{field}.rounds": 2}
+    rounds: dict[str, Any] = {f"{field}.rounds": 2, "pretraining.steps": 0} if method == "dp-promise" else {}
+    by_classifier = {f"{field}.space": "classifier"} | rounds
     for public, is_refused in (("processes", True), ("glyphs", False)):
-        images = dict.fromkeys([f"{field}.dataset", *(["pretraining.dataset"] if method == "dpdm" else [])], public)
-        plan = experiment.make_plan(method, "digits", epsilon=5.0, settings=QUICK[method] | by_classifier | images)
+        settings = QUICK[method] | by_classifier | {f"{field}.dataset": public}
+        plan = experiment.make_plan(method, "digits", epsilon=5.0, settings=settings)
         with pytest.raises(WorkbenchError, match="public images of the classes of digits") if is_refused else nullcontext():
             check_public(plan, here())
-    images = dict.fromkeys(images, "processes")
-    check_public(experiment.make_plan(method, "digits", epsilon=5.0, settings=QUICK[method] | images | {f"{field}.rounds": 2}), here())
+    in_pixels = QUICK[method] | rounds | {f"{field}.dataset": "processes"}
+    check_public(experiment.make_plan(method, "digits", epsilon=5.0, settings=in_pixels), here())
 
 
 def test_files_that_changed_since_are_refused_and_an_export_names_what_was_planned_with(pets: Path) -> None:
