@@ -1,10 +1,11 @@
 """A checkpoint that is damaged or gone, with the ledger or without it: the run goes on from the one before, and nothing is counted less."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from runs.test_fitting import assert_same_model, counts, crash, key_of, work_again
+from runs.test_fitting import Crashed, assert_same_model, counts, crash, key_of, work_again
 from support.homes import here
 from support.odd_methods import join_registry, odd
 from support.quick import quick_plan
@@ -14,8 +15,10 @@ from workbench.runs import fitting, housekeeping
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
+from workbench.tasks import worker
 from workbench.training import checkpoints
 from workbench.training.checkpoint_files import ERASING, PREVIOUS, WRITTEN, beside
+from workbench.training.private_step import PrivateStep
 from workbench.training.state import load_saved
 
 Make = Callable[..., Run]
@@ -121,6 +124,43 @@ def test_where_microbatch_sizes_are_found_no_checkpoint_without_them_is_kept(
     assert not beside(checkpoint, PREVIOUS).exists()
     killed_again(run, monkeypatch)
     assert load_saved(beside(checkpoint, PREVIOUS))["state"]["records_at_once"] == sizes
+
+
+def test_noise_that_was_drawn_before_a_checkpoint_had_the_size_is_drawn_over_sums_that_are_split_alike(
+    turns: Plan, queue: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed after the first private step's noise, and resumed where other processes left less memory free."""
+    run, whole, sizes = queue(quick_plan("dpdm")), PrivateStep.apply, dict[tuple[str, int], set[int]]()
+
+    def apply(step: PrivateStep, number: int, num_records: int) -> None:
+        noise = str(step.randomness.to_checkpoint()["key"]), number
+        sizes.setdefault(noise, set()).add(step.records_at_once[step.purpose])
+        whole(step, number, num_records)
+        if len(sizes) == 1 and free == 4:
+            raise Crashed
+
+    monkeypatch.setattr(PrivateStep, "apply", apply)
+    monkeypatch.setattr("workbench.training.private_step.records_at_once", lambda *_: free)
+    free = 4
+    with pytest.raises(Crashed):
+        worker.main(here(), run.id)
+    assert load_saved(RunFolder(here(), run.id).checkpoint)["state"]["records_at_once"] == {}
+    RunStore(here()).change(run.id, {"running"}, "lost", state="lost", process=None)
+    free = 2
+    assert work_again(run.id).state == "done"
+    assert len(sizes) > 1
+    assert {frozenset(found) for found in sizes.values()} == {frozenset({4})}
+    assert {again for _, again in counts(run.id).values()} == {0}
+
+
+def test_of_several_processes_the_first_decides_the_size(turns: Plan, queue: Make) -> None:
+    folder = RunFolder(here(), queue(turns).id)
+    with ThreadPoolExecutor(8) as threads:
+        found = set(threads.map(lambda size: folder.keep_size("one: draws/of it", size), range(1, 33)))
+    assert len(found) == 1
+    assert folder.keep_size("one: draws/of it", 64) in found
+    assert folder.keep_size("another", 64) == 64
+    assert sorted(path.name for path in folder.sizes.iterdir()) == ["another", "one%3A%20draws%2Fof%20it"]
 
 
 def test_without_the_ledger_the_one_before_counts_no_less_than_was_taken(

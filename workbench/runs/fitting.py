@@ -43,6 +43,7 @@ class Fitting:
         self.method = self.plan.build()
         self.stages = self.plan.stages
         self.state = experiment.new_state(self.plan, performance, run.seed, self._spend)
+        self.state.keep_size = self.folder.keep_size
         named, public = (run.dataset, self.plan.method), self.plan.public_images
         self.ledger.open_run(run.id, run.fingerprint, *named, self.stages, self.plan.delta, account=self.plan.facts.name, public=public)
         self.ledger.note_records(run.fingerprint, self.dataset.record_hashes(workspace.key))

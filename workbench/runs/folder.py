@@ -1,19 +1,24 @@
 """The folder of a run: where each of its files lies, and how the plain ones are read."""
 
+import errno
 import json
+import os
 import re
+import secrets
 import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from workbench.files import make_private_folder, open_private, tail
+from workbench.files import make_private_folder, open_private, sync_folder, tail
 from workbench.records import KINDS
 from workbench.runs.run import check_run_id
 from workbench.training import checkpoint_files
+from workbench.training.state import load_saved, save_atomically
 from workbench.workspace import Workspace
 
 SHOWN = re.compile(r"[0-9]{6,}\.(?P<step>[0-9]+)\.(?P<stage>.+)")  # the name of what a step had to show, less its ending
+SIZE = "size.pt"
 
 
 class RunFolder:
@@ -25,6 +30,7 @@ class RunFolder:
         self.metrics = self.path / "metrics.jsonl"
         self.log = self.path / "log.txt"
         self.checkpoint = self.path / "checkpoint.pt"
+        self.sizes = self.path / "microbatch"
         self.worker_lock = self.path / "worker.lock"
         self.model = self.path / "model.pt"
         self.private = self.path / "private.pt"
@@ -54,6 +60,26 @@ class RunFolder:
     def erase_checkpoint(self) -> None:
         """Overwrite and remove all checkpoints, and with them the noise key."""
         checkpoint_files.erase_all(self.checkpoint)
+
+    def keep_size(self, purpose: str, size: int) -> int:
+        """The microbatch size of a purpose: the one that a process of the run kept first, or `size`, which is on the disk on return.
+
+        It stays as long as the folder: a process that was left behind may ask at any time, and has to split its sums alike. A folder
+        with a file in it is never renamed over, so of several processes one is the first.
+        """
+        place, made = self.sizes / quote(purpose, safe=""), self.sizes / f".{secrets.token_hex(8)}"
+        if not place.exists():
+            make_private_folder(made)
+            try:
+                save_atomically({"size": size}, made / SIZE)
+                os.rename(made, place)
+            except OSError as error:
+                shutil.rmtree(made, ignore_errors=True)
+                if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                    raise
+        sync_folder(self.sizes)
+        sync_folder(self.path)
+        return load_saved(place / SIZE, sealed=True)["size"]
 
     def log_tail(self, lines: int = 20) -> str:
         """The last lines of the log; empty if there is none."""

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -20,7 +20,7 @@ from workbench.training.mixing import Losses, check_independent, check_repeated,
 from workbench.training.per_record import ClippedSum, PerRecordGradients
 from workbench.training.private_optimizer import PrivateOptimizer
 from workbench.training.randomness import Randomness
-from workbench.training.state import PerformanceSettings
+from workbench.training.state import PerformanceSettings, as_found
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,8 @@ class PrivateStep:
 
     `division` "realised" divides by the number of records drawn, as some papers print it: no bound covers that, it is for
     study only. `group` makes the ranks of a process group share each batch. `records_at_once` keeps the microbatch size that
-    was found, by purpose: hand in the state's, so that a resumed run splits its batches alike.
+    was found, by purpose, and `keep_size` says which is to be used where one is found: hand in the state's, so that a resumed run, and
+    every rank, splits its batches alike.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class PrivateStep:
         division: Literal["expected", "realised"] = "expected",
         group: dist.ProcessGroup | None = None,
         records_at_once: dict[str, int] | None = None,
+        keep_size: Callable[[str, int], int] = as_found,
         parameter_groups: Sequence[str | tuple[str, ...]] = ("",),
     ) -> None:
         thresholds = (max_grad_norm,) if isinstance(max_grad_norm, float | int) else tuple(max_grad_norm)
@@ -79,7 +81,7 @@ class PrivateStep:
         self.expected_batch_size, self.division = expected_batch_size, division
         self.randomness, self.purpose, self.group = randomness, purpose, group
         self.performance = performance or PerformanceSettings()
-        self.records_at_once = {} if records_at_once is None else records_at_once
+        self.records_at_once, self.keep_size = {} if records_at_once is None else records_at_once, keep_size
         self.device = next(module.parameters()).device
         self._tried = False
         self._alone: str | None = None
@@ -195,7 +197,7 @@ class PrivateStep:
         size = records_at_once(one, two, self.performance, multiplicity)
         while size > 2 and not fits(peak(min(size, len(mine.records))), self.performance):
             size //= 2
-        self.records_at_once[self.purpose] = size
+        self.records_at_once[self.purpose] = self.keep_size(self.purpose, size)
 
     def _microbatch(self, step: int, records: np.ndarray, places: np.ndarray) -> Microbatch:
         multiplicity = self.gradients.noise_multiplicity

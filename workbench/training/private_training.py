@@ -124,6 +124,7 @@ def clipped_by_record(
         performance=state.performance,
         group=state.group,
         records_at_once=state.records_at_once,
+        keep_size=state.keep_size,
         parameter_groups=groups,
     )
 

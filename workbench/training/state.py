@@ -103,12 +103,19 @@ def count_spending(_stage: str, _step: int) -> None:
     """The default of `State.spend`: whoever calls `fit` without a ledger keeps no account."""
 
 
+def as_found(_purpose: str, size: int) -> int:
+    """The default of `State.keep_size`: whoever calls `fit` without a folder keeps a size as long as the state."""
+    return size
+
+
 @dataclass
 class State:
     """Everything a fit needs to go on, by name.
 
     `spend(stage, step)` is called by the method BEFORE step `step` (1-based) of a paid stage touches the data, and returns
-    only when the spending is recorded; the caller supplies it (runs write it to the ledger).
+    only when the spending is recorded; the caller supplies it (runs write it to the ledger). `keep_size(purpose, size)` is called with
+    a microbatch size that was found from free memory BEFORE noise is added to a sum that is split so, and returns the size to use: the
+    first that was found, by whatever process of the run.
     """
 
     facts: DatasetFacts
@@ -120,6 +127,7 @@ class State:
     steps: dict[str, int] = field(default_factory=dict)  # completed steps by stage
     records_at_once: dict[str, int] = field(default_factory=dict)  # microbatch sizes found from free memory, by purpose
     spend: Callable[[str, int], None] = count_spending
+    keep_size: Callable[[str, int], int] = as_found
     planned: Mapping[str, Stage] = field(default_factory=dict)  # what a plan states of each stage, which trainers keep to
     group: dist.ProcessGroup | None = None  # whose ranks share each private batch
     public: str = ""  # digest of the public records that the fit goes by; empty before it has them, and where there are none
