@@ -5,10 +5,10 @@ What is left out keeps its rows there. Further options are those of `benchmarks.
 
 import argparse
 
-from benchmarks import measures, neighbours, privacy, private_step
+from benchmarks import measures, neighbours, privacy, private_step, registry
 from benchmarks.results import renew
 
-OTHERS = {"privacy": privacy.rows, "neighbours": neighbours.rows, "measures": measures.rows}
+OTHERS = {"privacy": privacy.rows, "neighbours": neighbours.rows, "measures": measures.rows, "registry": registry.rows}
 STEP = "private-step"
 
 if __name__ == "__main__":

@@ -93,7 +93,8 @@ class Database:
         if kind := _network(self.path.parent):
             raise WorkbenchError(
                 f"Expected the {self.name} on a disk of this machine, got {self.path} on a network file system ({kind}): machines that "
-                "write it at once would damage it. Set WORKBENCH_HOME to a folder of this machine."
+                "write it at once would damage it. Set WORKBENCH_HOME to a folder of this machine, and WORKBENCH_SHARED to one that "
+                "the machines of an engine share."
             )
 
     def _version(self) -> int:

@@ -16,7 +16,8 @@ from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import PRIVATE_FOLDER, READ_ONLY, is_read_only, make_private_folder
 
 FOLDERS = frozenset({"app", "attacks", "cache", "imports", "jobs", "runs", "sweeps"})
-MARKS = frozenset({READ_ONLY, "installation.key", "ledger.sqlite", "runs.sqlite", "verdicts.sqlite"})
+KEY = "installation.key"
+MARKS = frozenset({READ_ONLY, KEY, "ledger.sqlite", "runs.sqlite", "verdicts.sqlite"})
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 KEY_BYTES = 32
 
@@ -139,7 +140,7 @@ class Workspace:
     @property
     def key(self) -> bytes:
         """32 random bytes made once; fingerprints keyed with them cannot be compared across installations."""
-        path = self.home / "installation.key"
+        path = self.home / KEY
         try:
             key = path.read_bytes() if path.exists() else _made(path)
         except OSError as error:

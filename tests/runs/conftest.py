@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 import torch
 from support.homes import here
+from support.launchers import Line
 from support.quick import QUICK
 
 from workbench import experiment, runs
 from workbench.datasets import DATASETS, load
+from workbench.jobs.launchers import LAUNCHERS
 from workbench.plan import Plan
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
@@ -78,5 +80,27 @@ def train_here(queue: Callable[..., Run]) -> Callable[..., Run]:
         run = queue(plan, **options)
         worker.main(here(), run.id)
         return RunStore(here()).get(run.id)
+
+    return make
+
+
+@pytest.fixture
+def line(monkeypatch: pytest.MonkeyPatch) -> Line:
+    """An engine whose jobs the test does one after the other; a checkpoint follows every step."""
+    monkeypatch.setenv("WORKBENCH_CHECKPOINT_SECONDS", "0")
+    monkeypatch.setattr("workbench.runs.fitting.CHECKPOINT_SHARE", 0.0)
+    made = Line()
+    monkeypatch.setitem(LAUNCHERS, "line", made)
+    monkeypatch.setattr("workbench.jobs.queue.passing.ensure_process", lambda _: None)
+    return made
+
+
+@pytest.fixture
+def sent(quick_plan: Callable[..., Plan], line: Line) -> Callable[..., Run]:
+    """`sent(method, **options)`: a run in the line of an engine."""
+
+    def make(method: str = "dp-merf", **options: Any) -> Run:
+        values: dict[str, Any] = {"seed": 3, "performance": PerformanceSettings(device="cpu", num_threads=1)} | options
+        return runs.launch(here(), quick_plan(method), "digits", on="line", **values)
 
     return make

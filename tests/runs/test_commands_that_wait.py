@@ -111,7 +111,7 @@ def test_ctrl_c_anywhere_else_is_a_word(monkeypatch: pytest.MonkeyPatch, capsys:
     def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(RunStore, "list", stopped)
+    monkeypatch.setattr(RunStore, "select", stopped)
     with pytest.raises(SystemExit) as ended:
         main(["runs"])
     assert (ended.value.code, capsys.readouterr().err) == (130, "Stopped.\n")

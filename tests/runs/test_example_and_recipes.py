@@ -228,7 +228,7 @@ def test_reuse_goes_on_with_a_run_that_was_lost(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(
         control,
         "resume",
-        lambda _workspace, run_id, _at_once: resumed.append(run_id) or RunStore(here()).change(run_id, {"lost"}, "ended", state="done"),
+        lambda _workspace, run_id, *_: resumed.append(run_id) or RunStore(here()).change(run_id, {"lost"}, "ended", state="done"),
     )
     RunStore(here()).change(first["run"], {"done"}, "lost", state="lost")
     (again,) = reproduce(recipe, here(), reuse=True)

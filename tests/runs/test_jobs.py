@@ -30,6 +30,7 @@ from workbench.runs.samples.imported import forget, import_samples
 from workbench.runs.store import RunStore
 from workbench.runs.threads import few_threads, threads_of_measures
 from workbench.tasks import TASKS, worker
+from workbench.training.state import PerformanceSettings
 
 Make = Callable[..., Run]
 FEW: dict[str, Any] = {"num_samples": 30, "metrics": ["nearer_to_training"]}
@@ -213,14 +214,17 @@ def test_an_import_has_jobs_like_a_run(run: Run, monkeypatch: pytest.MonkeyPatch
     assert Jobs(here()).of(other.owner) == []
 
 
-def test_another_launcher_is_a_value_and_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_launcher_is_a_value_and_a_line_and_measures_stay_here(
+    run: Run, quick_plan: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
     monkeypatch.setitem(LAUNCHERS, "queue", Here())
     monkeypatch.setenv("WORKBENCH_LAUNCHER", "queue")
-    job = tasks.begin(here(), "sample", run.id, {"num_samples": 10})
-    assert (job.launcher, job.state) == ("queue", "done")
-    monkeypatch.setenv("WORKBENCH_LAUNCHER", "slurm")
-    with pytest.raises(WorkbenchError, match="Unknown launcher 'slurm'"):
-        tasks.begin(here(), "sample", run.id, {"num_samples": 20})
+    trained = runs.launch(here(), quick_plan(), "digits", performance=PerformanceSettings(device="cpu", num_threads=1))
+    assert (trained.launcher, trained.state) == ("queue", "done")
+    assert tasks.begin(here(), "sample", run.id, {"num_samples": 10}).launcher == "local"
+    with pytest.raises(WorkbenchError, match="Unknown launcher 'moon'"):
+        runs.launch(here(), quick_plan(), "digits", on="moon")
 
 
 def test_measures_take_few_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,10 @@ from support.homes import here
 from workbench.cli.commands import run as command
 from workbench.errors import WorkbenchError
 from workbench.runs.housekeeping import size_of_run
-from workbench.runs.labels import label, with_tags
+from workbench.runs.labels import label
 from workbench.runs.release.export import export_run
 from workbench.runs.run import Run
+from workbench.runs.selection import Selection
 from workbench.runs.store import RunStore
 
 PlanMaker = Callable[..., Any]
@@ -69,7 +70,7 @@ def test_the_commands_keep_show_and_filter(
     assert "paper" in table
     assert command(["show", run.id]) == 0
     assert "Seen." in capsys.readouterr().out
-    assert [one.id for one in with_tags(RunStore(here()).list(), [])] == [other.id, run.id]
+    assert [one.id for one in RunStore(here()).select(Selection())] == [other.id, run.id]
 
 
 def test_no_export_has_them(quick_plan: PlanMaker, train_here: Make, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The registry of runs: states, identity, lost workers, and what many processes at once may do to it."""
 
 import json
+import math
 import multiprocessing
 import os
 import signal
@@ -23,14 +24,17 @@ from workbench.jobs.heartbeat import Progress
 from workbench.jobs.identity import ProcessIdentity, boot_identity, identity_of, is_alive, send_signal
 from workbench.jobs.job import LAUNCH_SECONDS, STALE_SECONDS
 from workbench.jobs.lifecycle import Jobs
-from workbench.jobs.registry import MIGRATIONS
+from workbench.jobs.observing import keep_exit, read_exit
+from workbench.jobs.registry import MIGRATIONS, registry, update
 from workbench.jobs.starting import start
+from workbench.locks import locked
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.request import Request
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import TRAINING, Run
+from workbench.runs.selection import SORTS, Selection
 from workbench.runs.store import RunStore
 from workbench.tasks import TASKS
 
@@ -183,6 +187,28 @@ def test_on_another_boot_only_the_heartbeat_speaks(age: float, state: str) -> No
     assert RunStore(here()).get(run.id).state == state
 
 
+def test_a_missed_heartbeat_is_no_end_while_somebody_holds_the_worker_s_lock() -> None:
+    run = running(ProcessIdentity(pid=os.getpid(), started="1", boot="another container"))
+    RunStore(here()).change(run.id, {"running"}, "aged", heartbeat=time.time() - 100 * STALE_SECONDS)
+    with locked(RunFolder(here(), run.id).worker_lock):
+        assert RunStore(here()).get(run.id).state == "running"
+    assert RunStore(here()).get(run.id).state == "lost"
+
+
+def test_what_a_worker_wrote_of_its_end_counts_where_the_registry_was_not_told() -> None:
+    process = sleeper()
+    run = running(identity_of(process.pid))
+    folder = RunFolder(here(), run.id).path
+    process.kill()
+    process.wait()
+    keep_exit(folder, run.attempt + 1, {"state": "failed", "error": "of another attempt"})
+    assert read_exit(folder, run.attempt) is None
+    bound = run.bound.model_copy(update={"epsilon": 7.0})
+    keep_exit(folder, run.attempt, {"state": "done", "step": 10, "finished": 5.0, "epsilon_spent": math.inf, "bound": bound})
+    ended = RunStore(here()).get(run.id)
+    assert (ended.state, ended.step, ended.finished, ended.epsilon_spent, ended.bound) == ("done", 10, 5.0, math.inf, bound)
+
+
 def test_a_worker_that_dies_while_cancelled_is_cancelled() -> None:
     process = sleeper()
     run = running(identity_of(process.pid))
@@ -295,3 +321,35 @@ def test_time_left_is_the_mean_pace(workbench_home: Path) -> None:
     run = create().model_copy(update={"state": "running", "attempt": 1, "started": now - 20, "heartbeat": now, "step": 4})
     assert run.seconds_left == pytest.approx(30)
     assert STALE_SECONDS < 15
+
+
+def test_runs_are_selected_by_the_registry_as_a_reader_would() -> None:
+    made = [create() for _ in range(4)]
+    store = RunStore(here())
+    for number, run in enumerate(made):
+        bound = run.bound.model_copy(update={"epsilon": [3.0, math.inf, 1.0, 2.0][number]})
+        store.change(
+            run.id, {"queued"}, "changed", bound=bound, step=number, state="done" if number % 2 else "failed", created=float(number)
+        )
+        with registry(here()).transaction() as connection:
+            update(connection, "runs", run.id, {"tags": ("all", f"tag{number}")})
+    names = {run.id: number for number, run in enumerate(made)}
+
+    def selected(**asked: Any) -> list[int]:
+        found = store.select(Selection(**asked))
+        assert store.count(Selection(**asked)) >= len(found)
+        return [names[run.id] for run in found]
+
+    newest, bound, step, method = SORTS
+    assert selected() == selected(order=newest) == [3, 2, 1, 0]
+    assert selected(order=bound) == [2, 3, 0, 1], "an infinite bound is the largest"
+    assert selected(order=step) == [3, 2, 1, 0]
+    assert selected(order=method, limit=2) == [3, 2]
+    assert selected(states=("failed",)) == [2, 0]
+    assert selected(tags=("all", "tag2")) == [2]
+    assert selected(methods=("dpdm",)) == []
+    assert store.count(Selection(limit=1)) == 4
+    facets = store.facets()
+    assert (facets.methods, facets.datasets) == ([made[0].method], [made[0].dataset])
+    assert list(facets.tags) == ["all", "tag0", "tag1", "tag2", "tag3"]
+    assert [named[0] for named in facets.named] == [made[number].id for number in (3, 2, 1, 0)]

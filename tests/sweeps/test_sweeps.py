@@ -19,7 +19,7 @@ from workbench.cli import main
 from workbench.errors import WorkbenchError
 from workbench.jobs import control
 from workbench.jobs.heartbeat import StoppedError, StopSignal
-from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.launchers import LAUNCHERS, Resources
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue import orders
 from workbench.measured import WRITTEN
@@ -128,6 +128,18 @@ def test_runs_without_seeds_are_taken_each_once() -> None:
     found = [result["run"] for result in asked.wait().results]
     assert len(set(found)) == len(RunStore(here()).list()) == 3
     assert first["run"] in found
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_runs_of_a_sweep_train_where_it_says_and_are_measured_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LAUNCHERS, "engine", Here())
+    asked = small(seeds=1)
+    asked.begin(on="engine", resources=Resources(minutes=5))
+    assert len(asked.wait().results) == 2
+    assert {(run.launcher, run.terms.asked.minutes) for run in RunStore(here()).list()} == {("engine", 5)}
+    assert {job.launcher for job in Jobs(here()).all() if not job.terms.trains} == {"local"}
+    asked.begin()
+    assert KeptSweep.keep(here(), asked.recipe).launcher()["on"] == "local", "as it was asked last"
 
 
 @pytest.mark.usefixtures("in_this_process")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import JobId, Json, Now, Priority, RunId, Settings, Wait, Yes, parse_settings
+from workbench.cli.options import JobId, Json, Now, On, Priority, RunId, Settings, Wait, Yes, parse_settings
 from workbench.cli.output import bounds_of, describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
@@ -40,6 +40,7 @@ def list_runs(
     state: Annotated[str | None, typer.Option(help="Only runs in this state.")] = None,
     method: Annotated[str | None, typer.Option(help="Only runs of this method.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only runs with this tag; may be repeated.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="Only so many, the newest.", min=1)] = None,
     sizes: Annotated[bool, typer.Option("--sizes", help="How much room each takes on the disk.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -48,12 +49,13 @@ def list_runs(
     from workbench.jobs.job import STATES
     from workbench.jobs.queue.passing import look_after
     from workbench.runs.housekeeping import size_of_run
-    from workbench.runs.labels import with_tags
+    from workbench.runs.selection import Selection
     from workbench.runs.store import RunStore
 
     look_after(Workspace.default())
     wanted = None if state is None else choose(state, dict(zip(map(str, STATES), STATES, strict=True)), "state")
-    found = with_tags(RunStore(Workspace.default()).list(state=wanted, method=method), tag or ())
+    asked = Selection(() if wanted is None else (wanted,), () if method is None else (method,), (), tag or (), limit=limit)
+    found = RunStore(Workspace.default()).select(asked)
     room = {run.id: size_of_run(Workspace.default(), run.id) for run in found} if sizes else {}
     if as_json:
         told = [run_values(run) | ({"bytes": room[run.id]} if sizes else {}) for run in found]
@@ -147,12 +149,12 @@ def cancel(run_id: JobId, as_json: Json = False) -> None:
 
 
 @app.command()
-def resume(run_id: JobId, wait: Wait = False, now: Now = False) -> None:
+def resume(run_id: JobId, wait: Wait = False, now: Now = False, on: On = None) -> None:
     """Go on, in its turn, with a paused, cancelled, failed or lost run from its checkpoint, or another job; prints {"run": ID} last."""
     from workbench import runs
     from workbench.cli.planning import finish_launch
 
-    finish_launch(runs.resume(Workspace.default(), run_id, at_once=now), wait)
+    finish_launch(runs.resume(Workspace.default(), run_id, at_once=now, on=on), wait)
 
 
 @app.command()

@@ -11,6 +11,7 @@ from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.datasets import DatasetFacts
+    from workbench.jobs.launchers import Resources
     from workbench.training.state import PerformanceSettings
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -80,6 +81,14 @@ AuditKind = Annotated[
 AuditSeed = Annotated[int | None, typer.Option("--audit-seed", help="Of canaries' places, coins and contents; drawn by default.", min=0)]
 Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended; it goes on if you leave.")]
 Now = Annotated[bool, typer.Option("--now", help="Start at once, beside whatever is at work, and do not wait for a turn.")]
+On = Annotated[
+    str | None,
+    typer.Option("--on", metavar="ENGINE", help="Where it trains: local or slurm; WORKBENCH_LAUNCHER by default, else local."),
+]
+Ask = Annotated[
+    list[str] | None,
+    typer.Option("--ask", metavar="KEY=NUMBER", help="What an engine is asked for: gpus, cpus, memory (MiB), minutes."),
+]
 Priority = Annotated[int, typer.Option("--priority", help="Of those that wait, a higher one starts first.", min=-1000, max=1000)]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, though an equal plan was started on these records before.")]
 Performance = Annotated[
@@ -103,6 +112,22 @@ def parse_performance(device: str, settings: list[str] | None) -> "PerformanceSe
     from workbench.training.state import PerformanceSettings
 
     return PerformanceSettings.parse({"device": device, **parse_settings(settings)})
+
+
+def parse_resources(asked: list[str] | None) -> "Resources":
+    """What an engine is asked for; an unknown name lists the choices."""
+    from pydantic import ValidationError
+
+    from workbench.errors import choose, first_complaint
+    from workbench.jobs.launchers import Resources
+
+    values = parse_settings(asked)
+    for name in values:
+        choose(name, Resources.model_fields, "resource")
+    try:
+        return Resources.model_validate(values)
+    except ValidationError as error:
+        raise WorkbenchError(first_complaint(error)) from None
 
 
 def facts_by_hand(num_records: int | None, shape: str | None, num_classes: int) -> "DatasetFacts | None":

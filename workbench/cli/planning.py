@@ -10,11 +10,13 @@ import typer
 
 from workbench.cli.asking import Asked, asking
 from workbench.cli.options import (
+    Ask,
     AuditCanaries,
     AuditKind,
     AuditSeed,
     Json,
     Now,
+    On,
     Performance,
     Priority,
     Seed,
@@ -22,6 +24,7 @@ from workbench.cli.options import (
     Yes,
     facts_by_hand,
     parse_performance,
+    parse_resources,
 )
 from workbench.cli.output import (
     bar_pace,
@@ -39,6 +42,7 @@ from workbench.cli.output import (
 from workbench.cli.starting import ask_again, say_standing, seed_warning, spends, with_epsilon
 from workbench.escaping import terminal
 from workbench.jobs.job import Job, Life
+from workbench.jobs.launchers import LAUNCHERS, chosen_launcher
 from workbench.serialization import dumps, jsonable
 from workbench.workspace import Workspace
 
@@ -210,6 +214,8 @@ def train(
     yes: Yes = False,
     now: Now = False,
     priority: Priority = 0,
+    on: On = None,
+    ask: Ask = None,
     as_json: Json = False,
 ) -> None:
     """Have a run trained in the background, in its turn; the last line is {"run": ID}. With --wait an audited one is measured too."""
@@ -218,7 +224,9 @@ def train(
     from workbench.privacy.attacks.canaries import AuditDesign
 
     speed = parse_performance(device, performance)
-    speed.torch_device()
+    launcher, resources = chosen_launcher(on), parse_resources(ask)
+    if not LAUNCHERS[launcher].is_apart:
+        speed.torch_device()
     asked = asked_for.of()
     loaded = read_whole(asked) if asked.place.path else None
     named, asked = asked.epsilon is not None, with_epsilon(asked, loaded.facts if loaded else asked.facts())
@@ -232,7 +240,7 @@ def train(
     seeded = {} if audit_seed is None else {"seed": audit_seed}
     audit = AuditDesign(num_canaries=audit_canaries, kind=audit_kind, **seeded) if audit_canaries else None
     ask_again(made, loaded, yes)
-    turn: dict[str, Any] = {"priority": priority, "at_once": now}
+    turn: dict[str, Any] = {"priority": priority, "at_once": now, "on": launcher, "resources": resources}
     run = runs.launch(Workspace.default(), made, performance=speed, seed=seed, loaded=loaded, audit=audit, **turn)
     if wait and audit is not None:
         measure(watch(run))

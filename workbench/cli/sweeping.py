@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.options import (
+    Ask,
     Classes,
     Declared,
     Delta,
     HeldOut,
     Json,
     Label,
+    On,
     OwnName,
     Performance,
     PresetName,
@@ -23,6 +25,7 @@ from workbench.cli.options import (
     Wait,
     check_target,
     parse_performance,
+    parse_resources,
 )
 from workbench.cli.output import describe_value, print_fields, print_json, print_table, progress_bar, warn
 from workbench.cli.results import releasable_results
@@ -67,6 +70,8 @@ def sweep(
     public: PublicImages = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     performance: Performance = None,
+    on: On = None,
+    ask: Ask = None,
     out: Annotated[Path | None, typer.Option("--out", help=OUT)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY)] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before it starts.")] = False,
@@ -84,6 +89,7 @@ def sweep(
     from workbench.tasks import sweeping
 
     check_target(out, ".json")
+    resources = parse_resources(ask)
     speed = parse_performance(device, performance).model_dump(exclude_defaults=True)
     grid = Grid.of(
         methods=tuple(methods),
@@ -110,7 +116,7 @@ def sweep(
     if dry_run:
         return
     _confirm(found, yes)
-    _finish(sweeping.begin(Workspace.default(), recipe), recipe, wait, as_json)
+    _finish(sweeping.begin(Workspace.default(), recipe, on, resources), recipe, wait, as_json)
 
 
 @app.command()

@@ -7,8 +7,9 @@ from contextlib import suppress
 
 from workbench.errors import WorkbenchError
 from workbench.files import tail
+from workbench.jobs.away.sending import ask_to_cancel
 from workbench.jobs.job import ACTIVE, RESUMABLE, WAITING, Job
-from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.launchers import LAUNCHERS, chosen_launcher
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue.passing import look_after, submit
 from workbench.jobs.registry import update
@@ -18,12 +19,24 @@ from workbench.workspace import Workspace
 POLL_SECONDS = 0.2
 
 
-def resume(workspace: Workspace, job_id: str, at_once: bool = False) -> Job:
-    """Have a paused, cancelled, failed or lost job go on from what it has kept, in its turn or `at_once`; returns at once."""
+def resume(workspace: Workspace, job_id: str, at_once: bool = False, on: str | None = None) -> Job:
+    """Have a paused, cancelled, failed or lost job go on from what it has kept, in its turn or `at_once`; returns at once.
+
+    It goes on where it was, or by the launcher `on`.
+    """
+    resumable(workspace, job_id)
+    if on is not None:
+        jobs = Jobs(workspace)
+        jobs.change(job_id, RESUMABLE, "resumed", launcher=chosen_launcher(on))
+    return start(workspace, job_id) if at_once else submit(workspace, job_id)
+
+
+def resumable(workspace: Workspace, job_id: str) -> Job:
+    """The job, if it can be resumed."""
     job = Jobs(workspace).get(job_id)
     if job.state not in RESUMABLE:
         raise WorkbenchError(f"{job_id} is {job.state}. Only a paused, cancelled, failed or lost run can be resumed.")
-    return start(workspace, job_id) if at_once else submit(workspace, job_id)
+    return job
 
 
 def request_cancel(workspace: Workspace, job_id: str) -> Job:
@@ -38,7 +51,10 @@ def request_cancel(workspace: Workspace, job_id: str) -> Job:
         update(connection, "jobs", job_id, ended)
         job = jobs.within(connection, job_id)
     if job.is_active and job.process is not None:
-        LAUNCHERS[job.launcher].signal(job.process, signal.SIGTERM)
+        launcher = LAUNCHERS[job.launcher]
+        if launcher.is_apart:
+            ask_to_cancel(workspace, job)
+        launcher.signal(job.process, signal.SIGTERM)
     return job
 
 

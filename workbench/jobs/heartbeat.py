@@ -64,10 +64,10 @@ class Heartbeat:
         self._thread.join(timeout=BEAT_SECONDS * 5)
 
     def beat(self) -> None:
-        """Write one sign of life; a registry that cannot be written just now is tried again at the next."""
+        """Write one sign of life; where it cannot be written just now, it is tried again at the next."""
         try:
             state = self._beat()
-        except (sqlite3.Error, WorkbenchError) as error:
+        except (sqlite3.Error, OSError, WorkbenchError) as error:
             print(f"The registry could not be written: {error}", flush=True)
             return
         if state is None:

@@ -1,7 +1,6 @@
 """What a job is: work on a run or on samples that a process of its own does, and how far its life has come."""
 
 import re
-import time
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -9,14 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.errors import WorkbenchError
 from workbench.files import make_private_folder
-from workbench.jobs.launchers import LAUNCHERS, Handle
+from workbench.jobs.launchers.base import DEFAULT, Handle, Resources
 from workbench.workspace import Workspace
 
-JobState = Literal["queued", "starting", "running", "paused", "cancelling", "cancelled", "done", "failed", "lost"]
+JobState = Literal["queued", "pending", "starting", "running", "paused", "cancelling", "cancelled", "done", "failed", "lost"]
 STATES: tuple[JobState, ...] = get_args(JobState)
-ACTIVE: frozenset[JobState] = frozenset({"queued", "starting", "running", "paused", "cancelling"})
+ACTIVE: frozenset[JobState] = frozenset({"queued", "pending", "starting", "running", "paused", "cancelling"})
 WAITING: frozenset[JobState] = frozenset({"queued", "paused"})  # active, and without a process
-AT_WORK: frozenset[JobState] = frozenset({"starting", "running", "cancelling"})
+AT_WORK: frozenset[JobState] = frozenset({"pending", "starting", "running", "cancelling"})  # with its launcher
 RESUMABLE: frozenset[JobState] = frozenset({"paused", "cancelled", "failed", "lost"})
 STARTABLE: frozenset[JobState] = frozenset({"queued", *RESUMABLE})
 DONE: frozenset[JobState] = frozenset({"done"})
@@ -41,6 +40,7 @@ class Life(BaseModel):
     `step` of `steps` is how far it is, in `stage`. `process` is the one that works on it, as its `launcher` tells it from others.
     `attempt` counts the processes that worked on it, the last from step `resumed_at` on; those before it took `seconds_before` seconds.
     Waiting jobs go by `priority`, the highest first, then by `turn`, the lowest first. `placed` is the device that a job was given.
+    A `pending` one waits in the line of its launcher's engine, for the `reason` that the engine gives.
     A `paused` one lacked room on the disk, as `error` says; it goes on once the home has room for `bytes_needed`.
     """
 
@@ -53,7 +53,8 @@ class Life(BaseModel):
     steps: int = 0
     priority: int = 0
     turn: float = 0.0
-    launcher: str = "local"
+    launcher: str = DEFAULT
+    reason: str = ""
     placed: str = ""
     process: Handle | None = None
     attempt: int = 0
@@ -70,22 +71,6 @@ class Life(BaseModel):
     def is_active(self) -> bool:
         """Whether a process works on it, or will without anybody's word."""
         return self.state in ACTIVE
-
-    @property
-    def has_died(self) -> bool:
-        """Whether it is at work by the registry, and no process works on it any more.
-
-        Where the process can be asked, a living one is never lost, however old its heartbeat (a suspended computer); on another
-        boot or in another container only the heartbeat speaks.
-        """
-        if self.state not in AT_WORK:
-            return False
-        silence = time.time() - (self.heartbeat or self.started or self.created)
-        if self.process is None:
-            return silence > LAUNCH_SECONDS
-        launcher = LAUNCHERS.get(self.launcher)
-        alive = None if launcher is None else launcher.is_alive(self.process)
-        return silence > STALE_SECONDS if alive is None else not alive
 
     @property
     def share(self) -> float:
@@ -123,7 +108,7 @@ class Terms(BaseModel):
 
     What it needs: `device` is cpu, cuda (any GPU) or cuda:N. A job on the CPU with a `cpu_share` of 1 takes the place of a run, one
     with less takes that much of the room beside the runs, one with 0 takes none and never waits. `memory` is its peak in bytes, 0
-    where that is not known.
+    where that is not known. `asked` is what an engine is asked for.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -137,6 +122,7 @@ class Terms(BaseModel):
     device: str = "cpu"
     cpu_share: float = Field(default=0.5, ge=0, le=1)
     memory: int = Field(default=0, ge=0)
+    asked: Resources = Resources()
     death: str = "Its process ended without a word; what it had kept is there for another attempt."
 
 

@@ -4,18 +4,19 @@ import secrets
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from typing import Any
 
 from workbench.errors import DamagedFileError, ReadOnlyHomeError, WorkbenchError
 from workbench.jobs.job import ACTIVE, WAITING, WORKSPACE, Job, JobState, Terms, check_id
-from workbench.jobs.launchers import chosen_launcher
+from workbench.jobs.launchers import DEFAULT, Status
+from workbench.jobs.observing import following, statuses, to_record
 from workbench.jobs.registry import REMEDY, fields_of, insert, registry, text_of, update
 from workbench.workspace import Workspace
 
-IN_USE = "state IN ('queued', 'starting', 'running', 'cancelling')"
+IN_USE = "state IN ('queued', 'pending', 'starting', 'running', 'cancelling')"
 IN_TURN = "priority DESC, turn, created, rowid"
 ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
@@ -40,11 +41,11 @@ class Jobs:
 
     def all(self) -> list[Job]:
         """All jobs, newest first."""
-        return [self.seen(job) for job in self._select("ORDER BY created DESC, rowid DESC")]
+        return self.all_seen(self._select("ORDER BY created DESC, rowid DESC"))
 
     def of(self, owner: str) -> list[Job]:
         """The jobs of a run or an import, newest first; the one that trains it too."""
-        return [self.seen(job) for job in self._select("WHERE owner = ? ORDER BY created DESC, rowid DESC", owner)]
+        return self.all_seen(self._select("WHERE owner = ? ORDER BY created DESC, rowid DESC", owner))
 
     def find(self, task: str, owner: str, request: Mapping[str, Any]) -> Job | None:
         """The job of this request in its task's normal form, or None."""
@@ -62,7 +63,7 @@ class Jobs:
             if found is None:
                 self._check_there(connection, owner)
                 now = time.time()
-                life: dict[str, Any] = {"state": "queued", "steps": terms.steps, "created": now, "turn": now, "launcher": chosen_launcher()}
+                life: dict[str, Any] = {"state": "queued", "steps": terms.steps, "created": now, "turn": now, "launcher": DEFAULT}
                 found = Job(id=job_id or new_id(), task=task, owner=owner, request=dict(request), terms=terms, **life)
                 insert(connection, "jobs", dict(found))
         return found
@@ -80,21 +81,31 @@ class Jobs:
             return beat(connection, job_id, attempt, values)
 
     def seen(self, job: Job) -> Job:
-        """The job as it is now: one whose process is gone changes its state here.
+        """The job as it is now: one whose process is gone changes its state here."""
+        return self.all_seen([job])[0]
 
-        Where nothing can be written just now (a full disk, a closed home), it is shown so and written down later.
+    def all_seen(self, jobs: Sequence[Job]) -> list[Job]:
+        """The jobs as they are now; each launcher is asked once.
+
+        Where nothing can be written just now (a full disk, a closed home), they are shown so and written down later.
         """
-        if not job.has_died:
+        known = statuses(jobs)
+        return [self._brought_up(job, known.get(job.id)) for job in jobs]
+
+    def _brought_up(self, job: Job, status: Status | None) -> Job:
+        if following(self.workspace, job, status) is None:
             return job
-        ended = _after_death(job)
         try:
             with self.database.transaction() as connection:
                 now = self.within(connection, job.id)
                 if (now.state, now.attempt, now.process) == (job.state, job.attempt, job.process):
-                    update(connection, "jobs", job.id, _after_death(now))
+                    of_job, of_run = to_record(self.workspace, now, status)
+                    update(connection, "jobs", job.id, of_job)
+                    update(connection, "runs", job.id, of_run)
                 return self.within(connection, job.id)
-        except (sqlite3.OperationalError, ReadOnlyHomeError):
-            return job.model_copy(update=ended)
+        except (sqlite3.OperationalError, OSError, ReadOnlyHomeError):
+            of_job, _ = following(self.workspace, job, status) or ({}, {})
+            return job.model_copy(update=of_job)
 
     def forget(self, job_id: str) -> None:
         """Remove a job that has ended, with its log; what it made stays. One that trains goes with its run."""
@@ -125,14 +136,22 @@ class Jobs:
         """The newest jobs of a task that are done, at most `limit`."""
         return self._select("WHERE task = ? AND state = 'done' ORDER BY created DESC LIMIT ?", task, limit)
 
+    def look_at_work(self) -> None:
+        """Find out what became of the jobs at work."""
+        self.all_seen(self._select(f"WHERE {IN_USE}"))
+
+    def at_work(self, ids: Sequence[str]) -> list[Job]:
+        """Those jobs of which these are the ids, as they are now."""
+        wanted = set(ids)
+        return self.all_seen([job for job in self._select(f"WHERE {IN_USE}") if job.id in wanted]) if wanted else []
+
     def paused(self) -> list[Job]:
         """The jobs that wait for room on the disk, in their order."""
         return self._select(f"WHERE state = 'paused' ORDER BY {IN_TURN}")
 
     def active(self) -> tuple[list[Job], list[Job]]:
         """The jobs that wait for their turn, in their order, and those at work; the dead are found first."""
-        for job in self._select(f"WHERE {IN_USE}"):
-            self.seen(job)
+        self.all_seen(self._select(f"WHERE {IN_USE}"))
         if not self.database.path.exists():
             return [], []
         with self.database.transaction("DEFERRED") as connection:
@@ -174,14 +193,6 @@ class Jobs:
             return Job.model_validate(fields_of(row))
         except ValueError as error:
             raise damaged(self.workspace, "job", error) from error
-
-
-def _after_death(job: Job) -> dict[str, Any]:
-    """What becomes of a job whose process is gone: one whose starter died before there was a process waits for another start."""
-    if job.state == "starting" and job.process is None:
-        return {"state": "queued", "heartbeat": None, "started": None}
-    state = "cancelled" if job.state == "cancelling" else "lost"
-    return {"state": state, "error": job.terms.death, "finished": job.heartbeat or time.time()}
 
 
 def change(connection: sqlite3.Connection, job_id: str, states: AbstractSet[JobState], action: str, values: Mapping[str, Any]) -> None:

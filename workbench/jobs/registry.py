@@ -41,12 +41,19 @@ LABELS = (
     "ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE runs ADD COLUMN tags TEXT NOT NULL DEFAULT '[]'",
 )
+LISTS = (  # whatever runs are filtered by, so that no row is read that is not shown
+    "CREATE INDEX jobs_listed ON jobs (id, created, state, step)",
+    "CREATE INDEX runs_listed ON runs (id, method, dataset, tags, json_extract(bound, '$.epsilon'))",
+)
+ENGINES = ("ALTER TABLE jobs ADD COLUMN reason TEXT NOT NULL DEFAULT ''",)  # why an engine has not started a job yet
 MIGRATIONS = (
     statements(JOBS, RUNS),
     statements(*QUEUE),
     statements(*COUNTS),
     statements(*PAUSES),
     statements(*LABELS),
+    statements(*ENGINES),
+    statements(*LISTS),
 )  # what a run is stands apart from the life of the job that trains it
 
 

@@ -2,9 +2,12 @@
 
 import sqlite3
 import time
+from contextlib import suppress
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.jobs.away.order import end_order
+from workbench.jobs.away.sending import away_folder, send
 from workbench.jobs.job import Job
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs, change
@@ -31,13 +34,14 @@ def claim(connection: sqlite3.Connection, job: Job, device: str) -> None:
     """Take on the next attempt at a job that waits, in the transaction that found that it may start."""
     now = time.time()
     life: dict[str, Any] = {"attempt": job.attempt + 1, "process": None, "heartbeat": now, "started": now, "finished": None}
-    update(connection, "jobs", job.id, {"state": "starting", "placed": device, "error": None, "seconds_before": before(job), **life})
+    told: dict[str, Any] = {"placed": device, "error": None, "reason": "", "seconds_before": before(job)}
+    update(connection, "jobs", job.id, {"state": "starting", **told, **life})
 
 
 def waiting_again(job: Job) -> dict[str, Any]:
     """The fields of a job without a process that waits for its turn once more."""
     life: dict[str, Any] = {"state": "queued", "process": None, "heartbeat": None, "started": None, "finished": None}
-    return life | {"error": None, "bytes_needed": 0, "seconds_before": before(job)}
+    return life | {"error": None, "reason": "", "bytes_needed": 0, "seconds_before": before(job)}
 
 
 def before(job: Job) -> float:
@@ -50,9 +54,14 @@ def launch(workspace: Workspace, job: Job) -> Job:
     jobs = Jobs(workspace)
     chosen = job.placed if job.terms.device == "cuda" else ""  # one that names its GPU counts all
     try:
-        process = LAUNCHERS[job.launcher].start(workspace, job.id, job.attempt, job.folder(workspace) / LOG, chosen)
+        launcher = LAUNCHERS[job.launcher]
+        if launcher.is_apart or away_folder(workspace, job).exists():
+            send(workspace, job, launcher.is_apart)
+        process = launcher.start(workspace, job.id, job.attempt, job.folder(workspace) / LOG, chosen, job.terms.asked)
     except (OSError, KeyError, WorkbenchError) as error:
         why = f"no launcher {error}" if isinstance(error, KeyError) else error
+        with suppress(OSError):
+            end_order(away_folder(workspace, job))
         jobs.beat(job.id, job.attempt, state="failed", error=f"The process could not be started: {why}", finished=time.time())
     else:
         jobs.beat(job.id, job.attempt, process=process)

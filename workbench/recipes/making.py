@@ -65,14 +65,18 @@ def usable(runs: Sequence[Run], used: Collection[str] = ()) -> Run | None:
     return None
 
 
-def begun(workspace: Workspace, asked: Prepared, seed: int | None, run: Run | None) -> Run:
-    """The run, launched where there is none, gone on with where it was stopped; it trains in its turn. Returns at once."""
+def begun(workspace: Workspace, asked: Prepared, seed: int | None, run: Run | None, **where: Any) -> Run:
+    """The run, launched where there is none, gone on with where it was stopped; it trains in its turn. Returns at once.
+
+    `where` are `on` and `resources` of `runs.launch`.
+    """
     from workbench import runs
 
     if run is None:
-        return runs.launch(workspace, asked.plan, performance=asked.performance, seed=seed, loaded=asked.dataset, audit=asked.line.audit)
+        how: dict[str, Any] = {"performance": asked.performance, "seed": seed, "audit": asked.line.audit}
+        return runs.launch(workspace, asked.plan, loaded=asked.dataset, **how, **where)
     if run.state in ENDED:
-        runs.resume(workspace, run.id)
+        runs.resume(workspace, run.id, on=where.get("on"))
     return run
 
 

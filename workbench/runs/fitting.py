@@ -9,7 +9,8 @@ import torch
 
 from workbench import experiment
 from workbench.errors import WorkbenchError
-from workbench.jobs.heartbeat import Progress, StopSignal
+from workbench.jobs.away.post import Post
+from workbench.jobs.heartbeat import Progress, StoppedError, StopSignal
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.account import Account
 from workbench.runs.folder import RunFolder
@@ -18,8 +19,9 @@ from workbench.runs.run import Run
 from workbench.runs.store import RunStore
 from workbench.runs.trained import dataset_of
 from workbench.training.checkpoints import Loaded, environment, load_checkpoint, save_checkpoint
+from workbench.training.distributed import process_group, shared, shared_randomness
 from workbench.training.randomness import Randomness
-from workbench.training.state import PerformanceSettings, save_atomically
+from workbench.training.state import PerformanceSettings, State, save_atomically
 from workbench.workspace import Workspace
 
 CHECKPOINT_SECONDS = 30.0
@@ -32,7 +34,8 @@ class Fitting:
     def __init__(self, workspace: Workspace, run: Run, progress: Progress, stop: StopSignal) -> None:
         self.workspace, self.id, self.attempt = workspace, run.id, run.attempt
         self.progress, self.stop = progress, stop
-        self.folder, self.ledger = RunFolder(workspace, run.id), Ledger(workspace.ledger)
+        self.folder, self.post = RunFolder(workspace, run.id), Post.of(workspace, run.id, run.attempt)
+        self.ledger = Ledger(workspace.ledger)  # with what processes elsewhere have charged that had the run before
         self.plan = run.plan
         self.plan.check()
         self.dataset = dataset_of(workspace, run)
@@ -42,12 +45,13 @@ class Fitting:
             torch.set_num_threads(performance.num_threads)
         self.method = self.plan.build()
         self.stages = self.plan.stages
-        self.state = experiment.new_state(self.plan, performance, run.seed, self._spend)
+        self.group = process_group()
+        self.state = experiment.new_state(self.plan, performance, run.seed, self._spend, self.group)
         self.state.keep_size = self.folder.keep_size
         named, public = (run.dataset, self.plan.method), self.plan.public_images
         self.ledger.open_run(run.id, run.fingerprint, *named, self.stages, self.plan.delta, account=self.plan.facts.name, public=public)
         self.ledger.note_records(run.fingerprint, self.dataset.record_hashes(workspace.key))
-        self.account = Account(self.ledger, run, self.stages, progress)
+        self.account = Account(self.ledger, run, self.stages, progress, self.post.journal if self.post else None)
         self._saved_sizes: dict[str, int] = {}
         self._noise_is_new = False  # the checkpoints so far hold another key, or are of another environment
 
@@ -57,6 +61,9 @@ class Fitting:
         if self.folder.model.exists() and not self.folder.checkpoint.exists():
             return self._conclude()  # a former attempt ended between taking its checkpoint away and saying so
         self._restore()
+        if self.group is not None:
+            torch.distributed.barrier(group=self.group)
+        share_start(self.state)
         self._prepare_counts()
         self._write_checkpoint()
         self.folder.note_environment(self.attempt, environment(self.state))
@@ -83,11 +90,13 @@ class Fitting:
         if not self.folder.can_go_on:
             if self.account.has_spent:
                 raise WorkbenchError("This run has spent privacy, and its checkpoint is gone. Clone it and train the clone.")
+            self.account.begin_lineage({})
             return
         loaded = self._load_checkpoint()
         if loaded.damage:
             print(f"{loaded.damage} The run goes on from the checkpoint before it.", flush=True)
         self.account.bring_up(self.state.steps, loaded.counted_again)
+        self.account.go_on(loaded.lineage, self.state.steps)
         self._saved_sizes = dict(self.state.records_at_once)
         differences = loaded.differences
         if self.state.device.type == "cuda":
@@ -121,8 +130,13 @@ class Fitting:
         self._update_progress("")
 
     def _spend(self, stage: str, step: int) -> None:
-        """What the method calls before a paid step: durable in the ledger before it returns."""
+        """What the method calls before a paid step: durable in the ledger before it returns.
+
+        A process elsewhere looks after its charge whether it still is the one at work: whoever took over has counted it, or it stops.
+        """
         self.account.charge(stage, step)
+        if self._is_taken_over():
+            raise StoppedError
         self.progress.epsilon_spent = self._epsilon.cover(stage, step)
 
     def _train(self) -> None:
@@ -137,6 +151,12 @@ class Fitting:
                 self._write_checkpoint()
             previews.draw_if_due()
         previews.draw()
+
+    def _is_taken_over(self) -> bool:
+        """Whether another process works on the run, as its post says."""
+        if self.post is not None and self.post.is_taken_over():
+            self.stop.taken_over = True
+        return self.stop.taken_over
 
     def _update_progress(self, stage: str) -> None:
         self.progress.stage = stage or self.progress.stage
@@ -154,25 +174,37 @@ class Fitting:
         another has taken over writes nothing.
         """
         began, counts = time.monotonic(), self.account.counts
-        if RunStore(self.workspace).beat(self.id, self.attempt, charged=counts) is None:
+        if self._is_taken_over() or RunStore(self.workspace).beat(self.id, self.attempt, charged=counts) is None:
             self.stop.taken_over = True
             return
         repeatable = not self._noise_is_new and self.state.records_at_once == self._saved_sizes
         try:
             again = {stage: pair[1] for stage, pair in counts.items()}
-            save_checkpoint(self.state, self.folder.checkpoint, again, self.id, keep_previous=repeatable)
+            save_checkpoint(self.state, self.folder.checkpoint, again, self.id, keep_previous=repeatable, lineage=self.account.lineage)
         except (OSError, RuntimeError) as error:
             raise WorkbenchError(f"The checkpoint could not be written: {_why(error)}. A resume goes on from the one before.") from error
+        if self._is_taken_over():
+            self._erase_if_concluded()
+            return
         self._saved_sizes, self._noise_is_new = dict(self.state.records_at_once), False
         now = time.monotonic()
         interval = float(os.environ.get("WORKBENCH_CHECKPOINT_SECONDS", CHECKPOINT_SECONDS))
         self._next_checkpoint = now + max(interval, CHECKPOINT_SHARE * (now - began))
 
+    def _erase_if_concluded(self) -> None:
+        """Leave no key where another process has concluded the run while this one wrote its checkpoint."""
+        if self.post is not None and self.post.is_closed():
+            self.folder.erase_checkpoint()
+
     def _finish(self) -> dict[str, Any]:
         """Write the released and the private weights and the bound; only then may the checkpoint go."""
+        if self._is_taken_over():
+            return {"state": "lost"}
         save_atomically(self.state.part(self.method.released_parts), self.folder.model)
         if self.method.kept_private:
             save_atomically(self.state.part(self.method.kept_private), self.folder.private)
+        if self._is_taken_over():  # the checkpoint is another's by now
+            return {"state": "lost"}
         outcome = self._outcome("done")
         RunStore(self.workspace).beat(self.id, self.attempt, **{name: value for name, value in outcome.items() if name != "state"})
         return self._conclude()
@@ -180,8 +212,11 @@ class Fitting:
     def _conclude(self) -> dict[str, Any]:
         """Erase the noise key, so that nothing but its noise remains of it, and close the account.
 
-        Everything here may be done again: an attempt after a crash completes what this one left.
+        Everything here may be done again: an attempt after a crash completes what this one left. Whoever writes a checkpoint that late that
+        it comes after the erasing finds the journal closed.
         """
+        if self.post is not None:
+            self.post.journal.close()
         self.folder.erase_checkpoint()
         self.account.close()
         return self._outcome("done")
@@ -198,6 +233,37 @@ class Fitting:
         again = any(pair[1] for pair in self.account.counts.values())
         bounds = (spent if again else self.plan.bound, RunStore(self.workspace).get(self.id).bound)
         return {"state": state, "epsilon_spent": spent.epsilon, "bound": max(bounds, key=lambda bound: bound.epsilon)}
+
+
+def share_start(state: State) -> None:
+    """Have all processes that share batches begin from the first one's key; it has read its checkpoint before others read theirs.
+
+    A process left behind may write one in between: ranks at different steps would sum different batches, so they are refused.
+    """
+    state.randomness = shared_randomness(state.randomness, process_group())
+    if shared(state.steps, process_group()) != state.steps:
+        raise WorkbenchError("Expected the checkpoint that the first process has read, got one of another step, written since.")
+
+
+def follow(workspace: Workspace, run: Run) -> None:
+    """Take a run's steps beside the first process of a group, which alone charges, writes and hears of a cancellation.
+
+    Where that one ends early, torchrun ends this one.
+    """
+    run.plan.check()
+    dataset = dataset_of(workspace, run)
+    performance = PerformanceSettings.model_validate(run.performance)
+    if performance.num_threads:
+        torch.set_num_threads(performance.num_threads)
+    state = experiment.new_state(run.plan, performance, run.seed, group=process_group())
+    folder = RunFolder(workspace, run.id)
+    state.keep_size = folder.keep_size
+    torch.distributed.barrier(group=process_group())
+    if folder.can_go_on:
+        load_checkpoint(state, folder.checkpoint, run.id)
+    share_start(state)
+    for _ in experiment.fit(run.plan, dataset if run.audit is None else run.audit.applied(dataset), state, workspace):
+        pass
 
 
 def _why(error: Exception) -> str:

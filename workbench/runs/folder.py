@@ -29,7 +29,7 @@ class RunFolder:
         self.plan = self.path / "plan.json"
         self.metrics = self.path / "metrics.jsonl"
         self.log = self.path / "log.txt"
-        self.checkpoint = self.path / "checkpoint.pt"
+        self.checkpoint = self.path / checkpoint_files.CHECKPOINT
         self.sizes = self.path / "microbatch"
         self.worker_lock = self.path / "worker.lock"
         self.model = self.path / "model.pt"
@@ -50,7 +50,9 @@ class RunFolder:
     def remove(self) -> None:
         """Erase the noise key, then everything else."""
         self.erase_checkpoint()
-        shutil.rmtree(self.path, ignore_errors=True)
+        shutil.rmtree(self.path.resolve(), ignore_errors=True)
+        if self.path.is_symlink():  # to a place that the machines of an engine share
+            self.path.unlink()
 
     @property
     def can_go_on(self) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from workbench.errors import WorkbenchError
 from workbench.files import READ_ONLY, check_writable, make_private_file
+from workbench.jobs.away.sending import retire
 from workbench.jobs.job import ID
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue.passing import LOCK
@@ -14,11 +15,11 @@ from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.folder import RunFolder
 from workbench.runs.housekeeping import size_of
 from workbench.runs.store import RunStore
-from workbench.workspace import FOLDERS, Workspace
+from workbench.workspace import FOLDERS, KEY, Workspace
 
 KEPT_OPEN = "app"  # where open pages tell their address
 DATABASES = ("runs.sqlite", "verdicts.sqlite")
-SPENDING = ("ledger.sqlite", "installation.key")  # fingerprints in the ledger are by this key
+SPENDING = ("ledger.sqlite", KEY)  # fingerprints in the ledger are by this key
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,11 @@ def reset(workspace: Workspace, with_ledger: bool = False, forget_spending: bool
 
 
 def _remove(workspace: Workspace, with_ledger: bool) -> None:
-    ledger = Ledger(workspace.ledger)
+    for run in RunStore(workspace).list():
+        retire(workspace, run.id)
     for folder in workspace.runs.iterdir() if workspace.runs.exists() else ():
         if ID.fullmatch(folder.name):
             RunFolder(workspace, folder.name).remove()
-    for run in RunStore(workspace).list():
-        ledger.close_run(run.id)
     names = (*DATABASES, *(SPENDING if with_ledger else ()))
     for name in names:
         for path in workspace.home.glob(f"{name}*"):

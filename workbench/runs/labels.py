@@ -58,8 +58,3 @@ def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
     if len(found) > MOST_TAGS:
         raise WorkbenchError(f"Expected at most {MOST_TAGS} tags, got {len(found)}.")
     return found
-
-
-def with_tags(runs: Iterable[Run], tags: Collection[str]) -> list[Run]:
-    """The runs that have all of these tags."""
-    return [run for run in runs if set(tags) <= set(run.tags)]

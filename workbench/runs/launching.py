@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import AccountWarning, BudgetWarning, WorkbenchError
 from workbench.jobs import control
 from workbench.jobs.job import Job, Terms
-from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.launchers import LAUNCHERS, Resources, chosen_launcher
 from workbench.jobs.queue.passing import submit
 from workbench.jobs.starting import start
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.again import paid, unopened
 from workbench.runs.run import TRAINING, Run
 from workbench.runs.store import RunStore
+from workbench.runs.trained import dataset_of
 from workbench.runs.verdicts import Verdicts
 from workbench.workspace import Workspace
 
@@ -40,6 +41,8 @@ def launch(
     audit: "AuditDesign | None" = None,
     priority: int = 0,
     at_once: bool = False,
+    on: str | None = None,
+    resources: Resources | None = None,
 ) -> Run:
     """Have `plan` trained on its dataset by a process of its own, and return at once.
 
@@ -48,11 +51,12 @@ def launch(
     `dataset` (a name or a path) is needed where the plan was made from facts alone.
     `seed` makes the run repeatable and not releasable. `loaded` saves reading the dataset again.
     `audit` puts canaries among the records, for a lower bound to be measured: such a run is not the one to release.
+    `on` names the launcher (`WORKBENCH_LAUNCHER`, or this machine, by default), and `resources` are what an engine is asked for.
     Raises WorkbenchError, before anything is written, for a plan without a bound that does not ask for the claim, a device
     that is not there, and records that are not the plan's.
     """
     values: dict[str, Any] = {"performance": performance, "seed": seed, "parent": parent, "example": example, "loaded": loaded}
-    run = register(workspace, plan, dataset, **values, audit=audit, priority=priority)
+    run = register(workspace, plan, dataset, **values, audit=audit, priority=priority, on=on, resources=resources)
     begin(workspace, run.id, at_once)
     return RunStore(workspace).get(run.id)
 
@@ -77,6 +81,8 @@ def register(
     loaded: "Dataset | None" = None,
     audit: "AuditDesign | None" = None,
     priority: int = 0,
+    on: str | None = None,
+    resources: Resources | None = None,
 ) -> Run:
     """The checks of `launch` and the queued run, without its process; a BudgetWarning where it may exceed its dataset's budget."""
     from workbench import training_data
@@ -84,7 +90,9 @@ def register(
     from workbench.training.state import PerformanceSettings
 
     performance = performance or PerformanceSettings()
-    device = performance.torch_device()
+    launcher = chosen_launcher(on)
+    is_apart = LAUNCHERS[launcher].is_apart
+    device = performance.device if is_apart else performance.torch_device()  # the engine's machine has another than this one
     check_trainable(plan)
     place = plan.request.place if dataset is None else dataset_of_plan(plan, dataset)
     training_data.check_public(plan.on(place), workspace)
@@ -99,18 +107,29 @@ def register(
     if message := account_warning(workspace, plan, loaded):
         warnings.warn(message, AccountWarning, stacklevel=2)
     values: dict[str, Any] = {"seed": seed, "steps": plan.steps, "example": example, "parent": parent, "audit": audit}
-    values |= {"priority": priority, "terms": needs(workspace, plan, performance, str(device))}
+    values |= {"priority": priority, "terms": needs(workspace, plan, performance, str(device), resources), "launcher": launcher}
     if audit is not None:
         audit.canaries(loaded)  # refuses what this dataset has none of
-    return RunStore(workspace).create(plan.on(place), place.text, loaded.fingerprint(workspace.key), performance, **values)
+    run = RunStore(workspace).create(plan.on(place), place.text, loaded.fingerprint(workspace.key), performance, **values)
+    if is_apart:
+        open_account(workspace, run, loaded)
+    return run
 
 
-def needs(workspace: Workspace, plan: "Plan", performance: "PerformanceSettings", device: str) -> Terms:
+def open_account(workspace: Workspace, run: Run, loaded: "Dataset") -> None:
+    """Say in the ledger what a run may spend whose worker cannot reach it; as always before a record is touched."""
+    ledger, named, public = Ledger(workspace.ledger), (run.dataset, run.plan.method), run.plan.public_images
+    ledger.open_run(run.id, run.fingerprint, *named, run.plan.stages, run.delta, account=run.plan.facts.name, public=public)
+    ledger.note_records(run.fingerprint, loaded.record_hashes(workspace.key))
+
+
+def needs(workspace: Workspace, plan: "Plan", performance: "PerformanceSettings", device: str, resources: Resources | None = None) -> Terms:
     """The terms of a run: its device, and on the CPU its memory where this machine's pace with its network has been measured."""
     from workbench.runs.pace import expected, known_pace
 
     pace = known_pace(workspace, plan, performance) if device == "cpu" else None
-    return TRAINING.model_copy(update={"device": device, "memory": 0 if pace is None else expected(plan, pace).peak_bytes})
+    memory = 0 if pace is None else expected(plan, pace).peak_bytes
+    return TRAINING.model_copy(update={"device": device, "memory": memory, "asked": resources or Resources()})
 
 
 def dataset_of_plan(plan: "Plan", dataset: "DatasetRef | str | Path") -> "DatasetRef":
@@ -138,14 +157,18 @@ def account_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> st
     return ledger.resemblance(plan.facts.name, loaded.fingerprint(workspace.key), loaded.record_hashes(workspace.key))
 
 
-def resume(workspace: Workspace, job_id: str, at_once: bool = False) -> Job:
+def resume(workspace: Workspace, job_id: str, at_once: bool = False, on: str | None = None) -> Job:
     """Have a cancelled, failed or lost job go on from what it has kept, in its turn or `at_once`; returns at once.
 
-    A run whose plan no longer holds is refused.
+    A run whose plan no longer holds is refused. It goes on where it was, or by the launcher `on`.
     """
-    if Jobs(workspace).get(job_id).terms.trains:
-        RunStore(workspace).get(job_id).plan.check()
-    return control.resume(workspace, job_id, at_once)
+    job = control.resumable(workspace, job_id)
+    if job.terms.trains:
+        run = RunStore(workspace).get(job_id)
+        run.plan.check()
+        if LAUNCHERS[chosen_launcher(on or job.launcher)].is_apart:
+            open_account(workspace, run, dataset_of(workspace, run))
+    return control.resume(workspace, job_id, at_once, on)
 
 
 def wait(workspace: Workspace, run_id: str, timeout_seconds: float | None = None, progress: Callable[[Job], None] | None = None) -> Run:
@@ -184,5 +207,4 @@ def cloned_plan(run: Run, settings: Mapping[str, Any] | None = None) -> "Plan":
 def delete(workspace: Workspace, run_id: str) -> None:
     """Delete a run that has ended: folder, verdicts, row. What it spent stays in the ledger."""
     RunStore(workspace).delete(run_id)
-    Ledger(workspace.ledger).close_run(run_id)
     Verdicts(workspace.verdicts).forget(run_id)

@@ -3,18 +3,21 @@
 import json
 import sqlite3
 import time
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DamagedFileError, ReadOnlyHomeError, WorkbenchError
 from workbench.files import check_writable, write_text_atomically
-from workbench.jobs.job import RESUMABLE, Job, JobState, Life, Terms
-from workbench.jobs.launchers import chosen_launcher
+from workbench.jobs.away.sending import retire
+from workbench.jobs.job import AT_WORK, RESUMABLE, Job, JobState, Life, Terms
+from workbench.jobs.launchers import DEFAULT
 from workbench.jobs.lifecycle import Jobs, beat, change, damaged, new_id
 from workbench.jobs.registry import fields_of, insert, update
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import TRAIN, TRAINING, Run, check_run_id
+from workbench.runs.selection import SORTS, Facets, Selection
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
@@ -51,6 +54,7 @@ class RunStore:
         audit: "AuditDesign | None" = None,
         priority: int = 0,
         terms: Terms = TRAINING,
+        launcher: str = DEFAULT,
     ) -> Run:
         """Register a queued run of `plan` on `dataset` (a name or an absolute path) and make its folder; `terms` say what it needs."""
         self._database.prepare()
@@ -76,7 +80,7 @@ class RunStore:
             created=now,
             turn=now,
             priority=priority,
-            launcher=chosen_launcher(),
+            launcher=launcher,
             parent=parent,
             audit=audit,
         )
@@ -97,16 +101,42 @@ class RunStore:
             raise unknown(run_id)
         with self._database.connected() as connection:
             run = self.within(connection, run_id)
-        return self._seen(run)
+        return self._all_seen([run])[0]
 
     def list(self, state: JobState | None = None, method: str | None = None) -> list[Run]:
         """Runs, newest first, of one state or method if asked."""
+        runs = self.select(Selection(methods=() if method is None else (method,)))
+        return [run for run in runs if state in (None, run.state)]
+
+    def select(self, asked: Selection) -> "list[Run]":
+        """The runs that are asked for. Where states are, those at work are looked at first, so that states are those of now."""
         if not self.path.exists():
             return []
+        if asked.states:
+            self._jobs.look_at_work()
+        where, values = asked.where()
         with self._database.connected() as connection:
-            rows = connection.execute(f"{RUNS} ORDER BY jobs.created DESC, jobs.rowid DESC").fetchall()
-        runs = [self._seen(self._run(row)) for row in rows]
-        return [run for run in runs if method in (None, run.method) and state in (None, run.state)]
+            wanted = f"SELECT runs.id FROM runs JOIN jobs USING (id) {where} {asked.how()}"  # answered by the indexes
+            rows = connection.execute(f"{RUNS} WHERE runs.id IN ({wanted}) ORDER BY {SORTS[asked.order]}", values).fetchall()
+        return self._all_seen([self._run(row) for row in rows])
+
+    def count(self, asked: Selection) -> int:
+        """How many runs are asked for, whatever the limit."""
+        if not self.path.exists():
+            return 0
+        where, values = asked.where()
+        with self._database.connected() as connection:
+            return connection.execute(f"SELECT count(*) FROM runs JOIN jobs USING (id) {where}", values).fetchone()[0]
+
+    def facets(self) -> Facets:
+        """By what runs can be filtered, and what they are called."""
+        if not self.path.exists():
+            return Facets((), (), (), ())
+        with self._database.connected() as connection:
+            named = connection.execute(f"SELECT id, method, dataset FROM runs JOIN jobs USING (id) {Selection().how()}").fetchall()
+            tags = connection.execute("SELECT DISTINCT value FROM runs, json_each(runs.tags) ORDER BY value").fetchall()
+        methods, datasets = (sorted({row[column] for row in named}) for column in (1, 2))
+        return Facets(methods, datasets, [row[0] for row in tags], [(row[0], row[1], row[2]) for row in named])
 
     def alike(self, method: str, dataset: str, steps: int, limit: int) -> tuple[Run, ...]:
         """The newest runs of so many steps of a method on a dataset that are done or running, at most `limit`."""
@@ -136,13 +166,20 @@ class RunStore:
         """Remove a run and its folder, noise key first, and its jobs; refused while one is at work. Ledger entries stay."""
         self.get(run_id)
         with self._jobs.forgetting(run_id) as connection:
+            retire(self.workspace, run_id)
             RunFolder(self.workspace, run_id).remove()
             connection.execute("DELETE FROM runs WHERE id = ?", (run_id,))
 
-    def _seen(self, run: Run) -> Run:
-        """The run as it is now: one whose worker is gone changes its state here, and one that ended says what the ledger says."""
-        if run.has_died:
-            life = self._jobs.get(run.id)
+    def _all_seen(self, runs: Sequence[Run]) -> "list[Run]":
+        """The runs as they are now: those whose workers are gone change their state here, and those that ended say what the ledger says.
+
+        Each launcher is asked once.
+        """
+        lives = {job.id: job for job in self._jobs.at_work([run.id for run in runs if run.state in AT_WORK])}
+        return [self._seen(run, lives.get(run.id)) for run in runs]
+
+    def _seen(self, run: Run, life: Job | None) -> Run:
+        if life is not None and any(getattr(life, name) != getattr(run, name) for name in LIFE):
             with self._database.connected() as connection:
                 run = self.within(connection, run.id).model_copy(update={name: getattr(life, name) for name in LIFE})
         return self._settled(run) if run.state in RESUMABLE and run.settled < run.attempt else run

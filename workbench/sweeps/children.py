@@ -121,7 +121,7 @@ class Carrying:
                 if child.run is not None and child.run.state not in ENDED:
                     continue
                 try:
-                    child.run = begun(self.workspace, child.asked, child.seed, child.run)
+                    child.run = begun(self.workspace, child.asked, child.seed, child.run, **self.sweep.launcher())
                     self.sweep.note_begun(child.run.id)
                 except WorkbenchError as error:
                     child.failure = f"{_name(child)}: {error}"

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from workbench.errors import DamagedFileError, WorkbenchError, first_complaint
 from workbench.files import check_writable, make_private_folder, write_text_atomically
 from workbench.jobs.job import ID, check_id
+from workbench.jobs.launchers import DEFAULT, Resources
 from workbench.recipes import pieces, report
 from workbench.recipes.lines import Recipe
 from workbench.workspace import Workspace
@@ -80,6 +81,16 @@ class KeptSweep:
     def results(self) -> list[dict[str, Any]]:
         """The results so far, as a recipe's."""
         return report.read(self.file)[1] if self.file.exists() else []
+
+    def note_launcher(self, name: str, resources: Resources) -> None:
+        """Have its runs train by this launcher, which is asked for `resources` a run."""
+        write_text_atomically(self.folder / "launcher.json", json.dumps({"on": name, "resources": resources.model_dump()}))
+
+    def launcher(self) -> dict[str, Any]:
+        """How its runs are launched: `on` and `resources` of `runs.launch`."""
+        path = self.folder / "launcher.json"
+        told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"on": DEFAULT, "resources": {}}
+        return {"on": told["on"], "resources": Resources.model_validate(told["resources"])}
 
     def write(self, results: Iterable[Mapping[str, Any]]) -> None:
         """Keep these results in the place of those before."""

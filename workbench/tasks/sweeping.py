@@ -11,6 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.jobs import control
 from workbench.jobs.heartbeat import Progress, StoppedError, StopSignal
 from workbench.jobs.job import WORKSPACE, Job, Terms
+from workbench.jobs.launchers import Resources, chosen_launcher
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue.passing import submit
 from workbench.recipes.lines import Recipe
@@ -72,9 +73,12 @@ def find_job(workspace: Workspace, recipe: Recipe) -> Job | None:
     return SWEEPING.find(workspace, WORKSPACE, {"sweep": identity(recipe)})
 
 
-def begin(workspace: Workspace, recipe: Recipe) -> Job:
-    """Have a sweep carried out; whoever asks for the same shares it, and one that has ended goes on with what is missing."""
-    KeptSweep.keep(workspace, recipe)
+def begin(workspace: Workspace, recipe: Recipe, on: str | None = None, resources: Resources | None = None) -> Job:
+    """Have a sweep carried out; whoever asks for the same shares it, and one that has ended goes on with what is missing.
+
+    Runs that it launches from now on train by the launcher `on`, which is asked for `resources`; they are measured here.
+    """
+    KeptSweep.keep(workspace, recipe).note_launcher(chosen_launcher(on), resources or Resources())
     return submit(workspace, SWEEPING.register(workspace, WORKSPACE, {"sweep": identity(recipe)}).id)
 
 
@@ -108,9 +112,9 @@ class Sweep:
         """The job that carries it out, at work or ended; None before `begin`."""
         return find_job(self.workspace, self.recipe)
 
-    def begin(self) -> Job:
-        """Have it carried out, or go on; returns at once. It spends what `price` says."""
-        return begin(self.workspace, self.recipe)
+    def begin(self, on: str | None = None, resources: Resources | None = None) -> Job:
+        """Have it carried out, or go on, by the launcher `on`; returns at once. It spends what `price` says."""
+        return begin(self.workspace, self.recipe, on, resources)
 
     def wait(self, timeout_seconds: float | None = None) -> "Sweep":
         """Return once it has ended, or after `timeout_seconds`; WorkbenchError where runs of it have failed."""

@@ -12,10 +12,12 @@ from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.files import full_disk
+from workbench.jobs.away.post import PREEMPTED, Post, rows_of
 from workbench.jobs.heartbeat import Heartbeat, Progress, StoppedError, StopSignal
-from workbench.jobs.job import Job
-from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.job import Job, JobState
+from workbench.jobs.launchers.local import Local
 from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.observing import forget_exit, keep_exit
 from workbench.jobs.queue.passing import ensure_process
 from workbench.jobs.room import paused
 from workbench.locks import locked
@@ -32,7 +34,7 @@ def main(workspace: Workspace, job_id: str, attempt_number: int | None = None) -
     `attempt_number` is the attempt this process was started for; one that comes too late for it touches nothing.
     """
     stop = StopSignal()
-    _listen(stop)
+    listen(stop)
     os.nice(Jobs(workspace).get(job_id).terms.niceness)
     with forgiving_log(sys.stdout, sys.stderr):
         return take_on(workspace, job_id, attempt_number, stop)
@@ -55,11 +57,14 @@ def work(workspace: Workspace, job_id: str, attempt_number: int | None, stop: St
     task, progress = TASKS[job.task], Progress(job.stage, job.step)
     stop.cancelled = stop.cancelled or job.state == "cancelling"
     print(f"Job {job_id} ({job.terms.title}), attempt {job.attempt}, process {os.getpid()}.", flush=True)
-    with Heartbeat(lambda: task.beat(workspace, job, progress), stop, job.terms.grace_seconds):
+    post = Post.of_home(workspace)
+    with Heartbeat(lambda: told(workspace, post, job_id, task.beat(workspace, job, progress)), stop, job.terms.grace_seconds):
         outcome = attempt(workspace, job, progress, stop)
     try:
         if not stop.taken_over:
             record(workspace, job, progress, outcome, stop)
+            if post is not None:
+                return report_end(workspace, post, job_id, outcome["state"])
     except sqlite3.Error as error:  # whoever looks finds it dead, and this in its log
         print(f"The registry could not be told how it ended: {error}.", flush=True)
         return 1
@@ -70,9 +75,15 @@ def work(workspace: Workspace, job_id: str, attempt_number: int | None, stop: St
 
 def record(workspace: Workspace, job: Job, progress: Progress, outcome: dict[str, Any], stop: StopSignal) -> None:
     """Tell the registry how an attempt ended. That one lacked room may have to wait until there is some; a signal ends that."""
+    folder, is_here = job.folder(workspace), Post.of_home(workspace) is None
+    with suppress(OSError):  # the registry may yet hear of it
+        if is_here:
+            far: dict[str, Any] = {"stage": progress.stage, "step": progress.step, "finished": time.time()}
+            keep_exit(folder, job.attempt, far | outcome)
     while True:
         try:
             TASKS[job.task].beat(workspace, job, progress, **outcome, finished=time.time())
+            forget_exit(folder)
             return
         except sqlite3.Error as error:
             if outcome["state"] != "paused" or stop or not full_disk(error):
@@ -80,11 +91,30 @@ def record(workspace: Workspace, job: Job, progress: Progress, outcome: dict[str
             time.sleep(ROOM_SECONDS)
 
 
+def told(workspace: Workspace, post: Post | None, job_id: str, state: JobState | None) -> JobState | None:
+    """What a heartbeat tells and hears: a worker elsewhere tells its post, and hears there of a cancellation and of who took over."""
+    if post is None or state is None:
+        return state
+    if post.is_taken_over():
+        return None
+    post.report(*rows_of(workspace, job_id))
+    return "cancelling" if post.is_cancelled() else state
+
+
+def report_end(workspace: Workspace, post: Post, job_id: str, state: JobState) -> int:
+    """Tell a post how the attempt ended; returns the exit code. One that was signalled without a word of its owner's has not ended."""
+    if post.is_taken_over():
+        return PREEMPTED
+    is_preempted = state == "cancelled" and not post.is_cancelled()
+    post.report(*rows_of(workspace, job_id), ended=not is_preempted, durable=True)
+    return PREEMPTED if is_preempted else int(state == "failed")
+
+
 def claim(workspace: Workspace, job_id: str, attempt_number: int | None = None) -> Job:
     """The job, now this process's; an error if another process works on it, it is over, or this is not its attempt."""
     jobs = Jobs(workspace)
     job = jobs.get(job_id)
-    process = LAUNCHERS[job.launcher].own()
+    process = Local().own()
     if attempt_number not in (None, job.attempt):
         raise WorkbenchError(f"{job_id} is at attempt {job.attempt}, and this process was started for attempt {attempt_number}.")
     if job.process is not None and job.process != process:
@@ -110,7 +140,9 @@ def _sentence(error: Exception) -> str:
     return str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
 
 
-def _listen(stop: StopSignal) -> None:
+def listen(stop: StopSignal) -> None:
+    """Have a signal to end cancel the work, and none of a terminal's."""
+
     def cancel(_number: int, _frame: FrameType | None) -> None:
         stop.cancelled = True
 

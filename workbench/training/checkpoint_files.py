@@ -12,6 +12,7 @@ from typing import IO
 from workbench.files import erase, open_private, sync_folder
 from workbench.training.state import check_seal
 
+CHECKPOINT = "checkpoint.pt"  # in the folder of a run
 WRITTEN, PREVIOUS, ERASING = ".written", ".previous", ".erasing"
 
 

@@ -144,17 +144,19 @@ def differences(saved: dict[str, str], now: dict[str, str]) -> list[str]:
 
 
 def save_checkpoint(
-    state: State, path: Path, counted_again: Mapping[str, int] | None = None, run: str = "", keep_previous: bool = True
+    state: State, path: Path, counted_again: Mapping[str, int] | None = None, run: str = "", keep_previous: bool = True, lineage: str = ""
 ) -> None:
     """Write the whole state of `run`, noise key included, with its environment, in the place of the checkpoint at `path`.
 
-    The state's steps by stage and `counted_again`, the steps by stage that were spent once more, are the event so far.
+    The state's steps by stage and `counted_again`, the steps by stage that were spent once more, are the event so far. `lineage` names
+    the noise key, where journals count what is drawn with it.
 
     The checkpoint before it stays, for a resume to fall back on should this one be damaged: unless `keep_previous` is False, as it must be
     where this state's noise key or microbatch sizes are not those of before. From the one before, the same noise would then be drawn over
     other sums.
     """
-    saved = {"state": state.checkpoint(), "environment": environment(state), "counted_again": dict(counted_again or {}), "run": run}
+    made = {"environment": environment(state), "counted_again": dict(counted_again or {}), "run": run, "lineage": lineage}
+    saved = {"state": state.checkpoint(), **made}
     replace_checkpoint(path, lambda file: write_sealed(saved, file), keep_previous)
 
 
@@ -168,6 +170,7 @@ class Loaded:
     differences: list[str]
     counted_again: dict[str, int]
     damage: str = ""
+    lineage: str = ""
 
 
 def load_checkpoint(state: State, path: Path, run: str = "") -> Loaded:
@@ -210,4 +213,4 @@ def _restored(state: State, path: Path, run: str) -> Loaded:
     if saved.get("run", "") != run:
         raise WorkbenchError(f"Expected the checkpoint of run {run!r} in {path}, got that of run {saved.get('run', '')!r}.")
     state.restore(saved["state"])
-    return Loaded(differences(saved["environment"], environment(state)), saved.get("counted_again", {}))
+    return Loaded(differences(saved["environment"], environment(state)), saved.get("counted_again", {}), lineage=saved.get("lineage", ""))

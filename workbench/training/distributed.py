@@ -11,6 +11,7 @@ batch (public pre-training, phase one of dp-promise) each rank does for itself, 
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +25,11 @@ from workbench.training.randomness import Randomness
 def rank_and_size(group: dist.ProcessGroup | None) -> tuple[int, int]:
     """This process's rank and the number of processes of `group`; (0, 1) for None, a process of its own."""
     return (0, 1) if group is None else (dist.get_rank(group), dist.get_world_size(group))
+
+
+def process_group() -> dist.ProcessGroup | None:
+    """The group of all processes that torchrun started, once it has been joined; None for a process of its own."""
+    return dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
 
 
 def share_of(num_records: int, rank: int, size: int) -> np.ndarray:
@@ -45,11 +51,15 @@ def sum_over_ranks(tensors: Sequence[Tensor], group: dist.ProcessGroup | None) -
 
 def shared_randomness(randomness: Randomness, group: dist.ProcessGroup | None) -> Randomness:
     """The first rank's noise key on every rank, so that all draw the same batches and noise; `randomness` itself for None."""
-    if group is None:
-        return randomness
-    values = [randomness.to_checkpoint()]
-    dist.broadcast_object_list(values, group_src=0, group=group)
-    return Randomness.from_checkpoint(values[0])
+    return randomness if group is None else Randomness.from_checkpoint(shared(randomness.to_checkpoint(), group))
+
+
+def shared(value: dict[str, Any], group: dist.ProcessGroup | None) -> dict[str, Any]:
+    """The first rank's plain values on every rank; `value` itself for None."""
+    values = [value]
+    if group is not None:
+        dist.broadcast_object_list(values, group_src=0, group=group)
+    return values[0]
 
 
 def share_parameters(module: nn.Module, group: dist.ProcessGroup | None) -> None:

@@ -93,6 +93,8 @@ def how_far(job: Life) -> str:
     """The state of a job at work with its share, or why it waits; looking at one that waits sees to the queue."""
     if job.state == "paused":
         return f"paused. {job.error or ''}".rstrip()
+    if job.state == "pending":
+        return f"pending. {job.reason}".rstrip()
     if job.state != "queued":
         return f"{job.state}, {100 * job.share:.0f} %"
     entry = line(Workspace.default()).entry(job.id)

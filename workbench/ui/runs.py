@@ -23,7 +23,17 @@ def known_runs() -> list[Run]:
 
 def run_label(run: Run) -> str:
     """What never changes about a run, so that an address that carries it stays good."""
-    return f"{run.id} · {run.method} · {run.dataset}"
+    return label_of(run.id, run.method, run.dataset)
+
+
+def label_of(run_id: str, method: str, dataset: str) -> str:
+    """The same of a run that is not read whole."""
+    return f"{run_id} · {method} · {dataset}"
+
+
+def run_labels() -> dict[str, str]:
+    """The labels of all runs by id, newest first."""
+    return {named[0]: label_of(*named) for named in RunStore(Workspace.default()).facets().named}
 
 
 def is_asked_for(key: str, launched: str | None) -> bool:
@@ -38,7 +48,7 @@ def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None
 
     The id is written to the address here and not by the widget, which would write its label.
     """
-    known = {run.id: run_label(run) for run in (known_runs() if runs is None else runs)}
+    known = run_labels() if runs is None else {run.id: run_label(run) for run in runs}
     known |= {one.owner: f"{one.owner} · {one.summary} · {one.facts.name}" for one in imports}
     widget, asked = f"{key}_choice", launched or st.query_params.get(key)
     if asked in known and (launched or widget not in st.session_state):

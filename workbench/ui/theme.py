@@ -41,6 +41,7 @@ STATUS_COLOURS: Final[dict[str, BadgeColour]] = {
 
 STATE_COLOURS: Final[dict[str, BadgeColour]] = {
     "queued": "gray",
+    "pending": "gray",
     "starting": "blue",
     "running": "blue",
     "paused": "orange",

@@ -1,18 +1,20 @@
-"""Where the processes of jobs run: this machine today; a queue, a cluster or another machine is a file here and a line below."""
+"""Where the processes of jobs run: this machine, or an engine with machines of its own; another is a file here and a line below."""
 
 import os
 
-from workbench.errors import choose
-from workbench.jobs.launchers.base import Handle, Launcher, worker_command
+from workbench.errors import WorkbenchError, choose
+from workbench.jobs.launchers.base import DEFAULT, Handle, Launcher, Resources, Status, worker_command
 from workbench.jobs.launchers.local import Local
+from workbench.jobs.launchers.slurm import Slurm
 
-__all__ = ["LAUNCHERS", "Handle", "Launcher", "chosen_launcher", "worker_command"]
+__all__ = ["DEFAULT", "LAUNCHERS", "Handle", "Launcher", "Resources", "Status", "chosen_launcher", "worker_command"]
 
-LAUNCHERS: dict[str, Launcher] = {"local": Local()}
+LAUNCHERS: dict[str, Launcher] = {"local": Local(), "slurm": Slurm()}
 
 
-def chosen_launcher() -> str:
-    """The launcher of jobs that start now: `WORKBENCH_LAUNCHER`, or the local one."""
-    name = os.environ.get("WORKBENCH_LAUNCHER", "local")
-    choose(name, LAUNCHERS, "launcher")
+def chosen_launcher(name: str | None = None) -> str:
+    """The launcher of runs that start now: `name`, or `WORKBENCH_LAUNCHER`, or the local one; refused where it cannot start any."""
+    name = name or os.environ.get("WORKBENCH_LAUNCHER", DEFAULT)
+    if words := choose(name, LAUNCHERS, "launcher").missing():
+        raise WorkbenchError(words)
     return name

@@ -2,11 +2,12 @@
 
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.jobs import identity
 from workbench.jobs.identity import ProcessIdentity
-from workbench.jobs.launchers.base import Handle, worker_command
+from workbench.jobs.launchers.base import Handle, Resources, Status, worker_command
 from workbench.jobs.launchers.detach import start_apart
 from workbench.workspace import Workspace
 
@@ -16,8 +17,15 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 class Local:
     """Handles are the fields of a `ProcessIdentity`."""
 
-    def start(self, workspace: Workspace, job_id: str, attempt: int, log: Path, device: str = "") -> Handle:
-        """Start a worker by way of a process that ends at once, so that it is nobody's child (see `detach`)."""
+    is_apart = False
+
+    def missing(self) -> str:
+        """Nothing."""
+        return ""
+
+    def start(self, workspace: Workspace, job_id: str, attempt: int, log: Path, device: str = "", needs: Resources | None = None) -> Handle:
+        """Start a worker by way of a process that ends at once, so that it is nobody's child (see `detach`); it takes what it needs."""
+        del needs
         quiet = {"PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
         environment = {**os.environ, **workspace.environment, **quiet, **visible(device)}
         return start_apart(log, worker_command(job_id, attempt), environment)
@@ -26,13 +34,17 @@ class Local:
         """By pid, if that is still the same process."""
         return identity.send_signal(ProcessIdentity.model_validate(process), number, group)
 
+    def poll(self, processes: Sequence[Handle]) -> list[Status]:
+        """Unknown on another boot and in another container, where the pid means nothing."""
+        return [Status.alive(self.is_alive(process)) for process in processes]
+
     def is_alive(self, process: Handle) -> bool | None:
-        """None on another boot and in another container, where the pid means nothing."""
+        """Whether that very process lives; None where that cannot be asked."""
         known = ProcessIdentity.model_validate(process)
         return identity.is_alive(known) if identity.is_here(known) else None
 
     def own(self) -> Handle:
-        """Of this process."""
+        """Of the process that asks."""
         found = identity.identity_of(os.getpid())
         assert found is not None
         return found.model_dump()

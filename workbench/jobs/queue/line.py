@@ -55,7 +55,7 @@ def line(workspace: Workspace, seconds: Seconds = lambda _: None) -> Line:
         told = settings.read(connection)
     room = settings.with_settings(settings.machine(waiting), told)
     expected = foresee(waiting, at_work, room, seconds, time.time())
-    working = [Entry(job, 0, "", expected[job.id]) for job in sorted(at_work, key=lambda job: job.started or 0.0)]
+    working = [Entry(job, 0, job.reason, expected[job.id]) for job in sorted(at_work, key=lambda job: job.started or 0.0)]
     paused = [Entry(job, 0, job.error or "it is paused", Expected()) for job in jobs.paused()]
     turns = enumerate(assign(waiting, at_work, room), 1)
     return Line((*working, *paused, *(Entry(turn.job, place, _words(turn), expected[turn.job.id]) for place, turn in turns)), told)

@@ -7,11 +7,10 @@ from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.jobs.job import Job
-from workbench.jobs.launchers import chosen_launcher
 from workbench.jobs.launchers.detach import start_apart
 from workbench.jobs.lifecycle import Jobs, change
 from workbench.jobs.queue import settings
-from workbench.jobs.queue.places import assign
+from workbench.jobs.queue.places import assign, runs_apart
 from workbench.jobs.room import wake
 from workbench.jobs.starting import claim, launch, waiting_again
 from workbench.locks import take
@@ -31,7 +30,7 @@ def submit(workspace: Workspace, job_id: str, priority: int | None = None) -> Jo
     with jobs.database.transaction() as connection:
         job = jobs.within(connection, job_id)
         if job.state == "paused" or not job.is_active:
-            turn: dict[str, Any] = {"turn": time.time(), "launcher": chosen_launcher()}
+            turn: dict[str, Any] = {"turn": time.time()}
             turn["priority"] = job.priority if priority is None else priority
             change(connection, job_id, job.startable, "started", waiting_again(job) | turn)
     tend(workspace)
@@ -74,13 +73,14 @@ def next_job(workspace: Workspace) -> Job | None:
 
 
 def anyone_waits(workspace: Workspace) -> bool:
-    """Whether a job waits that the queue may start some time without anybody's word."""
+    """Whether a job waits that the queue may start some time without anybody's word, or an engine has one that may come back."""
     if not workspace.registry.exists():
         return False
     jobs = Jobs(workspace)
     with jobs.database.transaction("DEFERRED") as connection:
-        waits = not settings.read(connection).paused and bool(jobs.active_within(connection)[0])
-    return waits or bool(jobs.paused())
+        waiting, working = jobs.active_within(connection)
+        waits = not settings.read(connection).paused and bool(waiting)
+    return waits or any(runs_apart(job) for job in working) or bool(jobs.paused())
 
 
 def ensure_process(workspace: Workspace) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from workbench.jobs.job import Job
+from workbench.jobs.launchers import LAUNCHERS
 
 BESIDE = 0.5  # the room beside the runs of the CPU, in runs
 PAUSED = "the queue is paused"
@@ -40,7 +41,8 @@ def assign(waiting: Sequence[Job], at_work: Sequence[Job], room: Room) -> list[T
     """
     taken = Taken(room)
     for job in at_work:
-        taken.add(job, job.placed or job.terms.device)
+        if not runs_apart(job):
+            taken.add(job, job.placed or job.terms.device)
     return [taken.turn(job) for job in waiting]
 
 
@@ -98,8 +100,14 @@ class Taken:
 
 
 def needs_nothing(job: Job) -> bool:
-    """Whether a job never waits: it takes no place, as it only waits for other jobs or gives way to all."""
-    return job.terms.cpu_share == 0 and not on_gpu(job.terms.device)
+    """Whether a job never waits: it takes no place here, as an engine has it, or it only waits for other jobs or gives way to all."""
+    return runs_apart(job) or (job.terms.cpu_share == 0 and not on_gpu(job.terms.device))
+
+
+def runs_apart(job: Job) -> bool:
+    """Whether an engine with machines and a line of its own has the job."""
+    launcher = LAUNCHERS.get(job.launcher)
+    return launcher is not None and launcher.is_apart
 
 
 def on_gpu(device: str) -> bool:

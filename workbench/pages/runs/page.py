@@ -10,15 +10,18 @@ from workbench.pages import go_to
 from workbench.pages.runs.buttons import run_buttons
 from workbench.pages.runs.comparison import compare_curves, compare_measures, compare_samples, compare_settings, compare_tables, run_detail
 from workbench.pages.runs.labels import show_labels
-from workbench.pages.runs.tables import SORTS, filtered, run_table, sorted_runs
-from workbench.runs.labels import with_tags
+from workbench.pages.runs.tables import run_table
 from workbench.runs.run import Run
+from workbench.runs.selection import SORTS, Facets, Selection
+from workbench.runs.store import RunStore
 from workbench.ui.example import example_notice
 from workbench.ui.jobs import other_jobs
 from workbench.ui.queue import queue_list
-from workbench.ui.runs import known_runs, run_label
+from workbench.ui.runs import label_of
+from workbench.workspace import Workspace
 
 PREFIX = "runs_"
+MOST_ROWS = 100  # in the table; filters and the choice beside it find the others
 TABLE_ROWS, TABLE_PIXELS = 10, 388  # more rows scroll, so that the chosen run shows below them
 NONE_YET = "No run yet. The Train page starts one."
 BOUND: Any = {"bind": "query-params"}
@@ -26,21 +29,23 @@ BOUND: Any = {"bind": "query-params"}
 
 def draw() -> None:
     """The queue where there is one; the table of runs; one of them, or several side by side."""
-    everything = known_runs()
+    facets = RunStore(Workspace.default()).facets()
     queue_list(PREFIX)
     example_notice(PREFIX)
     *filters, look = st.columns([1, 1, 1, 1, 1, 2])
-    runs = listed(everything, filters)
+    asked = asked_for(facets, filters)
+    store = RunStore(Workspace.default())
+    runs, number = store.select(asked), store.count(asked)
     if runs:
         height: Any = TABLE_PIXELS if len(runs) > TABLE_ROWS else "auto"
-        st.caption(f"{len(runs)} of {len(everything)} runs. Mark rows to look at one run, or to compare several.")
+        st.caption(f"{shown_of(len(runs), number)} of {len(facets.named)} runs. Mark rows to look at one run, or to compare several.")
         st.dataframe(
             run_table(runs), hide_index=True, height=height, alt=f"{len(runs)} runs with state, bound, claim, accuracy and time",
             key=f"{PREFIX}table", selection_mode="multi-row", on_select=lambda: look_at_marked(runs),
         )  # fmt: skip
     else:
-        st.info("No run fits these filters." if everything else NONE_YET)
-    selected = looked_at(everything, look) or runs[:1]
+        st.info("No run fits these filters." if facets.named else NONE_YET)
+    selected = looked_at(facets, look) or runs[:1]
     if len(selected) > 1:
         st.header("Comparison", anchor=False)
         compare_measures(selected)
@@ -64,34 +69,36 @@ def look_at_marked(runs: list[Run]) -> None:
     st.session_state[f"{PREFIX}chosen"] = [runs[row].id for row in rows if row < len(runs)]
 
 
-def listed(everything: list[Run], columns: list[Any]) -> list[Run]:
+def shown_of(shown: int, number: int) -> str:
+    """How many rows there are of how many that pass the filters."""
+    return f"{shown}" if shown == number else f"The first {shown} of {number} that pass the filters,"
+
+
+def asked_for(facets: Facets, columns: list[Any]) -> Selection:
     """The runs that pass the filters, in the chosen order."""
     state, method, dataset, tag, order = columns
-    states = state.multiselect("State", STATES, key=f"{PREFIX}state", placeholder="all states", **BOUND)
-    known_methods = sorted({run.method for run in everything})
-    methods = method.multiselect("Method", known_methods, key=f"{PREFIX}method", placeholder="all methods", **BOUND)
-    known_datasets = sorted({run.dataset for run in everything})
-    datasets = dataset.multiselect("Dataset", known_datasets, key=f"{PREFIX}dataset", placeholder="all datasets", **BOUND)
-    known_tags = sorted({one for run in everything for one in run.tags})
-    tags = tag.multiselect("Tags", known_tags, key=f"{PREFIX}tags", placeholder="any", help="Runs that have all of these.", **BOUND)
-    return sorted_runs(
-        with_tags(filtered(everything, states, methods, datasets), tags),
-        order.selectbox("Order", list(SORTS), key=f"{PREFIX}order", **BOUND),
+    return Selection(
+        states=state.multiselect("State", STATES, key=f"{PREFIX}state", placeholder="all states", **BOUND),
+        methods=method.multiselect("Method", facets.methods, key=f"{PREFIX}method", placeholder="all methods", **BOUND),
+        datasets=dataset.multiselect("Dataset", facets.datasets, key=f"{PREFIX}dataset", placeholder="all datasets", **BOUND),
+        tags=tag.multiselect("Tags", facets.tags, key=f"{PREFIX}tags", placeholder="any", help="Runs that have all of these.", **BOUND),
+        order=order.selectbox("Order", list(SORTS), key=f"{PREFIX}order", **BOUND),
+        limit=MOST_ROWS,
     )
 
 
-def looked_at(everything: list[Run], column: Any) -> list[Run]:
+def looked_at(facets: Facets, column: Any) -> list[Run]:
     """The runs that are picked, or named in the address, by their labels or ids alone; a warning for one that is not known."""
-    known = {run.id: run for run in everything}
-    labels = {run_label(run) for run in everything}
+    known = {named[0]: label_of(*named) for named in facets.named}
+    labels = set(known.values())
     asked = st.query_params.get_all(f"{PREFIX}chosen")
     if any(one in known for one in asked):
         named = {name: st.query_params.get_all(name) for name in st.query_params}
-        go_to("runs", named | {f"{PREFIX}chosen": [run_label(known[one]) if one in known else one for one in asked]})
+        go_to("runs", named | {f"{PREFIX}chosen": [known.get(one, one) for one in asked]})
     if gone := [one for one in asked if one not in labels]:
         st.warning(f"Unknown in the address: {markdown(', '.join(gone))}. Such a run may have been deleted.")
     chosen = column.multiselect(
         "Look at one run, or compare several", list(known), key=f"{PREFIX}chosen", placeholder="the first of the list",
-        format_func=lambda run: run_label(known[run]), **BOUND,
+        format_func=lambda run: known[run], **BOUND,
     )  # fmt: skip
-    return [known[run] for run in chosen]
+    return [RunStore(Workspace.default()).get(run) for run in chosen]

@@ -13,7 +13,6 @@ from workbench.ui.formats import duration, number, words
 from workbench.ui.runs import as_float, marked, results_of, warning_marks
 
 SPLITS = {"train": "training records", "held_out": "held-out records", "train+held_out": "training and held-out records", "none": "–"}
-SORTS = {"newest first": "created", "bound, small first": "bound", "steps done, many first": "step", "method": "method"}
 
 
 def run_table(runs: Sequence[Run]) -> pd.DataFrame:
@@ -52,23 +51,6 @@ def accuracy_of(run: Run) -> str:
 def measure_name(name: str) -> str:
     """A measure's title; of what this version does not know, its name in words."""
     return METRICS[name].title if name in METRICS else words(name)
-
-
-def sorted_runs(runs: Sequence[Run], order: str) -> list[Run]:
-    """Runs in one of the orders of `SORTS`."""
-    keys: dict[str, Any] = {
-        "created": lambda run: -run.created,
-        "bound": lambda run: run.bound.epsilon,
-        "step": lambda run: -run.step,
-        "method": lambda run: (run.method, -run.created),
-    }
-    return sorted(runs, key=keys[SORTS[order]])
-
-
-def filtered(runs: Sequence[Run], states: Sequence[str], methods: Sequence[str], datasets: Sequence[str]) -> list[Run]:
-    """Runs whose state, method and dataset are among those named; an empty list lets everything pass."""
-    wanted = ((states, "state"), (methods, "method"), (datasets, "dataset"))
-    return [run for run in runs if all(not names or getattr(run, field) in names for names, field in wanted)]
 
 
 def result_table(results: Sequence[dict[str, Any]]) -> pd.DataFrame:

@@ -1,11 +1,13 @@
 """The Train page from top to bottom."""
 
+import os
 from typing import Any
 
 import streamlit as st
 
 from workbench.errors import WorkbenchError
 from workbench.escaping import prose
+from workbench.jobs.launchers import DEFAULT, LAUNCHERS
 from workbench.pages.train.start import Asked, arrived, launch_button
 from workbench.pages.train.sweep_form import sweep_form
 from workbench.pages.train.sweep_results import sweeps_section
@@ -58,7 +60,7 @@ def plan_form() -> None:
     plan = show_plan(choices, settings, public)
     if plan is not None:
         show_expectation(plan, PerformanceSettings.model_validate(performance), PREFIX)
-    launch_button(None if plan is None else Asked(plan, performance, seed, audit), PREFIX)
+    launch_button(None if plan is None else Asked(plan, performance, seed, audit, place_choice()), PREFIX)
     with st.expander("Sweep: several methods, epsilons, settings and seeds", expanded=False):
         sweep_form(choices, performance, SWEEP_PREFIX)
 
@@ -85,6 +87,17 @@ def speed_choices() -> tuple[dict[str, Any], int | None]:
     if seed is not None:
         st.warning("A seeded run is repeatable and not releasable: its noise can be drawn again.")
     return {"device": device, **speed}, seed
+
+
+def place_choice() -> str | None:
+    """Where a run trains: asked only where an engine can be reached; None leaves it to `WORKBENCH_LAUNCHER`, which comes first."""
+    usable = [name for name, launcher in LAUNCHERS.items() if not launcher.missing()]
+    if len(usable) < 2:
+        return None
+    usable.sort(key=lambda name: name != os.environ.get("WORKBENCH_LAUNCHER", DEFAULT))
+    return st.selectbox(
+        "Where", usable, key=f"{PREFIX}on", bind="query-params", help="local is this machine; an engine starts it in its own turn."
+    )
 
 
 def audit_choices() -> AuditDesign | None:

@@ -26,6 +26,7 @@ class Asked:
     performance: dict[str, Any]
     seed: int | None
     audit: AuditDesign | None
+    on: str | None = None
 
     def repeats(self) -> Repetition | None:
         """What to ask where an equal plan has been started on the same records."""
@@ -35,7 +36,8 @@ class Asked:
         """Have it trained by a process of its own, in its turn; the run's id."""
         settings = PerformanceSettings.model_validate(self.performance)
         records = loaded(self.plan.request.place, self.plan.facts)
-        run = runs.launch(Workspace.default(), self.plan, performance=settings, seed=self.seed, loaded=records, audit=self.audit)
+        how: dict[str, Any] = {"performance": settings, "seed": self.seed, "audit": self.audit, "on": self.on}
+        run = runs.launch(Workspace.default(), self.plan, loaded=records, **how)
         return run.id
 
 

@@ -1,5 +1,6 @@
 """The ledger: what every run on a dataset may spend and has spent, on the disk before a record is touched, kept for good."""
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -9,11 +10,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from workbench.errors import WorkbenchError, check_delta
+from workbench.files import is_read_only
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.accounts import kept_hashes, on_account, resembling
+from workbench.privacy.spending.journals import ACCOUNT, Counts, keep_entry, read_journals
 from workbench.privacy.spending.ledger_file import ledger_file
 from workbench.privacy.spending.rows import PLANNED, RUNS, columns, comparable, entry_of, planned_columns, planned_steps
-from workbench.privacy.spending.totals import Budget, LedgerEntry, StageSpending, bound_of, zero_out_total
+from workbench.privacy.spending.totals import Budget, LedgerEntry, StageSpending, bound_of, labelled, zero_out_total
 from workbench.privacy.spending.whose import account_name, records_of
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ class Ledger:
         self.path = path
         self._database = ledger_file(self.path)
         self._database.prepare()
+        self._take_in()
 
     def open_run(
         self,
@@ -126,24 +130,101 @@ class Ledger:
             raised = "charged = max(charged, ?), charged_again = max(charged_again, ?)"
             connection.executemany(f"UPDATE stages SET {raised} WHERE run_id = ? AND name = ?", counts)
 
+    def send_away(self, run_id: str, folder: Path) -> None:
+        """Count for an open run what journals in `folder` say from now on, whenever the ledger is opened.
+
+        The run's entry is kept there: a ledger that was put back from before knows it again once it is sent away again. Raises OSError or
+        WorkbenchError where nothing can be said of a folder that has an entry.
+        """
+        if (folder / ACCOUNT).exists():
+            self.take_over(read_journals(folder).entry)
+        else:
+            keep_entry(folder, self.entry(run_id))
+        place = folder.relative_to(self.path.parent) if folder.is_relative_to(self.path.parent) else folder
+        with self._database.transaction() as connection:
+            connection.execute("INSERT OR IGNORE INTO away (run_id, folder) VALUES (?, ?)", (run_id, str(place)))
+            connection.execute("UPDATE away SET folder = ? WHERE run_id = ?", (str(place), run_id))
+            connection.execute("UPDATE runs SET closed_at = NULL WHERE run_id = ?", (run_id,))
+        self._take_in_run(run_id, str(place))
+
+    @staticmethod
+    def knows_away(path: Path, run_id: str) -> bool:
+        """Whether the ledger at `path` reads the journals of a run, without reading any."""
+        if not path.exists():
+            return False
+        database = ledger_file(path)
+        database.prepare()  # it may have been put back from before there were journals
+        with database.connected() as connection:
+            return connection.execute("SELECT 1 FROM away WHERE run_id = ?", (run_id,)).fetchone() is not None
+
+    def _take_in(self) -> None:
+        """Count what journals say; a read-only ledger stays as it is: such a run is open there, and counts with all that it may spend."""
+        if is_read_only(self.path.parent):
+            return
+        with self._database.connected() as connection:
+            sent = [tuple(row) for row in connection.execute("SELECT run_id, folder FROM away")]
+        for run_id, folder in sent:
+            self._take_in_run(run_id, folder)
+
+    def _take_in_run(self, run_id: str, folder: str) -> bool:
+        """Count what a run's journals say; whether all can be read.
+
+        While some cannot, the most that their processes may have spent counts beside the others; while the folder cannot, all that was
+        planned does, until it can be read again: what was drawn anew there is not known before.
+        """
+        try:
+            told = read_journals(self.path.parent / folder)
+        except (OSError, WorkbenchError):
+            told = None
+        with self._database.connected() as connection:
+            paid = "SELECT name, steps, charged, charged_again FROM stages WHERE run_id = ? AND spent != 'free'"
+            known = {row["name"]: row for row in connection.execute(paid, (run_id,))}
+            found = connection.execute("SELECT unread FROM away WHERE run_id = ?", (run_id,)).fetchone()
+        before: dict[str, list[int]] = json.loads(found["unread"]) if found else {}
+        if told is None:
+            counts: Counts = {}
+            unread = {name: list(map(max, (row["steps"], 0), before.get(name, (0, 0)))) for name, row in known.items()}
+        else:
+            counts, unread = told.counts, {stage: list(pair) for stage, pair in told.most.items()}
+        more = [
+            (charged, again, run_id, stage)
+            for stage, (charged, again) in counts.items()
+            if stage in known and (charged > known[stage]["charged"] or again > known[stage]["charged_again"])
+        ]
+        if more or unread != before:
+            raised = "charged = max(charged, ?), charged_again = max(charged_again, ?)"
+            with self._database.transaction() as connection:
+                connection.executemany(f"UPDATE stages SET {raised} WHERE run_id = ? AND name = ?", more)
+                connection.execute("UPDATE away SET unread = ? WHERE run_id = ?", (json.dumps(unread), run_id))
+        return not unread
+
     def close_run(self, run_id: str) -> None:
-        """Note that a run will spend no more, so that warnings count what it spent and not what it might have."""
+        """Note that a run will spend no more, so that warnings count what it spent and not what it might have.
+
+        Processes that keep journals for it are told before to stop. The journals are read once more; those that cannot be stay counted.
+        """
+        with self._database.connected() as connection:
+            sent = connection.execute("SELECT folder FROM away WHERE run_id = ?", (run_id,)).fetchone()
+        is_known = sent is None or self._take_in_run(run_id, sent["folder"])
         with self._database.transaction() as connection:
             connection.execute("UPDATE runs SET closed_at = coalesce(closed_at, ?) WHERE run_id = ?", (_now(), run_id))
+            if is_known:
+                connection.execute("DELETE FROM away WHERE run_id = ?", (run_id,))
 
     def spent(self, run_id: str) -> list[StageSpending]:
         """What a run has spent, stage by stage in order, free stages included."""
-        return list(self._entry(run_id).stages)
+        return list(self.entry(run_id).stages)
 
     def spent_event(self, run_id: str) -> "dp_event.DpEvent":
         """The event of what a run has spent so far."""
         from workbench.privacy.accounting.stages import compose
 
-        return compose(self._entry(run_id).paid())
+        return compose(self.entry(run_id).paid())
 
     def epsilon_spent(self, run_id: str, delta: float) -> PrivacyValue:
         """The bound of what a run has spent so far, under the relation that its own stages allow."""
-        return bound_of(self._entry(run_id).paid(), check_delta(delta))
+        entry = self.entry(run_id)
+        return labelled(bound_of(entry.paid(), check_delta(delta)), [entry])
 
     def entries(self, *accounts: str) -> list[LedgerEntry]:
         """All runs, or those on the account of a name or fingerprint, oldest first; those of deleted runs are still here."""
@@ -201,7 +282,8 @@ class Ledger:
             raise WorkbenchError(f"Expected a delta: dataset {account} has no runs and no budget to take one from.")
         if delta is None:
             delta = budget.delta if budget is not None else min(entry.delta for entry in entries)
-        return zero_out_total([(f"run {entry.run_id}", entry.paid()) for entry in entries], check_delta(delta))
+        found = zero_out_total([(f"run {entry.run_id}", entry.paid()) for entry in entries], check_delta(delta))
+        return labelled(found, entries)
 
     def set_budget(self, account: str, epsilon: float, delta: float) -> None:
         """Set what all runs on an account together may spend (zero-out relation); infinity lifts the limit."""
@@ -261,7 +343,8 @@ class Ledger:
             f"Spend less in {what}, or raise the budget knowingly."
         )
 
-    def _entry(self, run_id: str) -> LedgerEntry:
+    def entry(self, run_id: str) -> LedgerEntry:
+        """A run as the ledger knows it; an unknown one is an error."""
         with self._database.transaction("DEFERRED") as connection:
             row = connection.execute(f"SELECT {RUNS} FROM runs WHERE run_id = ?", (run_id,)).fetchone()
             if row is None:

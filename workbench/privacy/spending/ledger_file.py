@@ -18,7 +18,10 @@ TABLES = (
     "CREATE TABLE budgets (account TEXT PRIMARY KEY, epsilon REAL NOT NULL, delta REAL NOT NULL, set_at TEXT NOT NULL)",
     "CREATE TABLE record_hashes (fingerprint TEXT PRIMARY KEY, hashes BLOB NOT NULL)",
 )
-MIGRATIONS = (statements(*TABLES),)
+JOURNALS = (  # runs with journals: the folder, from the ledger's on, and by stage what is counted while journals cannot be read
+    "CREATE TABLE away (run_id TEXT PRIMARY KEY REFERENCES runs (run_id), folder TEXT NOT NULL, unread TEXT NOT NULL DEFAULT '{}')",
+)
+MIGRATIONS = (statements(*TABLES), statements(*JOURNALS))
 
 
 def ledger_file(path: Path) -> Database:

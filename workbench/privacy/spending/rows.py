@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
@@ -39,14 +40,23 @@ def comparable(plan: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def entry_of(connection: sqlite3.Connection, row: Sequence[Any]) -> LedgerEntry:
-    """A run from its row of `RUNS`, with what its stages have spent; its account is that of whose records it was on."""
+    """A run from its row of `RUNS`, with what its stages have spent; its account is that of whose records it was on.
+
+    Where journals of it cannot be read, it has spent the most that their processes may have.
+    """
+    away = connection.execute("SELECT unread FROM away WHERE run_id = ?", (row[0],)).fetchone()
+    unread: dict[str, tuple[int, int]] = json.loads(away[0]) if away else {}
     rows = connection.execute(f"SELECT {SPENT} FROM stages WHERE run_id = ? ORDER BY position", (row[0],))
-    stages = (
+    stages = [
         StageSpending(name, spent, steps, charged, again, json.loads(event), tuple(relations.split()), sampling, reason, distance)
         for name, spent, steps, charged, again, event, relations, sampling, reason, distance in rows
-    )
+    ]
+    if unread:
+        most = [unread.get(stage.stage, (0, 0)) for stage in stages]
+        pairs = [(max(one.charged, charged), max(one.charged_again, again)) for one, (charged, again) in zip(stages, most, strict=True)]
+        stages = [replace(one, charged=charged, charged_again=again) for one, (charged, again) in zip(stages, pairs, strict=True)]
     *run, account, public = row
-    return LedgerEntry(*run, account=records_of(account), stages=tuple(stages), public=public)
+    return LedgerEntry(*run, account=records_of(account), stages=tuple(stages), public=public, unread=bool(unread))
 
 
 def planned_steps(connection: sqlite3.Connection, run_id: str, stage: str) -> int:

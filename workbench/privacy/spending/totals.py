@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from workbench.errors import WorkbenchError
 from workbench.privacy.accounting.values import PrivacyValue, Status
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class StageSpending:
 class LedgerEntry:
     """One run as the ledger knows it; times are ISO 8601 in UTC, `closed_at` is None while it may still spend, `account` is a name.
 
-    `public` names the images that it took to be public, files of one's own with a digest of what was in them.
+    `public` names the images that it took to be public, files of one's own with a digest of what was in them. One that is `unread` has
+    journals that cannot be read now: all that they may hold of its plan counts.
     """
 
     run_id: str
@@ -75,12 +77,33 @@ class LedgerEntry:
     account: str
     stages: tuple[StageSpending, ...]
     public: str = ""
+    unread: bool = False
 
     def paid(self, reserve: bool = False) -> "list[Stage]":
         """The stages that cost something, at what was spent; with `reserve`, at what an open run may yet spend."""
         reserve = reserve and self.closed_at is None
         counts = [(stage, stage.reserved if reserve else stage.count) for stage in self.stages if stage.spent != "free"]
         return [stage.as_stage(count) for stage, count in counts if count > 0]
+
+
+def entry_from(values: dict[str, Any]) -> LedgerEntry:
+    """An entry of the ledger from its JSON."""
+    try:
+        stages = tuple(StageSpending(**stage | {"relations": tuple(stage["relations"])}) for stage in values["stages"])
+        fields: dict[str, Any] = values | {"stages": stages}
+        return LedgerEntry(**fields)
+    except (TypeError, KeyError) as error:
+        raise WorkbenchError(f"Expected what a run has spent, got an entry that is not whole ({error}).") from None
+
+
+def labelled(value: PrivacyValue, entries: "Sequence[LedgerEntry]") -> PrivacyValue:
+    """The epsilon of runs, called no bound where one is unread: what was drawn anew and stands there alone is not in it."""
+    unread = ", ".join(entry.run_id for entry in entries if entry.unread)
+    if not unread:
+        return value
+    why = f"Journals of {unread} cannot be read now: all that was planned counts, and what was drawn anew once they can be."
+    status: Status = "approximation" if value.status == "proved" else value.status
+    return value.model_copy(update={"status": status, "reason": f"{value.reason} {why}".lstrip()})
 
 
 @dataclass(frozen=True)

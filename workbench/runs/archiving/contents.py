@@ -2,14 +2,14 @@
 
 import hashlib
 import json
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.errors import WorkbenchError, first_complaint
 from workbench.jobs.job import ID
-from workbench.privacy.spending.totals import LedgerEntry, StageSpending
+from workbench.jobs.launchers.base import AWAY
 from workbench.runs.run import Run
 from workbench.runs.verdicts import Verdict
 
@@ -84,8 +84,13 @@ def check_path(path: str) -> None:
     pure = PurePosixPath(path)
     if pure.is_absolute() or not pure.parts or {"..", "."} & set(path.split("/")) or "\\" in path or "\0" in path:
         raise WorkbenchError(f"Expected a file in the folder of a run, got {path!r}.")
-    if pure.name.startswith(LEFT_OUT):
-        raise WorkbenchError(f"Expected no file that may hold a noise key, got {path!r}.")
+    if is_left_out(pure):
+        raise WorkbenchError(f"Expected no file that may hold a noise key or that of a home, got {path!r}.")
+
+
+def is_left_out(path: PurePath) -> bool:
+    """Whether no archive has a file of this path in its run's folder."""
+    return path.name.startswith(LEFT_OUT) or path.parts[0] == AWAY
 
 
 def member_of(run_id: str, path: str) -> str:
@@ -107,13 +112,3 @@ def copied(source: IO[bytes], target: IO[bytes]) -> tuple[int, str]:
         target.write(block)
         size += len(block)
     return size, digest.hexdigest()
-
-
-def entry_from(values: dict[str, Any]) -> LedgerEntry:
-    """An entry of the ledger from its JSON."""
-    try:
-        stages = tuple(StageSpending(**stage | {"relations": tuple(stage["relations"])}) for stage in values["stages"])
-        fields: dict[str, Any] = values | {"stages": stages}
-        return LedgerEntry(**fields)
-    except (TypeError, KeyError) as error:
-        raise WorkbenchError(f"Expected what a run has spent, got an entry that is not whole ({error}).") from None

@@ -10,7 +10,7 @@ from workbench.errors import WorkbenchError
 from workbench.files import written_atomically
 from workbench.jobs.lifecycle import Jobs
 from workbench.privacy.spending.ledger import Ledger
-from workbench.runs.archiving.contents import LEFT_OUT, LIST, SEAL, Archive, ArchivedFile, ArchivedRun, member_of, sha256_of
+from workbench.runs.archiving.contents import LIST, SEAL, Archive, ArchivedFile, ArchivedRun, is_left_out, member_of, sha256_of
 from workbench.runs.folder import RunFolder
 from workbench.runs.release.archive import digest
 from workbench.runs.run import Run
@@ -64,8 +64,9 @@ def _archived(workspace: Workspace, run: Run, key: bytes) -> ArchivedRun:
 def _files(folder: Path) -> Iterator[str]:
     """The files of a run by their paths in its folder, without those that hold a key and those that are being written."""
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink() and not path.name.startswith((".", *LEFT_OUT)):
-            yield path.relative_to(folder).as_posix()
+        name = path.relative_to(folder)
+        if path.is_file() and not path.is_symlink() and not path.name.startswith(".") and not is_left_out(name):
+            yield name.as_posix()
 
 
 def _digest(workspace: Workspace, run: Run, key: bytes) -> str:

@@ -15,7 +15,8 @@ from workbench.files import make_private_folder, open_private, sync_folder
 from workbench.jobs.job import Job, Terms
 from workbench.jobs.registry import insert, registry
 from workbench.privacy.spending.ledger import Ledger
-from workbench.runs.archiving.contents import LIST, SEAL, Archive, ArchivedRun, copied, entry_from, member_of
+from workbench.privacy.spending.totals import entry_from
+from workbench.runs.archiving.contents import LIST, SEAL, Archive, ArchivedRun, copied, member_of
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import TRAIN, Run
 from workbench.runs.store import LIFE, RunStore

@@ -1,0 +1,58 @@
+"""A launcher by submitit's local executor: what the contract of launchers asks holds for an engine that somebody else has written."""
+
+import os
+import shlex
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import submitit
+from submitit.helpers import CommandFunction
+
+from workbench.jobs.launchers import Handle, Resources, Status
+from workbench.jobs.launchers.base import away_command
+from workbench.workspace import Workspace
+
+
+class Submitit:
+    """Handles hold the number of submitit's own process, of which the worker is a child."""
+
+    is_apart = True
+
+    def missing(self) -> str:
+        """Nothing."""
+        return ""
+
+    def start(self, workspace: Workspace, job_id: str, attempt: int, log: Path, device: str = "", needs: Resources | None = None) -> Handle:
+        """A command in a job of submitit's, whose output goes to the job's log."""
+        del workspace, device, needs
+        executor = submitit.AutoExecutor(folder=log.parent / "submitit", cluster="local")
+        executor.update_parameters(timeout_min=60, name=job_id)
+        script = f"exec {shlex.join(away_command(log, attempt))} >> {shlex.quote(str(log))} 2>&1"
+        job = executor.submit(CommandFunction(["bash", "-c", script]))
+        pid = int(job.job_id)
+        return {"pid": pid, "created": psutil.Process(pid).create_time()}
+
+    def signal(self, process: Handle, number: signal.Signals, group: bool = False) -> bool:
+        """To the worker; submitit's own processes end with it."""
+        del group
+        with suppress(psutil.Error):
+            children = psutil.Process(process["pid"]).children(recursive=True)
+            for child in children:
+                if "workbench.tasks.away" in child.cmdline():
+                    os.kill(child.pid, number)
+            return bool(children)
+        return False
+
+    def poll(self, processes: Sequence[Handle]) -> list[Status]:
+        """By the pid and the moment at which it began."""
+        return [Status.alive(self._lives(process)) for process in processes]
+
+    def _lives(self, process: Handle) -> bool:
+        try:
+            found = psutil.Process(process["pid"])
+            return found.create_time() == process["created"] and found.status() != psutil.STATUS_ZOMBIE
+        except psutil.Error:
+            return False
