@@ -18,7 +18,7 @@ INSTALL = $(BIN)/python -m pip install --disable-pip-version-check $(if $(TORCH_
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup app lab docs slides test test-slow lint bench lock
+.PHONY: help setup app lab docs slides test test-slow check-gpu lint bench lock
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -44,6 +44,9 @@ test: $(VENV)/.dev ## run every test but the slow tier (about half an hour on tw
 
 test-slow: $(VENV)/.dev ## run the slow tier at full size, skipping what stands; writes docs/slow-tests.md
 	$(BIN)/python -m pytest -m slow --timeout=0 -v -rs $(ARGS)
+
+check-gpu: $(VENV)/.dev ## check private training on this machine's GPU in five minutes; without one, name what was not checked
+	$(BIN)/python -m pytest -m slow --timeout=0 -v -rs tests/slow/test_gpu.py $(ARGS)
 
 lint: $(VENV)/.dev ## check style, formatting and types
 	$(BIN)/ruff check .
