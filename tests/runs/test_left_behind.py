@@ -240,6 +240,8 @@ def test_nobody_draws_while_the_folder_goes_to_another_disk(run: Run, line: Line
 
     def copies(*args: Any, **options: Any) -> Any:
         copied = copytree(*args, **options)
+        if Path(args[0]) != place:
+            return copied  # a folder in it, in whatever order the disk names them
         orphan.journal.charge("", "training", 3, 4)
         assert orphan.is_taken_over(), "so it does not draw"
         return copied
