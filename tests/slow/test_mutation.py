@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.mutants import by_package, drawn
-
-from workbench.training.checkpoints import SHOWING
+from support.mutants import SHOWING, by_package, drawn
 
 COUNT, SEED = 240, 9
-TESTS, LEFT_OUT = Path(__file__).parents[1], (*SHOWING, "browser", "slow")
-NETWORKS = TESTS.parent / "workbench/networks"
+TESTS = Path(__file__).parents[1]
+PACKAGE = TESTS.parent / "workbench"
 ARGUMENTS = Path(__file__).with_name("equivalent_mutants.json")  # by the key of a mutant: why its change changes no guarantee
 DECIDES_NOTHING = (  # by name; in every other file that mutants are drawn from a survivor needs an argument
     "workbench/claims/*",  # what papers say; the formulas stand with the methods
@@ -23,7 +21,7 @@ DECIDES_NOTHING = (  # by name; in every other file that mutants are drawn from 
     "workbench/measured/*",
     "workbench/published/*",
     "workbench/recipes/*",
-    *(f"workbench/networks/{path.name}" for path in NETWORKS.glob("*.py") if path.stem != "row_by_row"),  # what is trained
+    *(f"workbench/networks/{path.name}" for path in (PACKAGE / "networks").glob("*.py") if path.stem != "row_by_row"),  # what is trained
     "workbench/diffusion/samplers.py",
     "workbench/diffusion/*/samplers.py",
     "workbench/methods/nonprivate/*",
@@ -33,9 +31,15 @@ DECIDES_NOTHING = (  # by name; in every other file that mutants are drawn from 
     "workbench/training/cost.py",
     "workbench/training/ordinary*.py",
 )
+ONLY_SHOWN = tuple(name for name in SHOWING if name != "cli")  # tests of commands run on mutants
 DEPENDS = [
-    "workbench/**",
-    *(f"tests/{path.name}/**" for path in sorted(TESTS.iterdir()) if any(path.glob("*.py")) and path.name not in LEFT_OUT),
+    *(f"workbench/{path.name}/**" for path in sorted(PACKAGE.iterdir()) if any(path.rglob("*.py")) and path.name not in ONLY_SHOWN),
+    "workbench/*.py",
+    *(
+        f"tests/{path.name}/**"
+        for path in sorted(TESTS.iterdir())
+        if any(path.rglob("*.py")) and path.name not in (*ONLY_SHOWN, "browser", "slow")
+    ),
     "tests/*.py",
     "tests/slow/equivalent_mutants.json",
 ]
