@@ -1,7 +1,13 @@
 """What launchers say, without an engine: their words for its states, what they ask it for, and when they refuse."""
 
+import json
 import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from signal import Signals
+from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -9,6 +15,7 @@ from workbench.cli.options import parse_resources
 from workbench.errors import WorkbenchError
 from workbench.jobs.launchers import LAUNCHERS, Resources, chosen_launcher, slurm
 from workbench.jobs.launchers.base import away_command
+from workbench.jobs.launchers.ray import Ray
 from workbench.jobs.launchers.slurm import Slurm
 
 
@@ -78,9 +85,12 @@ def test_engines_that_are_not_here_say_what_to_do(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PATH", "")
     with pytest.raises(WorkbenchError, match=r"Expected the commands of Slurm, found no sbatch, squeue, scancel\. Start the run from"):
         chosen_launcher("slurm")
-    with pytest.raises(WorkbenchError, match=r"Unknown launcher 'moon'\. Choose one of: local, slurm"):
+    with pytest.raises(WorkbenchError, match=r"Unknown launcher 'moon'\. Choose one of: local, slurm, ray"):
         chosen_launcher("moon")
-    assert set(LAUNCHERS) == {"local", "slurm"}
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(WorkbenchError, match=r"Expected the address of the Ray cluster's dashboard in RAY_ADDRESS, as http.*found none"):
+        chosen_launcher("ray")
+    assert set(LAUNCHERS) == {"local", "slurm", "ray"}
 
 
 def test_resources_are_numbers_of_known_things() -> None:
@@ -89,3 +99,93 @@ def test_resources_are_numbers_of_known_things() -> None:
         parse_resources(["gpu=1"])
     with pytest.raises(WorkbenchError, match="gpus"):
         parse_resources(["gpus=-1"])
+
+
+class Dashboard(ThreadingHTTPServer):
+    """What answers in the place of a Ray cluster's dashboard: `jobs` as told, and every order noted."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answers)
+        self.jobs: list[dict[str, Any]] = []
+        self.orders: list[tuple[str, dict[str, Any]]] = []
+        self.asked = 0
+
+
+class Answers(BaseHTTPRequestHandler):
+    server: Dashboard  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def do_GET(self) -> None:
+        self.server.asked += 1
+        self.answer(self.server.jobs)
+
+    def do_POST(self) -> None:
+        order = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.orders.append((self.path, order))
+        self.answer({"stopped": True} if self.path.endswith("/stop") else {"submission_id": order["submission_id"]})
+
+    def answer(self, value: Any) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(value).encode())
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def dashboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dashboard]:
+    server = Dashboard()
+    monkeypatch.setenv("RAY_ADDRESS", f"http://127.0.0.1:{server.server_port}")
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ({"status": "PENDING"}, ("pending", False, False)),
+        ({"status": "RUNNING"}, ("running", False, False)),
+        ({"status": "SUCCEEDED"}, ("ended", False, False)),
+        ({"status": "FAILED", "error_type": "JOB_ENTRYPOINT_COMMAND_ERROR"}, ("ended", False, False)),
+        ({"status": "FAILED", "error_type": "JOB_SUPERVISOR_ACTOR_DIED"}, ("ended", True, False)),
+        ({"status": "FAILED", "error_type": "JOB_SUPERVISOR_ACTOR_START_TIMEOUT"}, ("ended", True, False)),
+        ({"status": "STOPPED"}, ("ended", False, True)),
+    ],
+)
+def test_states_of_ray(dashboard: Dashboard, row: dict[str, Any], found: tuple[str, bool, bool]) -> None:
+    dashboard.jobs = [{"submission_id": "a"} | row, {"submission_id": None, "status": "RUNNING"}]
+    status, gone = Ray().poll([{"job": "a"}, {"job": "b"}])
+    assert (status.state, status.is_due, status.was_cancelled) == found
+    assert (gone.state, gone.is_due) == ("ended", False), "the cluster has forgotten it"
+    assert dashboard.asked == 1, "one question for all"
+
+
+def test_a_cluster_that_does_not_answer_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray()
+    monkeypatch.setenv("RAY_ADDRESS", "http://127.0.0.1:1")
+    assert ray.poll([{"job": "a"}])[0].state == "unknown"
+    assert not ray.signal({"job": "a"}, Signals.SIGKILL), "nobody heard it"
+    with pytest.raises(WorkbenchError, match=r"Expected an answer of the Ray cluster at http://127\.0\.0\.1:1, got none"):
+        ray.start(None, "abcdefgh", 1, Path("log.txt"))  # type: ignore[arg-type]
+
+
+def test_what_ray_is_asked_for(dashboard: Dashboard, tmp_path: Path) -> None:
+    handle = Ray().start(None, "abcdefgh", 3, tmp_path / "my log.txt", needs=parse_resources(["gpus=1", "memory=4000"]))  # type: ignore[arg-type]
+    ((path, order),) = dashboard.orders
+    assert (path, order.pop("submission_id")) == ("/api/jobs/", handle["job"])
+    assert handle["job"].startswith("workbench-abcdefgh-3-")
+    assert order.pop("entrypoint") == f"exec {sys.executable} -m workbench.tasks.away {tmp_path}/away 3 >>'{tmp_path}/my log.txt' 2>&1"
+    assert order == {"entrypoint_num_cpus": 1, "entrypoint_num_gpus": 1, "entrypoint_memory": 4000 * 2**20}
+    with pytest.raises(WorkbenchError, match="Ray ends no job by time"):
+        Ray().start(None, "abcdefgh", 3, tmp_path / "log.txt", needs=parse_resources(["minutes=5"]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("state", "number", "stopped"), [("PENDING", 15, True), ("RUNNING", 15, False), ("RUNNING", 9, True)])
+def test_a_job_of_ray_at_work_has_the_time_that_its_checkpoint_takes(dashboard: Dashboard, state: str, number: int, stopped: bool) -> None:
+    dashboard.jobs = [{"submission_id": "a", "status": state}]
+    assert Ray().signal({"job": "a"}, Signals(number))
+    assert [path for path, _ in dashboard.orders] == ["/api/jobs/a/stop"] * stopped

@@ -1,11 +1,10 @@
 """A sweep on a real Slurm of two nodes: jobs cancelled, requeued, their node down, their daemon killed; all end as on this machine."""
 
-import json
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +12,20 @@ import psutil
 import pytest
 import torch
 from support.clusters import has_slurm, slurm, until
+from support.clusters.sweeps import MOST_SECONDS, SEEDS, at_step, check_all, job_of, now, reported, sweep, workers
 from support.homes import here
 
-import workbench
-from workbench import datasets, experiment, runs
+from workbench import runs
 from workbench.jobs import control
 from workbench.jobs.queue.passing import tend
-from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
-from workbench.tasks.sweeping import Sweep
-from workbench.training.state import PerformanceSettings, load_saved
 
 DEPENDS = [
     *("workbench/jobs/**", "workbench/tasks/**", "workbench/sweeps/**", "workbench/privacy/spending/**", "tests/support/clusters/**"),
     *("workbench/runs/fitting.py", "workbench/runs/account.py", "workbench/runs/launching.py", "workbench/runs/folder.py"),
 ]
-SPEED = PerformanceSettings(device="cpu", num_threads=1)
-SMALL = {
-    "training.steps": 400,
-    "training.batch_size": 64,
-    "network.base_channels": 8,
-    "network.num_res_blocks": 1,
-    "sampler.num_inference_steps": 4,
-}
-SEEDS = range(6)
-MOST_SECONDS = 480.0
 
 
 @pytest.fixture
@@ -53,44 +39,13 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield folder
 
 
-def sweep() -> Sweep:
-    """A run a seed, each measured by one measure here."""
-    settings, speed = {name: [value] for name, value in SMALL.items()}, {"device": "cpu", "num_threads": 1}
-    given: dict[str, Any] = {"metrics": ["accuracy_logistic_regression"], "num_samples": 50, "performance": speed}
-    return workbench.sweep("nonprivate", "digits", settings=settings, seeds=len(SEEDS), **given)
-
-
-def alone(seed: int) -> Run:
-    """The same run by the local launcher, once it has ended."""
-    plan = experiment.make_plan("nonprivate", datasets.load("digits").facts, settings=SMALL)
-    return runs.wait(here(), runs.launch(here(), plan, "digits", performance=SPEED, seed=seed, on="local").id, 300)
-
-
-def now(run: Run) -> Run:
-    return RunStore(here()).get(run.id)
-
-
-def at_step(run: Run, step: int) -> Callable[[], bool]:
-    return lambda: now(run).step >= step
-
-
 def scontrol(*words: str) -> str:
     return subprocess.run(["scontrol", *words], check=True, capture_output=True, text=True).stdout
 
 
-def number(run: Run) -> str:
-    process = now(run).process
-    assert process is not None
-    return process["job"]
-
-
 def node(run: Run) -> str:
-    found = subprocess.run(["squeue", "-h", "-t", "all", "-j", number(run), "-o", "%N"], check=True, capture_output=True, text=True)
+    found = subprocess.run(["squeue", "-h", "-t", "all", "-j", job_of(run), "-o", "%N"], check=True, capture_output=True, text=True)
     return found.stdout.strip()
-
-
-def workers(run: Run) -> list[psutil.Process]:
-    return [one for one in psutil.process_iter(["cmdline"]) if f"/{run.id}/away" in " ".join(one.info["cmdline"] or ())]
 
 
 def daemon(name: str) -> psutil.Process:
@@ -100,22 +55,10 @@ def daemon(name: str) -> psutil.Process:
     return found[0]
 
 
-def model(run: Run) -> dict[str, Any]:
-    modules = load_saved(RunFolder(here(), run.id).model)["modules"]
-    return {f"{name}.{key}": value for name, module in modules.items() for key, value in module.items()}
-
-
-def reported(run: Run, number: int) -> tuple[int, dict[str, bytes]]:
-    """The furthest step that a process of a run has charged, and the reports of it, which it writes as long as it may."""
-    folder = RunFolder(here(), run.id).path / "away"
-    rows = [json.loads(line.rpartition(" ")[0]) for line in (folder / f"{number:06d}.jsonl").read_text().splitlines()]
-    return max((row.get("step", 0) for row in rows), default=0), {path.name: path.read_bytes() for path in folder.glob(f"{number:06d}.r*")}
-
-
 def start_now(run: Run) -> None:
     """Not after the two minutes that Slurm lets a requeued job wait."""
-    until(lambda: "PENDING" in scontrol("show", "job", number(run)), "the requeued job to wait")
-    scontrol("update", f"JobId={number(run)}", "StartTime=now")
+    until(lambda: "PENDING" in scontrol("show", "job", job_of(run)), "the requeued job to wait")
+    scontrol("update", f"JobId={job_of(run)}", "StartTime=now")
 
 
 @pytest.mark.slow(depends=DEPENDS)
@@ -134,7 +77,7 @@ def test_whatever_happens_to_jobs_and_nodes_all_runs_end_as_on_this_machine(clus
     assert control.cancel(here(), cancelled.id).state == "cancelled"
 
     until(at_step(requeued, 20), "20 steps")
-    scontrol("requeue", number(requeued))
+    scontrol("requeue", job_of(requeued))
     until(lambda: now(requeued).state == "pending", "the requeued job to wait")
 
     until(at_step(downed, 20), "20 steps")
@@ -155,7 +98,7 @@ def test_whatever_happens_to_jobs_and_nodes_all_runs_end_as_on_this_machine(clus
     assert all(one.is_running() for one in left), "it lives on"
     others = [run for run in made[4:] if now(run).state == "pending"]
     for run in others:
-        scontrol("hold", number(run))  # one node is left, and the orphan's run is to have it
+        scontrol("hold", job_of(run))  # one node is left, and the orphan's run is to have it
     start_now(orphaned)
     posts = RunFolder(here(), orphaned.id).path / "away"
     until(lambda: len(list(posts.glob("*.jsonl"))) > 1, "another process to take over", 240)
@@ -166,7 +109,7 @@ def test_whatever_happens_to_jobs_and_nodes_all_runs_end_as_on_this_machine(clus
     assert reported(orphaned, 1)[0] <= far + 1, "it charges a step before it looks, and takes none"
     assert reported(orphaned, 1)[1] == reports, "it writes no more of how far it is"
     for run in others:
-        scontrol("release", number(run))
+        scontrol("release", job_of(run))
 
     for run in (requeued, downed):
         if now(run).state == "pending":
@@ -184,13 +127,7 @@ def test_whatever_happens_to_jobs_and_nodes_all_runs_end_as_on_this_machine(clus
     asked.wait(MOST_SECONDS)
     seconds = time.monotonic() - began
     assert sorted(result["run"] for result in asked.results) == sorted(run.id for run in made)
-    charges = {stage.charged_again for run in made for stage in Ledger(here().ledger).spent(run.id)}
-    assert charges == {0}, "every step was repeated bit for bit"
-    for run, seed in zip(made, SEEDS, strict=True):
-        other = alone(seed)
-        assert (other.state, now(run).launcher) == ("done", "slurm")
-        left_model, right_model = model(run), model(other)
-        assert all(torch.equal(left_model[name], right_model[name]) for name in right_model), f"seed {seed}"
+    check_all(made, "slurm")
     assert seconds < MOST_SECONDS
     figures |= {"six runs, all ended (s)": round(trained, 1), "and measured (s)": round(seconds, 1)}
     figures |= {"until the job of a killed daemon was requeued (s)": round(noticed, 1)}

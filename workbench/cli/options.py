@@ -83,7 +83,7 @@ Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended
 Now = Annotated[bool, typer.Option("--now", help="Start at once, beside whatever is at work, and do not wait for a turn.")]
 On = Annotated[
     str | None,
-    typer.Option("--on", metavar="ENGINE", help="Where it trains: local or slurm; WORKBENCH_LAUNCHER by default, else local."),
+    typer.Option("--on", metavar="ENGINE", help="Where it trains: local, slurm or ray; WORKBENCH_LAUNCHER by default, else local."),
 ]
 Ask = Annotated[
     list[str] | None,

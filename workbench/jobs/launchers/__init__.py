@@ -5,11 +5,12 @@ import os
 from workbench.errors import WorkbenchError, choose
 from workbench.jobs.launchers.base import DEFAULT, Handle, Launcher, Resources, Status, worker_command
 from workbench.jobs.launchers.local import Local
+from workbench.jobs.launchers.ray import Ray
 from workbench.jobs.launchers.slurm import Slurm
 
 __all__ = ["DEFAULT", "LAUNCHERS", "Handle", "Launcher", "Resources", "Status", "chosen_launcher", "worker_command"]
 
-LAUNCHERS: dict[str, Launcher] = {"local": Local(), "slurm": Slurm()}
+LAUNCHERS: dict[str, Launcher] = {"local": Local(), "slurm": Slurm(), "ray": Ray()}
 
 
 def chosen_launcher(name: str | None = None) -> str:

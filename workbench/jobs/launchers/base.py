@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,29 @@ class Launcher(Protocol):
     def poll(self, processes: Sequence[Handle]) -> list[Status]:
         """Where each process stands, in order: one question to the engine, however many there are."""
         ...
+
+
+class Engine:
+    """What launchers apart share: one question for all jobs, whose answer holds for a second. Handles name the engine's `job`."""
+
+    KEPT_SECONDS = 1.0
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[float, Status]] = {}
+
+    def states(self, jobs: Sequence[str]) -> dict[str, Status] | None:
+        """What the engine knows of jobs: those that it has forgotten are not there; None where it does not answer."""
+        raise NotImplementedError
+
+    def poll(self, processes: Sequence[Handle]) -> list[Status]:
+        """A job that the engine has forgotten has ended."""
+        now = time.monotonic()
+        names = [str(process.get("job", "")) for process in processes]
+        asked = sorted({name for name in names if name not in self._kept or now - self._kept[name][0] > self.KEPT_SECONDS})
+        if asked:
+            found = self.states(asked)
+            self._kept |= {name: (now, Status("unknown") if found is None else found.get(name, Status("ended"))) for name in asked}
+        return [self._kept[name][1] for name in names]
 
 
 def worker_command(job_id: str, attempt: int) -> list[str]:

@@ -9,29 +9,25 @@ import shlex
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
-from workbench.jobs.launchers.base import Handle, Resources, Status, away_command
+from workbench.jobs.launchers.base import Engine, Handle, Resources, Status, away_command
 from workbench.workspace import Workspace
 
 COMMANDS = ("sbatch", "squeue", "scancel")
-ASK_SECONDS, KEPT_SECONDS = 20.0, 1.0  # how long an answer may take, and how long it holds
+ASK_SECONDS = 20.0  # how long an answer may take
 WAITS = frozenset({"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING"})
 DUE = frozenset({"NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "TIMEOUT", "DEADLINE"})  # the engine's own doing
 OVER = DUE | {"COMPLETED", "FAILED", "CANCELLED", "OUT_OF_MEMORY", "REVOKED"}
 GONE = "Invalid job id"
 
 
-class Slurm:
+class Slurm(Engine):
     """Handles hold the number of the cluster's job; a requeued one keeps it."""
 
     is_apart = True
-
-    def __init__(self) -> None:
-        self._kept: dict[str, tuple[float, Status]] = {}
 
     def missing(self) -> str:
         """Its commands have to be there."""
@@ -64,25 +60,14 @@ class Slurm:
             return False
         return True
 
-    def poll(self, processes: Sequence[Handle]) -> list[Status]:
-        """One squeue for all; an answer holds for a second."""
-        now = time.monotonic()
-        names = [str(process.get("job", "")) for process in processes]
-        asked = sorted({name for name in names if name not in self._kept or now - self._kept[name][0] > KEPT_SECONDS})
-        if asked:
-            found = _states(asked)
-            self._kept |= {name: (now, Status("unknown") if found is None else found.get(name, Status("ended"))) for name in asked}
-        return [self._kept[name][1] for name in names]
-
-
-def _states(jobs: Sequence[str]) -> dict[str, Status] | None:
-    """What the controller knows of jobs by their number: those that it has forgotten are not there; None where it does not answer."""
-    try:
-        told = _asked("squeue", "--noheader", "--states=all", f"--jobs={','.join(jobs)}", "--format=%i|%T|%r")
-    except WorkbenchError as error:
-        return {} if GONE in str(error) else None
-    rows = [line.split("|", 2) for line in told.splitlines() if line.count("|") >= 2]
-    return {job.strip(): _status(state.strip(), reason.strip()) for job, state, reason in rows}
+    def states(self, jobs: Sequence[str]) -> dict[str, Status] | None:
+        """One squeue for all."""
+        try:
+            told = _asked("squeue", "--noheader", "--states=all", f"--jobs={','.join(jobs)}", "--format=%i|%T|%r")
+        except WorkbenchError as error:
+            return {} if GONE in str(error) else None
+        rows = [line.split("|", 2) for line in told.splitlines() if line.count("|") >= 2]
+        return {job.strip(): _status(state.strip(), reason.strip()) for job, state, reason in rows}
 
 
 def _status(state: str, reason: str) -> Status:
