@@ -19,6 +19,7 @@ from workbench import runs, tasks
 from workbench.cli import main
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
+from workbench.evaluation import device
 from workbench.jobs import control
 from workbench.jobs.heartbeat import StopSignal
 from workbench.jobs.launchers import LAUNCHERS
@@ -92,6 +93,8 @@ def test_the_command_line_lists_jobs(run: Run, capsys: pytest.CaptureFixture[str
         ("neighbours", {"num_samples": 0}, "num_samples"),
         ("evaluate", {"num_samples": 1}, "num_samples: Expected at least 2"),
         ("copies", {"num_samples": 10**9}, "num_samples: Expected at most 1000000"),
+        ("evaluate", {"device": "cuda"}, "Device 'cuda' was asked for, but 0 GPUs are visible here"),
+        ("copies", {"device": "abacus"}, "Unknown device 'abacus'"),
         ("sample", {"samples": "00000000"}, "has no set of samples"),
         ("sample", {"number": 3}, "number"),
         ("auction", {}, "Unknown task"),
@@ -103,6 +106,32 @@ def test_what_cannot_be_carried_out_is_refused_before_there_is_a_job(run: Run, t
     with pytest.raises(WorkbenchError, match=message):
         tasks.begin(here(), task, run.id, request_)
     assert [job.id for job in Jobs(here()).all()] == [run.id]
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_a_measure_on_a_gpu_is_another_job_which_waits_for_its_device(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    here_is = tasks.begin(here(), "evaluate", run.id, FEW | {"device": "cpu"})
+    assert (here_is.id, here_is.terms.device) == (tasks.begin(here(), "evaluate", run.id, FEW).id, "cpu")
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    there = TASKS["evaluate"].register(here(), run.id, FEW | {"device": "cuda"})
+    assert (there.terms.device, there.request["device"], there.id != here_is.id) == ("cuda", "cuda", True)
+
+
+@pytest.mark.usefixtures("in_process")
+def test_what_measures_on_a_device_is_kept_apart_and_told_the_device(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr("workbench.evaluation.device.chosen", lambda name: None if name is None else "cpu:0")
+    monkeypatch.setattr("workbench.evaluation.evaluate", lambda *_, **__: seen.append(device.name()) or [])
+    for request in (FEW, FEW | {"device": "cuda"}, FEW | {"device": "cuda"}, FEW):
+        assert tasks.begin(here(), "evaluate", run.id, request).state == "done"
+    assert seen == ["cpu", "cpu:0"], "each measured once"
+    for task in ("neighbours", "copies"):
+        seen.clear()
+        monkeypatch.setattr("workbench.runs.finished.neighbours_run", lambda *_, **__: seen.append(device.name()))
+        monkeypatch.setattr("workbench.runs.finished.copying_run", lambda *_, **__: None)
+        monkeypatch.setattr("workbench.runs.copies.copies_run", lambda *_, **__: seen.append(device.name()))
+        assert tasks.begin(here(), task, run.id, {"device": "cuda"}).state == "done"
+        assert seen == ["cpu:0"], task
 
 
 @pytest.mark.usefixtures("nowhere")

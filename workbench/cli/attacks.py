@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.options import Features, Json, Num, Public, RunId, Samples, check_target
+from workbench.cli.options import Features, Json, MeasuredOn, Num, Public, RunId, Samples, check_target
 from workbench.cli.output import print_fields, print_json, print_table
 from workbench.cli.waiting import wait_for
 from workbench.escaping import terminal
@@ -80,6 +80,7 @@ def copies(
     num: Num = None,
     features: Features = None,
     features_public: Public = False,
+    device: MeasuredOn = None,
     attribute: Annotated[str | None, typer.Option("--attribute", help="Judge the privacy score by this attribute, not the class.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -92,7 +93,7 @@ def copies(
     if attribute is not None:
         sample_set(Workspace.default(), run_id, samples).facts.labelled_by(attribute)  # refuses an unknown one
     space = feature_name(features or "pixels", public=features_public)
-    asked = {"samples": samples, "num_samples": num, "features": space, **({"attribute": attribute} if attribute else {})}
+    asked = {"samples": samples, "num_samples": num, "features": space, "attribute": attribute, "device": device}
     wait_for("copies", run_id, asked)
     found = copies_run(Workspace.default(), run_id, space, num, samples=samples, attribute=attribute)
     print(f"Warning: {OUTSIDE_GUARANTEE}", file=sys.stderr)

@@ -22,6 +22,10 @@ Features = Annotated[
     str | None,
     typer.Option("--features", help="Where distances are taken: pixels, classifier, or a network's file (.pt TorchScript, .pt2 exported)."),
 ]
+MeasuredOn = Annotated[
+    str | None,
+    typer.Option("--device", help="Where networks, features and distances are computed: cpu (by default), cuda, cuda:N or auto."),
+]
 Public = Annotated[
     bool,
     typer.Option("--features-public", help="Your word that no private record trained the features' file; else it counts as private."),

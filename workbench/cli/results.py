@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.options import Features, Json, Num, Public, Releasable, RunId, Samples, check_target
+from workbench.cli.options import Features, Json, MeasuredOn, Num, Public, Releasable, RunId, Samples, check_target
 from workbench.cli.output import print_fields, print_json, print_table, progress_bar, reading_bar, short, warn
 from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError, choose
@@ -44,10 +44,12 @@ def evaluate(
     ] = None,
     features: Features = None,
     features_public: Public = False,
+    device: MeasuredOn = None,
     releasable: Releasable = False,
     as_json: Json = False,
 ) -> None:
     """Measure samples of a run or an import, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
+    from workbench.evaluation.device import chosen
     from workbench.evaluation.feature_files import feature_name
     from workbench.evaluation.likeness import likeness_note
     from workbench.runs import finished
@@ -61,8 +63,11 @@ def evaluate(
     metric, num = _by_protocol(protocol, metric, num, lambda: sample_set(Workspace.default(), run_id, samples).facts.kind.name)
     space = None if features is None else feature_name(features, public=features_public)
     asked = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute, "features": space}
+    asked["device"] = chosen(device)
     wait_for("evaluate", run_id, asked)
-    found = finished.evaluate_run(Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute, features=space)
+    found = finished.evaluate_run(
+        Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute, features=space, device=asked["device"]
+    )
     if releasable:
         found = releasable_results(found)
     measured = sample_set(Workspace.default(), run_id, samples)
@@ -97,6 +102,7 @@ def neighbours(
     num: Num = None,
     features: Features = None,
     features_public: Public = False,
+    device: MeasuredOn = None,
     k: Annotated[int, typer.Option(help="Training records beside each sample.", min=1)] = 5,
     limit: Annotated[int, typer.Option(help="Samples in the file, the most suspicious first.", min=1)] = 200,
     as_json: Json = False,
@@ -110,7 +116,7 @@ def neighbours(
 
     check_target(out, ".html")
     space = feature_name(features or "pixels", public=features_public)
-    wait_for("neighbours", run_id, {"samples": samples, "num_samples": num, "features": space, "k": k})
+    wait_for("neighbours", run_id, {"samples": samples, "num_samples": num, "features": space, "k": k, "device": device})
     found = finished.neighbours_run(Workspace.default(), run_id, space, k, num, samples=samples)
     shown_set = sample_set(Workspace.default(), run_id, samples)
     records, title = shown_set.records(len(found)), shown_set.title

@@ -16,6 +16,7 @@ import numpy as np
 
 from workbench import networks
 from workbench.evaluation.context import Context, Measurement, Metric, Report, Split, ignored
+from workbench.evaluation.device import here, mark
 from workbench.evaluation.features import IMAGES
 from workbench.evaluation.learners import labels_of
 from workbench.evaluation.metrics import share_of_classes
@@ -37,14 +38,14 @@ Build = Callable[[tuple[int, ...], int], "nn.Module"]
 def trained(build: Build, samples: Records, num_classes: int, seed: int, report: Report = ignored) -> nn.Module:
     """The network after `EPOCHS` passes over `samples` in batches of 128: AdamW, one cycle of the learning rate; the last weights."""
     size = min(BATCH_SIZE, len(samples))
-    images, labels = images_of(samples), torch.from_numpy(labels_of(samples, num_classes))
+    images, labels = images_of(samples), torch.from_numpy(labels_of(samples, num_classes)).to(here())
     module = networks.initialized(lambda: build(samples.records.shape[1:], num_classes), torch.Generator().manual_seed(seed))
-    module.to(memory_format=torch.channels_last).train()  # pyright: ignore[reportCallIssue]
+    module.to(here(), memory_format=torch.channels_last).train()  # pyright: ignore[reportCallIssue]
     optimizer = torch.optim.AdamW(module.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=EPOCHS * (len(samples) // size))
     generator = torch.Generator().manual_seed(seed)
     for epoch in range(1, EPOCHS + 1):
-        for index in torch.randperm(len(samples), generator=generator)[: len(samples) // size * size].split(size):
+        for index in torch.randperm(len(samples), generator=generator)[: len(samples) // size * size].to(here()).split(size):
             optimizer.zero_grad()
             logits = module(images[index].contiguous(memory_format=torch.channels_last))
             torch.nn.functional.cross_entropy(logits, labels[index]).backward()
@@ -59,7 +60,7 @@ def mean_of_three(samples: Records, context: Context) -> Measurement:
     facts, held_out, samples = context.judged.facts, context.judged.held_out, context.as_judged(samples)
     truth = labels_of(held_out, facts.num_classes)
     seen = digest(samples.records, labels_of(samples, facts.num_classes))
-    key = (context.cache.dataset_key(context.dataset), "three", EPOCHS, context.seed, context.attribute, seen)
+    key = (context.cache.dataset_key(context.dataset), "three", EPOCHS, context.seed, context.attribute, seen, *mark())
     found: dict[str, float] = {}
 
     def accuracy(build: Build) -> float:

@@ -23,6 +23,7 @@ import numpy as np
 
 from workbench.datasets.base import Dataset, to_unit_range
 from workbench.errors import WorkbenchError
+from workbench.evaluation import device
 from workbench.evaluation.features import IMAGES, Feature, FeatureSpace
 from workbench.lazy import torch, without_gradients
 from workbench.records import Records
@@ -90,14 +91,21 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@cache
 def _loaded(path: Path, digest: str) -> Callable[..., Tensor]:
     """The network in a file; `digest` keeps a file that has changed from being taken for the former one."""
+    return _loaded_on(path, digest, device.name())
+
+
+@cache
+def _loaded_on(path: Path, digest: str, place: str) -> Callable[..., Tensor]:
     del digest
     try:
         if path.suffix in EXPORTED:
-            return torch.export.load(path).module()
-        return torch.jit.load(str(path), map_location="cpu").eval()
+            from torch.export.passes import move_to_device_pass
+
+            loaded = torch.export.load(path)
+            return (loaded if place == device.CPU else move_to_device_pass(loaded, place)).module()
+        return torch.jit.load(str(path), map_location=place).eval()
     except (RuntimeError, ValueError, KeyError, OSError, BadZipFile) as error:
         what = "an ExportedProgram" if path.suffix in EXPORTED else "a network in TorchScript form"
         raise WorkbenchError(f"Expected {what} in {path}: {str(error).splitlines()[0]}") from None
@@ -113,7 +121,7 @@ def _extracted(call: Callable[..., Tensor], records: Records, label: str, feed: 
 def _rows(call: Callable[..., Tensor], images: np.ndarray, label: str, feed: Callable[..., Tensor]) -> np.ndarray:
     try:
         found = feed(call, images)
-        rows = found.flatten(1).float().numpy()
+        rows = found.flatten(1).float().cpu().numpy()
     except (RuntimeError, TypeError, AttributeError, AssertionError) as error:
         told = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
         raise WorkbenchError(f"Expected the {label} to make features (N, D) of {images.shape}; it says: {told}") from None
@@ -127,7 +135,7 @@ def _rows(call: Callable[..., Tensor], images: np.ndarray, label: str, feed: Cal
 
 
 def _for_file(call: Callable[..., Tensor], images: np.ndarray) -> Tensor:
-    return call(torch.from_numpy(to_unit_range(images)))
+    return call(torch.from_numpy(to_unit_range(images)).to(device.here()))
 
 
 def _for_inception(call: Callable[..., Tensor], images: np.ndarray) -> Tensor:
@@ -136,7 +144,7 @@ def _for_inception(call: Callable[..., Tensor], images: np.ndarray) -> Tensor:
 
 def _in_colour(images: np.ndarray) -> Tensor:
     three = np.repeat(images, 3, axis=1) if images.shape[1] == 1 else images
-    return torch.from_numpy(np.ascontiguousarray(three))
+    return torch.from_numpy(np.ascontiguousarray(three)).to(device.here())
 
 
 @dataclass(frozen=True)
@@ -149,4 +157,4 @@ class Judged:
     def probabilities(self, records: Records) -> np.ndarray:
         """Of its classes, float32 (N, C)."""
         parts = (records.records[start : start + BATCH] for start in range(0, len(records), BATCH))
-        return np.concatenate([self.call(_in_colour(part), no_output_bias=True).float().numpy() for part in parts])
+        return np.concatenate([self.call(_in_colour(part), no_output_bias=True).float().cpu().numpy() for part in parts])

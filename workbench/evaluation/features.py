@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
+from workbench.evaluation import device
 from workbench.evaluation.cache import Cache
 from workbench.evaluation.learners import Classifier, build_cnn, restore_classifier, train_classifier
 from workbench.records import Records
@@ -62,7 +63,9 @@ def classifier(dataset: Dataset, public: Dataset | None, seed: int, cache: Cache
     source = dataset if public is None else public
     model = remembered_classifier(source, seed, cache)
     label = f"classifier (trained on {source.facts.name})"
-    return FeatureSpace(label, f"{label} {cache.fingerprint(source)} {seed}", model.features, not source.facts.is_public, model)
+    return FeatureSpace(
+        label, " ".join((label, cache.fingerprint(source), str(seed), *device.mark())), model.features, not source.facts.is_public, model
+    )
 
 
 def attributes(dataset: Dataset, public: Dataset | None, seed: int, cache: Cache) -> FeatureSpace:
@@ -71,7 +74,9 @@ def attributes(dataset: Dataset, public: Dataset | None, seed: int, cache: Cache
     names = told_at_once(source.facts)
     model = remembered_classifier(source.labelled_by("+".join(names)), seed, cache)
     label = f"network (taught {', '.join(names)} of {source.facts.name})"
-    return FeatureSpace(label, f"{label} {cache.fingerprint(source)} {seed}", model.features, not source.facts.is_public)
+    return FeatureSpace(
+        label, " ".join((label, cache.fingerprint(source), str(seed), *device.mark())), model.features, not source.facts.is_public
+    )
 
 
 def told_at_once(facts: DatasetFacts) -> list[str]:
@@ -95,7 +100,8 @@ def remembered_classifier(source: Dataset, seed: int, cache: Cache) -> Classifie
         raise WorkbenchError(f"Expected images with classes to train a classifier on, {facts.name} has none. Choose the features pixels.")
 
     def weights() -> dict[str, Any]:
-        return train_classifier(build_cnn, source.train, facts.num_classes, seed).module.state_dict()
+        trained = train_classifier(build_cnn, source.train, facts.num_classes, seed).module.state_dict()
+        return {key: value.cpu() for key, value in trained.items()}
 
-    found = cache.weights(("classifier", cache.fingerprint(source), facts.num_classes, seed), weights)
+    found = cache.weights(("classifier", cache.fingerprint(source), facts.num_classes, seed, *device.mark()), weights)
     return restore_classifier(build_cnn, facts.shape, facts.num_classes, found)

@@ -11,6 +11,7 @@ import numpy as np
 from workbench import networks
 from workbench.datasets.base import to_unit_range
 from workbench.errors import WorkbenchError
+from workbench.evaluation.device import here
 from workbench.lazy import torch, without_gradients
 from workbench.records import Records
 
@@ -23,19 +24,24 @@ _INFERENCE_BATCH = 1_000
 
 @dataclass(frozen=True)
 class Classifier:
-    """A trained network with `features` and logits, applied to image records on the CPU."""
+    """A trained network with `features` and logits, applied to image records on the device where it is."""
 
     module: networks.SmallCNN | networks.MLP
 
     @without_gradients
     def features(self, records: Records) -> np.ndarray:
         """Penultimate layer, float32 (N, D)."""
-        return np.concatenate([self.module.features(x).numpy() for x in _batches(records)])
+        return np.concatenate([self.module.features(x).cpu().numpy() for x in _batches(records, self.device)])
 
     @without_gradients
     def probabilities(self, records: Records) -> np.ndarray:
         """Class probabilities, float32 (N, num_classes)."""
-        return np.concatenate([self.module(x).softmax(dim=1).numpy() for x in _batches(records)])
+        return np.concatenate([self.module(x).softmax(dim=1).cpu().numpy() for x in _batches(records, self.device)])
+
+    @property
+    def device(self) -> torch.device:
+        """Where its weights are."""
+        return next(self.module.parameters()).device
 
     def predict(self, records: Records) -> np.ndarray:
         """Most probable class, int64 (N,)."""
@@ -72,11 +78,16 @@ def train_classifier(
 
     Nothing is chosen by looking at held-out records; a short set is passed over more often. Equal seeds give equal weights.
     """
-    images, labels = torch.from_numpy(to_unit_range(records.records)), torch.from_numpy(labels_of(records, num_classes))
-    module = build(tuple(records.records.shape[1:]), num_classes, seed)
+    device = here()
+    images, labels = (
+        torch.from_numpy(to_unit_range(records.records)).to(device),
+        torch.from_numpy(labels_of(records, num_classes)).to(device),
+    )
+    module = build(tuple(records.records.shape[1:]), num_classes, seed).to(device)
     optimizer = torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=STEPS)
-    for index in _shuffled(len(records), STEPS, torch.Generator().manual_seed(seed)):
+    for chosen in _shuffled(len(records), STEPS, torch.Generator().manual_seed(seed)):
+        index = chosen.to(device)
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(module(images[index]), labels[index]).backward()
         optimizer.step()
@@ -93,7 +104,7 @@ def restore_classifier(
     """A classifier with the weights that one trained before had."""
     module: nn.Module = build(shape, num_classes, 0)
     module.load_state_dict(weights)
-    return Classifier(module.eval().requires_grad_(False))  # type: ignore[arg-type]
+    return Classifier(module.to(here()).eval().requires_grad_(False))  # type: ignore[arg-type]
 
 
 def _shuffled(num_records: int, steps: int, generator: torch.Generator) -> Iterator[Tensor]:
@@ -107,6 +118,6 @@ def _shuffled(num_records: int, steps: int, generator: torch.Generator) -> Itera
         queue = queue[size:]
 
 
-def _batches(records: Records) -> Iterator[Tensor]:
+def _batches(records: Records, device: torch.device) -> Iterator[Tensor]:
     for start in range(0, max(1, len(records)), _INFERENCE_BATCH):
-        yield torch.from_numpy(to_unit_range(records.records[start : start + _INFERENCE_BATCH]))
+        yield torch.from_numpy(to_unit_range(records.records[start : start + _INFERENCE_BATCH])).to(device)

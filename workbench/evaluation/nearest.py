@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.errors import WorkbenchError
+from workbench.evaluation.device import here
 from workbench.lazy import torch, without_gradients
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class _Points:
     @classmethod
     def of(cls, points: np.ndarray, centre: np.ndarray, lengths: np.ndarray, dtype: torch.dtype) -> _Points:
         """Of points (N, D), rounded block by block."""
-        values = torch.empty(points.shape, dtype=dtype)
+        values = torch.empty(points.shape, dtype=dtype, device=here())
         for rows in _blocks(len(points), QUERIES):
             values[rows] = torch.from_numpy(points[rows] - centre)
         return cls(values, lengths)
@@ -86,19 +87,19 @@ class _Best:
 
     def candidates(self, asked: _Points, chunk: _Points, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         """Positions of pairs, among `asked` and in `chunk`, that may be nearer than the k nearest so far."""
-        sizes = torch.from_numpy(chunk.lengths**2).to(chunk.values.dtype)
+        sizes = torch.from_numpy(chunk.lengths**2).to(chunk.values)
         squared = torch.addmm(sizes, asked.values, chunk.values.T, alpha=-2.0)
         error = _rounding(asked, chunk)
         k = min(self.upper.shape[1], squared.shape[1])
         smallest = squared.amin(dim=1, keepdim=True) if k == 1 else squared.topk(k, dim=1, largest=False, sorted=True).values
-        least = smallest.double().numpy()
+        least = smallest.double().cpu().numpy()
         upper = np.sort(np.concatenate([self.upper[rows], least + error[:, None]], axis=1), axis=1)[:, : self.upper.shape[1]]
         self.upper[rows] = upper
         limit = upper[:, -1] + error
         some = np.flatnonzero(least[:, 0] <= limit)
-        bound = torch.from_numpy(limit[some]).to(squared.dtype)
+        bound = torch.from_numpy(limit[some]).to(squared)
         bound = torch.nextafter(bound, torch.full_like(bound, torch.inf))  # it may have been rounded down
-        near = (squared[torch.from_numpy(some)] <= bound[:, None]).nonzero().numpy()
+        near = (squared[torch.from_numpy(some).to(squared.device)] <= bound[:, None]).nonzero().cpu().numpy()
         return some[near[:, 0]], near[:, 1]
 
     def compare(self, queries: np.ndarray, base: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from workbench import networks
 from workbench.evaluation.context import Context, Measurement, Metric, Report, Split, ignored
+from workbench.evaluation.device import here
 from workbench.evaluation.distances import kernel_distance
 from workbench.evaluation.eleven import SETTINGS, accuracies
 from workbench.evaluation.features import IMAGES
@@ -67,15 +68,16 @@ def trained(build: Build, samples: Records, num_classes: int, seed: int, report:
     """The network with the weights of the epoch that puts most of a sixth of `samples` into their class, and that epoch, from 1."""
     order = np.random.default_rng(seed).permutation(len(samples))
     choosing, training = np.split(order, [max(1, len(samples) // CHOOSING)])
-    images, labels = images_of(samples), torch.from_numpy(labels_of(samples, num_classes))
-    module = networks.initialized(lambda: build(samples.records.shape[1:], num_classes), torch.Generator().manual_seed(seed))
+    device = here()
+    images, labels = images_of(samples), torch.from_numpy(labels_of(samples, num_classes)).to(device)
+    module = networks.initialized(lambda: build(samples.records.shape[1:], num_classes), torch.Generator().manual_seed(seed)).to(device)
     optimizer = torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)
     best, best_epoch, weights = -1.0, 0, {}
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)  # of batches and dropout
         for epoch in range(1, EPOCHS + 1):
             _pass(module.train(), optimizer, images, labels, torch.from_numpy(training))
-            found = float(np.mean(predicted(module, images[choosing]) == labels[choosing].numpy()))
+            found = float(np.mean(predicted(module, images[choosing]) == labels[choosing].cpu().numpy()))
             if found > best:
                 best, best_epoch, weights = found, epoch, copy.deepcopy(module.state_dict())
             report(epoch / EPOCHS)
@@ -87,7 +89,7 @@ def trained(build: Build, samples: Records, num_classes: int, seed: int, report:
 def predicted(module: nn.Module, images: Tensor) -> np.ndarray:
     """Most probable class of each of `images`, int64 (N,)."""
     module.eval()
-    return np.concatenate([module(part).argmax(dim=1).numpy() for part in images.split(_INFERENCE_BATCH)])
+    return np.concatenate([module(part).argmax(dim=1).cpu().numpy() for part in images.split(_INFERENCE_BATCH)])
 
 
 def best_epoch_accuracy(beside: str, title: str, build: Build) -> Metric:
@@ -189,7 +191,7 @@ def _pass(module: nn.Module, optimizer: torch.optim.Optimizer, images: Tensor, l
 
 def images_of(records: Records) -> Tensor:
     """Pixels in [0, 1] as float32, as the authors' code feeds them."""
-    return torch.from_numpy(records.records.astype(np.float32) / 255.0)
+    return torch.from_numpy(records.records.astype(np.float32) / 255.0).to(here())
 
 
 def digest(values: np.ndarray, labels: np.ndarray) -> str:

@@ -35,11 +35,13 @@ def evaluate_run(
     samples: str = DEFAULT,
     attribute: str | None = None,
     features: str | None = None,
+    device: str | None = None,
 ) -> dict[str, Any]:
     """Every metric that needs not be named (or those named) of a set of a finished run's samples, or of an import, as plain JSON values.
 
-    `attribute` takes the classes' place in privacy score and accuracies, `features` names where distances are taken. Keys: `run`,
-    `samples`, `num_samples`, `seed`, `metrics`, `results`, and `attribute` and `features` where they are asked for. Kept in
+    `attribute` takes the classes' place in privacy score and accuracies, `features` names where distances are taken, `device`
+    where all is computed (the CPU by default). Keys: `run`, `samples`, `num_samples`, `seed`, `metrics`, `results`, and `attribute`,
+    `features` and `device` where they are asked for. Kept in
     evaluation.json, and measured again only if the request differs; a complete evaluation answers for its parts and gives way to no
     part, which is then kept beside it. Metrics against private records may not leave the room: each result says so in `releasable`.
     """
@@ -57,6 +59,7 @@ def evaluate_run(
         "metrics": None if metrics is None else list(metrics),
         **({"attribute": attribute} if attribute else {}),
         **({"features": features} if features else {}),
+        **({"device": device} if device else {}),
     }
     beside = found.evaluation_beside(hashlib.sha256(dumps(request).encode()).hexdigest()[:8])
     last = _read_evaluation(found.evaluation)
@@ -73,12 +76,13 @@ def evaluate_run(
 def _measured(workspace: Workspace, found: SampleSet, request: dict[str, Any], progress: ProgressFunction | None) -> "list[MetricResult]":
     """The results of an evaluation that is asked for by `request`."""
     from workbench import evaluation
+    from workbench.evaluation.device import measuring_on
 
     count, dataset = request["num_samples"], found.dataset()
     drawn = found.records(count, progress_within(progress, 0.0, 0.3))
     public_samples = found.public_records(count, progress_within(progress, 0.3, 0.5))
     measured = progress_within(progress, 0.5, 1.0)
-    with few_threads():
+    with few_threads(), measuring_on(request.get("device")):
         results = evaluation.evaluate(
             drawn,
             dataset,
@@ -214,8 +218,12 @@ NEIGHBOUR_ARRAYS = ("indices", "distances", "held_out_indices", "held_out_distan
 
 
 def _covers(kept: dict[str, Any], request: dict[str, Any]) -> bool:
-    """Whether a kept evaluation answers a request: of the same samples, seed and metrics, or complete with all that are asked for."""
-    same = all(kept.get(name) == request.get(name) for name in ("num_samples", "seed", "attribute", "features"))
+    """Whether a kept evaluation answers a request: of the same samples, seed and metrics, or complete with all that are asked for.
+
+    One that names no device is answered by that of any.
+    """
+    names = ("num_samples", "seed", "attribute", "features", *(("device",) if request.get("device") else ()))
+    same = all(kept.get(name) == request.get(name) for name in names)
     if kept["metrics"] is None and request["metrics"] is not None:
         return same and {result["name"] for result in kept["results"]}.issuperset(request["metrics"])
     return same and kept["metrics"] == request["metrics"]

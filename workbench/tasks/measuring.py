@@ -6,14 +6,15 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.errors import choose
-from workbench.jobs.job import Terms
+from workbench.jobs.job import Job, Terms
+from workbench.jobs.lifecycle import Jobs
 from workbench.runs.finished import DEFAULT_NEIGHBOURS
 from workbench.runs.samples.request import MOST_DRAWN
 from workbench.seeds import Seed
 from workbench.tasks.base import Report, Requested
 from workbench.workspace import Workspace
 
-LATER = ("attribute", "features")  # fields that requests had not always: one without them is what it was
+LATER = ("attribute", "features", "device")  # fields that requests had not always: one without them is what it was
 
 
 class Asked(BaseModel):
@@ -26,9 +27,10 @@ class Asked(BaseModel):
 
 
 class Several(Asked):
-    """Two samples at least: one tells nothing."""
+    """Two samples at least: one tells nothing; and the device that networks, features and distances are computed on (None: the CPU)."""
 
     num_samples: int | None = Field(default=None, ge=2, le=MOST_DRAWN)
+    device: str | None = None
 
 
 class Measures(Several):
@@ -61,6 +63,7 @@ class OnSamples(Requested[A]):
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """The request with its number of samples; refuses a run that is not finished, an unknown set and unknown names."""
+        from workbench.evaluation.device import chosen
         from workbench.runs.samples import sample_set
 
         asked = self.asked(request)
@@ -70,9 +73,15 @@ class OnSamples(Requested[A]):
         self.check_kind(asked, found.facts.kind.name)
         count = self.count(found) if asked.num_samples is None else asked.num_samples
         found.check_number(count)
-        asked = asked.model_copy(update={"num_samples": count})
+        asked = asked.model_copy(update={"num_samples": count} | ({"device": chosen(asked.device)} if isinstance(asked, Several) else {}))
         whole = asked.model_dump(mode="json")
         return {name: value for name, value in whole.items() if name not in LATER or value}
+
+    def register(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> Job:
+        """The job of this request, which waits for its device."""
+        checked = self.check(workspace, owner, request)
+        terms = self.terms.model_copy(update={"device": checked.get("device", "cpu")})
+        return Jobs(workspace).register(self.name, owner, checked, terms)
 
     def count(self, found: Any) -> int:
         """How many samples are meant where no number is asked for."""
@@ -128,7 +137,8 @@ class Evaluate(OnSamples[Measures]):
         """Kept beside the samples."""
         from workbench.runs.finished import evaluate_run
 
-        evaluate_run(workspace, owner, asked.num_samples, asked.seed, asked.metrics, report, asked.samples, asked.attribute, asked.features)
+        chosen = (asked.samples, asked.attribute, asked.features, asked.device)
+        evaluate_run(workspace, owner, asked.num_samples, asked.seed, asked.metrics, report, *chosen)
 
 
 class Neighbours(OnSamples[Search]):
@@ -156,11 +166,13 @@ class Neighbours(OnSamples[Search]):
 
     def carry_out(self, workspace: Workspace, owner: str, asked: Search, report: Report) -> None:
         """Kept beside the samples."""
+        from workbench.evaluation.device import measuring_on
         from workbench.runs.finished import copying_run, neighbours_run
 
         space, count, samples = asked.features, asked.num_samples, asked.samples
-        neighbours_run(workspace, owner, space, asked.k, count, lambda share: report(0.7 * share), samples)
-        copying_run(workspace, owner, space, count, lambda share: report(0.7 + 0.3 * share), samples, asked.attribute)
+        with measuring_on(asked.device):
+            neighbours_run(workspace, owner, space, asked.k, count, lambda share: report(0.7 * share), samples)
+            copying_run(workspace, owner, space, count, lambda share: report(0.7 + 0.3 * share), samples, asked.attribute)
 
 
 class Copies(OnSamples[Compared]):
@@ -184,6 +196,8 @@ class Copies(OnSamples[Compared]):
 
     def carry_out(self, workspace: Workspace, owner: str, asked: Compared, report: Report) -> None:
         """Kept beside the samples."""
+        from workbench.evaluation.device import measuring_on
         from workbench.runs.copies import copies_run
 
-        copies_run(workspace, owner, asked.features, asked.num_samples, report, asked.samples, asked.attribute)
+        with measuring_on(asked.device):
+            copies_run(workspace, owner, asked.features, asked.num_samples, report, asked.samples, asked.attribute)
