@@ -146,7 +146,11 @@ def test_the_documents_name_commands_that_exist() -> None:
     known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback is not None}
     known |= {group.name or "" for group in app.registered_groups}
     texts = [document.read_text() for document in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))]
-    named = {command for text in texts for command in re.findall(r"workbench ([a-z]+(?:-[a-z]+)*)\b[^.]", "\n".join(re.findall(r"`([^`\n]+)`", text)))}
+    named = {
+        command
+        for text in texts
+        for command in re.findall(r"workbench ([a-z]+(?:-[a-z]+)*)\b[^.]", "\n".join(re.findall(r"`([^`\n]+)`", text)))
+    }
     assert named - known == set()
 
 

@@ -67,7 +67,10 @@ def test_less_noise_leaves_more_to_learn() -> None:
 
 
 @pytest.mark.usefixtures("untouched")
-def test_the_command_shows_its_measures_beside_the_drawn_records(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_shows_its_measures_beside_the_drawn_records(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # or the columns stand one below the other
     assert run(["dry-run", "mst", "--dataset", "breast-cancer", "--epsilon", "1", "--json"]) == 0
     results = {result["name"]: result for result in json.loads(capsys.readouterr().out)["results"]}
     assert list(results) == ["accuracy_logistic_regression", "accuracy_gradient_boosting", "two_way_marginals"]

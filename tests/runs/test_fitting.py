@@ -97,6 +97,7 @@ def test_a_run_ends_with_its_weights_its_account_and_no_key(method: str, quick_p
         "previews",
         "samples",
         "worker.lock",
+        *(["microbatch"] if method == "dp-promise" else []),
     }
     assert folder.preview() is not None
     assert set(load_saved(folder.model)["modules"]) | set(load_saved(folder.model)["tensors"]) <= set(quick_plan(method).build().released)

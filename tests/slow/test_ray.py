@@ -77,7 +77,7 @@ def test_all_runs_end_as_on_this_machine_though_a_node_is_killed(cluster: RayNod
         tend(here())
         return len(list(posts.glob("*.jsonl"))) > 1
 
-    until(another_has_taken_over, "another process to take over", 240)
+    until(another_has_taken_over, "another process to take over", MOST_SECONDS)
     noticed = time.monotonic() - killed
     assert left
     assert all(one.is_running() for one in left), "the old worker lives on"

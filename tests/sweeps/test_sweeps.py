@@ -136,7 +136,7 @@ def test_runs_of_a_sweep_train_where_it_says_and_are_measured_here(monkeypatch: 
     asked = small(seeds=1)
     asked.begin(on="engine", resources=Resources(minutes=5))
     assert len(asked.wait().results) == 2
-    assert {(run.launcher, run.terms.asked.minutes) for run in RunStore(here()).list()} == {("engine", 5)}
+    assert {(job.launcher, job.terms.asked.minutes) for job in Jobs(here()).all() if job.task == "train"} == {("engine", 5)}
     assert {job.launcher for job in Jobs(here()).all() if not job.terms.trains} == {"local"}
     asked.begin()
     assert KeptSweep.keep(here(), asked.recipe).launcher()["on"] == "local", "as it was asked last"

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from workbench.datasets.base import Dataset
-from workbench.evaluation import Neighbours, find_neighbours
+from workbench.evaluation import Neighbours, feature_space, find_neighbours
 from workbench.evaluation.features import FeatureSpace
 from workbench.privacy.attacks.audit import Rate, clopper_pearson
 from workbench.records import Records
+from workbench.runs.samples.sets import SampleSet
 from workbench.runs.verdicts import Verdict
 
 CONTROLS = "00000000"  # verdicts on controls are kept as those on a set of this id, which no set of samples has
@@ -32,6 +33,12 @@ class Controls:
 
     def __len__(self) -> int:
         return len(self.copied)
+
+
+def among_samples(found: SampleSet, features: str, k: int) -> Controls:
+    """The controls of a set of samples in a feature space: the same for every reviewer."""
+    dataset = found.dataset()
+    return planted(dataset, feature_space(features, dataset, found.public_dataset(), workspace=found.workspace), k)
 
 
 def planted(dataset: Dataset, space: FeatureSpace, k: int, seed: int = SEED, number: int = NUMBER) -> Controls:

@@ -7,10 +7,10 @@ import numpy as np
 import streamlit as st
 
 from workbench.datasets import Dataset
-from workbench.evaluation import Neighbours, feature_space
+from workbench.evaluation import Neighbours
 from workbench.pages.gallery.cards import BLINDED, CARDS, judge, reviewer_of
 from workbench.records import Records
-from workbench.runs.controls import CONTROLS, Controls, planted, what_was_found
+from workbench.runs.controls import CONTROLS, Controls, among_samples, what_was_found
 from workbench.runs.samples import SampleSet
 from workbench.runs.verdicts import JUDGEMENTS, Judgement, Verdict, Verdicts
 from workbench.ui.actions import told
@@ -77,7 +77,7 @@ def queue(
     )  # fmt: skip
     with_controls = plant.checkbox("With planted controls", key=PLANTED, bind="query-params", help=ABOUT_PLANTED, disabled=not blinded)
     k, name = neighbours.indices.shape[1], f"{chosen.owner} {chosen.id}"
-    controls = controls_of(name, features, k, chosen, dataset) if blinded and with_controls else None
+    controls = controls_of(name, features, k, chosen) if blinded and with_controls else None
     desk = Desk(verdicts, chosen, reviewer_of("gallery_"), len(samples), controls)
     positions = [*wanted, *range(len(samples), len(samples) + len(controls or ()))]
     given = desk.given()
@@ -103,10 +103,10 @@ def queue(
 
 
 @st.cache_resource(max_entries=4, show_spinner="Planting controls …")
-def controls_of(name: str, features: str, k: int, _chosen: SampleSet, _dataset: Dataset) -> Controls:
+def controls_of(name: str, features: str, k: int, _chosen: SampleSet) -> Controls:
     """The controls of the set of samples called `name` in a feature space: the same for every reviewer."""
     del name
-    return planted(_dataset, feature_space(features, _dataset, _chosen.public_dataset(), workspace=_chosen.workspace), k)
+    return among_samples(_chosen, features, k)
 
 
 def joined(first: Neighbours, second: Neighbours) -> Neighbours:
