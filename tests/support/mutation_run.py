@@ -47,6 +47,7 @@ LIBRARIES = (  # whatever takes long to import
     "mpmath",
 )
 SECONDS = 40.0  # of tests a mutant, as timed without it; a test that would go beyond is left out
+KEEP_SECONDS = 60.0  # between two writings of what traces have told
 LIMIT = 240  # seconds of the clock for one mutant: an endless loop counts as found
 Item = TypeVar("Item")
 Reach = dict[str, Any]  # {"lines": {path: {line: [test]}}, "seconds": {test: seconds}}
@@ -143,8 +144,12 @@ def reach(copies: Sequence[Path], kept: Path) -> Reach:
         known[name] = found | {"state": trace_state(copy, name, found)}
 
     stale = [name for name in names if name not in known or known[name]["state"] != trace_state(copy, name, known[name])]
+    written = time.monotonic()
     for _ in shared(trace, stale, copies):
-        write(kept, dict(known))
+        if time.monotonic() - written > KEEP_SECONDS:  # what is known of all is long
+            write(kept, dict(known))
+            written = time.monotonic()
+    write(kept, dict(known))
     whole: Reach = {"lines": {}, "seconds": {}}
     for name in names:
         whole["seconds"] |= known[name]["seconds"]
@@ -207,7 +212,7 @@ def digest(paths: Iterable[Path]) -> str:
 def write(path: Path, value: Any) -> None:
     """JSON, whole or not at all."""
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(value, indent=1))
+    partial.write_text(json.dumps(value))
     os.replace(partial, path)
 
 
