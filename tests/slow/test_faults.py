@@ -91,6 +91,17 @@ def forked(monkeypatch: pytest.MonkeyPatch) -> Forked:
     return launcher
 
 
+class Clock:
+    """The system's clock, until it is set back two hours at a call."""
+
+    def __init__(self, at: int) -> None:
+        self.real, self.at, self.calls = time.time, at, 0
+
+    def __call__(self) -> float:
+        self.calls += 1
+        return self.real() - 7200.0 * (self.calls > self.at)
+
+
 def command(*words: str) -> int:
     """The exit code of a command."""
     with pytest.raises(SystemExit) as ended:
@@ -160,3 +171,27 @@ def test_any_one_operation_may_fail(
     assert number > LEAST
     figures |= {"operations, each of which failed once": number - 1, "seconds": round(time.monotonic() - began)}
     figures |= dict(sorted(failed.items()))
+
+
+@pytest.mark.slow(depends=DEPENDS)
+def test_a_clock_that_is_set_back_at_any_moment_loses_nothing(
+    forked: Forked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figures: dict[str, Any]
+) -> None:
+    del forked
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "alone"))
+    train()
+    alone = finished()
+    weights, charged = model(alone), counts(alone.id)
+    number = 0
+    for number in count(0, 4):
+        monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / str(number)))
+        clock = Clock(number)
+        with monkeypatch.context() as patched:
+            patched.setattr(time, "time", clock)
+            assert train() == 0
+            run = finished()
+        assert (run.state, run.attempt, counts(run.id)) == ("done", 1, charged)
+        assert all(torch.equal(model(run)[name], value) for name, value in weights.items())
+        if clock.calls <= number:
+            break
+    figures["moments at which the clock was set back"] = number // 4
