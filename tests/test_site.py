@@ -1,6 +1,7 @@
 """The site of documents: its links, the pages that registries give, proofs that name real code, and decks of lessons."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import nbformat
@@ -105,6 +106,21 @@ def test_a_deck_has_statements_and_no_code() -> None:
     assert html.count("<section><section") == 1 + sum(
         cell.source.startswith("## ") and "Your turn" not in cell.source for cell in notebook.cells
     )
+
+
+def test_readers_answered_three_questions_for_every_lesson() -> None:
+    page = (ROOT / "docs/contribute/readers.md").read_text()
+    lessons = re.findall(r"^\| \[(.+)\]\(\.\./notebooks/", (ROOT / "docs/lessons.md").read_text(), flags=re.MULTILINE)
+    parts = re.split(r"^## \d+\. (.+)$", page, flags=re.MULTILINE)
+    assert parts[1::2] == lessons
+    judgement = r"^\| .+\? \| .+ \| (answered|half|not answered|misled) \| .+ \|$"
+    found = [re.findall(judgement, part, flags=re.MULTILINE) for part in parts[2::2]]
+    assert [len(judgements) for judgements in found] == [3] * len(lessons)
+    count = Counter(judgement for judgements in found for judgement in judgements)
+    assert (
+        f"Of {count.total()} questions {count['answered']} were answered, {count['half']} half, {count['not answered']} not, "
+        f"and {count['misled']} times the reader was misled."
+    ) in page
 
 
 def test_a_table_of_beliefs_is_computed() -> None:
