@@ -77,8 +77,10 @@ def test_it_runs(notebook: nbformat.NotebookNode, tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # two workers share two cores
     client = NotebookClient(notebook, timeout=SECONDS_A_CELL, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
+    drawn = [cell for cell in code_cells(notebook) if any("image/png" in output.get("data", {}) for output in cell.outputs)]
+    assert [cell.id for cell in drawn if not cell.metadata.get("mystnb", {}).get("image", {}).get("alt")] == [], "no alternative text"
+    assert drawn
     shown = [output for cell in code_cells(notebook) for output in cell.outputs]
-    assert any("image/png" in output.get("data", {}) for output in shown)
     assert [output.text for output in shown if output.output_type == "stream" and output.name == "stderr"] == []
     if FIRST_RUN not in notebook.cells[0].source:
         (solved,) = code_cells(notebook)[-1].outputs

@@ -108,6 +108,14 @@ def test_a_deck_has_statements_and_no_code() -> None:
     )
 
 
+@pytest.mark.parametrize("data", [{"image/svg+xml": "<svg></svg>", "text/plain": "figure"}, {"image/png": "AAAA"}])
+def test_a_deck_s_pictures_have_their_cell_s_alternative_text(data: dict[str, str]) -> None:
+    output = nbformat.v4.new_output("display_data", data)
+    cell = nbformat.v4.new_code_cell("draw()", outputs=[output], metadata={"mystnb": {"image": {"alt": "A bell < a line"}}})
+    html = deck(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Title"), cell]))
+    assert '<img alt="A bell &lt; a line" src="data:image/' in html
+
+
 def test_readers_answered_three_questions_for_every_lesson() -> None:
     page = (ROOT / "docs/contribute/readers.md").read_text()
     lessons = re.findall(r"^\| \[(.+)\]\(\.\./notebooks/", (ROOT / "docs/lessons.md").read_text(), flags=re.MULTILINE)

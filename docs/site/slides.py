@@ -4,10 +4,12 @@ Every heading begins a slide; code is left out, what it prints and draws stays. 
 """
 
 import argparse
+import base64
 import os
 import re
 import shutil
 import tempfile
+from html import escape
 from itertools import takewhile
 from pathlib import Path
 
@@ -36,6 +38,7 @@ def deck(notebook: nbformat.NotebookNode) -> str:
     """A lesson as HTML of reveal.js: a slide a section, without code and without the exercise at its end."""
     shown = [cell for cell in takewhile(lambda cell: EXERCISE not in cell.source, notebook.cells) if cell.source != SHARP]
     for place, cell in enumerate(shown):
+        described(cell)
         begins = cell.cell_type == "markdown" and (place == 0 or re.match(r"#+ ", cell.source))
         cell.metadata["slideshow"] = {"slide_type": "slide" if begins else "-"}
     notebook = nbformat.from_dict({**notebook, "cells": shown})
@@ -52,6 +55,20 @@ def deck(notebook: nbformat.NotebookNode) -> str:
     )
     html, _ = SlidesExporter(config=settings).from_notebook_node(notebook)
     return offline(html).replace("</head>", f"{STYLE}</head>", 1)
+
+
+def described(cell: nbformat.NotebookNode) -> None:
+    """Give a cell's pictures its alternative text, where the site reads it too: `mystnb.image.alt` in the cell's metadata."""
+    alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
+    for output in cell.get("outputs", []) if alt else []:
+        data = output.get("data", {})
+        if "image/svg+xml" in data:
+            source = f"image/svg+xml;base64,{base64.b64encode(data['image/svg+xml'].encode()).decode()}"
+        elif "image/png" in data:
+            source = f"image/png;base64,{data['image/png'].strip()}"
+        else:
+            continue
+        output.data = nbformat.from_dict({"text/html": f'<img alt="{escape(alt)}" src="data:{source}">'})
 
 
 def offline(html: str) -> str:
