@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-.", "longdash": (0, (8, 3)), "longdashdot": (0, (8, 3, 1, 3))}
 MARKERS = {
     "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "cross": "P", "x": "X", "star": "*", "hexagon": "h",
-    "triangle-down": "v", "pentagon": "p", "line-ew": "_",
+    "triangle-down": "v", "triangle-right": ">", "pentagon": "p", "line-ew": "_", "line-ns": "|",
 }  # fmt: skip
 INCHES, RESOLUTION = (8.0, 5.0), 150
+PIXELS_AN_INCH = 115.0  # of a chart that is taller on the page: it is taller in its picture too
 
 
 def csv(table: pd.DataFrame) -> str:
@@ -35,9 +36,10 @@ def png(figure: go.Figure, title: str) -> bytes:
     from matplotlib.figure import Figure
 
     with rc_context({"text.parse_math": False}):
-        drawn = Figure(figsize=INCHES, dpi=RESOLUTION, layout="constrained")
-        axes = drawn.subplots()
         told, traces = figure.to_plotly_json(), list[Any](figure.data)
+        height = max(INCHES[1], told["layout"].get("height", 0) / PIXELS_AN_INCH)
+        drawn = Figure(figsize=(INCHES[0], height), dpi=RESOLUTION, layout="constrained")
+        axes = drawn.subplots()
         bars = [trace for trace in traces if trace.type == "bar"]
         for trace in traces:
             DRAW[str(trace.type)](axes, trace, bars)
@@ -59,6 +61,11 @@ def _scatter(axes: Axes, trace: Any, _bars: Sequence[Any]) -> None:
     marker = MARKERS.get(str(symbol).removesuffix("-open"), "o") if "markers" in mode else None
     style: dict[str, Any] = {"markerfacecolor": "none"} if str(symbol).endswith("-open") else {}
     x, y = _values(trace.x), _values(trace.y)
+    if isinstance(colour, list | tuple):  # a point each: no line joins them
+        filled: dict[str, Any] = {"facecolors": "none", "edgecolors": colour} if style and marker != "|" else {"color": colour}
+        axes.scatter(x, y, s=0.5 * (trace.marker.size or 8) ** 2, marker=marker, label=_label(trace), zorder=3, **filled)
+        _texts(axes, trace, x, y)
+        return
     style |= {"drawstyle": "steps-post"} if trace.line.shape == "hv" else {}
     first = colour if isinstance(colour, str) else None
     axes.plot(x, y, linestyle=line, marker=marker, color=first, label=_label(trace), linewidth=1.6, markersize=6, **style)
@@ -66,7 +73,12 @@ def _scatter(axes: Axes, trace: Any, _bars: Sequence[Any]) -> None:
         up = _values(trace.error_y.array)
         down = up if trace.error_y.arrayminus is None else _values(trace.error_y.arrayminus)
         axes.errorbar(x, y, [down, up], fmt="none", ecolor=first, capsize=2, linewidth=1)
-    if "text" in mode and trace.text is not None:
+    _texts(axes, trace, x, y)
+
+
+def _texts(axes: Axes, trace: Any, x: Sequence[Any], y: Sequence[Any]) -> None:
+    """The words at points, where a trace has them."""
+    if "text" in (trace.mode or "") and trace.text is not None:
         for at, height, text in zip(x, y, trace.text, strict=False):
             axes.annotate(str(text), (at, height), fontsize=8, xytext=(4, 0), textcoords="offset points", va="center")
 

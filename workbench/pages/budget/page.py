@@ -8,6 +8,7 @@ from workbench.pages import go_to
 from workbench.pages.budget.curves import accountant_section
 from workbench.pages.budget.deltas import delta_section
 from workbench.pages.budget.dial import dial_section
+from workbench.pages.budget.every import every_section
 from workbench.pages.budget.meaning import meaning_section, strict_words
 from workbench.pages.budget.spending import launch_section, stages_section
 from workbench.pages.budget.trying import dry_run_section
@@ -61,3 +62,5 @@ def draw() -> None:
         with deltas:
             st.subheader("Which delta?", anchor=False)
             delta_section(plan)
+    st.header("Claim, bound and lower bound of every method", anchor=False)  # last: the first look evaluates every paper's formula
+    every_section(plan, PREFIX)
