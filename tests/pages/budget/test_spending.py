@@ -80,6 +80,7 @@ def test_a_family_names_methods_that_there_are_and_each_once() -> None:
     named = [method for methods in FAMILIES.values() for method in methods]
     assert set(named) <= METHODS.keys()
     assert len(named) == len(set(named))
+    assert METHODS.keys() == set(named), "a new method has a family, or stands alone among the others by intent"
 
 
 def test_the_page_tells_what_a_launch_takes_and_its_dial_is_in_the_address(open_page: OpenPage) -> None:
@@ -88,3 +89,4 @@ def test_the_page_tells_what_a_launch_takes_and_its_dial_is_in_the_address(open_
     assert 10 < float(values["Spent on these records"]) < float(values["After it"])
     assert values["Left after it"] == "no budget set"
     assert "1.11 times" in text_of(app)
+    assert "quotes no number from it" in text_of(app), "the guide's text is not here, so nothing is put into its mouth"

@@ -12,7 +12,12 @@ from workbench.privacy import proved_bound
 from workbench.serialization import dumps
 from workbench.ui.formats import number
 
-PUBLISHED = 1e-5  # what the papers of this workbench print, whatever the number of their records
+PUBLISHED = 1e-5  # what most papers of this workbench print, whatever the number of their records
+NIST = (
+    "[NIST SP 800-226](https://doi.org/10.6028/NIST.SP.800-226) takes epsilon and delta together, as parameters of one guarantee, beside "
+    "the unit of privacy and the neighbours; the dossier follows its order. The workbench holds no copy of its text and quotes no number "
+    "from it: read what it says of these parameters before you sign."
+)
 SAYS = (
     "A mechanism that publishes each record with chance delta, and nothing else, has epsilon 0 at that delta: n times delta is how many "
     "whole records the bound allows to be published on average. At 1/n that is one."
@@ -24,6 +29,7 @@ def delta_section(plan: Plan) -> None:
     frame = delta_frame(dumps(plan))
     st.dataframe(frame, hide_index=True, alt=f"Proved epsilon of the plan at {len(frame)} values of delta")
     st.caption(prose(SAYS))
+    st.caption(NIST)
 
 
 def conventions(num_records: int) -> Mapping[str, float]:
@@ -31,7 +37,7 @@ def conventions(num_records: int) -> Mapping[str, float]:
     return {
         "1/n: too large, for comparison": 1 / num_records,
         "1/(n ln n): the default here": 1 / (num_records * math.log(num_records)),
-        "1e-5: as the papers print it": PUBLISHED,
+        "1e-5: as most papers print it": PUBLISHED,
         "1/n²: no record at all": num_records**-2.0,
     }
 
