@@ -8,9 +8,13 @@ import streamlit as st
 
 from workbench.escaping import markdown
 from workbench.marks import mark, may_leave
+from workbench.plan import Plan
+from workbench.runs.audits import AuditRecord, kept_audit
 from workbench.runs.finished import kept_results
+from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
 from workbench.runs.samples import DEFAULT, SampleSet, sample_set, sample_sets
+from workbench.runs.samples.imported import is_import
 from workbench.runs.store import RunStore
 from workbench.ui.formats import number
 from workbench.workspace import Workspace
@@ -90,8 +94,34 @@ def show_cautions(sentences: Sequence[str]) -> None:
 
 
 def results_of(run_id: str, samples: str = DEFAULT) -> list[dict[str, Any]]:
-    """The measures of a set of samples that has been evaluated, those taken by name at its end; none otherwise."""
-    return kept_results(Workspace.default(), run_id, samples)
+    """The measures of a set of samples that has been evaluated, those taken by name at its end; none otherwise.
+
+    Those of a run's own samples are read again only when a file of them has changed, so that a page of a thousand runs does not wait.
+    """
+    workspace = Workspace.default()
+    if samples != DEFAULT or is_import(workspace, run_id):
+        return kept_results(workspace, run_id, samples)
+    folder = RunFolder(workspace, run_id)
+    paths = [*folder.path.glob("evaluation.json"), *folder.samples.glob("evaluation-*.json")]
+    stamps = tuple((str(path), path.stat().st_mtime_ns) for path in paths)
+    return _results_of(run_id, stamps) if stamps else []
+
+
+@st.cache_data(max_entries=5_000, show_spinner=False)
+def _results_of(run_id: str, stamps: tuple[tuple[str, int], ...]) -> list[dict[str, Any]]:
+    del stamps
+    return kept_results(Workspace.default(), run_id)
+
+
+def audits_among(runs: Sequence[Run]) -> list[tuple[Run, AuditRecord]]:
+    """Those of some runs whose audit has been measured, in their order."""
+    found = ((run, kept_audit(Workspace.default(), run.id)) for run in runs if run.audit is not None)
+    return [(run, record) for run, record in found if record is not None]
+
+
+def equal_audit(audits: Sequence[tuple[Run, AuditRecord]], plan: Plan) -> AuditRecord | None:
+    """The first of some audits that is of an equal plan; not the largest, as choosing by what came out would cost the confidence."""
+    return next((record for run, record in audits if run.plan.does_the_same_as(plan)), None)
 
 
 def marked(row: Mapping[str, Any], name: str) -> str:

@@ -24,7 +24,8 @@ def show_preview(run: Run) -> None:
     st.markdown("**Preview**")
     preview = RunFolder(Workspace.default(), run.id).preview()
     if preview is None:
-        st.caption("The first generated records appear here after a while.")
+        coming = "The first generated records appear here after a while." if run.is_active else "It ended before it generated a record."
+        st.caption(coming)
     else:
         show_cautions(of_preview(run.plan))
         VIEWS[run.plan.facts.kind.name].preview(preview, run.id)

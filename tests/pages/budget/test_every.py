@@ -3,6 +3,7 @@
 import io
 import math
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 from pages.reading import text_of
@@ -16,6 +17,7 @@ from workbench.pages.budget.frontier import look_of
 from workbench.planning import make_plan
 from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.runs.audits import AuditRecord
+from workbench.runs.run import Run
 from workbench.ui.chart_files import png
 
 OpenPage = Callable[..., AppTest]
@@ -27,7 +29,7 @@ def rows() -> dict[str, ClaimRow]:
     return {row.method: row for row in claims_table()}
 
 
-def audited(epsilon: float = 0.7) -> AuditRecord:
+def audited(epsilon: float) -> AuditRecord:
     """An audit of a run of DP-MERF at a bound of 3."""
     design = AuditDesign(kind="labels", num_canaries=100, num_guesses=50, confidence=0.95, seed=1)
     return AuditRecord(
@@ -37,7 +39,7 @@ def audited(epsilon: float = 0.7) -> AuditRecord:
 
 
 def test_a_row_has_the_numbers_of_the_claims_table(rows: dict[str, ClaimRow]) -> None:
-    frame = every.every_frame(every.all_numbers(rows, None, {})).set_index("Row")
+    frame = every.every_frame(every.all_numbers(rows, None, [])).set_index("Row")
     evaluated = [name for name, row in rows.items() if every.is_evaluated(row)]
     assert frame.index.tolist() == evaluated
     assert {"dp-promise", "ddm", "dp-ldm"} <= set(evaluated)
@@ -53,7 +55,7 @@ def test_a_row_has_the_numbers_of_the_claims_table(rows: dict[str, ClaimRow]) ->
 
 
 def test_infinity_and_what_is_far_out_have_places_of_their_own(rows: dict[str, ClaimRow]) -> None:
-    shown = every.all_numbers(rows, None, {})
+    shown = every.all_numbers(rows, None, [])
     figure = every.every_chart(shown)
     axis = figure.layout.xaxis
     named = dict(zip(axis.ticktext, axis.tickvals, strict=True))
@@ -71,7 +73,7 @@ def test_infinity_and_what_is_far_out_have_places_of_their_own(rows: dict[str, C
 
 
 def test_an_attack_at_a_setting_of_its_own_stands_below_its_row_and_an_audit_on_it(rows: dict[str, ClaimRow]) -> None:
-    shown = every.all_numbers(rows, None, {"dp-merf": audited()})
+    shown = every.all_numbers(rows, None, [(cast(Run, None), audited(0.7)), (cast(Run, None), audited(2.0))])
     heights = {row.name: len(shown) - 1 - place for place, row in enumerate(shown)}
     measured = next(trace for trace in every.every_chart(shown).data if trace.name == "measured, at least" and len(trace.x) > 1)
     assert {heights["dp-promise"] - every.LANE, heights["run abcd1234"]} <= set(measured.y)
@@ -83,7 +85,7 @@ def test_an_attack_at_a_setting_of_its_own_stands_below_its_row_and_an_audit_on_
 
 def test_the_plan_above_is_the_first_row(workbench_home: object, rows: dict[str, ClaimRow]) -> None:
     del workbench_home
-    first = every.all_numbers(rows, PLAN, {})[0]
+    first = every.all_numbers(rows, PLAN, [])[0]
     assert (first.name, first.method, first.bound) == ("this plan", "class-moments", PLAN.bound.epsilon)
     assert first.setting == "class-moments on digits, as above"
 
@@ -91,7 +93,7 @@ def test_the_plan_above_is_the_first_row(workbench_home: object, rows: dict[str,
 def test_its_picture_is_as_tall_as_its_rows(rows: dict[str, ClaimRow]) -> None:
     few, many = (
         Image.open(io.BytesIO(png(every.every_chart(shown), "Every method")))
-        for shown in (every.all_numbers(rows, None, {})[:5], every.all_numbers(rows, None, {}))
+        for shown in (every.all_numbers(rows, None, [])[:5], every.all_numbers(rows, None, []))
     )
     assert few.height < many.height
     assert look_of("dp-promise")[0] in {f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in _colours(many)}

@@ -1,13 +1,19 @@
 """Measures on the chart of utility against epsilon: what each is called there, and on which scale it stands."""
 
+import json
+import os
 from dataclasses import replace
 
 import pytest
+from support.homes import here
 
 from workbench.datasets import facts
 from workbench.evaluation import METRICS
-from workbench.pages.budget.utility import is_fraction, measure_title, reference_lines, taker
+from workbench.pages.budget.utility import first_of, is_fraction, measure_title, reference_lines, taker
 from workbench.published import load_published
+from workbench.runs.folder import RunFolder
+from workbench.runs.store import RunStore
+from workbench.ui.runs import results_of
 
 
 def test_a_measure_has_its_title_and_scale_from_its_entry(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,3 +54,23 @@ def test_records_that_look_like_nothing_public_are_said_to() -> None:
     assert any("learned too little" in note for note in weak)
     assert not any("look like nothing public" in note for note in weak), "twenty steps of pre-training are not the records' fault"
     assert not reference_lines(facts("digits"), "accuracy_logistic_regression", values | {"epsilon_zero": 0.72})[1]
+
+
+def test_results_are_read_again_only_when_a_file_of_them_changed(home_with_runs: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    del home_with_runs
+    run = RunStore(here()).list()[0]
+    before = results_of(run.id)
+    assert [row["name"] for row in before] == ["accuracy_logistic_regression", "nearer_to_training"]
+    with monkeypatch.context() as patch:
+        patch.setattr("workbench.ui.runs.kept_results", lambda *_: pytest.fail("nothing has changed"))
+        assert results_of(run.id) == before
+    path = RunFolder(here(), run.id).evaluation
+    told = json.loads(path.read_text())
+    path.write_text(json.dumps(told | {"results": told["results"][:1]}))
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + 1_000_000))
+    assert [row["name"] for row in results_of(run.id)] == ["accuracy_logistic_regression"]
+
+
+def test_a_note_names_a_few_runs_and_counts_the_others() -> None:
+    assert first_of(["a", "b"]) == "a, b"
+    assert first_of([str(number) for number in range(1_005)]) == "0, 1, 2, 3, 4 and 1,000 more"

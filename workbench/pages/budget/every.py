@@ -17,11 +17,12 @@ from workbench.pages.budget.frontier import look_of
 from workbench.pages.claims.table import claim_rows
 from workbench.plan import Plan
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.runs.audits import AuditRecord, audit_of, audits
+from workbench.runs.audits import AuditRecord
+from workbench.runs.run import Run
 from workbench.ui import charts
 from workbench.ui.formats import number
+from workbench.ui.runs import audits_among, equal_audit
 from workbench.ui.theme import BOUND_WORDS, CLAIM_WORDS, GREY
-from workbench.workspace import Workspace
 
 NONE = math.nan
 LARGEST = 1e5  # what is finite and above stands together at a place of its own, so that the rows keep their width
@@ -58,10 +59,10 @@ class Numbers(NamedTuple):
     mark: str = mark(True)
 
 
-def every_section(plan: Plan | None, prefix: str) -> None:
-    """The chart of all rows with its table, how to read it, and who has no row."""
+def every_section(plan: Plan | None, runs: Sequence[Run], prefix: str) -> None:
+    """The chart of all rows with its table, how to read it, and who has no row. `runs` are all runs, newest first."""
     rows = claim_rows()
-    shown = all_numbers(rows, plan, newest_audits())
+    shown = all_numbers(rows, plan, audits_among(runs))
     alt = f"Claimed, proved and measured epsilon of {len(shown)} rows on one logarithmic axis; the table has every number"
     charts.show(every_chart(shown), alt, every_frame(shown), f"{prefix}every_chart")
     st.caption(SAYS)
@@ -75,18 +76,12 @@ def every_section(plan: Plan | None, prefix: str) -> None:
         )
 
 
-def newest_audits() -> dict[str, AuditRecord]:
-    """By method the newest audit of a run here; not the largest, as choosing by what came out would cost the confidence."""
-    found: dict[str, AuditRecord] = {}
-    for _, record in audits(Workspace.default()):
-        found.setdefault(record.method, record)
-    return found
-
-
-def all_numbers(rows: Mapping[str, ClaimRow], plan: Plan | None, audited: Mapping[str, AuditRecord]) -> list[Numbers]:
+def all_numbers(rows: Mapping[str, ClaimRow], plan: Plan | None, audits: Sequence[tuple[Run, AuditRecord]]) -> list[Numbers]:
     """The plan's row, those of the claims table that have a number, and below each method the newest run of it that was audited here."""
-    shown = [] if plan is None else [of_plan(plan, audit_of(Workspace.default(), plan))]
-    left = dict(audited)
+    shown = [] if plan is None else [of_plan(plan, equal_audit(audits, plan))]
+    left: dict[str, AuditRecord] = {}
+    for _, record in audits:
+        left.setdefault(record.method, record)
     for row in rows.values():
         if is_evaluated(row):
             shown.append(of_row(row))

@@ -50,7 +50,8 @@ def draw() -> None:
         if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
             go_to("train", link(plan.request, "train_"))
     st.header("Utility against epsilon", anchor=False)
-    utility_section(choices.facts, choices.dataset.text, known_runs(), PREFIX, None if plan is None else plan.request)
+    runs = known_runs()
+    utility_section(choices.facts, choices.dataset.text, runs, PREFIX, None if plan is None else plan.request)
     example_notice(PREFIX)
     if plan is not None:
         st.header("What this epsilon means", anchor=False)
@@ -63,4 +64,4 @@ def draw() -> None:
             st.subheader("Which delta?", anchor=False)
             delta_section(plan)
     st.header("Claim, bound and lower bound of every method", anchor=False)  # last: the first look evaluates every paper's formula
-    every_section(plan, PREFIX)
+    every_section(plan, runs, PREFIX)

@@ -9,11 +9,11 @@ from workbench.evaluation import METRICS, PROTOCOLS
 from workbench.evaluation.protocols import OWN
 from workbench.marks import MARKS, mark, may_leave
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
-from workbench.runs.audits import audit_of
+from workbench.runs.audits import AuditRecord
 from workbench.runs.paid import accountants_of
 from workbench.runs.run import Run
 from workbench.ui.formats import number
-from workbench.ui.runs import as_float, results_of, warning_marks
+from workbench.ui.runs import as_float, audits_among, equal_audit, known_runs, results_of, warning_marks
 from workbench.workspace import Workspace
 
 OWN_COLUMNS = ("method", "epsilon", "value", "low", "high", "label", "features", "protocol")
@@ -25,11 +25,12 @@ def own_points(runs: Sequence[Run], measure: str, axis: str) -> tuple[pd.DataFra
     Returns the points (columns `OWN_COLUMNS`) and, for each run that has no number on this axis, why.
     """
     points, missing = [], []
+    audits = audits_among(known_runs()) if axis == "audit" else None
     for run in runs:
         for row in results_of(run.id):
             if row["name"] not in on_axis(measure) or row["value"] is None:
                 continue
-            epsilon = axis_epsilon(run, axis)
+            epsilon = axis_epsilon(run, axis, audits)
             if isinstance(epsilon, str):
                 missing.append(f"{run.id}: {epsilon}")
                 continue
@@ -51,10 +52,13 @@ def protocol_of(row: Mapping[Any, Any]) -> str:
     return PROTOCOLS[OWN if metric is None else metric.protocol].label(int(row["num_samples"]))
 
 
-def axis_epsilon(run: Run, axis: str) -> float | str:
-    """A run's epsilon by an accountant, by its claim or by the audit of an equal plan; the reason where there is none."""
+def axis_epsilon(run: Run, axis: str, audits: Sequence[tuple[Run, AuditRecord]] | None = None) -> float | str:
+    """A run's epsilon by an accountant, by its claim or by the newest of `audits` of an equal plan; the reason where there is none.
+
+    `audits` are all that there are, newest first; they are looked for here if not given.
+    """
     if axis == "audit":
-        found = audit_of(Workspace.default(), run.plan)
+        found = equal_audit(audits_among(known_runs()) if audits is None else audits, run.plan)
         if found is None:
             return "no audit of an equal plan has been run"
         return found.epsilon or f"the audit of run {found.run} proves nothing above 0, and {number(found.ceiling)} at most"

@@ -36,6 +36,7 @@ PUBLISHED_FRACTIONS = ("accuracy_unspecified",)
 AXES = {name: accountant.label for name, accountant in ACCOUNTANTS.items()} | {"claim": "Paper's claim", "audit": "Audit (lower bound)"}
 FEW = 4  # methods that one chart tells apart in colour
 LEAST_WIDTH = 420
+NAMED = 5  # runs that a note names; the others it counts
 NO_OWN = pd.DataFrame(columns=list(OWN_COLUMNS))
 PUBLIC_DATASET = "glyphs"  # what methods pre-train on unless told otherwise
 PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy_cnn"
@@ -185,8 +186,15 @@ def absences(
         notes.append("Published points stand at the epsilon their source prints, by its own accounting and protocol; hover to read both.")
     unmeasured = [run.id for run in mine if not any(row["name"] == measure for row in results_of(run.id))]
     if unmeasured:
-        notes.append(f"Not evaluated on this measure yet: {', '.join(unmeasured)}. {taker(measure, 'The Runs page')} evaluates them.")
-    return [*notes, *[f"Not on this axis: {text}" for text in missing]]
+        notes.append(f"Not evaluated on this measure yet: {first_of(unmeasured)}. {taker(measure, 'The Runs page')} evaluates them.")
+    more = [f"Not on this axis: {len(missing) - NAMED:,} runs more."] if len(missing) > NAMED else []
+    return [*notes, *[f"Not on this axis: {text}" for text in missing[:NAMED]], *more]
+
+
+def first_of(names: Sequence[str]) -> str:
+    """The first few of some names, and how many more there are."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def utility_table(own: pd.DataFrame, printed: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
