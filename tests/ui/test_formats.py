@@ -27,7 +27,7 @@ def test_duration(seconds: float | None, text: str) -> None:
 
 
 def test_memory() -> None:
-    assert [memory(value) for value in (None, 2**20, 1.5 * 2**30)] == ["–", "1 MiB", "1.5 GiB"]
+    assert [memory(value) for value in (None, 300 * 2**10, 2**20, 1.5 * 2**30)] == ["–", "300 KiB", "1 MiB", "1.5 GiB"]
 
 
 def test_words() -> None:

@@ -94,7 +94,7 @@ def value_card(
             if other is not None:
                 st.metric("One record replaced", epsilon_text(other), help=REPLACED, width="content")
             _grounds(value)
-        facts = [f"delta {number(value.delta)}", value.accountant, _plain(value.neighboring_relation)]
+        facts = [f"delta {number(value.delta)}", value.accountant, relation_words(value)]
         st.caption(" · ".join(fact for fact in facts if fact and fact != "none"))
         if note:
             st.caption(markdown(note))
@@ -240,5 +240,6 @@ def accountant_table(accountants: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _plain(relation: str) -> str:
-    return relation.lower().replace("_", " ")
+def relation_words(value: PrivacyValue) -> str:
+    """Which two data sets a value compares: "replace special"; empty where it does not say."""
+    return value.neighboring_relation.lower().replace("_", " ")

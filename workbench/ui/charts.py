@@ -141,7 +141,7 @@ def tradeoff_curves(frame: pd.DataFrame, dashed: str) -> go.Figure:
     for name, colour in zip(names, (GREY, BLUE, VERMILION), strict=False):
         line = {"color": colour, "dash": "dash" if name == dashed else "solid", "width": 2.5}
         figure.add_scatter(x=frame["false_positive_rate"].tolist(), y=frame[name].tolist(), name=html_text(name), mode="lines", line=line)
-    figure.update_xaxes(type="log", range=[-4, 0]).update_yaxes(type="log", range=[-4, 0.05])
+    figure.update_xaxes(type="log", range=[-4, 0], dtick=1).update_yaxes(type="log", range=[-4, 0.05], dtick=1)
     figure.update_traces(hovertemplate="%{y:.3g}")
     figure.update_layout(hovermode="x unified")
     return figure

@@ -1,5 +1,7 @@
 """Expected time and memory on a page: from what is known of this machine, or measured meanwhile by a job."""
 
+import math
+
 import streamlit as st
 
 from workbench.plan import Plan
@@ -40,7 +42,7 @@ def _show(found: Expectation) -> None:
         "From small steps of growing size on this machine: at the pace of the fastest, and of the usual ones as busy as it was then. "
         "The slow tier holds the first to half of what runs take."
     )
-    whole.metric("Expected time", span(*found.interval), help=about)
+    whole.metric("Expected time", span(*found.interval, short=True), help=about)
     peak.metric(
         "Expected memory", f"about {memory(found.peak_bytes)}", help="Peak of the process: on the GPU where there is one, else resident."
     )
@@ -49,6 +51,10 @@ def _show(found: Expectation) -> None:
     stages.caption("  \n".join(filter(None, [*lines, busy])))
 
 
-def span(least: float, most: float) -> str:
-    """Seconds as `about 40 s`, or as `40 s to 1 min 5 s` where the two are not much the same."""
-    return f"about {duration(least)}" if most < CLOSE * least else f"{duration(least)} to {duration(most)}"
+def span(least: float, most: float, short: bool = False) -> str:
+    """Seconds as `about 40 s`, or as `40 s to 1 min 5 s` where the two are not much the same; `short`: as `4 to 6 min`, if minutes."""
+    if most < CLOSE * least:
+        return f"about {duration(least)}"
+    if short and least >= 60 and round(most) < 3600:
+        return f"{math.floor(least / 60)} to {math.ceil(most / 60)} min"
+    return f"{duration(least)} to {duration(most)}"

@@ -31,10 +31,12 @@ def duration(seconds: float | None) -> str:
 
 
 def memory(num_bytes: float | None) -> str:
-    """Bytes as MiB or GiB; an en dash for nothing."""
+    """Bytes as KiB, MiB or GiB; an en dash for nothing."""
     if num_bytes is None:
         return "–"
     mebibytes = num_bytes / 2**20
+    if mebibytes < 1:
+        return f"{num_bytes / 2**10:.0f} KiB"
     return f"{mebibytes:.0f} MiB" if mebibytes < 1024 else f"{mebibytes / 1024:.1f} GiB"
 
 

@@ -20,6 +20,7 @@ class OnAxis(NamedTuple):
     epsilon: float
 
 
+FAR = 0.6  # of an axis: farther to the right, a number stands on the left of its point
 LOOKS = {  # colour and symbol by the first word of a name
     "paper's": (VERMILION, "diamond-open"),
     "upper": (BLUE, "square"),
@@ -33,12 +34,17 @@ def numbers_on_axis(found: Sequence[OnAxis], key: str) -> None:
     finite = [one.epsilon for one in found if math.isfinite(one.epsilon)]
     low, high = min([0.1, *(max(value, charts.SMALLEST_EPSILON) for value in finite)]), max([10.0, *finite])
     edge = 10.0 ** math.ceil(math.log10(3 * high))
+
+    def side(place: float) -> str:
+        """Where a number is whole in a narrow window: on the left of what stands far to the right."""
+        return "middle left" if math.log10(place / low) > FAR * math.log10(edge / low) else "middle right"
+
     figure = charts.empty_figure("Epsilon (log scale)", "")
     for one in reversed(found):
         colour, symbol = LOOKS.get(one.name.split()[0].rstrip(","), (GREY, "circle"))
         place = edge if math.isinf(one.epsilon) else max(one.epsilon, charts.SMALLEST_EPSILON)
         figure.add_scatter(
-            x=[place], y=[one.name], mode="markers+text", text=[f"  {number(one.epsilon, 4)}"], textposition="middle right", name=one.name,
+            x=[place], y=[one.name], mode="markers+text", text=[f"  {number(one.epsilon, 4)}  "], textposition=side(place), name=one.name,
             marker={"size": 14, "color": colour, "symbol": symbol, "line": {"width": 2, "color": colour}}, showlegend=False,
             hovertemplate=f"{one.name}: {number(one.epsilon, 4)}<extra></extra>",
         )  # fmt: skip
@@ -56,7 +62,7 @@ def numbers_on_axis(found: Sequence[OnAxis], key: str) -> None:
 def profile_chart(profile: PrivacyProfile, key: str) -> None:
     """Delta over epsilon by every accountant; the table has the mu of each delta too."""
     figure = charts.empty_figure("Epsilon", "Delta (log scale)")
-    for name in ACCOUNTANTS:
+    for name in sorted(ACCOUNTANTS, key=lambda name: ACCOUNTANTS[name].status != "proved"):  # dashed on top, as it may agree with a bound
         points = [(point.accountants.get(name), point.delta) for point in profile.points]
         told = [(epsilon, delta) for epsilon, delta in points if epsilon is not None and math.isfinite(epsilon)]
         if told:

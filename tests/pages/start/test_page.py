@@ -48,10 +48,14 @@ def test_the_tour_is_on_the_example_and_recent_runs_are_links(open_page: OpenPag
 
 
 def test_what_is_left_is_the_budget_less_what_is_spent(open_page: OpenPage) -> None:
+    (without,) = [frame.value for frame in open_page("start").dataframe]
+    assert without.iloc[0][["Budget", "Left"]].tolist() == ["not set", "–"]
     Ledger(here().ledger).set_budget("digits", 30.0, 1e-5)
     (frame,) = [frame.value for frame in open_page("start").dataframe]
     row = frame.iloc[0]
-    spent = float(row["Spent"].removeprefix("epsilon "))
+    spent = float(row["Spent epsilon"])
     assert row["Dataset"] == "digits"
     assert 10 < spent < 30, "two runs, at epsilon 10 and 1"
     assert float(row["Left"]) == pytest.approx(30 - spent, abs=0.06)
+    assert row["At delta"] == "1×10⁻⁵" != without.iloc[0]["At delta"], "what is spent stands at the budget's delta"
+    assert spent > float(without.iloc[0]["Spent epsilon"])

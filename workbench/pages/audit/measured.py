@@ -5,6 +5,8 @@ import streamlit as st
 from workbench.escaping import prose
 from workbench.runs.audits import AuditRecord, audit_of, kept_audit
 from workbench.runs.run import Run
+from workbench.ui.cards import relation_words
+from workbench.ui.formats import number
 from workbench.ui.jobs import needed_job
 from workbench.ui.privacy_charts import OnAxis, numbers_on_axis
 from workbench.workspace import Workspace
@@ -30,8 +32,18 @@ def measured_section(run: Run, prefix: str) -> None:
     if found is None and run.audit is None:
         st.info(prose(HOW))
     numbers_on_axis(on_axis(run, found), f"{prefix}axis")
+    st.caption(neighbours_words(run, found))
     if found is not None:
         (st.error if found.is_alarm else st.caption)(prose(found.alarm or found.words))
+
+
+def neighbours_words(run: Run, found: AuditRecord | None) -> str:
+    """Which data sets each number compares, and at which delta."""
+    told = {"the claim": run.claim, "the bound": run.bound} | ({} if found is None else {"the audit": found.value})
+    each = [
+        f"{name} {relation_words(value)}, at delta {number(value.delta)}" for name, value in told.items() if value.status != "not_evaluated"
+    ]
+    return f"Neighbours: {'; '.join(each)}."
 
 
 def on_axis(run: Run, found: AuditRecord | None) -> list[OnAxis]:

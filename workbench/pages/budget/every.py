@@ -20,6 +20,7 @@ from workbench.privacy.accounting.values import PrivacyValue
 from workbench.runs.audits import AuditRecord
 from workbench.runs.run import Run
 from workbench.ui import charts
+from workbench.ui.cards import relation_words
 from workbench.ui.formats import number
 from workbench.ui.runs import audits_among, equal_audit
 from workbench.ui.theme import BOUND_WORDS, CLAIM_WORDS, GREY
@@ -171,13 +172,14 @@ def place(epsilon: float) -> float:
 def _points(figure: go.Figure, name: str, symbol: str, size: int, told: Sequence[tuple[Numbers, float, str, float]]) -> None:
     """One kind of number, in the colours of the rows' methods, with its place in the legend."""
     known = [one for one in told if not math.isnan(one[1])]
+    colours = [look_of(row.method)[0] for row, *_ in known]
     figure.add_scatter(
         x=[place(value) for _, value, _, _ in known],
         y=[height for *_, height in known],
         mode="markers+text",
         text=[f" {number(value)}" if LARGEST < value < math.inf else "" for _, value, _, _ in known],
         textposition="middle right",
-        marker={"symbol": symbol, "size": size, "color": [look_of(row.method)[0] for row, *_ in known], "line": {"width": 2}},
+        marker={"symbol": symbol, "size": size, "color": colours, "line": {"width": 2, "color": colours}},
         customdata=[[_hover(row, f"{name}: {number(value, 4)}, {words}")] for row, value, words, _ in known],
         hovertemplate="%{customdata[0]}<extra></extra>",
         showlegend=False,
@@ -217,16 +219,12 @@ def _numbers(
 ) -> Numbers:
     return Numbers(
         name, method, _evaluated(claim), CLAIM_WORDS[claim.status], _evaluated(bound), BOUND_WORDS[bound.status], measured, there,
-        bound.delta, (_relation(claim), _relation(bound)), setting, why,
+        bound.delta, (relation_words(claim), relation_words(bound)), setting, why,
     )  # fmt: skip
 
 
 def _evaluated(value: PrivacyValue) -> float:
     return NONE if value.status == "not_evaluated" else value.epsilon
-
-
-def _relation(value: PrivacyValue) -> str:
-    return value.neighboring_relation.lower().replace("_", " ")
 
 
 def _is_apart(row: Numbers) -> bool:

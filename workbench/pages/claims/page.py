@@ -27,8 +27,8 @@ def draw() -> None:
         key=f"{PREFIX}table", selection_mode="single-row", on_select=lambda: look_at_marked(list(rows)),
     )  # fmt: skip
     st.caption(
-        "Each formula is evaluated at one stated setting, at delta 10⁻⁵. Only a proved upper bound is a guarantee; ∞ says that none is "
-        "known, or that the analysed release provably has none. A method whose formula our notes do not hold is not evaluated."
+        "Each formula is evaluated at one stated setting and at the delta beside it. Only a proved upper bound is a guarantee; ∞ says that "
+        "none is known, or that the analysed release provably has none. A method whose formula our notes do not hold is not evaluated."
     )
     chosen = st.selectbox(
         "Look at one method", list(rows), key=f"{PREFIX}method", bind="query-params", format_func=lambda name: rows[name].title

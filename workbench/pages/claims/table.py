@@ -51,6 +51,7 @@ def claims_frame(rows: Mapping[str, ClaimRow], audited: Mapping[str, str]) -> pd
                 "The claim is": CLAIM_WORDS[row.claim.status],
                 "Upper bound": epsilon_text(row.bound),
                 "The bound is": BOUND_WORDS[row.bound.status],
+                "Delta": "–" if row.bound.status == "not_evaluated" else number(row.bound.delta),
                 "Audit (lower bound)": "; ".join(filter(None, [caught_short(row), audited.get(row.method, "")])) or "not audited",
             }
             for row in rows.values()

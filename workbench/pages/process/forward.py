@@ -103,7 +103,7 @@ def at_boundary(schedule: forward.Name, boundary: int) -> pd.DataFrame:
         {
             "Image": rows["size"],
             "Two images apart, in standard deviations": [number(mu) for mu in rows["mu"]],
-            f"Epsilon of one noised image, at delta {DELTA:g}": [number(epsilon) for epsilon in rows["epsilon"]],
+            f"Epsilon of one noised image, at delta {number(DELTA)}": [number(epsilon) for epsilon in rows["epsilon"]],
         }
     )
 

@@ -17,6 +17,10 @@ from workbench.ui.session import loaded_for
 from workbench.workspace import Workspace
 
 PREFIX = "records_"
+COSTS = (
+    "Draws chains of the ideal denoiser, which knows every training record, and estimates from them how far each record moves what a "
+    "sample may be. 400 draws take seconds to a minute. Nothing is trained, and nothing is charged to the ledger."
+)
 DRAWS = (DEFAULT_DRAWS, 2_000, 10_000)
 
 
@@ -35,6 +39,7 @@ def draw() -> None:
         st.error(prose(error))
         return
     if found is None:
+        st.caption(COSTS)
         asked = {"num_draws": num_draws, "seed": 0}
         needed_job("records", run.id, asked, PREFIX, "Estimate what samples show of every record")
         return
@@ -60,8 +65,25 @@ def choices(finished: list[Run]) -> tuple[Run, int, float, int]:
     return (
         run,
         draws.selectbox("Draws", DRAWS, key=f"{PREFIX}draws", bind="query-params", help=help_text),
-        epsilon.number_input("Epsilon of delta", 0.01, 20.0, 1.0, step=None, format="%g", key=f"{PREFIX}epsilon"),
-        samples.number_input("Samples released, m", 1, 1_000_000, 1, step=1, key=f"{PREFIX}samples"),
+        epsilon.number_input(
+            "Epsilon of delta",
+            0.01,
+            20.0,
+            1.0,
+            step=None,
+            format="%g",
+            key=f"{PREFIX}epsilon",
+            help="Beside each record stands its delta here: how much of a sample's chance may fall outside the ratio e^epsilon.",
+        ),
+        samples.number_input(
+            "Samples released, m",
+            1,
+            1_000_000,
+            1,
+            step=1,
+            key=f"{PREFIX}samples",
+            help="Delta grows at most in proportion to them.",
+        ),
     )
 
 

@@ -54,8 +54,8 @@ def draw() -> None:
         compare_curves(selected, PREFIX)
         compare_settings(selected)
     for run in selected:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.header(f"Run {run.id}" + (f": {markdown(run.name)}" if run.name else ""), anchor=False, width="content")
+        st.header(f"Run {run.id}" + (f": {markdown(run.name)}" if run.name else ""), anchor=False)
+        with st.container(horizontal=True, vertical_alignment="center"):  # below: a narrow window stacks them, with the heading among them
             run_buttons(run, f"{PREFIX}{run.id}_")
         show_labels(run)
         other_jobs(run.id, f"{PREFIX}{run.id}_")

@@ -89,9 +89,10 @@ def recent_runs(recent: list[Run]) -> None:
     if not recent:
         st.caption("None yet. The Train page begins one; a first run takes seconds.")
     for run in recent:
-        epsilon = number(run.bound.epsilon) if run.state == "done" else "–"
-        label = f"{run.id} · {run.method} on {run.dataset} · {run.state} · epsilon {epsilon}{' · example' * run.example}"
+        bound = f" · proved epsilon {number(run.bound.epsilon)} at delta {number(run.delta)}" if run.state == "done" else ""
+        label = f"{run.id} · {run.method} on {run.dataset}"
         st.page_link(entry("runs"), label=markdown(label), query_params={"runs_chosen": [run_label(run)]})
+        st.caption(f"{run.state}{bound}{' · example' * run.example}")  # a link is one line, which a narrow window cuts
 
 
 def budget_left() -> None:
@@ -111,10 +112,11 @@ def account_row(ledger: Ledger, account: str) -> dict[str, str]:
     counts = str([(one.run_id, [stage.count for stage in one.stages]) for one in entries])
     spent: PrivacyValue = total_of(str(ledger.path), account, None, counts)
     most = math.inf if budget is None else budget.epsilon
-    left = "no budget set" if math.isinf(most) else number(max(0.0, most - spent.epsilon))
+    left = "–" if math.isinf(most) else number(max(0.0, most - spent.epsilon))
     return {
         "Dataset": account,
-        "Spent": f"epsilon {number(spent.epsilon)}",
-        "Budget": "none" if math.isinf(most) else number(most),
+        "Spent epsilon": number(spent.epsilon),
+        "Budget": "not set" if math.isinf(most) else number(most),
         "Left": left,
+        "At delta": number(spent.delta),
     }

@@ -15,6 +15,7 @@ NAMES = {"samples": ("samples", BLUE, ""), "real": ("real rows (private)", VERMI
 LEAST_WIDTH, LEAST_WIDTH_OF_PAIRS = 320, 460
 PARTS_OF_APART = {"alone": ("the column alone", VERMILION, ""), "pairs": ("its pairs", BLUE, "/"), "triples": ("its triples", GREY, "x")}
 LONGEST = 18  # letters of a category below a chart
+SLANTED = 40  # letters of all categories that fit below a small chart side by side
 
 
 def small_multiples(columns: Mapping[str, pd.DataFrame], prefix: str) -> None:
@@ -39,7 +40,8 @@ def shares_chart(frame: pd.DataFrame) -> go.Figure:
             x=list(range(len(frame))), y=frame[part].tolist(), name=label, marker=marker, customdata=[[text] for text in texts],
             hovertemplate="%{customdata[0]}: %{y:.3f}",
         )  # fmt: skip
-    figure.update_xaxes(tickvals=list(range(len(frame))), ticktext=texts, title=None)
+    angle = -45 if sum(map(len, texts)) > SLANTED else None  # slanted to the other side, the last one would not fit
+    figure.update_xaxes(tickvals=list(range(len(frame))), ticktext=texts, title=None, tickangle=angle)
     figure.update_yaxes(tickformat=".0%", rangemode="tozero", title=None)
     figure.update_layout(height=230, barmode="group", font={"size": 11}, showlegend=len(frame.columns) > 2)
     return figure
