@@ -15,5 +15,6 @@ VARIABLES = {
 FOR_TESTS = {
     "WORKBENCH_REQUIRE_BROWSER": "`1`: tests fail, instead of being skipped, where there is no Chromium.",
     "WORKBENCH_SLOW_HOME": "A home whose finished runs the slow tier may use.",
+    "WORKBENCH_SCREENSHOTS": "Folder in which the slow tier keeps screenshots of every page, and the pictures of the documents.",
     "FAST": "Lessons run small, in seconds.",
 }

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -48,7 +49,12 @@ DRAWN = """images => images.map(image => {
 @pytest.fixture(scope="module")
 def finished_run(home: Path) -> str:
     """The id of a finished DP-MERF run of seconds on digits, made by the command line."""
-    settings = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
+    return trained(home, TINY)
+
+
+def trained(home: Path, values: Mapping[str, str]) -> str:
+    """The id of a run of DP-MERF on digits by the command line, which waits for its end."""
+    settings = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
     command = [sys.executable, "-m", "workbench.cli", "train", "dp-merf", "--dataset", "digits", "--epsilon", "10", *settings, "--wait"]
     environment = {**os.environ, "WORKBENCH_HOME": str(home / "home"), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

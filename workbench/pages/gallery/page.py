@@ -26,6 +26,11 @@ from workbench.ui.runs import known_runs, run_choice, set_choice, show_cautions
 from workbench.ui.session import loaded
 from workbench.workspace import Workspace
 
+CARDS_SAY = (
+    "Below each record stands its distance from the sample. *Suspicion* is h / (t + h), with t and h the distances to the nearest training "
+    "and the nearest held-out record: 1 for a copy, one half where both are as near. More training than held-out records lift it a little "
+    "without any copying: it sorts, it proves nothing."
+)
 PREFIX = "gallery_"
 OWN_NETWORK = "a network of your own"
 OF_OWN = "What a network in a file makes of an image: TorchScript (.pt) or an ExportedProgram (.pt2). Loading a file runs what is in it."
@@ -94,6 +99,7 @@ def draw() -> None:
     pages = -(-len(wanted) // look.page_size)
     page = st.pagination(pages, key=f"{PREFIX}page", bind="query-params") if pages > 1 else 1
     shown = wanted[(page - 1) * look.page_size : page * look.page_size]
+    st.caption(CARDS_SAY)
     show_page(verdicts, look.samples, shown, samples, dataset, neighbours, given, look.attribute)
     with st.expander("Distances of all samples"):
         distance_chart(neighbours, f"{PREFIX}distances")
