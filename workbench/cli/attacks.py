@@ -9,6 +9,7 @@ import typer
 
 from workbench.cli.options import Features, Json, MeasuredOn, Num, Public, RunId, Samples, check_target
 from workbench.cli.output import print_fields, print_json, print_table
+from workbench.cli.takes import check_denoiser
 from workbench.cli.waiting import wait_for
 from workbench.escaping import terminal
 from workbench.workspace import Workspace
@@ -53,6 +54,7 @@ def membership(
     from workbench.runs.memberships import SHADOWS, membership_run
 
     check_target(figure, ".html")
+    check_denoiser(run_id)
     if shadows is None and score == "lira":
         shadows = SHADOWS
     wait_for("membership", run_id, {"score": score, "seed": seed, **({} if shadows is None else {"shadows": shadows})})

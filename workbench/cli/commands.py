@@ -69,12 +69,13 @@ app.add_typer(housekeeping.home, name="home")
 
 
 def complaint(error: typer.TyperException) -> str:
-    """What the library says of an option, and what came where it leaves that out."""
+    """What the library says of an option, what came where it leaves that out, and what one that is missing would be."""
     words, cause, came = error.format_message(), error.__cause__, ""
     if isinstance(cause, ValidationError):
         detail = cause.errors()[0]
         words, came = words.replace(detail["msg"], said_of(detail)), repr(detail["input"])
-    words = words.rstrip(".")
+    about = str(getattr(getattr(error, "param", None), "help", None) or "") if words.startswith("Missing") else ""
+    words = words.rstrip(".") + (f": {about.rstrip('.')}" if about else "")
     return f"{words}." if came in words else f"{words}, got {came}."
 
 

@@ -8,10 +8,14 @@ import typer
 from workbench.cli.options import Json, Releasable
 from workbench.cli.output import print_json, print_table
 from workbench.cli.results import releasable_results
-from workbench.errors import choose
+from workbench.errors import WorkbenchError, choose
 from workbench.workspace import Workspace
 
 app = typer.Typer()
+NO_TABLE = (
+    "Expected runs of one table, got a run of images. `workbench sweeps` shows the runs of a sweep side by side, the Runs page any; "
+    "`workbench evaluate RUN` measures one."
+)
 
 
 @app.command()
@@ -32,7 +36,10 @@ def compare(
     if len(runs) == 1 and Path(runs[0]).is_file():
         _, results = report.read(Path(runs[0]))
     else:
-        results = side_by_side.results_of_runs(Workspace.default(), [RunStore(Workspace.default()).get(run) for run in runs])
+        found = [RunStore(Workspace.default()).get(run) for run in runs]
+        if any(run.plan.facts.kind.name != "table" for run in found):
+            raise WorkbenchError(NO_TABLE)
+        results = side_by_side.results_of_runs(Workspace.default(), found)
     if releasable:
         results = [{**result, "evaluation": releasable_results(result["evaluation"])} for result in results]
     rows = side_by_side.side_by_side(results, metric or side_by_side.MEASURES)

@@ -19,7 +19,7 @@ def process(
     out: Annotated[Path, typer.Option("--out", help="The .html to write.")],
     chosen: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A choice of the panel, as epsilon=5; the page shows which there are."),
+        typer.Option("--set", metavar="KEY=VALUE", help="A choice of the panel, as epsilon=5; a wrong one lists those that there are."),
     ] = None,
 ) -> None:
     """Write a panel of the Process page as one HTML file, for a lecture or a blog: it opens without installation or network."""

@@ -9,6 +9,7 @@ import typer
 
 from workbench.cli.options import Features, Json, MeasuredOn, Num, Public, Releasable, RunId, Samples, check_target
 from workbench.cli.output import print_fields, print_json, print_table, progress_bar, reading_bar, short, warn
+from workbench.cli.takes import check_canaries, check_denoiser
 from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError, choose
 from workbench.escaping import terminal
@@ -142,6 +143,7 @@ def audit(run_id: RunId, as_json: Json = False) -> None:
     from workbench.marks import mark
     from workbench.runs.audits import audit_run
 
+    check_canaries(run_id)
     wait_for("audit", run_id, {})
     found = audit_run(Workspace.default(), run_id)
     if as_json:
@@ -165,6 +167,7 @@ def game(
     """Play the white-box membership game of dp-promise's Definition 4 on a run's model: the adversary's advantage, private."""
     from workbench.runs.games import GameRequest, game_run
 
+    check_denoiser(run_id)
     asked = GameRequest(score=score, games=games, seed=seed)
     wait_for("game", run_id, asked.model_dump())
     found = game_run(Workspace.default(), run_id, asked)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 DRY, OUT = "Only show what it would cost.", "Also write the sweep as a recipe to this .json, which `workbench reproduce --reuse` takes."
 SET = "Values of a field of the configuration, between commas, as training.steps=100,300; METHOD:KEY=... sets them of one method."
+OF_ONE = "A field that only one of the methods has: `--set METHOD:KEY=...`, as dp-merf:training.steps=100."
 
 
 @app.command()
@@ -105,8 +106,13 @@ def sweep(
         num_samples=num,
         performance=speed,
     )
-    recipe = grid.recipe(title)
-    found = price(Workspace.default(), recipe)
+    try:
+        recipe = grid.recipe(title)
+        found = price(Workspace.default(), recipe)
+    except WorkbenchError as error:
+        if len(methods) > 1 and str(error).startswith("Unknown field"):
+            raise WorkbenchError(f"{error} {OF_ONE}") from None
+        raise
     if as_json and dry_run:
         print_json({**jsonable(found), "choosing": found.choosing})
     elif not as_json:

@@ -36,6 +36,10 @@ WORDS = {
     "epsilon 0": "What public data alone reach, without a look at the private records. A method that is not above it has spent its budget "
     "for nothing.",
     "ceiling": "What real records reach in the same measure. No synthetic set is expected above it.",
+    "teach": "For a lecture: `workbench process PANEL --out FILE.html` writes an interactive panel (forward, step, reverse, selection, "
+    "attacker), `workbench app` opens the same on its Process page, `make lab` the lessons. Nothing private is read.",
+    "tune": "Find a method and its settings: `workbench plan` shows the price, `workbench dry-run` what it comes to on drawn records, "
+    "`workbench train` and `workbench sweep` carry it out, `workbench sweeps` sets the runs of a sweep side by side.",
     "public images": "Images that you declare to need no protection: they are used without noise, no bound covers them, and samples may "
     "repeat them.",
 }
@@ -55,7 +59,13 @@ def explain(
     if wanted.lower() in groups:
         found.append("\n".join(f"{name:<12} {line}" for name, line in groups[wanted.lower()].items()))
     if wanted.lower() in WORDS or not found:
-        found.append(_filled(choose(wanted.lower(), WORDS, "command, group or word") if wanted else f"Words: {', '.join(WORDS)}."))
+        found.append(
+            _filled(
+                choose(wanted.lower(), WORDS | dict.fromkeys(groups, ""), "command, group or word")
+                if wanted
+                else f"Words: {', '.join(WORDS)}."
+            )
+        )
     typer.echo("\n\n".join(found if wanted else [whole.get_help(), *found]))
 
 

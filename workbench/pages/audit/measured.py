@@ -5,6 +5,7 @@ import streamlit as st
 from workbench.escaping import prose
 from workbench.runs.audits import AuditRecord, audit_of, kept_audit
 from workbench.runs.run import Run
+from workbench.runs.scripts import command_line
 from workbench.ui.cards import relation_words
 from workbench.ui.formats import number
 from workbench.ui.jobs import needed_job
@@ -15,7 +16,7 @@ ASKS = (
     "An audit puts canaries among the records, trains, and guesses which of them took part. Many right guesses prove that epsilon is at "
     "least so large. A small number proves nothing: the attack may be weak, and it can never say more than its ceiling."
 )
-HOW = "This run has no canaries. `workbench train ... --audit-canaries 200` trains one by the same plan; it is never the one to release."
+HOW = "This run has no canaries. The command trains one by the same plan. It spends the bound once more, and is never the one to release."
 COSTS = (
     "Costs one pass of the model over the canaries, seconds to a minute. All of it was fixed before training: nothing can be chosen now."
 )
@@ -31,6 +32,7 @@ def measured_section(run: Run, prefix: str) -> None:
     found = own or audit_of(Workspace.default(), run.plan)
     if found is None and run.audit is None:
         st.info(prose(HOW))
+        st.code(f"{command_line(run.plan.request)} --audit-canaries 200 --yes", language="bash", wrap_lines=True)
     numbers_on_axis(on_axis(run, found), f"{prefix}axis")
     st.caption(neighbours_words(run, found))
     if found is not None:
