@@ -187,7 +187,7 @@ def traceable(path: Path) -> bool:
 
 
 def traced(copy: Path, name: str, found: Path) -> Reach:
-    """The trace of one file of tests, which have to pass before mutants mean anything."""
+    """The trace of one file of tests, which have to pass before mutants mean anything, at the second attempt at the latest."""
 
     def work() -> int:
         plugin = Reached(copy)
@@ -198,6 +198,8 @@ def traced(copy: Path, name: str, found: Path) -> Reach:
         return int(code)
 
     code = in_child(copy, work, 3600)
+    if code == 1:  # a test that depends on what else the machine does
+        code = in_child(copy, work, 3600)
     if code not in (0, 5):  # 5: all its tests are in the slow tier
         failed = "\n".join(json.loads(found.read_text())["failed"]) if code == 1 else f"pytest returned {code}"
         raise RuntimeError(f"Expected the tests of {name} to pass before mutants mean anything.\n{failed}")
