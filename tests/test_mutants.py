@@ -1,6 +1,7 @@
 """The mutator of the slow tier: what it changes, what it leaves, and what it makes of tests that notice and tests that do not."""
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import mutants
+from support import mutants, mutation_run
 
 from workbench.training import checkpoints
 
@@ -125,3 +126,22 @@ def test_what_no_test_notices_survives_and_is_tried_again_when_a_test_changes(ch
     test.write_text(TEST + "    assert bounded(0.0) == 2.5\n")
     again = {change for change, value in outcomes(checkout).items() if value["outcome"] == "survived"}
     assert again == survived - {"value < 0 -> value <= 0", "0 -> 1"}
+
+
+def fork_once_more(item: int, copy: Path) -> tuple[int | None, str]:
+    child = multiprocessing.get_context("fork").Process(target=int)
+    child.start()
+    child.join()
+    if item < 0:
+        raise ValueError("no such item")
+    return child.exitcode, copy.name
+
+
+def test_what_is_shared_can_fork_whole_processes_and_says_what_stopped_it(tmp_path: Path) -> None:
+    copies = [tmp_path / "a", tmp_path / "b"]
+    found = dict(mutation_run.shared(fork_once_more, range(5), copies))
+    assert set(found) == set(range(5))
+    assert {code for code, _ in found.values()} == {0}
+    assert {name for _, name in found.values()} == {"a", "b"}
+    with pytest.raises(RuntimeError, match="no such item"):
+        list(mutation_run.shared(fork_once_more, [1, -1], copies))

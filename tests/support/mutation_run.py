@@ -12,15 +12,15 @@ import hashlib
 import importlib
 import json
 import os
+import pickle
+import select
 import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import coverage
 import pytest
@@ -50,6 +50,7 @@ SECONDS = 40.0  # of tests a mutant, as timed without it; a test that would go b
 KEEP_SECONDS = 60.0  # between two writings of what traces have told
 LIMIT = 240  # seconds of the clock for one mutant: an endless loop counts as found
 Item = TypeVar("Item")
+Found = TypeVar("Found")
 Reach = dict[str, Any]  # {"lines": {path: {line: [test]}}, "seconds": {test: seconds}}
 
 
@@ -139,17 +140,18 @@ def reach(copies: Sequence[Path], kept: Path) -> Reach:
     names = [str(path.relative_to(copy)) for folder in TESTS for path in sorted((copy / folder).rglob("test_*.py"))]
     names = [name for name in names if traceable(Path(name))]
 
-    def trace(name: str, copy: Path) -> None:
+    def trace(name: str, copy: Path) -> Reach:
         found = traced(copy, name, kept.with_suffix(f".{copy.name}.now"))
-        known[name] = found | {"state": trace_state(copy, name, found)}
+        return found | {"state": trace_state(copy, name, found)}
 
     stale = [name for name in names if name not in known or known[name]["state"] != trace_state(copy, name, known[name])]
     written = time.monotonic()
-    for _ in shared(trace, stale, copies):
+    for name, found in shared(trace, stale, copies):
+        known[name] = found
         if time.monotonic() - written > KEEP_SECONDS:  # what is known of all is long
-            write(kept, dict(known))
+            write(kept, known)
             written = time.monotonic()
-    write(kept, dict(known))
+    write(kept, known)
     whole: Reach = {"lines": {}, "seconds": {}}
     for name in names:
         whole["seconds"] |= known[name]["seconds"]
@@ -164,21 +166,42 @@ def trace_state(copy: Path, name: str, found: Reach) -> str:
     return digest(path for path in (copy / name, *(copy / file for file in sorted(found["lines"]))) if path.exists())
 
 
-def shared(work: Callable[[Item, Path], None], items: Sequence[Item], copies: Sequence[Path]) -> Iterator[None]:
-    """Do the work on every item, as many at a time as there are copies, each in a copy of its own; yields as items end."""
-    free: SimpleQueue[Path] = SimpleQueue()
-    for copy in copies:
-        free.put(copy)
+def shared(work: Callable[[Item, Path], Found], items: Sequence[Item], copies: Sequence[Path]) -> Iterator[tuple[Item, Found]]:
+    """What the work finds of every item, as items end: as many at a time as there are copies, each in a copy and a fork of its own.
 
-    def one(item: Item) -> None:
-        copy = free.get()
-        try:
-            work(item, copy)
-        finally:
-            free.put(copy)
+    Forks come from this one thread: what a thread has forked cannot fork whole processes again.
+    """
+    waiting, free = list(reversed(items)), list(copies)
+    busy: dict[int, tuple[int, Item, Path]] = {}
+    while waiting or busy:
+        while waiting and free:
+            item, copy = waiting.pop(), free.pop()
+            reading, writing = os.pipe()
+            child = os.fork()
+            if child == 0:
+                answer(writing, work, item, copy)
+            os.close(writing)
+            busy[reading] = (child, item, copy)
+        for reading in select.select(list(busy), [], [])[0]:
+            child, item, copy = busy.pop(reading)
+            with os.fdopen(reading, "rb") as pipe:
+                done, found = pickle.loads(pipe.read(int.from_bytes(pipe.read(8), "big")))
+            os.waitpid(child, 0)
+            if not done:
+                raise RuntimeError(found)
+            free.append(copy)
+            yield item, found
 
-    with ThreadPoolExecutor(len(copies)) as threads:
-        yield from threads.map(one, items)
+
+def answer(writing: int, work: Callable[[Item, Path], Found], item: Item, copy: Path) -> NoReturn:
+    """Write what the work finds, or what stopped it, and end; the length goes first, as what the work has left behind may hold the pipe."""
+    try:
+        told = pickle.dumps((True, work(item, copy)))
+    except BaseException as error:
+        told = pickle.dumps((False, str(error)))
+    with os.fdopen(writing, "wb") as pipe:
+        pipe.write(len(told).to_bytes(8, "big") + told)
+    os._exit(0)
 
 
 def traceable(path: Path) -> bool:
@@ -187,7 +210,7 @@ def traceable(path: Path) -> bool:
 
 
 def traced(copy: Path, name: str, found: Path) -> Reach:
-    """The trace of one file of tests, which have to pass before mutants mean anything, at the second attempt at the latest."""
+    """The trace of one file of tests, which have to pass before mutants mean anything."""
 
     def work() -> int:
         plugin = Reached(copy)
@@ -198,8 +221,6 @@ def traced(copy: Path, name: str, found: Path) -> Reach:
         return int(code)
 
     code = in_child(copy, work, 3600)
-    if code == 1:  # a test that depends on what else the machine does
-        code = in_child(copy, work, 3600)
     if code not in (0, 5):  # 5: all its tests are in the slow tier
         failed = "\n".join(json.loads(found.read_text())["failed"]) if code == 1 else f"pytest returned {code}"
         raise RuntimeError(f"Expected the tests of {name} to pass before mutants mean anything.\n{failed}")
@@ -259,19 +280,20 @@ def run(root: Path, scratch: Path, store: Path, count: int, seed: int, libraries
     chosen = drawn(copies[0], count, seed)
     reached = reach(copies, store.with_suffix(".reach.json"))
 
-    def judge(mutant: Mutant, copy: Path) -> None:
+    def judge(mutant: Mutant, copy: Path) -> dict[str, Any]:
         tests = chosen_tests(reached, mutant)
         state = {"file": digest([root / mutant.path]), "tests": digest(root / name for name in sorted({t.split("::")[0] for t in tests}))}
         before = known.get(mutant.key, {})
         if before.get("file") == state["file"] and (before["outcome"] == "killed" or before["tests"] == state["tests"]):
-            return
+            return before
         began = time.perf_counter()
         found = outcome(copy, mutant, tests)
         seconds = round(time.perf_counter() - began, 1)
-        known[mutant.key] = state | {"outcome": found, "line": mutant.line, "seconds": seconds, "number_of_tests": len(tests)}
+        return state | {"outcome": found, "line": mutant.line, "seconds": seconds, "number_of_tests": len(tests)}
 
-    for _ in shared(judge, chosen, copies):
-        write(store, dict(known))
+    for mutant, found in shared(judge, chosen, copies):
+        known[mutant.key] = found
+        write(store, known)
     return {mutant.key: known[mutant.key] for mutant in chosen}
 
 
