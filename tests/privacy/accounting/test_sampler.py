@@ -101,3 +101,12 @@ def test_the_ledger_keeps_the_distance_and_its_total_pays_it(workbench_home: Pat
     ledger.charge_again("a", "release", 1)
     assert ledger.total("data", delta=DELTA).epsilon > both.epsilon
     assert sampler_distance(ledger.entries("data")[0].paid()) == pytest.approx(2e-7)
+
+
+def test_steps_that_were_charged_pay_their_share_of_the_distance(workbench_home: Path) -> None:
+    stage = replace(drawn(4e-7), spent="per_step", steps=4)
+    ledger = Ledger(here().ledger)
+    ledger.open_run("a", "data", "digits", "dp-merf", [stage], DELTA)
+    ledger.charge("a", stage.name, 1)
+    (spent,) = ledger.spent("a")
+    assert [spent.as_stage(count).sampler_distance for count in (1, 4, 8)] == pytest.approx([1e-7, 4e-7, 8e-7])
