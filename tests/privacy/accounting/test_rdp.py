@@ -7,13 +7,19 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent
+from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent, ZCDpEvent
 from dp_accounting.pld import privacy_loss_distribution
 from dp_accounting.rdp import rdp_privacy_accountant
 
 from workbench.privacy import event_bound
 from workbench.privacy.accounting.accountants import rdp
-from workbench.privacy.accounting.accountants.mechanisms import ExactGaussian, FixedBatchGaussian, SampledGaussian, VisibleGaussian
+from workbench.privacy.accounting.accountants.mechanisms import (
+    ExactGaussian,
+    FixedBatchGaussian,
+    LibraryEvent,
+    SampledGaussian,
+    VisibleGaussian,
+)
 from workbench.privacy.accounting.accountants.moments import (
     _log_central_moments,
     fixed_batch,
@@ -219,3 +225,10 @@ def test_moments_without_replacement_at_extreme_distances(mu: float) -> None:
         assert not np.isnan(found).any()
         assert (found >= 0).all()
         assert (found[0] > 1) == (mu > 1 or orders[0] > 256)
+
+
+def test_what_the_library_computes_has_an_allowance_for_its_rounding_at_every_order() -> None:
+    rho = 1e-15
+    found = rdp._library(LibraryEvent(ZCDpEvent(rho), "REPLACE_SPECIAL"), ORDERS)
+    orders = np.array(ORDERS)
+    assert found == pytest.approx(rho * orders + rdp.ROUNDING_OF_MOMENTS / (orders - 1), rel=1e-9)
