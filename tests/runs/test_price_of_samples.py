@@ -18,15 +18,18 @@ from workbench.errors import BudgetWarning, WorkbenchError
 from workbench.methods.base import Method
 from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan
+from workbench.privacy import accountant_values
 from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import LedgerEntry
 from workbench.runs.folder import RunFolder
+from workbench.runs.paid import accountants_of
 from workbench.runs.release import export_run, verify
 from workbench.runs.release.export import card_of, restated
 from workbench.runs.release.verify import wrong_card
 from workbench.runs.run import Run
 from workbench.runs.samples import sample_set
 from workbench.runs.store import RunStore
+from workbench.serialization import jsonable
 from workbench.tasks import worker
 from workbench.training.state import PerformanceSettings
 
@@ -65,12 +68,15 @@ def test_the_price_that_the_plan_shows_is_charged(plan: Plan, tmp_path: Path) ->
     assert plan.sampling.bound.epsilon > plan.bound.epsilon
     run = trained(plan)
     assert (run.bound, run.replace_one) == (plan.bound, plan.replace_one)
+    assert accountants_of(here(), run) == run.plan.accountants
     assert plan.replace_one is not None
     found = sample_set(here(), run.id)
     assert len(found.records()) == plan.num_samples
     assert sampling_entry().paid() == plan.sampling_stages
     paid = RunStore(here()).get(run.id)
     assert (paid.bound, paid.replace_one) == (plan.sampling.bound, None), "of training alone there is another"
+    both = accountant_values([*plan.stages, *plan.sampling_stages], plan.delta)
+    assert accountants_of(here(), paid) == jsonable(both) != run.plan.accountants
     export_run(here(), run.id, tmp_path / "run.zip")
     card = card_of(here(), paid, restated(plan)).model_copy(update={"replace_one": plan.replace_one})
     assert verify(tmp_path / "run.zip").holds
