@@ -1,6 +1,7 @@
 """Dossiers: every number follows from the run's files, what may leave obeys its marks, and what is forged is found."""
 
 import hashlib
+import html
 import json
 import math
 from collections.abc import Callable
@@ -125,10 +126,15 @@ def test_a_dossier_holds_against_its_export_and_shows_every_section_and_question
     places = [page.index(f"<h2>{number}. ") for number in range(1, len(PARTS) + 1)]
     assert places == sorted(places)
     assert page.count("Not stated.") == len(QUESTIONS) - 1
+    assert "questions that only people can answer are open" in page
+    assert "Every question to people has an answer." not in page
     assert "Lessons &lt;b&gt;only&lt;/b&gt;." in page
     assert "Lessons <b>" not in page
     assert "http" not in page.replace("http-equiv", "")  # nothing is fetched
     assert page.count("<svg") == 2
+    assumed = [html.escape(words, quote=True) for words in read(page).card.assumes]
+    for name, words in (("Randomness", assumed[0]), ("Floating point", assumed[1])):
+        assert words in page.split(f">{name}<", 1)[1][: len(words) + 100]
 
 
 def times(name: str, factor: float) -> Callable[[Dossier], Dossier]:
@@ -257,6 +263,7 @@ def test_an_entry_for_the_deployments_registry_needs_every_answer(finished: Call
     (tmp_path / "answers.json").write_text(json.dumps(ANSWERS))
     entry = tmp_path / "entry.yaml"
     assert commanded("dossier", run.id, "--answers", str(tmp_path / "answers.json"), "--registry", str(entry)) == 0
+    assert "Every question to people has an answer." in render(dossier_of(here(), run.id))
     found = json.loads(entry.read_text())
     assert found["tier"] == 3
     assert found["deployment"]["basic"]["data_curators"] == ["The clinic", "the university"]
