@@ -133,6 +133,7 @@ def test_conversions_and_their_vacuity() -> None:
     np.testing.assert_allclose(small, np.minimum(1, per_instance.kappa_j(1.0) * leakage.total))
     assert (large == 1).all()
     assert (leakage.paper_style(1.0, 2) > leakage.delta(1.0, 2)).all()
+    np.testing.assert_allclose(leakage.paper_style(0.5, 2), 2 * leakage.total / (0.5 * (1 - np.exp(-0.5))))
     np.testing.assert_allclose(leakage.delta_standard_error(1.0, 7), per_instance.kappa_j(1.0) * 7 * leakage.standard_error)
     with pytest.raises(WorkbenchError, match="above 0"):
         per_instance.kappa_j(0.0)
