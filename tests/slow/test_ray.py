@@ -32,6 +32,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[RayNodes]:
         pytest.skip("Ray is not installed (pip install 'ray[default]'), or this is not root, who may make namespaces")
     monkeypatch.setenv("WORKBENCH_CHECKPOINT_SECONDS", "1")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("RAY_kill_child_processes_on_worker_exit", "false")  # with `watchdogs` gone, a worker outlives its node
     torch.set_num_threads(1)
     with ray() as nodes:
         yield nodes
