@@ -39,9 +39,9 @@ RUNS, SEED, MOST_SECONDS = 60, 11, 7200.0
 SPEED = PerformanceSettings(device="cpu", num_threads=1)
 SMALL = {"network.base_channels": 8, "network.num_res_blocks": 1}
 METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {  # dataset, preset, and settings of about half a minute
-    "dp-sgd-dm": ("digits", "default", SMALL),
-    "dpdm": ("digits", "selected", SMALL),
-    "dp-promise": ("digits", "default", SMALL),
+    "dp-sgd-dm": ("digits", "default", SMALL | {"pretraining.steps": 300}),
+    "dpdm": ("digits", "selected", SMALL | {"selected.steps": 150, "training.steps": 40}),
+    "dp-promise": ("digits", "default", SMALL | {"pretraining.steps": 250, "phase_two.steps": 40}),
     "private-evolution": ("digits", "default", {}),
     "dp-merf": ("digits", "default", {}),
     "aim": ("patients-large", "default", {}),
