@@ -90,7 +90,7 @@ def test_a_recipe_of_one_part_has_one_table(tmp_path: Path) -> None:
     assert not text.startswith("#")
     assert text.count("ceiling") == 1
     table, picture = write(RESULTS, recipe_of(), tmp_path / "found.json")
-    assert table.read_text() == document(RESULTS, recipe_of())
+    assert table.read_text() == f"# Two\n\n{document(RESULTS, recipe_of())}"
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 Results = Sequence[Mapping[str, Any]]
 HEAD = (
-    "# Comparisons\n\nThe papers' ablations and claims in small, on bundled data: what differs between two lines is what their names say, "
-    "at equal seeds. `workbench reproduce comparisons/NAME --reuse --out docs/results/comparisons/NAME.json` makes or goes on with one, "
-    "`workbench comparisons docs/results/comparisons > docs/comparisons.md` wrote this page; all verdicts are generated."
+    "# Comparisons\n\nDoes a setting that a paper recommends help, on data of ours? Each section asks one question, says what was expected "
+    "and who says so, and answers with runs on small data at equal seeds: two lines differ in what their names say, and in nothing else. "
+    "The verdicts are computed from the runs.\n\n`workbench reproduce comparisons/NAME --reuse --out docs/results/comparisons/NAME.json` "
+    "makes the runs of a comparison, or goes on with them. `workbench comparisons docs/results/comparisons > docs/comparisons.md` wrote "
+    "this page."
 )
 TOLD: dict[Verdict, str] = {
     "agrees": "Agrees with {whose}",

@@ -29,10 +29,15 @@ PUBLISHED_READING = (
 def write(rows: Results, recipe: Recipe, beside: Path) -> tuple[Path, Path]:
     """Write the document (.md) and the picture (.png) of results beside their file; returns both paths."""
     table, picture = beside.with_suffix(".md"), beside.with_suffix(".png")
-    write_text_atomically(table, document(rows, recipe))
+    write_text_atomically(table, page(rows, recipe))
     panels = {place: measured_lines(own, recipe.measure) for place, own in _parts(rows, recipe).items()}
     draw({place: lines for place, lines in panels.items() if lines} or {"": []}, picture, recipe.title, recipe.measure)
     return table, picture
+
+
+def page(rows: Results, recipe: Recipe) -> str:
+    """The whole document: the recipe's title and what it says of itself, which a reader meets before the first table; then the tables."""
+    return "\n\n".join(filter(None, [f"# {markdown(recipe.title)}", markdown(recipe.description), document(rows, recipe)]))
 
 
 def document(rows: Results, recipe: Recipe) -> str:
