@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from workbench.datasets.base import DatasetFacts
-from workbench.datasets.registry import facts_of
+from workbench.datasets import digits as digits_dataset
 from workbench.models.adversarial.config import AdversarialLoss, GeneratorUpdates
 from workbench.models.adversarial.losses import CRITIC_LOSSES, GENERATOR_LOSSES
 from workbench.models.adversarial.turns import drawn, frozen, generator_loss, generator_trainer, take_turns
@@ -19,7 +19,7 @@ from workbench.training.state import State, Step
 
 
 def digits() -> DatasetFacts:
-    return facts_of("digits")
+    return digits_dataset.facts()
 
 
 def new_state() -> State:
