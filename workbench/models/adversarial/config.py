@@ -1,15 +1,30 @@
-"""What is asked of a generator that follows a critic, and the names of their losses. No torch."""
+"""What is asked of a critic that DP-SGD trains and of a generator that follows it, and the names of their losses. No torch."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import OrdinaryTraining, Schedule
+from workbench.training.switches import Switches
 
 CRITIC = "critic"  # the module that tells records from generated images
 AdversarialLoss = Literal["bce", "hinge", "wasserstein"]
+
+
+class CriticTraining(DPSGD):
+    """DP-SGD on the critic: every other row of a record is a generated image."""
+
+    switches: ClassVar[Switches] = {"noise_multiplicity": (2, 4)}
+
+    batch_size: float = Field(default=150, ge=0.01, le=1e12, description="Expected Poisson batch; the sampling rate times num_records.")
+    steps: int = Field(default=500, ge=1, description="DP-SGD steps of the critic.")
+    noise_multiplicity: int = Field(
+        default=2, ge=2, multiple_of=2, description="Rows K of a record: itself and a generated image, so often that there are K."
+    )
+    optimizer: Literal["adam", "rmsprop", "sgd"] = Field(default="adam", description="What takes the critic's steps.")
 
 
 class GeneratorUpdates(BaseModel):

@@ -1,0 +1,123 @@
+"""A GAN whose critic is trained by DP-SGD: the networks, the loss of a record beside a generated image, and the turns."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from workbench import networks
+from workbench.datasets.base import DatasetFacts
+from workbench.models import label_counts
+from workbench.models.adversarial.config import CRITIC, AdversarialLoss, CriticTraining, GeneratorUpdates
+from workbench.models.adversarial.losses import CRITIC_LOSSES
+from workbench.models.adversarial.turns import generator_trainer, take_turns
+from workbench.models.embeddings import generators
+from workbench.models.embeddings.config import GENERATOR, GeneratorShape, columns
+from workbench.models.settings import DP_SGD
+from workbench.networks import CriticConfig
+from workbench.records import Records
+from workbench.training.entries import Images
+from workbench.training.microbatch import Microbatch
+from workbench.training.private_training import PrivateTraining
+from workbench.training.row_losses import RowLosses
+from workbench.training.state import State, Step
+
+BETAS = (0.5, 0.999)  # of Adam, as DCGAN has them
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "adam": partial(torch.optim.Adam, betas=BETAS),
+    "rmsprop": torch.optim.RMSprop,
+    "sgd": torch.optim.SGD,
+}
+
+
+class CriticSettings(GeneratorShape, Protocol):
+    """The part of a method's configuration that describes its GAN."""
+
+    @property
+    def loss(self) -> AdversarialLoss: ...
+    @property
+    def critic(self) -> CriticConfig: ...
+    @property
+    def training(self) -> CriticTraining: ...
+    @property
+    def generator(self) -> GeneratorUpdates: ...
+
+
+def initial_state(settings: CriticSettings, facts: DatasetFacts, state: State) -> State:
+    """Generator and critic with their optimisers, and room for counts of labels."""
+    channels, height, width = facts.shape
+    generator = networks.initialized(
+        lambda: generators.new_generator(settings, facts), state.randomness.torch_generator("initialisation")
+    ).to(state.device)
+    critic = networks.initialized(
+        lambda: networks.Critic(settings.critic, (channels, height, width), columns(facts)),
+        state.randomness.torch_generator(f"{CRITIC} initialisation"),
+    ).to(state.device)
+    state.modules = {GENERATOR: generator, CRITIC: critic}
+    state.optimizers = {
+        GENERATOR: OPTIMIZERS["adam"](generator.parameters(), lr=settings.generator.learning_rate),
+        DP_SGD: OPTIMIZERS[settings.training.optimizer](critic.parameters(), lr=settings.training.learning_rate),
+    }
+    label_counts.add_to(settings.labels, facts, state)
+    return state
+
+
+def classes_of(data: Records) -> Tensor:
+    """The classes of records, int64 (N,), all 0 where they have none."""
+    return torch.from_numpy(np.zeros(len(data), np.int64) if data.labels is None else data.labels.astype(np.int64))
+
+
+def fit(settings: CriticSettings, data: Records, state: State, *, weight_limit: float | None = None) -> Iterator[Step]:
+    """Counts of labels if asked for; then the critic's private steps, and one of the generator after each turn of them.
+
+    With a `weight_limit` the critic's weights are cut off there after each of its steps (Arjovsky et al. 2017): post-processing.
+    """
+    yield from label_counts.release(settings.labels, data, state)
+    training = settings.training
+    critic = state.modules[CRITIC]
+    entries = Images(data, state.device), classes_of(data).to(state.device)
+    private = PrivateTraining(training, DP_SGD, critic, state, entries, partial(row_losses, settings, state), present=data.mask)
+
+    def critic_step(step: int) -> Step:
+        taken = private.step(step)
+        if weight_limit is not None:
+            cut_off(critic, weight_limit)
+        return taken
+
+    trainer = generator_trainer(settings.generator, training.steps, critic, settings.loss, settings.latent_size, state)
+    yield from take_turns(DP_SGD, critic_step, training.steps, trainer, settings.generator.critic_steps, state)
+
+
+@torch.no_grad()
+def cut_off(module: nn.Module, limit: float) -> None:
+    """Parameters no farther from zero than `limit`."""
+    for parameter in module.parameters():
+        parameter.clamp_(-limit, limit)
+
+
+def row_losses(settings: CriticSettings, state: State, batch: tuple[Tensor, ...]) -> RowLosses:
+    """A record's rows are itself and, every other one, an image that is generated from draws of its own stream.
+
+    The generator normalises by its running statistics: by those of the images drawn beside it, a record would tell of others.
+    """
+    generator, critic, classes = state.modules[GENERATOR].eval(), state.modules[CRITIC], columns(state.facts)
+
+    def draw(part: Microbatch) -> tuple[Tensor, Tensor, Tensor]:
+        drawn = part.integers(0, classes)
+        with torch.no_grad():
+            images = generator(part.normal((settings.latent_size,)), drawn)
+        return images, drawn, torch.arange(len(drawn), device=drawn.device) % 2 == 0
+
+    def inputs(image: Tensor, label: Tensor, generated: Tensor, drawn: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.where(real[:, None, None, None], image, generated), torch.where(real, label, drawn)
+
+    def loss(scores: Tensor, _image: Tensor, _label: Tensor, _generated: Tensor, _drawn: Tensor, real: Tensor) -> Tensor:
+        return CRITIC_LOSSES[settings.loss](scores, real)
+
+    return RowLosses(critic, batch, draw, inputs, loss)
+
+
+sample = generators.sample
