@@ -1,5 +1,6 @@
 """A GAN whose critic is trained by DP-SGD: the networks, the loss of a record beside a generated image, and the turns."""
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Protocol
@@ -13,7 +14,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.models import label_counts
 from workbench.models.adversarial.config import CRITIC, AdversarialLoss, CriticTraining, GeneratorUpdates
 from workbench.models.adversarial.losses import CRITIC_LOSSES
-from workbench.models.adversarial.turns import generator_trainer, take_turns
+from workbench.models.adversarial.turns import drawn, generator_trainer, take_turns
 from workbench.models.embeddings import generators
 from workbench.models.embeddings.config import GENERATOR, GeneratorShape, columns
 from workbench.models.settings import DP_SGD
@@ -99,25 +100,34 @@ def cut_off(module: nn.Module, limit: float) -> None:
 
 
 def row_losses(settings: CriticSettings, state: State, batch: tuple[Tensor, ...]) -> RowLosses:
-    """A record's rows are itself and, every other one, an image that is generated from draws of its own stream.
+    """A record's rows are itself and, every other one, an image of the step's pool, which its own place alone decides.
 
-    The generator normalises by its running statistics: by those of the images drawn beside it, a record would tell of others.
+    The pool is drawn anew at each step and sees no record: neither its size nor an image of it follows from those that were drawn.
     """
-    generator, critic, classes = state.modules[GENERATOR].eval(), state.modules[CRITIC], columns(state.facts)
+    critic, state_step, multiplicity = state.modules[CRITIC], state.steps.get(DP_SGD, 0) + 1, settings.training.noise_multiplicity
+    each = multiplicity // 2
+    images, classes = pool(settings, state, math.ceil(settings.training.batch_size) * each, state_step)
 
     def draw(part: Microbatch) -> tuple[Tensor, Tensor, Tensor]:
-        drawn = part.integers(0, classes)
-        with torch.no_grad():
-            images = generator(part.normal((settings.latent_size,)), drawn)
-        return images, drawn, torch.arange(len(drawn), device=drawn.device) % 2 == 0
+        row = torch.arange(len(part.rows))
+        place = torch.from_numpy(part.places).repeat_interleave(multiplicity)
+        index = ((place * each + row % multiplicity // 2) % len(images)).to(images.device)
+        return images[index], classes[index], (row % 2 == 0).to(images.device)
 
-    def inputs(image: Tensor, label: Tensor, generated: Tensor, drawn: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-        return torch.where(real[:, None, None, None], image, generated), torch.where(real, label, drawn)
+    def inputs(image: Tensor, label: Tensor, generated: Tensor, other: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.where(real[:, None, None, None], image, generated), torch.where(real, label, other)
 
-    def loss(scores: Tensor, _image: Tensor, _label: Tensor, _generated: Tensor, _drawn: Tensor, real: Tensor) -> Tensor:
+    def loss(scores: Tensor, _image: Tensor, _label: Tensor, _generated: Tensor, _other: Tensor, real: Tensor) -> Tensor:
         return CRITIC_LOSSES[settings.loss](scores, real)
 
     return RowLosses(critic, batch, draw, inputs, loss)
+
+
+@torch.no_grad()
+def pool(settings: CriticSettings, state: State, size: int, step: int) -> tuple[Tensor, Tensor]:
+    """Images (size, C, H, W) of the generator as it samples, and their classes (size,), each as likely."""
+    latents, classes = drawn(state, size, settings.latent_size, f"{CRITIC} pool", step)
+    return state.modules[GENERATOR].eval()(latents, classes), classes
 
 
 sample = generators.sample
