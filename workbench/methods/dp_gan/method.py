@@ -59,7 +59,7 @@ class DPGANConfig(AdversarialConfig):
     weight_limit: float = Field(
         default=0.0, ge=0, le=1e3, description="Where the critic's weights are cut off after each step; 0 for nowhere."
     )
-    training: Training = Training()
+    training: Training = Training()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
 
 
 SOURCE, SOUND_SOURCE = "Xie et al. 2018 (DP-GAN)", "Bie, Kamath and Zhang 2023"
@@ -68,8 +68,8 @@ REFUTED = (
     "as long as c_g, which is assumed to bound it, the noise for 9.6 on MNIST costs 65.9 in these five steps and 296 in a thousand."
 )
 CODED = (
-    "The published code clips no gradient, so nothing bounds what a record moves, and divides the noise by the batch size once more. If c_g "
-    "did bound it, one release at the noise for 9.6 would cost 178 418 where the batch is known."
+    "The published code clips no gradient, so that nothing bounds what a record moves, and divides the noise by the batch size once more. "
+    "If c_g did bound it, one release with the noise for 9.6 would cost 178 418 where the batch is known."
 )
 FORMULA = "s_n = 2 q sqrt(n_d log(1/delta)) / epsilon, of the n_d critic steps before one generator step"
 SOUND_FORMULA = "RDP of the Poisson-sampled Gaussian over T steps"
