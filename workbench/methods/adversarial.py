@@ -12,7 +12,7 @@ from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import CalibratedField, Method, MethodConfig
-from workbench.models.adversarial.config import AdversarialLoss, CriticTraining, GeneratorUpdates
+from workbench.models.adversarial.config import AVERAGE, AdversarialLoss, CriticTraining, GeneratorUpdates
 from workbench.models.embeddings.config import GENERATOR
 from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
 from workbench.models.settings import DP_SGD
@@ -23,13 +23,14 @@ from workbench.privacy.accounting.stages import Stage
 class AdversarialConfig(MethodConfig):
     """Generator, critic, their losses and training, and how classes of samples are drawn."""
 
-    latent_size: int = Field(default=10, ge=1, description="Inputs of the generator beside the label.")
+    latent_size: int = Field(default=4, ge=1, description="Inputs of the generator beside the label.")
     hidden_size: int = Field(default=200, ge=1, description="Units of the generator's first layer.")
     channels: int = Field(default=16, ge=1, description="Channels of the generator's convolutions.")
     loss: AdversarialLoss = Field(default="bce", description="What critic and generator make small.")
     critic: CriticConfig = CriticConfig()
     training: CriticTraining = CriticTraining()
     generator: GeneratorUpdates = GeneratorUpdates()
+    ema_decay: float = Field(default=0.98, ge=0, lt=1, description="Decay of the generator's moving average, which samples come from.")
     labels: PaidLabelShares = PaidLabelShares()
 
     def of_size(self, rows: float, least: int) -> Self:
@@ -44,7 +45,7 @@ ConfigT = TypeVar("ConfigT", bound=AdversarialConfig)
 class AdversarialMethod(Method, Generic[ConfigT]):
     """Counts of labels if asked for, DP-SGD on a critic, and a generator that takes turns with it."""
 
-    released: ClassVar[tuple[str, ...]] = (GENERATOR,)
+    released: ClassVar[tuple[str, ...]] = (AVERAGE,)
     shapes: ClassVar[tuple[str, ...] | None] = (
         "latent_size", "hidden_size", "channels", "critic", "generator.critic_steps", "training.noise_multiplicity",
     )  # fmt: skip

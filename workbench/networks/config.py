@@ -55,7 +55,7 @@ class CriticConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    blocks: int = Field(default=2, ge=0, le=6, description="Convolutions that halve the image, each with twice the channels; 0 for none.")
+    blocks: int = Field(default=2, ge=0, le=6, description="Convolutions that halve the image, each with twice the channels, if any.")
     width: int = Field(default=16, ge=1, le=1024, description="Channels of the first convolution.")
     kernel_size: Literal[3, 5] = Field(default=3, description="Side of the convolutions, in pixels.")
     hidden_layers: int = Field(default=1, ge=0, le=6, description="Dense layers behind the convolutions, before the score.")

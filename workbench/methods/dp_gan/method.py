@@ -24,7 +24,6 @@ from workbench.models.settings import DP_SGD
 from workbench.privacy.accounting.formulas import poisson_gaussian_rdp
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.private_steps import PrivateSteps
-from workbench.training.switches import Switches
 
 UNLIMITED = 1e6  # a clipping norm that no gradient of the coded form comes near to
 
@@ -53,11 +52,9 @@ class Training(CriticTraining):
 class DPGANConfig(AdversarialConfig):
     """Hyper-parameters of DP-GAN; None stands for what calibration finds."""
 
-    switches: ClassVar[Switches] = {"weight_limit": (0.05,)}
-
     loss: AdversarialLoss = Field(default="wasserstein", description="What critic and generator make small.")
     weight_limit: float = Field(
-        default=0.0, ge=0, le=1e3, description="Where the critic's weights are cut off after each step; 0 for nowhere."
+        default=1e3, ge=1e-6, le=1e3, description="Where the critic's weights are cut off after each step; the largest cuts none."
     )
     training: Training = Training()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
 

@@ -12,5 +12,5 @@ __all__ = ["fit", "initial_state", "sample"]
 
 
 def fit(config: DPGANConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
-    """Counts of labels if asked for; then the two networks in turns, the critic's weights cut off if asked for."""
-    yield from private.fit(config, data, state, weight_limit=config.weight_limit or None)
+    """Counts of labels if asked for; then the two networks in turns, the critic's weights cut off."""
+    yield from private.fit(config, data, state, weight_limit=config.weight_limit)

@@ -11,6 +11,7 @@ from workbench.training.ordinary import OrdinaryTraining, Schedule
 from workbench.training.switches import Switches
 
 CRITIC = "critic"  # the module that tells records from generated images
+AVERAGE = "ema"  # the moving average of the generator, which samples come from
 AdversarialLoss = Literal["bce", "hinge", "wasserstein"]
 
 

@@ -12,11 +12,13 @@ from torch import Tensor, nn
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.models import label_counts
-from workbench.models.adversarial.config import CRITIC, AdversarialLoss, CriticTraining, GeneratorUpdates
+from workbench.models.adversarial.config import AVERAGE, CRITIC, AdversarialLoss, CriticTraining, GeneratorUpdates
 from workbench.models.adversarial.losses import CRITIC_LOSSES
 from workbench.models.adversarial.turns import drawn, generator_trainer, take_turns
 from workbench.models.embeddings import generators
 from workbench.models.embeddings.config import GENERATOR, GeneratorShape, columns
+from workbench.models.image_diffusion import averaged
+from workbench.models.sample_request import SampleRequest
 from workbench.models.settings import DP_SGD
 from workbench.networks import CriticConfig
 from workbench.records import Records
@@ -42,6 +44,8 @@ class CriticSettings(GeneratorShape, Protocol):
     @property
     def critic(self) -> CriticConfig: ...
     @property
+    def ema_decay(self) -> float: ...
+    @property
     def training(self) -> CriticTraining: ...
     @property
     def generator(self) -> GeneratorUpdates: ...
@@ -57,7 +61,8 @@ def initial_state(settings: CriticSettings, facts: DatasetFacts, state: State) -
         lambda: networks.Critic(settings.critic, (channels, height, width), columns(facts)),
         state.randomness.torch_generator(f"{CRITIC} initialisation"),
     ).to(state.device)
-    state.modules = {GENERATOR: generator, CRITIC: critic}
+    average = networks.ExponentialMovingAverage(generator, settings.ema_decay).to(state.device)
+    state.modules = {GENERATOR: generator, CRITIC: critic, AVERAGE: average}
     state.optimizers = {
         GENERATOR: OPTIMIZERS["adam"](generator.parameters(), lr=settings.generator.learning_rate),
         DP_SGD: OPTIMIZERS[settings.training.optimizer](critic.parameters(), lr=settings.training.learning_rate),
@@ -71,10 +76,10 @@ def classes_of(data: Records) -> Tensor:
     return torch.from_numpy(np.zeros(len(data), np.int64) if data.labels is None else data.labels.astype(np.int64))
 
 
-def fit(settings: CriticSettings, data: Records, state: State, *, weight_limit: float | None = None) -> Iterator[Step]:
+def fit(settings: CriticSettings, data: Records, state: State, *, weight_limit: float = math.inf) -> Iterator[Step]:
     """Counts of labels if asked for; then the critic's private steps, and one of the generator after each turn of them.
 
-    With a `weight_limit` the critic's weights are cut off there after each of its steps (Arjovsky et al. 2017): post-processing.
+    The critic's weights are cut off at `weight_limit` after each of its steps (Arjovsky et al. 2017): post-processing.
     """
     yield from label_counts.release(settings.labels, data, state)
     training = settings.training
@@ -84,8 +89,7 @@ def fit(settings: CriticSettings, data: Records, state: State, *, weight_limit: 
 
     def critic_step(step: int) -> Step:
         taken = private.step(step)
-        if weight_limit is not None:
-            cut_off(critic, weight_limit)
+        cut_off(critic, weight_limit)
         return taken
 
     trainer = generator_trainer(settings.generator, training.steps, critic, settings.loss, settings.latent_size, state)
@@ -125,9 +129,11 @@ def row_losses(settings: CriticSettings, state: State, batch: tuple[Tensor, ...]
 
 @torch.no_grad()
 def pool(settings: CriticSettings, state: State, size: int, step: int) -> tuple[Tensor, Tensor]:
-    """Images (size, C, H, W) of the generator as it samples, and their classes (size,), each as likely."""
+    """Images (size, C, H, W) of the generator as it trains, and their classes (size,), each as likely."""
     latents, classes = drawn(state, size, settings.latent_size, f"{CRITIC} pool", step)
-    return state.modules[GENERATOR].eval()(latents, classes), classes
+    return state.modules[GENERATOR].train()(latents, classes), classes
 
 
-sample = generators.sample
+def sample(config: CriticSettings, state: State, request: SampleRequest) -> Records:
+    """Images of the generator's moving average for standard normal inputs; labels follow their counts, if these are released."""
+    return generators.sampled(config, averaged(state), state, request)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from workbench.models.adversarial.config import AdversarialLoss, GeneratorUpdates
+from workbench.models.adversarial.config import AVERAGE, AdversarialLoss, GeneratorUpdates
 from workbench.models.adversarial.losses import GENERATOR_LOSSES
 from workbench.models.embeddings.config import GENERATOR, columns
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -42,13 +42,17 @@ def generator_loss(generator: nn.Module, critic: nn.Module, loss: AdversarialLos
 def generator_trainer(
     updates: GeneratorUpdates, critic_steps: int, critic: nn.Module, loss: AdversarialLoss, latent_size: int, state: State
 ) -> OrdinaryTrainer:
-    """The generator's steps beside `critic_steps` of `critic` altogether; its optimiser is the state's of the name `GENERATOR`."""
+    """The generator's steps beside `critic_steps` of `critic` altogether; its optimiser is the state's of the name `GENERATOR`.
+
+    A module `AVERAGE` of the state, if there is one, follows it.
+    """
+    averages = {AVERAGE: GENERATOR} if AVERAGE in state.modules else {}
     generator, size = state.modules[GENERATOR], updates.batch_size
 
     def step_loss(step: int) -> Tensor:
         return generator_loss(generator.train(), critic, loss, *drawn(state, size, latent_size, f"{GENERATOR} batch", step))
 
-    return OrdinaryTrainer(updates.training(critic_steps), GENERATOR, state, step_loss, private=False)
+    return OrdinaryTrainer(updates.training(critic_steps), GENERATOR, state, step_loss, private=False, averages=averages)
 
 
 def take_turns(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts, to_uint8
@@ -56,11 +56,16 @@ def mean_by_class(embedding: Tensor, rows: Tensor, classes: int) -> Tensor:
 
 def sample(config: GeneratorShape, state: State, request: SampleRequest) -> Records:
     """Images of the generator for standard normal inputs; labels follow their counts, if these are released."""
+    return sampled(config, state.modules[GENERATOR], state, request)
+
+
+def sampled(config: GeneratorShape, generator: nn.Module, state: State, request: SampleRequest) -> Records:
+    """The same of a network that stands in for it."""
     labels = label_counts.asked(config.labels, request, state).label_array(state.facts.num_classes)
     rows = torch.from_numpy(np.zeros(request.num_samples, np.int64) if labels is None else labels)
     draw = state.randomness.torch_generator(request.purpose)
     latent = torch.randn(request.num_samples, config.latent_size, generator=draw)
-    generator = state.modules[GENERATOR].eval()
+    generator.eval()
     with torch.no_grad():
         chunks = [
             generator(z.to(state.device), y.to(state.device)).cpu() for z, y in zip(latent.split(1000), rows.split(1000), strict=True)
