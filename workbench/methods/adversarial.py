@@ -27,7 +27,7 @@ class AdversarialConfig(MethodConfig):
     hidden_size: int = Field(default=200, ge=1, description="Units of the generator's first layer.")
     channels: int = Field(default=16, ge=1, description="Channels of the generator's convolutions.")
     loss: AdversarialLoss = Field(default="bce", description="What critic and generator make small.")
-    critic: CriticConfig = CriticConfig()
+    critic: CriticConfig = CriticConfig(hidden_layers=0, label="projected")
     training: CriticTraining = CriticTraining()
     generator: GeneratorUpdates = GeneratorUpdates()
     ema_decay: float = Field(default=0.98, ge=0, lt=1, description="Decay of the generator's moving average, which samples come from.")

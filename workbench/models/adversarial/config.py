@@ -21,7 +21,8 @@ class CriticTraining(DPSGD):
     switches: ClassVar[Switches] = {"noise_multiplicity": (2, 4)}
 
     batch_size: float = Field(default=150, ge=0.01, le=1e12, description="Expected Poisson batch; the sampling rate times num_records.")
-    steps: int = Field(default=500, ge=1, description="DP-SGD steps of the critic.")
+    steps: int = Field(default=300, ge=1, description="DP-SGD steps of the critic.")
+    learning_rate: float = Field(default=4e-3, ge=1e-9, le=1e3, description="The optimiser's learning rate for the critic.")
     noise_multiplicity: int = Field(
         default=2, ge=2, multiple_of=2, description="Rows K of a record: itself and a generated image, so often that there are K."
     )
@@ -33,9 +34,9 @@ class GeneratorUpdates(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    critic_steps: int = Field(default=10, ge=1, le=100_000, description="Critic steps n_D before each step of the generator.")
+    critic_steps: int = Field(default=4, ge=1, le=100_000, description="Critic steps n_D before each step of the generator.")
     batch_size: int = Field(default=150, ge=1, description="Generated images in a step of the generator.")
-    learning_rate: float = Field(default=2e-3, ge=1e-9, le=1e3, description="Adam's learning rate for the generator.")
+    learning_rate: float = Field(default=5e-3, ge=1e-9, le=1e3, description="Adam's learning rate for the generator.")
     schedule: Schedule = Field(default="constant", description="How that learning rate falls over the steps.")
 
     def steps(self, critic_steps: int) -> int:
