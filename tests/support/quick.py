@@ -35,6 +35,17 @@ RECOVERY = {
     "langevin.steps_per_level": 2,
 }
 
+GAN = {
+    "hidden_size": 10,
+    "channels": 2,
+    "critic.width": 2,
+    "critic.hidden_size": 4,
+    "training.steps": 5,
+    "training.batch_size": 20,
+    "generator.critic_steps": 2,
+    "generator.batch_size": 10,
+}
+
 QUICK: dict[str, dict[str, Any]] = {
     "nonprivate": TINY | {"training.steps": 4, "training.batch_size": 8},
     "dp-merf": {"num_features": 100, "training.steps": 4, "training.batch_size": 20},
@@ -87,6 +98,8 @@ QUICK: dict[str, dict[str, Any]] = {
         "classifier.blocks": 1,
         "classifier.width": 4,
     },
+    "dp-gan": GAN,
+    "dp-cgan": GAN,
     "p3gm": {
         "components.number": 5,
         "components.max_norm": 2.0,

@@ -7,8 +7,10 @@ from workbench.methods.class_means import ClassMeans
 from workbench.methods.class_moments import ClassMoments
 from workbench.methods.cluster_moments import ClusterMoments
 from workbench.methods.ddm import DDM
+from workbench.methods.dp_cgan import DPCGAN
 from workbench.methods.dp_diffusion import DPDiffusion
 from workbench.methods.dp_feta import DPFETA
+from workbench.methods.dp_gan import DPGAN
 from workbench.methods.dp_hp import DPHP
 from workbench.methods.dp_kernel import DPKernel
 from workbench.methods.dp_mepf import DPMEPF
@@ -59,6 +61,8 @@ METHODS: dict[str, type[Method]] = {
     "privimage": PrivImage,
     "psg": PSG,
     "p3gm": P3GM,
+    "dp-gan": DPGAN,
+    "dp-cgan": DPCGAN,
     "dp-diffusion": DPDiffusion,
     "selective-pretraining": SelectivePretraining,
     "chu-dpdm": ChuDPDM,

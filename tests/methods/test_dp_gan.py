@@ -1,0 +1,153 @@
+"""DP-GAN and DP-CGAN: the numbers they publish, how far one record moves a step, and what their generators never see."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support.quick import quick_dataset, quick_plan
+
+from workbench.datasets import facts
+from workbench.experiment import new_state
+from workbench.methods.dp_gan.method import claimed_epsilon
+from workbench.models.adversarial.config import AVERAGE, CRITIC
+from workbench.models.adversarial.private import classes_of, cut_off, pool, row_losses
+from workbench.models.embeddings.config import GENERATOR
+from workbench.models.settings import DP_SGD
+from workbench.networks import ExponentialMovingAverage
+from workbench.planning import make_plan
+from workbench.privacy.accounting.bounds import proved_bound
+from workbench.records import Records
+from workbench.training.microbatch import Microbatch
+from workbench.training.per_record import PerRecordGradients
+from workbench.training.private_step import PrivateStep
+from workbench.training.state import State
+
+METHODS = ("dp-gan", "dp-cgan")
+
+
+@pytest.mark.parametrize(("epsilon", "noise"), [(9.6, 0.001686), (11.5, 0.001407), (14.0, 0.001156), (29.0, 0.000558)])
+def test_dp_gan_claims_its_noise_by_the_steps_of_one_loop(epsilon: float, noise: float) -> None:
+    """Noise and epsilon change places in the formula."""
+    assert claimed_epsilon(noise, 64 / 60_000, 5, 1e-5) == pytest.approx(epsilon, rel=1e-3)
+    assert claimed_epsilon(epsilon, 64 / 60_000, 5, 1e-5) == pytest.approx(noise, rel=1e-3)
+
+
+@pytest.mark.parametrize(("steps", "bound"), [(5, 65.9), (1_000, 296.0)])
+def test_dp_gan_as_printed_claims_less_than_its_steps_cost(steps: int, bound: float) -> None:
+    plan = make_plan("dp-gan", facts("mnist"), preset="published", settings={"training.steps": steps})
+    assert plan.config["training"]["noise_multiplier"] == pytest.approx(0.1079, rel=1e-3)
+    assert (plan.claim.epsilon, plan.claim.status) == (pytest.approx(9.6), "refuted")
+    assert plan.bound.epsilon == pytest.approx(bound, rel=5e-3)
+
+
+def test_dp_gan_as_coded_has_no_bound_and_clips_nothing() -> None:
+    plan = make_plan("dp-gan", facts("mnist"), preset="published-coded")
+    assert plan.bound.epsilon == math.inf
+    assert "clips no gradient" in plan.bound.reason
+    (training,) = [stage for stage in plan.stages if stage.name == DP_SGD]
+    assert training.sampling == "no amplification"
+    settings = plan.build().config.training  # pyright: ignore[reportAttributeAccessIssue]
+    steps = settings.private_steps(DP_SGD, 60_000)
+    assert settings.thresholds_at(1) == (1e6,)
+    assert steps.deviation * 1e6 / steps.divisor == pytest.approx(0.001686 / 64, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("method", "preset", "claim", "bound"),
+    [
+        ("dp-gan", "published-many", 9.9697, 9.9697),
+        ("dp-cgan", "published", 9.6, 8.16),
+        ("dp-cgan", "published-notebook", 9.6, 7.89),
+    ],
+)
+def test_sound_forms_claim_no_less_than_they_cost(method: str, preset: str, claim: float, bound: float) -> None:
+    plan = make_plan(method, facts("mnist"), preset=preset)
+    assert plan.claim.epsilon == pytest.approx(claim, rel=3e-4)
+    assert plan.bound.epsilon <= bound * 1.001
+    assert plan.bound.status == "proved"
+
+
+def prepared(method: str, overrides: Mapping[str, Any] | None = None) -> tuple[Any, Records, State]:
+    plan = quick_plan(method, overrides=dict(overrides or {}))
+    return plan.build().config, quick_dataset(method).train, new_state(plan, seed=0)
+
+
+def summed(config: Any, data: Records, state: State, places: np.ndarray) -> torch.Tensor:
+    """The clipped sum of the first step over the records at `places`, flat."""
+    critic = state.modules[CRITIC]
+    batch = torch.from_numpy(data.records[places]).float() / 127.5 - 1.0, classes_of(data)[places]
+    step = PrivateStep(
+        critic, state.optimizers[DP_SGD], noise_multiplier=1.0, max_grad_norm=config.training.max_grad_norm, expected_batch_size=20.0,
+        randomness=state.randomness, noise_multiplicity=config.training.noise_multiplicity,
+    )  # fmt: skip
+    gradients = PerRecordGradients(critic, config.training.noise_multiplicity)
+    part = Microbatch(1, np.arange(len(places)), places, config.training.noise_multiplicity, state.randomness, "draws", state.device)
+    losses = row_losses(config, state, batch)
+    found = gradients.clipped_sum(lambda: losses(part), len(places), step.thresholds[0])
+    return torch.cat([value.flatten() for value in found.gradients.values()])
+
+
+@pytest.mark.parametrize("multiplicity", [2, 4])
+@pytest.mark.parametrize("method", METHODS)
+def test_one_record_moves_the_sum_by_the_norm_at_most_with_its_generated_images(method: str, multiplicity: int) -> None:
+    """Whatever stands beside it: the others' part is the same with and without it."""
+    config, data, state = prepared(method, {"training.noise_multiplicity": multiplicity, "training.max_grad_norm": 1e-3})
+    places = np.arange(12)
+    moved = summed(config, data, state, places) - summed(config, data, state, np.delete(places, 5))
+    alone = summed(config, data, state, places[5:6])
+    torch.testing.assert_close(moved, alone, rtol=1e-3, atol=1e-7)
+    assert float(alone.norm()) == pytest.approx(1e-3, rel=1e-2)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_other_row_is_an_image_of_the_pool_that_the_records_place_decides(method: str) -> None:
+    config, _, state = prepared(method, {"training.noise_multiplicity": 4})
+    losses = row_losses(config, state, (torch.zeros(3, 1, 8, 8), torch.zeros(3, dtype=torch.int64)))
+    images, classes = pool(config, state, 40, 1)
+    part = Microbatch(1, np.arange(3), np.array([7, 2, 21]), 4, state.randomness, "draws", state.device)
+    drawn, labels, real = losses.draw(part)
+    assert real.tolist() == [True, False] * 6
+    wanted = [14, 14, 15, 15, 4, 4, 5, 5, 2, 2, 3, 3]
+    assert torch.equal(labels, classes[wanted])
+    torch.testing.assert_close(drawn, images[wanted])
+
+
+def test_the_pool_is_another_at_every_step() -> None:
+    config, _, state = prepared("dp-cgan")
+    (first, _), (second, _), (again, _) = (pool(config, state, 20, step) for step in (1, 2, 1))
+    assert not torch.equal(first, second)
+    assert torch.equal(first, again)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_samples_come_from_the_average_of_the_generator(method: str) -> None:
+    plan, data = quick_plan(method), quick_dataset(method).train
+    state = new_state(plan, seed=0)
+    for _ in plan.build().fit(data, None, state):
+        pass
+    assert state.steps == {DP_SGD: 5, GENERATOR: 2}
+    average = state.modules[AVERAGE]
+    assert isinstance(average, ExponentialMovingAverage)
+    assert int(average.num_updates) == 2
+    assert plan.build().released_parts == (AVERAGE,)
+
+
+def test_weights_are_cut_off_after_every_step() -> None:
+    plan, data = quick_plan("dp-gan", overrides={"weight_limit": 1e-3}), quick_dataset("dp-gan").train
+    state = new_state(plan, seed=0)
+    for step in plan.build().fit(data, None, state):
+        if step.stage == DP_SGD:
+            assert max(float(p.detach().abs().max()) for p in state.modules[CRITIC].parameters()) == pytest.approx(1e-3)
+    layer = torch.nn.Linear(2, 2)
+    cut_off(layer, 0.0)
+    assert not layer.weight.any()
+
+
+def test_proved_bound_counts_every_critic_step() -> None:
+    plan = quick_plan("dp-cgan")
+    (training,) = [stage for stage in plan.stages if stage.name == DP_SGD]
+    assert training.steps == 5
+    assert proved_bound([training], plan.delta).epsilon == pytest.approx(plan.bound.epsilon)
