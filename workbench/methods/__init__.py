@@ -19,6 +19,7 @@ from workbench.methods.dp_sad import DPSAD
 from workbench.methods.dp_sgd_dm import DPSGDDM
 from workbench.methods.dpdm import DPDM
 from workbench.methods.dpgen import DPGEN
+from workbench.methods.gs_wgan import GSWGAN
 from workbench.methods.independent_marginals import IndependentMarginals
 from workbench.methods.mst import MST
 from workbench.methods.nonprivate import NonPrivate
@@ -59,6 +60,7 @@ METHODS: dict[str, type[Method]] = {
     "privimage": PrivImage,
     "psg": PSG,
     "p3gm": P3GM,
+    "gs-wgan": GSWGAN,
     "dp-diffusion": DPDiffusion,
     "selective-pretraining": SelectivePretraining,
     "chu-dpdm": ChuDPDM,
