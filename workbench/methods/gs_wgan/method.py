@@ -43,7 +43,7 @@ class Critics(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     parts: int = Field(default=15, ge=1, le=100_000, description="Disjoint parts K of the records, each with a critic of its own.")
-    network: CriticConfig = CriticConfig(blocks=0, hidden_layers=2, hidden_size=64)
+    network: CriticConfig = CriticConfig(blocks=0, hidden_layers=2, hidden_size=64, label="projected")
     turns: int = Field(
         default=3,
         ge=1,
@@ -52,7 +52,7 @@ class Critics(BaseModel):
     )
     updates: int = Field(default=5, ge=1, le=10_000, description="Steps of such a critic.")
     warm_up: int = Field(
-        default=20,
+        default=0,
         ge=0,
         le=100_000,
         description="Steps of a throw-away generator, each after the critic's own, that every critic begins with; 0 leaves that out.",
@@ -64,7 +64,7 @@ class Critics(BaseModel):
     @property
     def rows(self) -> float:
         """Records and generated images that the critics of one step look at."""
-        return 2 * self.turns * self.updates * self.batch_size
+        return 2 * min(self.turns, self.parts) * self.updates * self.batch_size
 
 
 class Release(BaseModel):
@@ -123,8 +123,8 @@ QUIET = (
     "gradients of a critic that is drawn, which get noise and are paid for (docs/proofs.md, section 12)."
 )
 SECRET = (
-    "The B clipped gradients of a step are one release, which any two critics move by at most 2 C sqrt(B). A record is in one part, and the "
-    "critics learn by a public schedule, so only a secret draw of one in K brings its critic in (docs/proofs.md, section 12)."
+    "The B clipped gradients of a step are one release, which any two critics move by at most 2 C sqrt(B). A record is in one part, and "
+    "the critics learn by a public schedule, so only a secret draw of one in K brings its critic in (docs/proofs.md, section 12)."
 )
 TRAINED = (
     "The images of a step share one draw, and the critic drawn is the one that learns, so that later gradients tell of earlier draws: "
@@ -148,7 +148,7 @@ def release_stage(config: GSWGANConfig) -> Stage:
         sampling="one critic in as many as there are parts, drawn afresh at every step"
         + (", the draws taken as public" if visible else ""),
         reason=TRAINED if visible else SECRET,
-        rows=release.batch_size + (config.critics.rows / config.critics.turns if visible else 0.0),
+        rows=release.batch_size + (config.critics.rows / min(config.critics.turns, config.critics.parts) if visible else 0.0),
     )
 
 
@@ -185,7 +185,8 @@ def claimed(*, noise_multiplier: float, parts: int, releases: int, delta: float)
 def without_replacement(sample_rate: float, noise_multiplier: float, order: int) -> float:
     """RDP of whole order a >= 2 of a Gaussian on a sample without replacement, by Theorem 9 of Wang, Balle and Kasiviswanathan 2019.
 
-    log(1 + q^2 C(a,2) min(4 (e^rho(2) - 1), 2 e^rho(2)) + sum over j = 3..a of 2 q^j C(a,j) e^((j-1) rho(j))) / (a - 1), rho(j) = j/(2 s^2).
+    log(1 + q^2 C(a,2) min(4 (e^rho(2) - 1), 2 e^rho(2)) + sum over j = 3..a of 2 q^j C(a,j) e^((j-1) rho(j))) / (a - 1), where rho(j) is
+    j/(2 s^2).
     """
     import numpy as np
     from scipy.special import gammaln, logsumexp

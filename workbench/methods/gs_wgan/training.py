@@ -1,11 +1,12 @@
 """GS-WGAN's training: critics that learn from parts of the records in the room, and a generator by noisy gradients of its images."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call, vmap
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts, to_uint8
@@ -53,7 +54,7 @@ def new_critics(config: GSWGANConfig, facts: DatasetFacts) -> nn.ModuleList:
 
 def new_adam(module: nn.Module, learning_rate: float) -> torch.optim.Adam:
     """Adam without momentum of long memory, as WGAN-GP has it."""
-    return torch.optim.Adam(module.parameters(), lr=learning_rate, betas=(0.5, 0.9))
+    return torch.optim.Adam(module.parameters(), lr=learning_rate, betas=(0.5, 0.9), foreach=True)
 
 
 def initial_state(config: GSWGANConfig, facts: DatasetFacts, state: State) -> State:
@@ -113,7 +114,7 @@ class Training:
         generator = networks.initialized(lambda: DenseGenerator(self.config.generator, self.state.facts), draw).to(self.state.device)
         optimizer, loss = new_adam(generator, self.config.critics.learning_rate), 0.0
         for _ in range(self.config.critics.warm_up):
-            loss = self.teach(part, generator, draw)
+            loss = self.teach([part], generator, draw)
             latents, classes = self.inputs(self.config.critics.batch_size, draw)
             with frozen(self.critic(part)) as critic:
                 optimizer.zero_grad(set_to_none=True)
@@ -126,10 +127,10 @@ class Training:
         """The critics whose turn it is: which these are is public."""
         self.state.spend(CRITICS, step)
         draw = self.state.randomness.torch_generator(f"{CRITICS} batches", step)
-        turns = self.config.critics.turns
-        losses = [self.teach(turn % self.config.critics.parts, self.generator, draw) for turn in range((step - 1) * turns, step * turns)]
+        turns = min(self.config.critics.turns, self.config.critics.parts)
+        loss = self.teach([turn % self.config.critics.parts for turn in range((step - 1) * turns, step * turns)], self.generator, draw)
         self.state.steps[CRITICS] = step
-        return Step(CRITICS, step, self.config.release.steps, {"loss": sum(losses) / turns})
+        return Step(CRITICS, step, self.config.release.steps, {"loss": loss})
 
     def release(self, step: int) -> Step:
         """One critic's gradients with noise, and what the generator makes of them."""
@@ -137,7 +138,7 @@ class Training:
         settings, randomness = self.config.release, self.state.randomness
         part = int(fixed_size_batch(randomness, f"{GRADIENTS} part", step, self.config.critics.parts, 1)[0])
         if settings.drawn == "trained":
-            self.teach(part, self.generator, randomness.torch_generator(f"{CRITICS} batches", step))
+            self.teach([part], self.generator, randomness.torch_generator(f"{CRITICS} batches", step))
         latents, classes = self.inputs(settings.batch_size, randomness.torch_generator(f"{GRADIENTS} images", step))
         images = self.generator(latents, classes)
         noisy = noisy_gradients(self.config, image_gradients(self.critic(part), images, classes), self.state, step)
@@ -161,27 +162,52 @@ class Training:
         classes = torch.randint(columns(self.state.facts), (size,), generator=draw)
         return latents.to(self.state.device), classes.to(self.state.device)
 
-    def teach(self, part: int, generator: nn.Module, draw: torch.Generator) -> float:
-        """The updates of a critic on records of its part; returns the last loss. No optimiser but the critics' own takes a step."""
+    def teach(self, parts: Sequence[int], generator: nn.Module, draw: torch.Generator) -> float:
+        """The updates of the critics of some parts, each on records of its own; returns the last mean loss.
+
+        No optimiser but the critics' takes a step.
+        """
         settings, optimizer, loss = self.config.critics, self.state.optimizers[CRITICS], torch.zeros(())
-        positions = torch.from_numpy(self.parts.positions(part))
+        positions = [torch.from_numpy(self.parts.positions(part)) for part in parts]
+        shape, critics = (len(parts), settings.batch_size), [self.critic(part) for part in parts]
         for _ in range(settings.updates):
-            index = positions[torch.randint(len(positions), (settings.batch_size,), generator=draw)].to(self.state.device)
-            latents, _ = self.inputs(settings.batch_size, draw)
-            mixed = torch.rand(settings.batch_size, 1, 1, 1, generator=draw).to(self.state.device)
+            index = torch.stack([own[torch.randint(len(own), shape[1:], generator=draw)] for own in positions]).flatten()
+            index = index.to(self.state.device)
+            latents, _ = self.inputs(len(index), draw)
+            mixed = torch.rand(len(index), 1, 1, 1, generator=draw).to(self.state.device)
             classes = self.classes[index]
             with torch.no_grad():
                 fakes = generator(latents, classes)
-            losses = critic_losses(self.critic(part), self.images[index], fakes, classes, mixed, settings.penalty)
-            loss = (losses * self.present[index]).mean()  # null records add nothing
+            losses = critic_losses(together(critics), self.images[index], fakes, classes, mixed, settings.penalty)
+            means = (losses * self.present[index]).view(shape).mean(dim=1)  # null records add nothing
             optimizer.zero_grad(set_to_none=True)
-            loss.backward()
+            means.sum().backward()
             optimizer.step()
+            loss = means.detach().mean()
         optimizer.zero_grad(set_to_none=True)
-        return float(loss.detach())
+        return float(loss)
 
 
-def critic_losses(critic: Callable[..., Tensor], records: Tensor, fakes: Tensor, classes: Tensor, mixed: Tensor, penalty: float) -> Tensor:
+def together(critics: Sequence[Critic]) -> Callable[[Tensor, Tensor], Tensor]:
+    """Critics as one: scores (P B,) of images (P B, C, H, W) and their classes, the first B by the first critic, and so on."""
+    if len(critics) == 1:
+        return critics[0]
+    names = [name for name, _ in critics[0].named_parameters()]
+    stacked = dict(zip(names, map(torch.stack, zip(*(list(critic.parameters()) for critic in critics), strict=True)), strict=True))
+
+    def one(parameters: dict[str, Tensor], images: Tensor, classes: Tensor) -> Tensor:
+        return functional_call(critics[0], parameters, (images, classes))
+
+    def scores(images: Tensor, classes: Tensor) -> Tensor:
+        rows = (len(critics), -1)
+        return vmap(one)(stacked, images.unflatten(0, rows), classes.unflatten(0, rows)).flatten()
+
+    return scores
+
+
+def critic_losses(
+    critic: Callable[[Tensor, Tensor], Tensor], records: Tensor, fakes: Tensor, classes: Tensor, mixed: Tensor, penalty: float
+) -> Tensor:
     """WGAN-GP's loss of each record (B,) beside a generated image of its class, with the code's small weight on a record's score.
 
     D(fake) - D(record) + penalty (|grad D(between)| - 1)^2 + .001 D(record)^2, `between` a share `mixed` (B, 1, 1, 1) of the record.
@@ -189,8 +215,8 @@ def critic_losses(critic: Callable[..., Tensor], records: Tensor, fakes: Tensor,
     between = (mixed * records + (1.0 - mixed) * fakes).requires_grad_(True)
     (slopes,) = torch.autograd.grad(critic(between, classes).sum(), between, create_graph=True)
     norms = (slopes.flatten(1).square().sum(dim=1) + 1e-12).sqrt()
-    scores = critic(records, classes)
-    return critic(fakes, classes) - scores + penalty * (norms - 1.0).square() + DRIFT * scores.square()
+    scored = critic(records, classes)
+    return critic(fakes, classes) - scored + penalty * (norms - 1.0).square() + DRIFT * scored.square()
 
 
 def image_gradients(critic: nn.Module, images: Tensor, classes: Tensor) -> Tensor:
