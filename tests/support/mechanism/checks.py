@@ -509,8 +509,9 @@ def not_drawn(bench: Bench, stage: Stage, at: At, own: np.ndarray, other: np.nda
     before = part_release(bench, at, GROWN, own)
     moved = float(np.linalg.norm(part_release(bench, at, GROWN, own, beside=1.0) - before))
     yield Finding(stage.name, "part not drawn", 0.0, moved, moved == 0.0)
-    moved = float(np.linalg.norm(part_release(bench, at, GROWN, other) - before))
-    yield Finding(stage.name, "part drawn", "another gives another release", moved, moved > 0.0)
+    lengths = [float(np.linalg.norm(part_release(bench, at, GROWN, part) - part_release(bench, at, 0.0, part))) for part in (own, other)]
+    alike = lengths[0] > 0.0 and math.isclose(*lengths, rel_tol=SINGLE)
+    yield Finding(stage.name, "part drawn", "gives the release, whichever it is", "of lengths {} and {}".format(*lengths), alike)
     parts = Parts.of(bench.state, stage.event.num_parts, len(bench.data))  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
     data = other_data(bench.data)
     mine = parts.positions(int(own[0]))
