@@ -171,6 +171,24 @@ THEOREMS: dict[int, Theorem] = {
         ((f"{ACCOUNTING}/group_forms.py", ""), (f"{ACCOUNTING}/persons.py", ""), ("workbench/datasets/person_rows.py", "")),
         (("tests/methods/test_persons.py", ""),),
     ),
+    12: Theorem(
+        "a part drawn in secret",
+        "If critics of K disjoint parts learn by a public schedule, and each step releases the clipped gradients of B images by one critic "
+        "that a fresh secret coin picks, with noise 2 C s, one step has delta(eps) <= q delta_mu(log(1 + (e^eps - 1)/q)) for eps >= 0, "
+        "q = 1/K and mu = sqrt(B)/s, and T steps compose.",
+        {"q": "1 / critics.parts", "mu": "sqrt(release.batch_size) / release.noise_multiplier"},
+        (
+            (f"{ACCOUNTING}/events.py", "DrawnPartGaussianDpEvent"),
+            ("workbench/training/parts.py", "Parts"),
+            ("workbench/methods/gs_wgan/method.py", "release_stage"),
+            ("workbench/methods/gs_wgan/training.py", "Training"),
+        ),
+        (
+            ("tests/methods/test_gs_wgan.py", ""),
+            ("tests/training/test_parts.py", ""),
+            ("tests/support/mechanism/checks.py", "drawn_part"),
+        ),
+    ),
 }
 
 

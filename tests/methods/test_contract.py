@@ -250,9 +250,12 @@ def test_what_the_sampler_spends_is_spent_before_it_draws(method: str) -> None:
 @every_method
 def test_released_and_private_parts_are_named_and_apart(method: str) -> None:
     kind = methods.METHODS[method]
-    state = new_state(quick_plan(method), seed=0)
+    plan = quick_plan(method)
+    state = new_state(plan, seed=0)
     names = set(state.modules) | set(state.tensors)
     assert set(kind.released) <= names
     assert set(kind.kept_private) <= names
     assert not set(kind.released) & set(kind.kept_private)
+    assert set(kind.quiet_parts) <= names
+    assert not set(kind.quiet_parts) & {*plan.build().released_parts, *kind.kept_private}, "what quiet stages write leaves by no way"
     assert "key" not in json.dumps(list(state.part(kind.released)))

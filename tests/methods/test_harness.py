@@ -26,6 +26,9 @@ from workbench.methods.dp_promise import phases as dp_promise_phases
 from workbench.methods.dp_promise import training as dp_promise
 from workbench.methods.dp_sad import labelling
 from workbench.methods.dp_sad.labels import SUMS
+from workbench.methods.gs_wgan import training as gs_wgan
+from workbench.methods.gs_wgan.method import CRITICS
+from workbench.methods.gs_wgan.method import GRADIENTS as GRADIENTS_OF_IMAGES
 from workbench.methods.mst import training as mst
 from workbench.methods.mst.method import CHOICE
 from workbench.methods.mst.method import _choice as mst_choice  # pyright: ignore[reportPrivateUsage]
@@ -380,6 +383,78 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
         QUERY,
         [(privimage.counted, "Grid(query.noise_multiplier", "Grid(0.5 * query.noise_multiplier")],
         "null record",
+    ),
+    "image gradients with half of their noise": (
+        cases.Case("gs-wgan"),
+        GRADIENTS_OF_IMAGES,
+        [(gs_wgan.noisy_gradients, "Grid(2.0 * norm", "Grid(norm")],
+        "replaced record",
+    ),
+    "image gradients clipped to twice the norm": (
+        cases.Case("gs-wgan"),
+        GRADIENTS_OF_IMAGES,
+        [(gs_wgan.noisy_gradients, "known_noise_multiplier(), norm,", "known_noise_multiplier(), 2 * norm,")],
+        "replaced record",
+    ),
+    "a generator that follows clean gradients": (
+        cases.Case("gs-wgan"),
+        GRADIENTS_OF_IMAGES,
+        [
+            (
+                gs_wgan.Training.release,
+                "self.move(step, images, noisy)",
+                "self.move(step, images, image_gradients(self.critic(part), images, classes))",
+            )
+        ],
+        "follows from releases",
+    ),
+    "a generator that moves while critics learn": (
+        cases.Case("gs-wgan"),
+        CRITICS,
+        [
+            (
+                gs_wgan.Training.learn,
+                "self.state.steps[CRITICS] = step",
+                "self.state.steps[CRITICS] = step; list(self.generator.parameters())[0].data += loss",
+            )
+        ],
+        "quiet",
+    ),
+    "critics that learn before that is recorded": (
+        cases.Case("gs-wgan"),
+        CRITICS,
+        [
+            (
+                gs_wgan.Training.learn,
+                "self.state.spend(CRITICS, step)",
+                "self.images[torch.arange(2)]; self.state.spend(CRITICS, step)",
+            )
+        ],
+        "spending comes first",
+    ),
+    "one coin for all steps": (
+        cases.Case("gs-wgan"),
+        "all",
+        [(gs_wgan.Training.release, 'f"{GRADIENTS} part", step', 'f"{GRADIENTS} part", 1')],
+        "freshness",
+    ),
+    "a coin that half of the parts are never under": (
+        cases.Case("gs-wgan"),
+        GRADIENTS_OF_IMAGES,
+        [(gs_wgan.Training.release, "self.config.critics.parts, 1)[0])", "self.config.critics.parts, 1)[0]) % 2")],
+        "part drawn",
+    ),
+    "all critics asked at once": (
+        cases.Case("gs-wgan"),
+        GRADIENTS_OF_IMAGES,
+        [
+            (
+                gs_wgan.Training.release,
+                "image_gradients(self.critic(part), images, classes)",
+                "sum(image_gradients(self.critic(one), images, classes) for one in range(self.config.critics.parts))",
+            )
+        ],
+        "part not drawn",
     ),
     "components around the clean mean": (
         cases.Case("p3gm"),

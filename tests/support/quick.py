@@ -111,6 +111,17 @@ QUICK: dict[str, dict[str, Any]] = {
         "training.steps": 2,
         "training.batch_size": 20,
     },
+    "gs-wgan": {
+        "critics.parts": 4,
+        "critics.network": {"blocks": 0, "hidden_layers": 1, "hidden_size": 8},
+        "critics.turns": 1,
+        "critics.updates": 2,
+        "critics.warm_up": 1,
+        "critics.batch_size": 8,
+        "generator.hidden_size": 8,
+        "release.batch_size": 4,
+        "release.steps": 5,
+    },
     "dp-promise": TINY
     | {
         "pretraining.records": 50,

@@ -21,6 +21,7 @@ from workbench.methods.dp_sad import DPSAD
 from workbench.methods.dp_sgd_dm import DPSGDDM
 from workbench.methods.dpdm import DPDM
 from workbench.methods.dpgen import DPGEN
+from workbench.methods.gs_wgan import GSWGAN
 from workbench.methods.independent_marginals import IndependentMarginals
 from workbench.methods.mst import MST
 from workbench.methods.nonprivate import NonPrivate
@@ -63,6 +64,7 @@ METHODS: dict[str, type[Method]] = {
     "p3gm": P3GM,
     "dp-gan": DPGAN,
     "dp-cgan": DPCGAN,
+    "gs-wgan": GSWGAN,
     "dp-diffusion": DPDiffusion,
     "selective-pretraining": SelectivePretraining,
     "chu-dpdm": ChuDPDM,

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import WorkbenchError
+from workbench.privacy import proved_bound
 from workbench.privacy.accounting.events import (
     EVENTS,
     Distances,
@@ -23,7 +24,7 @@ from workbench.privacy.accounting.events import (
     event_to_json,
 )
 from workbench.privacy.accounting.planned_stage import PlannedStage
-from workbench.privacy.accounting.stages import Stage, compose
+from workbench.privacy.accounting.stages import Stage, compose, quiet_stage
 from workbench.privacy.accounting.zero_out import zero_out
 
 POSITIVE = st.floats(min_value=1e-6, max_value=1e6, allow_nan=False)
@@ -97,6 +98,16 @@ def test_a_stage_that_is_free_or_takes_no_step_costs_nothing() -> None:
     assert compose([free, paid]) == paid.total()
     assert PlannedStage.of(free).event == {"type": "NoOpDpEvent"}
     assert PlannedStage.of(free).stage == free
+
+
+def test_a_quiet_stage_is_spent_and_costs_nothing_under_any_relation() -> None:
+    quiet, paid = quiet_stage("critics", 5, "reason"), Stage("a", ReplaceOneGaussianDpEvent(1.0, 1.0), "per_step", 3, ("REPLACE_ONE",))
+    assert (quiet.spent, quiet.steps, quiet.reason) == ("per_step", 5, "reason")
+    assert [bound.epsilon for bound in (proved_bound([quiet, paid], 1e-5), proved_bound([paid], 1e-5))] == [
+        proved_bound([paid], 1e-5).epsilon
+    ] * 2
+    assert proved_bound([quiet], 1e-5).epsilon == 0.0
+    assert PlannedStage.of(quiet).stage == quiet
 
 
 def test_a_stage_has_an_event_unless_it_is_free() -> None:

@@ -25,7 +25,7 @@ from workbench.methods.base import Method, MethodConfig
 from workbench.methods.chu_dpdm.method import LearningRateDecay
 from workbench.methods.fields import value_at
 from workbench.models.selection.config import Draws
-from workbench.networks import UNetConfig
+from workbench.networks import CriticConfig, UNetConfig
 from workbench.networks.config import TableNetworkConfig
 from workbench.plan import Plan
 from workbench.planning import configure, make_plan
@@ -34,6 +34,7 @@ from workbench.workspace import Workspace
 
 # What a network is, how fast it learns and how it is sampled: whatever they are, a step releases the same.
 SAME_MECHANISM = (
+    CriticConfig,
     DiffusionConfig,
     DiscreteConfig,
     Draws,

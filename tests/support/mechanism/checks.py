@@ -3,13 +3,15 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 from dp_accounting import dp_event
 
 from support.mechanism import statistics
-from support.mechanism.events import At, Changes, Chosen, Drawn, Floats, Sampled, Updated, Window
+from support.mechanism.events import At, Changes, Chosen, Drawn, Floats, Released, Sampled, Updated, Window
 from support.mechanism.finding import Finding, p_value
 from support.mechanism.flow import apart, ends, freshness, spending, times
 from support.mechanism.recording import LEAST_GROWTH, SAMPLERS, Bench, replaced
@@ -19,7 +21,9 @@ from workbench.privacy.accounting import events as own
 from workbench.privacy.accounting.stages import Stage
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.mixing import MIXED
+from workbench.training.parts import Parts
 from workbench.training.randomness import Randomness
+from workbench.training.state import State
 
 FLAT = {"psg"}  # whose loss is flat where weights are large; its gradients are longer than the norm as they are
 SINGLE = 2e-3  # relative, of differences of releases in single precision
@@ -75,8 +79,10 @@ def within_precision(bench: Bench, measure: Callable[[], list[Finding]]) -> list
 # How batches are drawn
 
 
-def batches(bench: Bench, stage: Stage, sampler: str, stated: float, p_values: Callable[..., dict[str, float]]) -> Iterator[Finding]:
-    """Each step draws one batch by `sampler`; the very call that was recorded is repeated at many steps."""
+def batches(
+    bench: Bench, stage: Stage, sampler: str, stated: float, p_values: Callable[..., dict[str, float]], total: int = 0
+) -> Iterator[Finding]:
+    """Each step draws one batch of `total` (of all records) by `sampler`; the call that was recorded is repeated at many steps."""
     drawn = [window.of(Sampled) for window in bench.whole if window.at[0] == stage.name]
     proper = all(len(found) == 1 and found[0].sampler == sampler for found in drawn)
     kinds = sorted({found.sampler for step in drawn for found in step})
@@ -84,7 +90,7 @@ def batches(bench: Bench, stage: Stage, sampler: str, stated: float, p_values: C
     if not proper:
         return
     calls = [step[0] for step in drawn]
-    num_records = bench.plan.facts.num_records
+    num_records = total or bench.plan.facts.num_records
     yield Finding(stage.name, "sampling", f"from {num_records}", calls[0].num_records, all(c.num_records == num_records for c in calls))
     steps = [call.step for call in calls]
     yield Finding(stage.name, "freshness", "a batch a step", f"drawn for {steps}", len(set(steps)) == len(steps))
@@ -436,6 +442,91 @@ def not_used(bench: Bench, stage: Stage, at: At, batch: np.ndarray) -> Iterator[
     yield Finding(stage.name, "record not drawn", 0.0, moved, moved == 0.0)
 
 
+# The noisy output of one part of the records, drawn among all
+
+
+def drawn_part(bench: Bench, stage: Stage) -> Iterator[Finding]:
+    """One part a step, drawn evenly; noise, and how far apart what any two parts give is; no part that was not drawn counts.
+
+    What each part gives is made by a network of its own, an entry of the one quiet module, which learned in steps before: here it may be
+    any network at all. Of one whose weights are zero the release is noise alone; of two that are large it is clipped vectors.
+    """
+    event: Any = stage.event
+    number = event.num_parts
+    if stage.name not in bench.known:
+        yield from batches(
+            bench, stage, "fixed_size_batch", 1 / number, lambda m, orders: statistics.fixed_size_p_values(m, 1, orders), total=number
+        )
+    for at in ends(bench, stage.name):
+        own, other = np.array([0]), np.array([number - 1])
+        keys = min(500, max(8, 4000 // part_release(bench, at, 0.0, own).size))
+        releases = np.stack([part_release(bench, at, 0.0, own, key=key) for key in range(1, keys + 1)])
+        noise, reach = statistics.deviation(releases)
+        yield p_value(stage, "noise", statistics.coordinates_p_value(releases), "of its own in every coordinate")
+        kinds = sorted({drawn.kind for drawn in bench.window(at).normals})
+        yield Finding(stage.name, "noise", "in integers, on a grid", f"{kinds}", kinds == ["floored_normal"])
+        nothing, large = (part_release(bench, at, weights, own) for weights in (0.0, GROWN))
+        turned = part_release(bench, at, GROWN, own, sign=-1.0)
+        apart_by, alone = np.linalg.norm(large - turned), np.linalg.norm(large - nothing)
+        stated = stage.distances
+        assert stated is not None
+        yield within(stage, "replaced record", float(apart_by) / noise, stated.replace_one, reach + SINGLE, least=0.9)
+        yield within(stage, "null record", float(alone) / noise, stated.zero_out, reach + SINGLE, least=0.3)
+        least, most = (float(np.linalg.norm(part_release(bench, at, weights, own) - nothing)) for weights in (GROWN, 10 * GROWN))
+        yield Finding(
+            stage.name, "clipping", "large gradients to one length", f"{most / least - 1:.1e} apart", abs(most / least - 1) < SINGLE
+        )
+        yield from not_drawn(bench, stage, at, own, other)
+
+
+GROWN = 3.0  # deviation of the weights of a network whose gradients are longer than the clipping norm
+
+
+def part_release(bench: Bench, at: At, deviation: float, drawn: np.ndarray, sign: float = 1.0, key: int = 0, beside: float = 0.0) -> Floats:
+    """What a step releases where one part is drawn whose network has weights of a deviation, and the others have others, `beside`.
+
+    A `sign` of -1 turns all scores round: the critics' last layers are linear.
+    """
+
+    def alter(state: State) -> None:
+        (name,) = bench.method.quiet_parts
+        for part, network in enumerate(state.modules[name].children()):
+            draw = torch.Generator().manual_seed(part)
+            for place, parameter in network.named_parameters():
+                parameter.data = torch.randn(parameter.shape, generator=draw) * (deviation if part == drawn[0] else beside)
+                if place.split(".")[0] in ("score", "projection"):
+                    parameter.data *= sign
+        for group in state.optimizers[name].param_groups:
+            group["lr"] = 0.0
+
+    window = bench.again(at, changes=Changes({at: drawn}, key=key, alter=alter))
+    (released,) = window.of(Released)
+    return released.values.ravel()
+
+
+def not_drawn(bench: Bench, stage: Stage, at: At, own: np.ndarray, other: np.ndarray) -> Iterator[Finding]:
+    """Networks of parts that were not drawn, and their records, change nothing; another part's does."""
+    before = part_release(bench, at, GROWN, own)
+    moved = float(np.linalg.norm(part_release(bench, at, GROWN, own, beside=1.0) - before))
+    yield Finding(stage.name, "part not drawn", 0.0, moved, moved == 0.0)
+    lengths = [float(np.linalg.norm(part_release(bench, at, GROWN, part) - part_release(bench, at, 0.0, part))) for part in (own, other)]
+    alike = lengths[0] > 0.0 and math.isclose(*lengths, rel_tol=SINGLE)
+    yield Finding(stage.name, "part drawn", "gives the release, whichever it is", "of lengths {} and {}".format(*lengths), alike)
+    parts = Parts.of(bench.state, stage.event.num_parts, len(bench.data))  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
+    data = other_data(bench.data)
+    mine = parts.positions(int(own[0]))
+    records, labels = data.records.copy(), None if data.labels is None else data.labels.copy()
+    records[mine] = bench.data.records[mine]
+    if labels is not None and bench.data.labels is not None:
+        labels[mine] = bench.data.labels[mine]
+    releases = [
+        bench.again(at, given, Changes({at: own})).of(Released)[0].values
+        for given in (replace(data, records=records, labels=labels), bench.data)
+    ]
+    moved = float(np.linalg.norm(releases[0] - releases[1]))
+    yield Finding(stage.name, "record not drawn", 0.0, moved, moved == 0.0)
+
+
 CHECKS: dict[type[dp_event.DpEvent], Callable[[Bench, Stage], Iterator[Finding]]] = {
     dp_event.PoissonSampledDpEvent: poisson_sum,
     dp_event.GaussianDpEvent: whole_release,
@@ -443,4 +534,5 @@ CHECKS: dict[type[dp_event.DpEvent], Callable[[Bench, Stage], Iterator[Finding]]
     own.PartOfGaussianDpEvent: whole_release,
     own.FixedBatchGaussianDpEvent: noised_records,
     own.ExponentialMechanismDpEvent: weighted_choice,
+    own.DrawnPartGaussianDpEvent: drawn_part,
 }

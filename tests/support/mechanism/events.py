@@ -1,6 +1,6 @@
 """What happens in a fit, event by event, and the events of one step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ from dp_accounting import dp_event
 from numpy.typing import NDArray
 
 from workbench.privacy.accounting.events import UnprovedDpEvent
-from workbench.training.state import Step
+from workbench.training.state import State, Step
 
 Floats = NDArray[np.float64]
 At = tuple[str, int]  # a stage and its step, from 1
@@ -29,12 +29,13 @@ class Spent:
 
 @dataclass(frozen=True)
 class Yielded:
-    """`fit` yielded `step`; the state's tensors (flat) as they were then, the digest of the state, and that of what is released of it."""
+    """`fit` yielded `step`; the state's tensors (flat) as they were then, digests of the state, of what is released, and of quiet parts."""
 
     step: Step
     tensors: Floats
     state: bytes
     released: bytes
+    quiet: bytes = b""
 
     @property
     def at(self) -> At:
@@ -125,7 +126,8 @@ Event = Spent | Yielded | Drawn | Opened | Sampled | Chosen | Released | Updated
 class Changes:
     """What is changed from outside, by stage and step: batches, choices, sums that are released, gradients that optimisers step on.
 
-    Standard normals are shifted by the key of their stream.
+    Standard normals are shifted by the key of their stream. `alter` changes the state before the fit goes on: what quiet stages wrote
+    may be anything there, whatever the records are.
     """
 
     batches: Mapping[At, np.ndarray] = field(default_factory=dict)
@@ -135,6 +137,7 @@ class Changes:
     choices: Mapping[At, Sequence[int]] = field(default_factory=dict)
     releases: Mapping[At, Sequence[np.ndarray]] = field(default_factory=dict)
     gradients: Mapping[At, Sequence[tuple[torch.Tensor, ...]]] = field(default_factory=dict)
+    alter: Callable[[State], None] | None = None
 
 
 @dataclass

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
+from dp_accounting.dp_event import NoOpDpEvent
 
 from support.homes import here
 from support.mechanism.events import (
@@ -255,6 +256,7 @@ class Bench:
         self.log = Log(Changes())
         self.state = self._state()
         self.trained = [parameter for parameter in self._parameters() if parameter.requires_grad]
+        self.quiet = quiet_stages(self.method, plan)
         self.setup, self.log = self.log.events, Log(Changes())
         self.whole = self._first()
 
@@ -268,6 +270,8 @@ class Bench:
         self._begin(at)
         if log.changes.scale != 1.0:
             scale_weights(self.state, log.changes.scale)
+        if log.changes.alter is not None:
+            log.changes.alter(self.state)
         with recorded(log, self.state):
             for step in self._fit(self.data if data is None else data):
                 if (step.stage, step.step) == at:
@@ -275,8 +279,11 @@ class Bench:
         raise AssertionError(f"fit did not come to {at}")
 
     def replayed(self, data: Records, kept: Container[str]) -> list[Window]:
-        """The whole fit on other records, all releases as they were; after each step of the stages `kept`, all of the state too."""
-        self.log = log = Log(releases_of(self.whole))
+        """The whole fit on other records, all releases as they were; after each step of the stages `kept`, all of the state too.
+
+        What quiet stages write is made of the other records.
+        """
+        self.log = log = Log(releases_of(self.whole, self.quiet))
         after = [*(self.checkpoints[window.at] for window in self.whole[1:]), self.last]
         self._begin(self.whole[0].at)
         with recorded(log, self.state):
@@ -332,7 +339,8 @@ class Bench:
     def _fit(self, data: Records) -> Iterator[Step]:
         log = self.log
         for step in self.method.fit(watched(data, log), self.public, self.state):
-            log.add(Yielded(step, flat(self.state.tensors.values()), self._digest(), self._digest(self.method.released_parts)))
+            digests = self._digest(), self._digest(self.method.released_parts), self._digest(self.method.quiet_parts)
+            log.add(Yielded(step, flat(self.written()), *digests))
             log.now = None
             yield step
 
@@ -340,9 +348,13 @@ class Bench:
         """Of modules and tensors, of all but those that stay in the room where no names are given; only where whole fits are compared."""
         if self.log.wanted is not None:
             return b""
-        parts = self.state.modules | self.state.tensors
-        chosen = [part for name, part in parts.items() if (name not in self.method.kept_private if names is None else name in names)]
+        parts, inside = self.state.modules | self.state.tensors, {*self.method.kept_private, *self.method.quiet_parts}
+        chosen = [part for name, part in parts.items() if (name not in inside if names is None else name in names)]
         return digest(chosen)
+
+    def written(self) -> list[torch.Tensor]:
+        """The tensors of the state but for quiet ones, which are released by no step."""
+        return [tensor for name, tensor in self.state.tensors.items() if name not in self.method.quiet_parts]
 
 
 def digest(parts: Iterable[torch.nn.Module | torch.Tensor]) -> bytes:
@@ -354,13 +366,21 @@ def digest(parts: Iterable[torch.nn.Module | torch.Tensor]) -> bytes:
     return found.digest()
 
 
-def releases_of(windows: Sequence[Window]) -> Changes:
-    """What makes another run release what was released in these steps."""
-    paid = [window for window in windows if window.spent is not None]
+def quiet_stages(method: Method, plan: Plan) -> set[str]:
+    """The stages that release nothing, of a method that names what they write."""
+    return {stage.name for stage in method.stages(plan.facts) if isinstance(stage.event, NoOpDpEvent) and method.quiet_parts}
+
+
+def releases_of(windows: Sequence[Window], quiet: Container[str] = ()) -> Changes:
+    """What makes another run release what was released in these steps; steps of `quiet` stages release nothing.
+
+    Where a step releases a sum, what its optimiser steps on has to follow from that.
+    """
+    paid = [window for window in windows if window.spent is not None and window.at[0] not in quiet]
     return Changes(
         choices={window.at: [choice.place for choice in window.of(Chosen)] for window in paid},
         releases={window.at: [release.values for release in window.of(Released)] for window in paid},
-        gradients={window.at: [update.gradients for update in window.of(Updated)] for window in paid},
+        gradients={window.at: [update.gradients for update in window.of(Updated)] for window in paid if not window.of(Released)},
     )
 
 

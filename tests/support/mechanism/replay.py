@@ -17,16 +17,21 @@ from workbench.training.state import Step
 def follows(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
     """The state when a step is spent and when it ends, and what a step says that may leave the room or is shown.
 
-    A stage without a mechanism has no release that its state could follow from: there the state is taken over.
+    A stage without a mechanism has no release that its state could follow from: there the state is taken over. Not so where the method
+    names the parts that such stages write: these are made of the other records, and nothing else may differ for that.
     """
-    kept = {stage.name for stage in stages if isinstance(stage.event, WITHOUT_MECHANISM)}
+    kept = {stage.name for stage in stages if isinstance(stage.event, WITHOUT_MECHANISM)} - bench.quiet
     there = bench.replayed(other_data(bench.data), kept)
     for window, other in zip(bench.whole, there, strict=True):
         if window.spent is not None and other.spent is not None:
             yield same(window, "spending comes first", "no record in the state", window.spent.state == other.spent.state)
         if window.at[0] not in kept:
-            yield same(window, "follows from releases" if window.spent else "free", "the state", window.end.state == other.end.state)
+            quantity = "quiet" if window.at[0] in bench.quiet else "follows from releases" if window.spent else "free"
+            yield same(window, quantity, "the state but for quiet parts", window.end.state == other.end.state)
         yield same(window, "private", "no private value", public_part(window.end.step) == public_part(other.end.step))
+    if bench.quiet:
+        moved = bench.whole[-1].end.quiet != there[-1].end.quiet
+        yield Finding("all", "quiet", "quiet parts made of records", "they differ" if moved else "they are alike", moved)
     yield from unreleased(bench, {stage.name for stage in stages if isinstance(stage.event, dp_event.NoOpDpEvent)})
 
 

@@ -7,7 +7,6 @@ DATA_DEPENDENT = (
     "The analysis by aggregated teachers depends on the data, so its epsilon is itself private. Our notes hold no formula of it."
 )
 
-GS_WGAN = BareClaim("GS-WGAN", "cited by the papers; sanitised gradients of a generator", NO_FORMULA)
 PATE_GAN = BareClaim("PATE-GAN", "cited by the papers; PATE", DATA_DEPENDENT)
 G_PATE = BareClaim("G-PATE", "cited by the papers; PATE", DATA_DEPENDENT)
 DATALENS = BareClaim("DataLens", "cited by the papers; PATE", DATA_DEPENDENT)

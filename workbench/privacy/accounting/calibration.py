@@ -247,6 +247,7 @@ def _help(stage: Stage) -> str:
 
 HELP: dict[str, str] = {
     "FixedBatchGaussianDpEvent": "A larger boundary S (noisier images), fewer steps, a smaller batch or more records",
+    "DrawnPartGaussianDpEvent": "A larger noise multiplier, fewer steps, fewer images a step or more parts",
     "ReplaceOneGaussianDpEvent": "A larger noise multiplier",
     "ExponentialMechanismDpEvent": "A smaller epsilon of each choice, or fewer of them",
     "PoissonSampledDpEvent": "A larger noise multiplier, fewer steps or a smaller batch",

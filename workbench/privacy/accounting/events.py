@@ -30,6 +30,25 @@ class FixedBatchGaussianDpEvent(dp_event.DpEvent):
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
+class DrawnPartGaussianDpEvent(dp_event.DpEvent):
+    """A Gaussian release of what one part of the records gave, the part drawn evenly and afresh; no record is in two parts.
+
+    Attributes:
+        num_parts: K, public, as is which part every record is in.
+        noise_multiplier: noise standard deviation over the largest distance of what any two parts may give, 1/mu.
+        visible: whether the draws are public, or something that is released follows from them beside the part that this release is of.
+
+    Where the draw is secret, one step has delta(eps) <= q delta_mu(log(1 + (e^eps - 1)/q)), q = 1/K: that of a batch of one of K under
+    replace-one, as another part's release is no farther away than a replaced record's part. Where it is visible, it has q delta_mu(eps).
+    Both hold under REPLACE_ONE, and under REPLACE_SPECIAL where a null record keeps its place (docs/proofs.md, section 12).
+    """
+
+    num_parts: int
+    noise_multiplier: float
+    visible: bool
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
 class ReplaceOneGaussianDpEvent(dp_event.DpEvent):
     """One Gaussian release, exactly 1/noise_multiplier-GDP under REPLACE_ONE.
 
@@ -122,6 +141,7 @@ class UnprovedDpEvent(dp_event.DpEvent):
 
 OWN_EVENTS: dict[str, type[dp_event.DpEvent]] = {
     "FixedBatchGaussianDpEvent": FixedBatchGaussianDpEvent,
+    "DrawnPartGaussianDpEvent": DrawnPartGaussianDpEvent,
     "ReplaceOneGaussianDpEvent": ReplaceOneGaussianDpEvent,
     "PartOfGaussianDpEvent": PartOfGaussianDpEvent,
     "RealisedBatchSizeDpEvent": RealisedBatchSizeDpEvent,
@@ -211,14 +231,15 @@ def distances(event: dp_event.DpEvent) -> Distances | None:
     """Both distances of one release, whoever samples the record into it; None for an event that is no Gaussian release.
 
     Of a fixed-size batch both are the full one, although a null record in the middle of the range is half as far from any other:
-    amplification compares a batch that has the record with one that has another of the n in its place, whichever record is made null.
+    amplification compares a batch that has the record with one that has another of the n in its place, whichever record is made null. So
+    it does with another part in the place of the record's.
     """
     if isinstance(event, PersonDpEvent):
         one = distances(event.event)
         return None if one is None else Distances(event.most_rows * one.replace_one, event.most_rows * one.zero_out)
     if isinstance(event, ReplaceOneGaussianDpEvent):
         return Distances(_over(1.0, event.noise_multiplier), _over(event.zero_out_ratio, event.noise_multiplier))
-    if isinstance(event, FixedBatchGaussianDpEvent):
+    if isinstance(event, FixedBatchGaussianDpEvent | DrawnPartGaussianDpEvent):
         return Distances(_over(1.0, event.noise_multiplier), _over(1.0, event.noise_multiplier))
     inner = event.event if isinstance(event, dp_event.PoissonSampledDpEvent | dp_event.SampledWithoutReplacementDpEvent) else event
     sigma = event.noise_multiplier if isinstance(event, RealisedBatchSizeDpEvent) else effective_noise_multiplier(inner)

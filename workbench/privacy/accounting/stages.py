@@ -70,6 +70,19 @@ class Stage:
         return self.event if count == 1 else dp_event.SelfComposedDpEvent(self.event, count)
 
 
+def quiet_stage(name: str, steps: int, reason: str, rows: float | None = None) -> Stage:
+    """A stage whose steps touch records and release nothing: it is spent step by step, and costs nothing under any relation.
+
+    What it writes is named in the method's `quiet_parts`: no other part of the state may depend on these but through a release that
+    another stage pays for. `reason` says which. The harness of mechanisms runs the fit again on other records, with all releases as
+    they were, and nothing but the quiet parts may differ.
+    """
+    from dp_accounting import dp_event
+
+    every: tuple[Relation, ...] = ("REPLACE_SPECIAL", "REPLACE_ONE", "ADD_OR_REMOVE_ONE")
+    return Stage(name, dp_event.NoOpDpEvent(), "per_step", steps, relations=every, sampling="released by no step", reason=reason, rows=rows)
+
+
 CARRIED_OUT = ("spent", "steps", "event", "relations", "sampler_distance")  # of a stage; `sampling` and `reason` are words for people
 
 

@@ -7,7 +7,12 @@ from typing import Any
 
 from dp_accounting import dp_event
 
-from workbench.privacy.accounting.events import PartOfGaussianDpEvent, RealisedBatchSizeDpEvent, ReplaceOneGaussianDpEvent
+from workbench.privacy.accounting.events import (
+    DrawnPartGaussianDpEvent,
+    PartOfGaussianDpEvent,
+    RealisedBatchSizeDpEvent,
+    ReplaceOneGaussianDpEvent,
+)
 from workbench.privacy.accounting.stages import Stage
 
 AXES = ("noise_multiplier", "steps", "sample_rate", "response_epsilon")
@@ -92,6 +97,10 @@ def _one_release(event: Any, _axis: str, factor: float) -> dp_event.DpEvent:
     return ReplaceOneGaussianDpEvent(factor * event.noise_multiplier, event.zero_out_ratio)
 
 
+def _drawn_part(event: Any, _axis: str, factor: float) -> dp_event.DpEvent:
+    return DrawnPartGaussianDpEvent(event.num_parts, factor * event.noise_multiplier, event.visible)
+
+
 def _response(event: Any, _axis: str, factor: float) -> dp_event.DpEvent:
     return randomized_response(factor * response_epsilon(event), event.num_buckets)
 
@@ -102,6 +111,7 @@ SETTINGS: dict[type, Callable[[Any, int], dict[str, float]]] = {
     dp_event.GaussianDpEvent: _of_gaussian,
     ReplaceOneGaussianDpEvent: _of_one_release,
     PartOfGaussianDpEvent: _of_one_release,
+    DrawnPartGaussianDpEvent: _of_gaussian,
     dp_event.RandomizedResponseDpEvent: _of_response,
 }
 VARIED: dict[type, Callable[[Any, str, float], dp_event.DpEvent]] = {
@@ -110,5 +120,6 @@ VARIED: dict[type, Callable[[Any, str, float], dp_event.DpEvent]] = {
     dp_event.GaussianDpEvent: _gaussian,
     ReplaceOneGaussianDpEvent: _one_release,
     PartOfGaussianDpEvent: _one_release,
+    DrawnPartGaussianDpEvent: _drawn_part,
     dp_event.RandomizedResponseDpEvent: _response,
 }

@@ -6,6 +6,7 @@ from typing import Any
 from dp_accounting import dp_event
 
 from workbench.privacy.accounting.events import (
+    DrawnPartGaussianDpEvent,
     ExponentialMechanismDpEvent,
     FixedBatchGaussianDpEvent,
     PartOfGaussianDpEvent,
@@ -74,6 +75,7 @@ ZERO_OUT_FORMS: dict[type, Callable[[Any], dp_event.DpEvent | None]] = {
     dp_event.MixtureOfGaussiansDpEvent: _itself,
     dp_event.SingleEpochTreeAggregationDpEvent: _itself,
     FixedBatchGaussianDpEvent: _itself,
+    DrawnPartGaussianDpEvent: _itself,
     RealisedBatchSizeDpEvent: _itself,
     ReplaceOneGaussianDpEvent: _zero_out_replace_one,
     PartOfGaussianDpEvent: _zero_out_replace_one,

@@ -156,6 +156,17 @@ def _read_fixed_batch(leaf: Any, relation: Relation) -> Mechanism:
     return ExactGaussian(mu) if exact else FixedBatchGaussian(leaf.num_records, leaf.batch_size, mu)
 
 
+def _read_drawn_part(leaf: Any, relation: Relation) -> Mechanism:
+    """A batch of one part of K where the draw is secret; where it is visible, what it is of is told with it."""
+    _require(leaf, relation, REPLACING)
+    if not (leaf.num_parts >= 1 and leaf.num_parts == int(leaf.num_parts)):
+        raise WorkbenchError(f"Expected a whole number of parts >= 1, got {leaf.num_parts}.")
+    mu = _inverse(leaf.noise_multiplier)
+    if leaf.num_parts == 1 or mu in (0.0, math.inf):
+        return ExactGaussian(mu)
+    return VisibleGaussian(1 / leaf.num_parts, mu) if leaf.visible else FixedBatchGaussian(leaf.num_parts, 1, mu)
+
+
 def _read_without_replacement(leaf: Any, relation: Relation) -> Mechanism:
     """The multiplier of a GaussianDpEvent is relative to one record's norm, half the replace-one distance."""
     sigma = own.effective_noise_multiplier(leaf.event)
@@ -260,6 +271,7 @@ READERS: dict[type, Callable[[Any, Relation], Mechanism]] = {
     dp_event.SingleEpochTreeAggregationDpEvent: _read_tree,
     dp_event.NonPrivateDpEvent: _read_non_private,
     own.FixedBatchGaussianDpEvent: _read_fixed_batch,
+    own.DrawnPartGaussianDpEvent: _read_drawn_part,
     own.ReplaceOneGaussianDpEvent: _read_replace_one,
     own.PartOfGaussianDpEvent: _read_replace_one,
     own.RealisedBatchSizeDpEvent: _read_realised,
