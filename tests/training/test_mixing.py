@@ -9,7 +9,18 @@ import torch
 from torch import Tensor, nn
 
 from workbench.errors import WorkbenchError
-from workbench.networks import MLP, ROW_BY_ROW, UNETS, NoisyClassifier, SmallCNN, TableDenoiser, TableNetworkConfig, UNet
+from workbench.networks import (
+    MLP,
+    ROW_BY_ROW,
+    UNETS,
+    Critic,
+    CriticConfig,
+    NoisyClassifier,
+    SmallCNN,
+    TableDenoiser,
+    TableNetworkConfig,
+    UNet,
+)
 from workbench.networks.table_denoiser import HiddenPart
 from workbench.networks.unet import AttentionBlock, ResBlock, UNetLayer
 from workbench.training import private_step
@@ -206,6 +217,7 @@ KNOWN_MODULES: dict[type[nn.Module], tuple[Callable[[], nn.Module], tuple[tuple[
     AttentionBlock: (lambda: AttentionBlock(12, 1), ((12, 4, 4),)),
     SmallCNN: (lambda: SmallCNN((1, 8, 8), 3), ((1, 8, 8),)),
     MLP: (lambda: MLP((1, 8, 8), 3), ((1, 8, 8),)),
+    Critic: (lambda: Critic(CriticConfig(width=4, hidden_size=8, normalization="group"), (1, 8, 8), 4), ((1, 8, 8), ())),
     NoisyClassifier: (lambda: NoisyClassifier((1, 8, 8), 2, 3), ((1, 8, 8), (), ())),
     HiddenPart: (lambda: HiddenPart(TableNetworkConfig(hidden_width=8), 6, 10), ((6,), ())),
     TableDenoiser: (lambda: TableDenoiser(TableNetworkConfig(hidden_width=8), 6, 10), ((6,), ())),

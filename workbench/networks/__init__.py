@@ -1,4 +1,4 @@
-"""Networks: the U-Net, its moving average, a generator, a denoiser of tables, small and residual classifiers.
+"""Networks: the U-Net, its moving average, a generator and a critic, a denoiser of tables, small and residual classifiers.
 
 Networks are loaded on first use, so that their configurations need no torch.
 """
@@ -6,10 +6,11 @@ Networks are loaded on first use, so that their configurations need no torch.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from workbench.networks.config import UNETS, TableNetworkConfig, UNetConfig, default_unet
+from workbench.networks.config import UNETS, CriticConfig, TableNetworkConfig, UNetConfig, default_unet
 
 if TYPE_CHECKING:
     from workbench.networks.classifiers import MLP, SmallCNN
+    from workbench.networks.critic import Critic
     from workbench.networks.ema import ExponentialMovingAverage
     from workbench.networks.generator import ConditionalGenerator
     from workbench.networks.initialization import initialized
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _HOME_OF = {
     "MLP": "classifiers",
     "SmallCNN": "classifiers",
+    "Critic": "critic",
     "ExponentialMovingAverage": "ema",
     "ConditionalGenerator": "generator",
     "ROW_BY_ROW": "row_by_row",
@@ -39,6 +41,8 @@ __all__ = [
     "ROW_BY_ROW",
     "UNETS",
     "ConditionalGenerator",
+    "Critic",
+    "CriticConfig",
     "ExponentialMovingAverage",
     "NoisyClassifier",
     "SmallCNN",

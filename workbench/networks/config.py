@@ -1,5 +1,7 @@
 """Shapes of networks: inert values that a method's Config embeds, without torch."""
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench.errors import WorkbenchError
@@ -46,6 +48,31 @@ class TableNetworkConfig(BaseModel):
     )
     num_layers: int = Field(default=2, ge=0, le=16, description="Hidden layers, each beside a skip.")
     time_features: int = Field(default=32, ge=2, le=512, multiple_of=2, description="Cosines and sines that tell the time step.")
+
+
+class CriticConfig(BaseModel):
+    """Shape of a critic of images; their channels, size and classes come from the dataset. No layer of it mixes records."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    blocks: int = Field(default=2, ge=0, le=6, description="Convolutions that halve the image, each with twice the channels; 0 for none.")
+    width: int = Field(default=16, ge=1, le=1024, description="Channels of the first convolution.")
+    kernel_size: Literal[3, 5] = Field(default=3, description="Side of the convolutions, in pixels.")
+    hidden_layers: int = Field(default=1, ge=0, le=6, description="Dense layers behind the convolutions, before the score.")
+    hidden_size: int = Field(default=64, ge=1, le=10_000, description="Units of each.")
+    normalization: Literal["none", "group"] = Field(
+        default="none", description="Group normalisation behind the convolutions but the first, or none; never over a batch."
+    )
+    label: Literal["joined", "projected"] = Field(
+        default="joined",
+        description="The class beside the input, as constant channels, or in a product with the last features beside the score.",
+    )
+
+    @model_validator(mode="after")
+    def _has_features(self) -> "CriticConfig":
+        if not self.blocks and not self.hidden_layers:
+            raise ValueError("Expected a critic of some layer, got no block and no hidden layer. Use hidden_layers=1.")
+        return self
 
 
 UNETS: dict[str, UNetConfig] = {
