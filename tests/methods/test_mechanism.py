@@ -20,6 +20,8 @@ MEASURED = {  # what must have been measured of a paid stage, by the type of its
     "FixedBatchGaussianDpEvent": SAMPLED | MOVED | {"order", "noise", "noise multiplier", "label", "record not drawn"},
     "ReplaceOneGaussianDpEvent": MOVED | {"noise"},
     "PartOfGaussianDpEvent": MOVED | {"noise"},
+    "SelfComposedDpEvent": MOVED | {"noise"},
+    "NoOpDpEvent": {"without release"},
     "ExponentialMechanismDpEvent": MOVED | {"choice"},
 }
 

@@ -98,6 +98,18 @@ QUICK: dict[str, dict[str, Any]] = {
         "training.steps": 2,
         "training.batch_size": 20,
     },
+    "pate-gan": {
+        "hidden_size": 20,
+        "channels": 4,
+        "teachers.number": 5,
+        "teachers.hidden": 8,
+        "teachers.updates": 2,
+        "teachers.batch_size": 4,
+        "student.updates": 2,
+        "student.hidden": 8,
+        "training.steps": 3,
+        "training.batch_size": 4,
+    },
     "dp-promise": TINY
     | {
         "pretraining.records": 50,

@@ -24,6 +24,7 @@ from workbench.methods.mst import MST
 from workbench.methods.nonprivate import NonPrivate
 from workbench.methods.p3dm import P3DM
 from workbench.methods.p3gm import P3GM
+from workbench.methods.pate_gan import PATEGAN
 from workbench.methods.pearl import PEARL
 from workbench.methods.prior_moments import PriorMoments
 from workbench.methods.private_classifier import PrivateClassifier
@@ -59,6 +60,7 @@ METHODS: dict[str, type[Method]] = {
     "privimage": PrivImage,
     "psg": PSG,
     "p3gm": P3GM,
+    "pate-gan": PATEGAN,
     "dp-diffusion": DPDiffusion,
     "selective-pretraining": SelectivePretraining,
     "chu-dpdm": ChuDPDM,

@@ -9,6 +9,5 @@ DATA_DEPENDENT = (
 
 DP_GAN = BareClaim("DP-GAN and DP-CGAN", "cited by the papers; DP-SGD on a discriminator", NO_FORMULA)
 GS_WGAN = BareClaim("GS-WGAN", "cited by the papers; sanitised gradients of a generator", NO_FORMULA)
-PATE_GAN = BareClaim("PATE-GAN", "cited by the papers; PATE", DATA_DEPENDENT)
 G_PATE = BareClaim("G-PATE", "cited by the papers; PATE", DATA_DEPENDENT)
 DATALENS = BareClaim("DataLens", "cited by the papers; PATE", DATA_DEPENDENT)

@@ -56,10 +56,12 @@ class PATEGANConfig(TeachersConfig):
 
 
 REASON = (
-    "One teacher moves the count of an image's votes by one, and a record is in the part of one teacher alone. All labels of a round are "
-    "one release, of which that is as far as the root of their number."
+    "A record is in one teacher's part, which moves the count of each image by one, and all counts of a round by the root of their number."
 )
-LAPLACE_REASON = "One teacher moves the count of an image's votes by one, and a record is in the part of one teacher alone."
+LAPLACE_REASON = (
+    "A record is in one teacher's part, which moves each count by one; the paper stops at a smaller epsilon that depends on the true "
+    "votes and is private itself."
+)
 
 SOURCE = "Jordon, Yoon and van der Schaar 2019 (PATE-GAN)"
 NOTATION = {

@@ -14,15 +14,14 @@ from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.pate_gan.method import PATEGANConfig
 from workbench.models import label_counts
-from workbench.models.adversarial.turns import frozen
+from workbench.models.adversarial.turns import drawn, frozen
 from workbench.models.embeddings.config import GENERATOR
 from workbench.models.embeddings.generators import sample
-from workbench.models.teachers import rounds
+from workbench.models.teachers import ensemble, rounds
 from workbench.models.teachers.config import BALLOTS, VOTES, known
-from workbench.models.teachers.ensemble import Ballots, ballots_of, beside, drawn, new_discriminators, teachers_of
+from workbench.models.teachers.ensemble import Ballots, ballots_of, beside, new_discriminators, teachers_of
 from workbench.privacy.not_dp.vote_gaps import VoteGapEpsilon, by_gaussian, by_laplace
 from workbench.records import Records
-from workbench.training.grid import Grid
 from workbench.training.state import State, Step
 
 __all__ = ["fit", "initial_state", "sample", "vote_gap_epsilon"]
@@ -54,11 +53,11 @@ def vote(config: PATEGANConfig, state: State, step: int) -> None:
     with torch.no_grad():
         counts = (teachers_of(state)(beside(images, classes, state)) > 0).sum(dim=0)
     ballots_of(state).counts[step - 1] = counts
-    noisy = released(config, counts.cpu().numpy().astype(np.int64), state, step)
+    noisy = with_noise(config, counts.cpu().numpy().astype(np.int64), state, step)
     state.tensors[VOTES] = torch.from_numpy(noisy).to(state.device)
 
 
-def released(config: PATEGANConfig, counts: np.ndarray, state: State, step: int) -> np.ndarray:
+def with_noise(config: PATEGANConfig, counts: np.ndarray, state: State, step: int) -> np.ndarray:
     """Counts int64 with noise, float64.
 
     Of two sides, each with Gaussian noise of deviation s, the first has more votes when its count with noise of s / sqrt(2) is above half:
@@ -67,8 +66,7 @@ def released(config: PATEGANConfig, counts: np.ndarray, state: State, step: int)
     noise = known(config.noise_multiplier)
     if config.noise == "laplace":
         return state.randomness.release_counts(VOTES, step, counts, noise).astype(np.float64)
-    grid = vote_grid(noise, config.teachers.number, counts.size)
-    return state.randomness.release(VOTES, step, in_steps(counts, grid), grid)
+    return ensemble.released(counts, noise, state, step)
 
 
 def loss(config: PATEGANConfig, state: State, step: int) -> Tensor:
@@ -82,8 +80,7 @@ def loss(config: PATEGANConfig, state: State, step: int) -> Tensor:
 
 def learn(config: PATEGANConfig, state: State) -> None:
     """Steps of the student on the images that were voted about, each with the side that the noisy count says."""
-    with torch.no_grad():
-        inputs = beside(*rounds.asked(state), state)
+    inputs = beside(*rounds.asked(state), state)
     sides = (state.tensors[VOTES] > config.teachers.number / 2).to(inputs.dtype)
     student, optimizer, size = state.modules[STUDENT], state.optimizers[STUDENT], config.training.batch_size
     for images, labels in zip(inputs.split(size), sides.split(size), strict=True):

@@ -16,10 +16,7 @@ from workbench.training.parts import check_parts
 TEACHERS = "teachers"  # the quiet stage, and the module that it writes
 VOTES = "votes"  # the release, and the state's tensor of noisy votes
 BALLOTS = "ballots"  # the module that keeps the true votes, for whoever holds the records
-QUIET = (
-    "Each teacher learns from the records of its own part, which follows from their positions alone. Nothing of a teacher leaves but by its "
-    "votes, which the next stage pays for."
-)
+QUIET = "Each teacher learns from its own part of the records, which positions alone decide, and only its votes leave, at a price."
 
 
 class Ensemble(BaseModel):

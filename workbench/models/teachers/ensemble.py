@@ -13,10 +13,13 @@ from torch.nn import functional
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
+from workbench.models.adversarial.turns import drawn
 from workbench.models.embeddings.config import GENERATOR, columns
 from workbench.models.image_diffusion import entries
-from workbench.models.teachers.config import BALLOTS, TEACHERS, Ensemble
+from workbench.models.teachers.config import BALLOTS, TEACHERS, VOTES, Ensemble
 from workbench.records import Records
+from workbench.training.grid import Grid
+from workbench.training.marginals import in_steps
 from workbench.training.parts import Parts
 from workbench.training.state import State
 
@@ -75,6 +78,12 @@ def teachers_of(state: State) -> Discriminators:
     return teachers
 
 
+def released(votes: np.ndarray, noise: float, state: State, step: int) -> np.ndarray:
+    """A round's votes, sums int64 over teachers, with Gaussian noise of deviation `noise` on its grid, float64: one release."""
+    grid = Grid(noise, 1.0, len(teachers_of(state).first))
+    return state.randomness.release(VOTES, step, in_steps(votes, 1, grid), grid)
+
+
 def ballots_of(state: State) -> Ballots:
     """The true votes."""
     ballots = state.modules[BALLOTS]
@@ -87,11 +96,12 @@ def beside(images: Tensor, classes: Tensor, state: State) -> Tensor:
     return torch.cat([images.flatten(1), functional.one_hot(classes, columns(state.facts)).to(images.dtype)], dim=1)
 
 
-def drawn(state: State, size: int, latent_size: int, purpose: str, step: int) -> tuple[Tensor, Tensor]:
-    """Standard normal inputs (size, latent) of the generator and classes int64 (size,), each as likely: no record is asked."""
-    draw = state.randomness.torch_generator(purpose, step)
-    latents = torch.randn(size, latent_size, generator=draw).to(state.device)
-    return latents, torch.randint(columns(state.facts), (size,), generator=draw).to(state.device)
+def generated(latents: Tensor, classes: Tensor, state: State) -> Tensor:
+    """Images (B, C, H, W) as the generator learns them, by statistics of their own batch; it stays as it is."""
+    generator = state.modules[GENERATOR].train()
+    kept = {name: value.clone() for name, value in generator.named_buffers()}
+    with torch.no_grad():
+        return torch.func.functional_call(generator, kept, (latents, classes))
 
 
 @dataclass(frozen=True)
@@ -135,11 +145,10 @@ def teach(settings: Ensemble, latent_size: int, parts: PartsInPlace, state: Stat
     """
     teachers, optimizer = teachers_of(state), state.optimizers[TEACHERS]
     latents, classes = drawn(state, settings.updates * settings.batch_size, latent_size, f"{TEACHERS} generated", step)
-    with torch.no_grad():
-        generated = beside(state.modules[GENERATOR].train()(latents, classes), classes, state)
+    images = beside(generated(latents, classes, state), classes, state)
     draw = state.randomness.torch_generator(f"{TEACHERS} batches", step)
     loss = torch.zeros(())
-    for fakes in generated.split(settings.batch_size):
+    for fakes in images.split(settings.batch_size):
         records, present = parts.batch(settings.batch_size, draw)
         real = (functional.softplus(-teachers(records)) * present).mean(dim=1)
         loss = (real + functional.softplus(teachers(fakes)).mean(dim=1)).sum()

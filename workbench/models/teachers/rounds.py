@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
+from workbench.models.adversarial.turns import drawn
 from workbench.models.embeddings.config import GENERATOR, GeneratorSettings
 from workbench.models.embeddings.generators import new_generator
 from workbench.models.teachers import ensemble
@@ -18,7 +19,19 @@ from workbench.records import Records
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.state import State, Step
 
-ASKED, ASKED_CLASSES = "asked", "asked_classes"  # the state's inputs of the generator whose images are voted about, and their classes
+ASKED = "asked"  # the module that keeps the generator's inputs whose images are voted about
+
+
+class Asked(nn.Module):
+    """Inputs (B, latent) of the generator and classes int64 (B,): of a round's images to vote about, from the votes to what follows them."""
+
+    latents: Tensor
+    classes: Tensor
+
+    def __init__(self, size: int, latent_size: int) -> None:
+        super().__init__()
+        self.register_buffer("latents", torch.zeros(size, latent_size))
+        self.register_buffer("classes", torch.zeros(size, dtype=torch.int64))
 
 
 def initial_state(
@@ -31,8 +44,7 @@ def initial_state(
     state.optimizers[GENERATOR] = torch.optim.Adam(generator.parameters(), lr=settings.training.learning_rate)
     ensemble.add_to(teachers, state)
     state.tensors[VOTES] = torch.zeros(votes, dtype=torch.float64, device=state.device)
-    state.tensors[ASKED] = torch.zeros(asked, settings.latent_size, device=state.device)
-    state.tensors[ASKED_CLASSES] = torch.zeros(asked, dtype=torch.int64, device=state.device)
+    state.modules[ASKED] = Asked(asked, settings.latent_size).to(state.device)
     return state
 
 
@@ -67,13 +79,20 @@ def fit(
 
 
 def ask(settings: GeneratorSettings, size: int, state: State, step: int) -> tuple[Tensor, Tensor]:
-    """`size` fresh images to vote about, (size, C, H, W), with their classes; their inputs stay in the state until the next round."""
-    state.tensors[ASKED], state.tensors[ASKED_CLASSES] = ensemble.drawn(state, size, settings.latent_size, f"{VOTES} images", step)
-    with torch.no_grad():
-        return asked(state)
+    """`size` fresh images to vote about, (size, C, H, W), with their classes."""
+    inputs = asked_inputs(state)
+    inputs.latents, inputs.classes = drawn(state, size, settings.latent_size, f"{VOTES} images", step)
+    return asked(state)
 
 
 def asked(state: State) -> tuple[Tensor, Tensor]:
-    """The images that were voted about last, made again by the generator, and their classes."""
-    classes = state.tensors[ASKED_CLASSES]
-    return state.modules[GENERATOR].train()(state.tensors[ASKED], classes), classes
+    """The images that are voted about in this round, (B, C, H, W), and their classes."""
+    inputs = asked_inputs(state)
+    return ensemble.generated(inputs.latents, inputs.classes, state), inputs.classes
+
+
+def asked_inputs(state: State) -> Asked:
+    """What they are made from."""
+    inputs = state.modules[ASKED]
+    assert isinstance(inputs, Asked)
+    return inputs
