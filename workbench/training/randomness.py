@@ -13,7 +13,6 @@ import secrets
 import numpy as np
 
 from workbench.lazy import torch
-from workbench.training.discrete_laplace import discrete_laplace
 from workbench.training.exponential import weighted_choice
 from workbench.training.grid import Grid
 from workbench.training.streams import STREAM_KEY_BYTES, Stream
@@ -67,7 +66,7 @@ class Randomness:
 
     def release_counts(self, purpose: str, step: int, counts: np.ndarray, scale: float) -> np.ndarray:
         """The Laplace mechanism in integers: `counts` int64 with discrete Laplace noise of `scale`, int64."""
-        return counts + discrete_laplace(self.stream(purpose, step), scale, counts.shape)
+        return counts + self.stream(purpose, step).discrete_laplace(scale, counts.shape)
 
     def choose(self, purpose: str, step: int, scores: np.ndarray, rate: float, index: int = 0) -> int:
         """The exponential mechanism: a position drawn with weight exp(rate score), float64 (candidates,).
