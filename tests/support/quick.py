@@ -35,6 +35,17 @@ RECOVERY = {
     "langevin.steps_per_level": 2,
 }
 
+TEACHERS = {
+    "hidden_size": 20,
+    "channels": 4,
+    "teachers.number": 5,
+    "teachers.hidden": 8,
+    "teachers.updates": 2,
+    "teachers.batch_size": 4,
+    "training.steps": 3,
+    "training.batch_size": 4,
+}
+
 QUICK: dict[str, dict[str, Any]] = {
     "nonprivate": TINY | {"training.steps": 4, "training.batch_size": 8},
     "dp-merf": {"num_features": 100, "training.steps": 4, "training.batch_size": 20},
@@ -98,18 +109,9 @@ QUICK: dict[str, dict[str, Any]] = {
         "training.steps": 2,
         "training.batch_size": 20,
     },
-    "pate-gan": {
-        "hidden_size": 20,
-        "channels": 4,
-        "teachers.number": 5,
-        "teachers.hidden": 8,
-        "teachers.updates": 2,
-        "teachers.batch_size": 4,
-        "student.updates": 2,
-        "student.hidden": 8,
-        "training.steps": 3,
-        "training.batch_size": 4,
-    },
+    "pate-gan": TEACHERS | {"student.updates": 2, "student.hidden": 8},
+    "g-pate": TEACHERS | {"directions": 2, "bins": 4},
+    "datalens": TEACHERS | {"top": 3},
     "dp-promise": TINY
     | {
         "pretraining.records": 50,

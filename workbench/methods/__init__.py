@@ -6,6 +6,7 @@ from workbench.methods.chu_dpdm import ChuDPDM
 from workbench.methods.class_means import ClassMeans
 from workbench.methods.class_moments import ClassMoments
 from workbench.methods.cluster_moments import ClusterMoments
+from workbench.methods.datalens import DataLens
 from workbench.methods.ddm import DDM
 from workbench.methods.dp_diffusion import DPDiffusion
 from workbench.methods.dp_feta import DPFETA
@@ -19,6 +20,7 @@ from workbench.methods.dp_sad import DPSAD
 from workbench.methods.dp_sgd_dm import DPSGDDM
 from workbench.methods.dpdm import DPDM
 from workbench.methods.dpgen import DPGEN
+from workbench.methods.g_pate import GPATE
 from workbench.methods.independent_marginals import IndependentMarginals
 from workbench.methods.mst import MST
 from workbench.methods.nonprivate import NonPrivate
@@ -61,6 +63,8 @@ METHODS: dict[str, type[Method]] = {
     "psg": PSG,
     "p3gm": P3GM,
     "pate-gan": PATEGAN,
+    "g-pate": GPATE,
+    "datalens": DataLens,
     "dp-diffusion": DPDiffusion,
     "selective-pretraining": SelectivePretraining,
     "chu-dpdm": ChuDPDM,

@@ -7,6 +7,4 @@ UNBUILT: dict[str, ClaimEntry] = {
     "dp-ldm": dp_ldm.CLAIM,
     "dp-gan": no_formula.DP_GAN,
     "gs-wgan": no_formula.GS_WGAN,
-    "g-pate": no_formula.G_PATE,
-    "datalens": no_formula.DATALENS,
 }

@@ -3,11 +3,6 @@
 from workbench.claims.unbuilt.bare import BareClaim
 
 NO_FORMULA = "Our notes hold no formula of this paper. Nothing is claimed or proved here in its place."
-DATA_DEPENDENT = (
-    "The analysis by aggregated teachers depends on the data, so its epsilon is itself private. Our notes hold no formula of it."
-)
 
 DP_GAN = BareClaim("DP-GAN and DP-CGAN", "cited by the papers; DP-SGD on a discriminator", NO_FORMULA)
 GS_WGAN = BareClaim("GS-WGAN", "cited by the papers; sanitised gradients of a generator", NO_FORMULA)
-G_PATE = BareClaim("G-PATE", "cited by the papers; PATE", DATA_DEPENDENT)
-DATALENS = BareClaim("DataLens", "cited by the papers; PATE", DATA_DEPENDENT)

@@ -78,10 +78,10 @@ def teachers_of(state: State) -> Discriminators:
     return teachers
 
 
-def released(votes: np.ndarray, noise: float, state: State, step: int) -> np.ndarray:
+def released(votes: np.ndarray, noise: float, state: State, step: int, purpose: str = VOTES) -> np.ndarray:
     """A round's votes, sums int64 over teachers, with Gaussian noise of deviation `noise` on its grid, float64: one release."""
     grid = Grid(noise, 1.0, len(teachers_of(state).first))
-    return state.randomness.release(VOTES, step, in_steps(votes, 1, grid), grid)
+    return state.randomness.release(purpose, step, in_steps(votes, 1, grid), grid)
 
 
 def ballots_of(state: State) -> Ballots:
