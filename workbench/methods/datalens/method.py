@@ -38,8 +38,8 @@ class DataLensConfig(TeachersConfig):
 
 
 REASON = (
-    "A record is in one teacher's part, whose votes of an image are at most 2 sqrt(k) from any others: same numbers, opposite signs. The "
-    "paper's code gives 1138 of MNIST's records to two teachers, for which an exact 10 becomes 24.4 and 1 becomes 2.16."
+    "A record is in one teacher's part, which may turn the signs of all k votes about an image, 2 sqrt(k); the paper's code gives 1138 of "
+    "MNIST's records to two teachers, for which an exact 10 is 24.4 and an exact 1 is 2.16."
 )
 
 SOURCE = "Wang et al. 2021 (DataLens)"
