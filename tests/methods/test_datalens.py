@@ -16,7 +16,9 @@ from workbench.planning import make_plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon, gdp_mu
 
 
-@pytest.mark.parametrize(("preset", "epsilon", "slope", "steps"), [("published-1", 1.0, 1.6e-5, 149.7), ("published", 10.0, 9.375e-4, 142.3)])
+@pytest.mark.parametrize(
+    ("preset", "epsilon", "slope", "steps"), [("published-1", 1.0, 1.6e-5, 149.7), ("published", 10.0, 9.375e-4, 142.3)]
+)
 def test_published_noise_affords_so_many_steps(preset: str, epsilon: float, slope: float, steps: float) -> None:
     """RDP of an image is slope times the order, which is mu^2 / 2."""
     plan = make_plan("datalens", facts("mnist"), preset=preset, target="claim")

@@ -16,10 +16,10 @@ from workbench.planning import make_plan
 from workbench.privacy.accounting.gaussian import gdp_mu
 
 
-@pytest.mark.parametrize(("preset", "epsilon", "slope", "steps"), [("published-1", 1.0, 1.58333e-4, 226.9), ("published", 10.0, 0.0304167, 65.8)])
-def test_published_noise_affords_so_many_steps_if_all_queries_are_answered(
-    preset: str, epsilon: float, slope: float, steps: float
-) -> None:
+@pytest.mark.parametrize(
+    ("preset", "epsilon", "slope", "steps"), [("published-1", 1.0, 1.58333e-4, 226.9), ("published", 10.0, 0.0304167, 65.8)]
+)
+def test_published_noise_affords_so_many_steps_if_all_queries_are_answered(preset: str, epsilon: float, slope: float, steps: float) -> None:
     """RDP of a step is slope times the order, which is mu^2 / 2."""
     plan = make_plan("g-pate", facts("mnist"), preset=preset, target="claim")
     config = plan.build().config

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from workbench.datasets.base import DatasetFacts
 from workbench.datasets import digits as digits_dataset
+from workbench.datasets.base import DatasetFacts
 from workbench.models.adversarial.config import AdversarialLoss, GeneratorUpdates
 from workbench.models.adversarial.losses import CRITIC_LOSSES, GENERATOR_LOSSES
 from workbench.models.adversarial.turns import drawn, frozen, generator_loss, generator_trainer, take_turns

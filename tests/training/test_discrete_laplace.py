@@ -1,5 +1,7 @@
 """Discrete Laplace noise: its exact law, whatever the scale, and what it refuses."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -15,7 +17,7 @@ def test_noise_has_the_stated_law(scale: float) -> None:
     reach = max(2, round(2 * scale))
     edges = np.unique(np.linspace(-reach, reach, 13).astype(int))
     law = stats.dlaplace(1.0 / scale)
-    bins = [(-(10**9), edges[0]), *zip(edges[:-1], edges[1:], strict=True), (edges[-1], 10**9)]
+    bins = [(-(10**9), edges[0]), *pairwise(edges), (edges[-1], 10**9)]
     observed = [int(((drawn > low) & (drawn <= high)).sum()) for low, high in bins]
     expected = [float(law.cdf(high) - law.cdf(low)) * drawn.size for low, high in bins]
     assert stats.chisquare(observed, np.array(expected) * drawn.size / sum(expected)).pvalue > 1e-6

@@ -99,7 +99,7 @@ class Stream:
         return floored_normals(self.words, math.prod(_shape(size)), bits).reshape(size)
 
     def discrete_laplace(self, scale: float, size: Size = 1) -> np.ndarray:
-        """Integers x with a chance in proportion to exp(-|x| / scale), int64, exactly: the noise of counts (`training.discrete_laplace`)."""
+        """Integers x, int64, each with a chance in proportion to exp(-|x| / scale), exactly: the noise of counts."""
         return discrete_laplace(self.integers, scale, math.prod(_shape(size))).reshape(size)
 
 

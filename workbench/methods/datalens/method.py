@@ -29,7 +29,9 @@ class DataLensConfig(TeachersConfig):
     )
     top: int = Field(default=8, ge=1, le=100_000, description="Numbers of an image that a teacher votes about, those it would change most.")
     threshold: float = Field(default=0.2, ge=1e-6, le=1, description="Part of the teachers by which noisy votes must be apart to count.")
-    move: float = Field(default=0.2, ge=1e-9, le=2, description="How far a number of an image moves where they are, of its range from -1 to 1.")
+    move: float = Field(
+        default=0.2, ge=1e-9, le=2, description="How far a number of an image moves where they are, of its range from -1 to 1."
+    )
 
     @property
     def changes(self) -> float:

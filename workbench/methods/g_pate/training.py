@@ -37,7 +37,9 @@ def initial_state(config: GPATEConfig, facts: DatasetFacts, state: State) -> Sta
 def fit(config: GPATEConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """The counts of labels if asked for, and all rounds."""
     yield from label_counts.release(config.labels, data, state)
-    yield from rounds.fit(config, config.teachers, data, state, lambda step: vote(config, state, step), lambda step: loss(config, state, step))
+    yield from rounds.fit(
+        config, config.teachers, data, state, lambda step: vote(config, state, step), lambda step: loss(config, state, step)
+    )
 
 
 class Directions(nn.Module):

@@ -42,7 +42,7 @@ class PATEGANConfig(TeachersConfig):
         default=None,
         ge=0.05,
         le=1e6,
-        description="Noise of the count of teachers that take an image for a record: a Gaussian's deviation, or the scale of Laplace noise.",
+        description="Noise of the count of teachers that take an image for a record: deviation of Gaussian, scale of Laplace noise.",
     )
     noise: Literal["gaussian", "laplace"] = Field(
         default="gaussian", description="Noise of votes: the paper's Laplace noise, or Gaussian, which costs less for as many right labels."
@@ -118,8 +118,8 @@ def published(facts: DatasetFacts) -> dict[str, Any]:
 
 PRESETS = Method.presets | {
     "published": Preset(
-        "The paper's form with PATE's noise (lambda .05), for three rounds. The paper goes on until an epsilon that depends on the true votes "
-        "reaches its target; that number is private and is not computed here.",
+        "The paper's form with PATE's noise (lambda .05), for three rounds. The paper goes on until an epsilon that depends on the true "
+        "votes reaches its target; that number is private and no plan has it.",
         published,
         lambda _facts: 1e-5,
     )

@@ -44,7 +44,9 @@ def initial_state(config: PATEGANConfig, facts: DatasetFacts, state: State) -> S
 def fit(config: PATEGANConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """The counts of labels if asked for, and all rounds."""
     yield from label_counts.release(config.labels, data, state)
-    yield from rounds.fit(config, config.teachers, data, state, lambda step: vote(config, state, step), lambda step: loss(config, state, step))
+    yield from rounds.fit(
+        config, config.teachers, data, state, lambda step: vote(config, state, step), lambda step: loss(config, state, step)
+    )
 
 
 def vote(config: PATEGANConfig, state: State, step: int) -> None:

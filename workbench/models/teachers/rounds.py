@@ -23,7 +23,7 @@ ASKED = "asked"  # the module that keeps the generator's inputs whose images are
 
 
 class Asked(nn.Module):
-    """Inputs (B, latent) of the generator and classes int64 (B,): of a round's images to vote about, from the votes to what follows them."""
+    """The generator's inputs (B, latent) and classes int64 (B,) of a round's images: kept from the votes to what follows them."""
 
     latents: Tensor
     classes: Tensor
