@@ -18,6 +18,7 @@ from workbench.methods.aim import method as aim_stages
 from workbench.methods.aim import training as aim
 from workbench.methods.cluster_moments import training as cluster_moments
 from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS
+from workbench.methods.datalens import training as datalens
 from workbench.methods.dp_feta import CENTRAL
 from workbench.methods.dp_feta import training as dp_feta
 from workbench.methods.dp_mepf import DPMEPF
@@ -26,6 +27,7 @@ from workbench.methods.dp_promise import phases as dp_promise_phases
 from workbench.methods.dp_promise import training as dp_promise
 from workbench.methods.dp_sad import labelling
 from workbench.methods.dp_sad.labels import SUMS
+from workbench.methods.g_pate import training as g_pate
 from workbench.methods.gs_wgan import training as gs_wgan
 from workbench.methods.gs_wgan.method import CRITICS
 from workbench.methods.gs_wgan.method import GRADIENTS as GRADIENTS_OF_IMAGES
@@ -34,6 +36,7 @@ from workbench.methods.mst.method import CHOICE
 from workbench.methods.mst.method import _choice as mst_choice  # pyright: ignore[reportPrivateUsage]
 from workbench.methods.p3gm import training as p3gm
 from workbench.methods.p3gm.method import CENTRE, MIXTURE
+from workbench.methods.pate_gan import training as pate_gan
 from workbench.methods.private_classifier import training as private_classifier
 from workbench.methods.private_classifier.method import GRADIENTS
 from workbench.methods.privimage import training as privimage
@@ -51,6 +54,10 @@ from workbench.models.grouping import releases as grouping
 from workbench.models.label_shares import LABEL_COUNTS
 from workbench.models.selection.config import CANDIDATES, VOTES
 from workbench.models.selection.selector import Selector
+from workbench.models.teachers import ensemble
+from workbench.models.teachers import rounds as teacher_rounds
+from workbench.models.teachers.config import TEACHERS
+from workbench.models.teachers.config import VOTES as TEACHER_VOTES
 from workbench.privacy.accounting import events
 from workbench.training import poisson, private_training
 from workbench.training.per_record import clipping
@@ -635,6 +642,54 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
         VOTES,
         [(Selector.vote, "float((self.kept_votes() > 0).double().mean())", "float((votes > 0).mean())")],
         "private",
+    ),
+    "votes of teachers with half of their noise": (
+        cases.Case("pate-gan"),
+        TEACHER_VOTES,
+        [(ensemble.released, "Grid(noise, 1.0", "Grid(0.5 * noise, 1.0")],
+        "null record",
+    ),
+    "counts of teachers with half of their Laplace noise": (
+        cases.Case("pate-gan", {"noise": "laplace"}),
+        TEACHER_VOTES,
+        [(pate_gan.with_noise, "VOTES, step, counts, noise)", "VOTES, step, counts, noise / 2)")],
+        "noise",
+    ),
+    "clean counts of teachers": (
+        cases.Case("pate-gan"),
+        TEACHER_VOTES,
+        [(pate_gan.with_noise, "return ensemble.released(counts, noise, state, step)", "return counts.astype(np.float64)")],
+        "follows from releases",
+    ),
+    "teachers that vote twice": (
+        cases.Case("pate-gan"),
+        TEACHER_VOTES,
+        [(pate_gan.vote, "> 0).sum(dim=0)", "> 0).sum(dim=0) * 2")],
+        "replaced record",
+    ),
+    "teachers that learn before it is recorded": (
+        cases.Case("pate-gan"),
+        TEACHERS,
+        [(teacher_rounds.fit, "state.spend(TEACHERS, step)", "data.mask.sum(); state.spend(TEACHERS, step)")],
+        "spending comes first",
+    ),
+    "a generator that asks a teacher": (
+        cases.Case("pate-gan"),
+        "generator",
+        [(pate_gan.loss, "frozen(state.modules[STUDENT])", "frozen(state.modules['teachers'])")],
+        "free",
+    ),
+    "tests of G-PATE with half of their noise": (
+        cases.Case("g-pate", {"threshold": 0.5, "test_noise": 0.2}),
+        TEACHER_VOTES,
+        [(g_pate.vote, "deviation = noise *", "deviation = 0.5 * noise *")],
+        "replaced record",
+    ),
+    "DataLens' votes by numbers in place of signs": (
+        cases.Case("datalens"),
+        TEACHER_VOTES,
+        [(datalens.signs, "coins < odds, 1, -1", "coins < odds, 4, -4")],
+        "replaced record",
     ),
     "centroids found by clean sums": (
         cases.Case("dp-sad", {"labels.source": "dp-k-means"}),

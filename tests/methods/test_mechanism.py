@@ -21,7 +21,8 @@ MEASURED = {  # what must have been measured of a paid stage, by the type of its
     "ReplaceOneGaussianDpEvent": MOVED | {"noise"},
     "PartOfGaussianDpEvent": MOVED | {"noise"},
     "DrawnPartGaussianDpEvent": SAMPLED | MOVED | {"noise", "clipping", "part not drawn", "part drawn", "record not drawn"},
-    "NoOpDpEvent": set(),
+    "SelfComposedDpEvent": MOVED | {"noise"},
+    "NoOpDpEvent": {"without release"},
     "ExponentialMechanismDpEvent": MOVED | {"choice"},
 }
 

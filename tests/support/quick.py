@@ -46,6 +46,17 @@ GAN = {
     "generator.batch_size": 10,
 }
 
+TEACHERS = {
+    "hidden_size": 20,
+    "channels": 4,
+    "teachers.number": 5,
+    "teachers.hidden": 8,
+    "teachers.updates": 2,
+    "teachers.batch_size": 4,
+    "training.steps": 3,
+    "training.batch_size": 4,
+}
+
 QUICK: dict[str, dict[str, Any]] = {
     "nonprivate": TINY | {"training.steps": 4, "training.batch_size": 8},
     "dp-merf": {"num_features": 100, "training.steps": 4, "training.batch_size": 20},
@@ -122,6 +133,9 @@ QUICK: dict[str, dict[str, Any]] = {
         "release.batch_size": 4,
         "release.steps": 5,
     },
+    "pate-gan": TEACHERS | {"student.updates": 2, "student.hidden": 8},
+    "g-pate": TEACHERS | {"directions": 2, "bins": 4},
+    "datalens": TEACHERS | {"top": 3},
     "dp-promise": TINY
     | {
         "pretraining.records": 50,

@@ -6,6 +6,7 @@ from workbench.methods.chu_dpdm import ChuDPDM
 from workbench.methods.class_means import ClassMeans
 from workbench.methods.class_moments import ClassMoments
 from workbench.methods.cluster_moments import ClusterMoments
+from workbench.methods.datalens import DataLens
 from workbench.methods.ddm import DDM
 from workbench.methods.dp_cgan import DPCGAN
 from workbench.methods.dp_diffusion import DPDiffusion
@@ -21,12 +22,14 @@ from workbench.methods.dp_sad import DPSAD
 from workbench.methods.dp_sgd_dm import DPSGDDM
 from workbench.methods.dpdm import DPDM
 from workbench.methods.dpgen import DPGEN
+from workbench.methods.g_pate import GPATE
 from workbench.methods.gs_wgan import GSWGAN
 from workbench.methods.independent_marginals import IndependentMarginals
 from workbench.methods.mst import MST
 from workbench.methods.nonprivate import NonPrivate
 from workbench.methods.p3dm import P3DM
 from workbench.methods.p3gm import P3GM
+from workbench.methods.pate_gan import PATEGAN
 from workbench.methods.pearl import PEARL
 from workbench.methods.prior_moments import PriorMoments
 from workbench.methods.private_classifier import PrivateClassifier
@@ -65,6 +68,9 @@ METHODS: dict[str, type[Method]] = {
     "dp-gan": DPGAN,
     "dp-cgan": DPCGAN,
     "gs-wgan": GSWGAN,
+    "pate-gan": PATEGAN,
+    "g-pate": GPATE,
+    "datalens": DataLens,
     "dp-diffusion": DPDiffusion,
     "selective-pretraining": SelectivePretraining,
     "chu-dpdm": ChuDPDM,

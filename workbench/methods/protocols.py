@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from workbench.models.sample_request import SampleRequest, Source
     from workbench.privacy.not_dp.pac import PacNoise
     from workbench.privacy.not_dp.per_instance import DenoiserError, Leakage
+    from workbench.privacy.not_dp.vote_gaps import VoteGapEpsilon
     from workbench.records import Records
     from workbench.training.state import State
 
@@ -122,6 +123,18 @@ class Classifying(Protocol):
         ...
 
 
+@runtime_checkable
+class DataDependentEpsilon(Protocol):
+    """Says what PATE's data-dependent analysis gives by the true votes of its teachers: less than the bound where they agree.
+
+    It depends on the records: not releasable, and no bound for anyone but whoever holds them.
+    """
+
+    def vote_gap_epsilon(self, state: "State", delta: float) -> "VoteGapEpsilon":
+        """That epsilon of a fitted state at `delta`, beside what the same formulas charge at worst. Private values."""
+        ...
+
+
 WORDS: dict[type, str] = {
     PerInstanceValues: "Values per record: how much samples show of each record. They depend on the other records; do not share them.",
     MeasuredDenoiser: "How far the trained denoiser is from the ideal one, which the values per record are about. Measured on the records.",
@@ -131,6 +144,7 @@ WORDS: dict[type, str] = {
     BoundedInTerms: "The terms of its evidence lower bound, measured on the records. Do not share them.",
     VariationallyBounded: "An upper bound on the bits that the model needs for a record's pixels, measured. Do not share it.",
     Classifying: "The accuracy of the released classifier on held-out records. Do not share it.",
+    DataDependentEpsilon: "PATE's epsilon by the teachers' true votes. It depends on the records: not releasable.",
     Denoising: "The model's noise prediction for a given record. Membership attacks use it; do not share it.",
 }
 

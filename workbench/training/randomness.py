@@ -24,8 +24,8 @@ DOMAIN = b"workbench stream"  # 16 bytes: BLAKE2b's personalisation
 class Randomness:
     """Streams of random numbers derived from a key, a purpose and a step.
 
-    Everything that a guarantee rests on is drawn through `stream`, and every one-shot release made by `release`: a subclass that
-    overrides these two records, or replaces, all of it.
+    Everything that a guarantee rests on is drawn through `stream`, and every one-shot release made by `release`, or of counts with
+    Laplace noise by `release_counts`: a subclass that overrides these records, or replaces, all of it.
     """
 
     def __init__(self, key: bytes, seed: int | None = None) -> None:
@@ -63,6 +63,10 @@ class Randomness:
         Sum what `grid.truncated` gives of the records, in integers.
         """
         return grid.values(total + self.stream(purpose, step).floored_normal(total.shape, grid.bits))
+
+    def release_counts(self, purpose: str, step: int, counts: np.ndarray, scale: float) -> np.ndarray:
+        """The Laplace mechanism in integers: `counts` int64 with discrete Laplace noise of `scale`, int64."""
+        return counts + self.stream(purpose, step).discrete_laplace(scale, counts.shape)
 
     def choose(self, purpose: str, step: int, scores: np.ndarray, rate: float, index: int = 0) -> int:
         """The exponential mechanism: a position drawn with weight exp(rate score), float64 (candidates,).

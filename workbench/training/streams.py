@@ -9,6 +9,7 @@ import math
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
+from workbench.training.discrete_laplace import discrete_laplace
 from workbench.training.floored_normals import NOISE_BITS, floored_normals
 
 STREAM_KEY_BYTES = 32
@@ -96,6 +97,10 @@ class Stream:
     def floored_normal(self, size: Size = 1, bits: int = NOISE_BITS) -> np.ndarray:
         """floor(2^bits N) for standard normal N, int64, exactly: the noise of what is released on a grid (`workbench.training.grid`)."""
         return floored_normals(self.words, math.prod(_shape(size)), bits).reshape(size)
+
+    def discrete_laplace(self, scale: float, size: Size = 1) -> np.ndarray:
+        """Integers x, int64, each with a chance in proportion to exp(-|x| / scale), exactly: the noise of counts."""
+        return discrete_laplace(self.integers, scale, math.prod(_shape(size))).reshape(size)
 
 
 def _shape(size: Size) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from support.mechanism import statistics
 from support.mechanism.events import At, Changes, Chosen, Drawn, Floats, Released, Sampled, Updated, Window
 from support.mechanism.finding import Finding, p_value
 from support.mechanism.flow import apart, ends, freshness, spending, times
+from support.mechanism.quiet import moved_by_parts, reads_quiet_parts
 from support.mechanism.recording import LEAST_GROWTH, SAMPLERS, Bench, replaced
 from support.mechanism.replay import follows, other_data
 from workbench.errors import WorkbenchError
@@ -26,6 +27,7 @@ from workbench.training.randomness import Randomness
 from workbench.training.state import State
 
 FLAT = {"psg"}  # whose loss is flat where weights are large; its gradients are longer than the norm as they are
+MOVED = ("replaced record", "null record")
 SINGLE = 2e-3  # relative, of differences of releases in single precision
 
 
@@ -285,7 +287,19 @@ def whole_release(bench: Bench, stage: Stage) -> Iterator[Finding]:
         yield p_value(stage, "noise", statistics.coordinates_p_value(releases[:, noisy]), "of its own in every coordinate")
         on_grid = all(drawn.kind == "floored_normal" for drawn in window.normals)
         yield Finding(stage.name, "noise", "in integers, on a grid", "" if on_grid else "floats", on_grid)
-        yield from moved_release(bench, stage, at, noisy, noise, reach)
+        moved = moved_by_part if reads_quiet_parts(bench, at) else moved_release
+        yield from moved(bench, stage, at, noisy, noise, reach)
+
+
+def moved_by_part(bench: Bench, stage: Stage, at: At, noisy: np.ndarray, noise: float, reach: float) -> Iterator[Finding]:
+    """What one record decides of quiet parts is made another: only the coordinates that are `noisy` may move, and as far as stated."""
+    stated, apart = stage.distances, list(moved_by_parts(bench, at))
+    assert stated is not None
+    most = max(float(np.linalg.norm(moved[noisy])) for moved in apart) / noise
+    beside = max(float(np.linalg.norm(moved[~noisy])) for moved in apart)
+    yield within(stage, "replaced record", most, stated.replace_one, reach + SINGLE)
+    yield within(stage, "null record", most, stated.zero_out, reach + SINGLE)
+    yield Finding(stage.name, "without noise", 0.0, beside, beside == 0.0)
 
 
 def clipped_mean(bench: Bench, stage: Stage) -> Iterator[Finding]:
@@ -373,6 +387,31 @@ def spread_weights(bench: Bench, stage: Stage, at: At, before: list[Chosen], rep
     yield within(stage, "replaced record", ranges["replaced record"], replaced_range, SINGLE)
     yield within(stage, "null record", ranges["null record"], null_range, SINGLE)
     yield Finding(stage.name, "beside the choice", 0.0, beside, beside == 0.0)
+
+
+# Counts with discrete Laplace noise
+
+
+def laplace_counts(bench: Bench, stage: Stage) -> Iterator[Finding]:
+    """Counts in integers, each with noise of its own of the stated law, that one record's part of quiet parts moves by 1 at most."""
+    composed: Any = stage.event
+    event = composed.event
+    for at in ends(bench, stage.name):
+        releases = np.stack([bench.again(at, changes=Changes(key=key)).release for key in range(1, 101)])
+        noisy = (releases != releases[0]).any(0)
+        yield Finding(stage.name, "noise", f"{composed.count} counts", int(noisy.sum()), int(noisy.sum()) == composed.count)
+        kinds = sorted({drawn.kind for drawn in bench.window(at).of(Drawn) if drawn.kind != "integers"})
+        yield Finding(stage.name, "noise", "in integers", f"{kinds}", kinds == ["discrete_laplace"])
+        yield p_value(stage, "noise", statistics.coordinates_p_value(releases[:, noisy]), "of its own in every coordinate")
+        noise, reach = statistics.deviation(releases[:, noisy])
+        least = math.sqrt(2.0 * math.exp(-event.noise_parameter)) / -math.expm1(-event.noise_parameter)
+        yield Finding(stage.name, "noise", f"a deviation of {least:.4g}", noise, abs(noise / least - 1.0) < 3.0 * reach)
+        moved = list(moved_by_parts(bench, at))
+        for quantity in MOVED:
+            most = max(float(np.abs(one[noisy]).max()) for one in moved)
+            yield within(stage, quantity, most, event.sensitivity, 0.0)
+        beside = max(float(np.linalg.norm(one[~noisy])) for one in moved)
+        yield Finding(stage.name, "without noise", 0.0, beside, beside == 0.0)
 
 
 # A fixed-size batch of noised records
@@ -530,6 +569,7 @@ def not_drawn(bench: Bench, stage: Stage, at: At, own: np.ndarray, other: np.nda
 CHECKS: dict[type[dp_event.DpEvent], Callable[[Bench, Stage], Iterator[Finding]]] = {
     dp_event.PoissonSampledDpEvent: poisson_sum,
     dp_event.GaussianDpEvent: whole_release,
+    dp_event.SelfComposedDpEvent: laplace_counts,
     own.ReplaceOneGaussianDpEvent: whole_release,
     own.PartOfGaussianDpEvent: whole_release,
     own.FixedBatchGaussianDpEvent: noised_records,

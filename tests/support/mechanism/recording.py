@@ -113,6 +113,13 @@ class RecordingRandomness(Randomness):
         log.add(Released(values.copy()))
         return values
 
+    def release_counts(self, purpose: str, step: int, counts: np.ndarray, scale: float) -> np.ndarray:
+        """The counts with Laplace noise, recorded, or those asked for in their place."""
+        log, values = self.bench.log, super().release_counts(purpose, step, counts, scale)
+        values = log.in_place(log.changes.releases, Released, values)
+        log.add(Released(values.copy()))
+        return values
+
 
 class WatchedRecords(Records):
     """Records that say when they are read, and so do those that are made of them."""

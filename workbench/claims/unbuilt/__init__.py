@@ -5,7 +5,4 @@ from workbench.claims.unbuilt import dp_ldm, no_formula
 
 UNBUILT: dict[str, ClaimEntry] = {
     "dp-ldm": dp_ldm.CLAIM,
-    "pate-gan": no_formula.PATE_GAN,
-    "g-pate": no_formula.G_PATE,
-    "datalens": no_formula.DATALENS,
 }

@@ -1,12 +1,5 @@
 """Papers that the others cite and whose formula our notes do not hold."""
 
-from workbench.claims.unbuilt.bare import BareClaim
 
 NO_FORMULA = "Our notes hold no formula of this paper. Nothing is claimed or proved here in its place."
-DATA_DEPENDENT = (
-    "The analysis by aggregated teachers depends on the data, so its epsilon is itself private. Our notes hold no formula of it."
-)
 
-PATE_GAN = BareClaim("PATE-GAN", "cited by the papers; PATE", DATA_DEPENDENT)
-G_PATE = BareClaim("G-PATE", "cited by the papers; PATE", DATA_DEPENDENT)
-DATALENS = BareClaim("DataLens", "cited by the papers; PATE", DATA_DEPENDENT)

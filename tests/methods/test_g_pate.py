@@ -1,0 +1,71 @@
+"""G-PATE: steps that its published noise affords, what one teacher moves of bins and tests, and that answers follow noisy votes."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from support.quick import quick_plan
+
+from workbench.datasets import facts
+from workbench.experiment import new_state
+from workbench.methods.g_pate import GPATEConfig, training
+from workbench.methods.g_pate.method import PUBLISHED
+from workbench.models.teachers.config import VOTES
+from workbench.planning import make_plan
+from workbench.privacy.accounting.gaussian import gdp_mu
+
+
+@pytest.mark.parametrize(
+    ("preset", "epsilon", "slope", "steps"), [("published-1", 1.0, 1.58333e-4, 226.9), ("published", 10.0, 0.0304167, 65.8)]
+)
+def test_published_noise_affords_so_many_steps_if_all_queries_are_answered(preset: str, epsilon: float, slope: float, steps: float) -> None:
+    """RDP of a step is slope times the order, which is mu^2 / 2."""
+    plan = make_plan("g-pate", facts("mnist"), preset=preset, target="claim")
+    config = plan.build().config
+    assert isinstance(config, GPATEConfig)
+    assert config.noise_multiplier is not None
+    square = config.changes / config.noise_multiplier**2
+    assert square / 2 == pytest.approx(slope, rel=1e-5)
+    assert gdp_mu(epsilon, 1e-5) ** 2 / square == pytest.approx(steps, abs=0.06)
+    assert PUBLISHED[preset]["steps"] == int(steps)
+    assert 0.99 * epsilon < plan.bound.epsilon <= epsilon < plan.claim.epsilon
+
+
+def test_tests_that_are_left_out_cost_nothing() -> None:
+    settings = {"noise_multiplier": 50.0, "test_noise": 2.0, "directions": 3, "training.batch_size": 10, "training.steps": 4}
+    found = []
+    for threshold in (0.0, 0.5):
+        plan = make_plan("g-pate", facts("digits"), settings={**settings, "threshold": threshold})
+        stated = next(stage for stage in plan.stages if stage.name == VOTES).distances
+        assert stated is not None
+        assert stated.zero_out == stated.replace_one
+        found.append(stated.replace_one)
+    assert found == pytest.approx([math.sqrt(30 * 2.0) / 50, math.sqrt(30 * 2.25) / 50])
+
+
+def test_one_teacher_moves_two_bins_of_every_query_and_the_largest_count_by_one() -> None:
+    config = GPATEConfig(directions=2, bins=10, clip=0.1)
+    wishes = torch.zeros(30, 4, 2)
+    wishes[3:, :, 0], wishes[:, :, 1] = 5.0, -0.099
+    others = wishes.clone()
+    others[7] = torch.tensor([-0.05, 0.02])
+    one, two = training.histograms(wishes, config), training.histograms(others, config)
+    assert one.sum(axis=2).tolist() == [[30, 30]] * 4
+    assert one[0, 0].tolist() == [0, 0, 0, 0, 0, 3, 0, 0, 0, 27]
+    assert one[0, 1].tolist() == [30, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    assert float(np.linalg.norm(one - two)) == pytest.approx(math.sqrt(2 * 4 * 2))
+    assert np.abs(one.max(axis=2) - two.max(axis=2)).max() == 1
+
+
+def test_answers_are_centres_of_the_fullest_bins_and_zero_where_a_test_fails() -> None:
+    plan = quick_plan("g-pate", epsilon=None, overrides={"threshold": 0.5, "noise_multiplier": 2.0, "clip": 0.4})
+    config, state = plan.build().config, new_state(plan, seed=0)
+    assert isinstance(config, GPATEConfig)
+    assert config.queries == 8
+    state.tensors[VOTES][: 8 * 4].view(8, 4)[:, 2] = 3.0
+    state.tensors[VOTES][8 * 4 :] = torch.tensor([0.4, 0.45] * 4, dtype=torch.float64)  # of a deviation of 6; half of 5 teachers is 2.5
+    found = training.answers(config, state)
+    assert found.shape == (4, 2)
+    assert found[:, 0].tolist() == [0.0] * 4
+    assert found[:, 1].tolist() == pytest.approx([0.1] * 4)

@@ -1,0 +1,62 @@
+"""What methods have in common whose teachers vote about generated images: PATE-GAN, G-PATE and DataLens."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar, Generic, TypeVar
+
+from pydantic import Field
+
+from workbench.datasets.base import DatasetFacts
+from workbench.methods.base import CalibratedField, Method, MethodConfig
+from workbench.models.embeddings.config import GENERATOR
+from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
+from workbench.models.teachers.config import TEACHERS, Ensemble, Rounds
+from workbench.privacy.accounting.stages import Stage
+
+
+class TeachersConfig(MethodConfig):
+    """The teachers, the rounds, the generator, and how classes of samples are drawn."""
+
+    noise_multiplier: float | None = Field(
+        default=None, ge=1e-3, le=1e6, description="Noise of a vote, in votes; empty calibrates it to the target."
+    )
+    latent_size: int = Field(default=10, ge=1, description="Inputs of the generator beside the label.")
+    hidden_size: int = Field(default=100, ge=1, description="Units of the generator's first layer.")
+    channels: int = Field(default=16, ge=1, description="Channels of the generator's convolutions.")
+    teachers: Ensemble = Ensemble()
+    training: Rounds = Rounds()
+    labels: PaidLabelShares = PaidLabelShares()
+
+
+ConfigT = TypeVar("ConfigT", bound=TeachersConfig)
+
+
+class TeachersMethod(Method, Generic[ConfigT]):
+    """Quiet teachers on disjoint parts, their votes with noise, and a generator that follows these."""
+
+    released: ClassVar[tuple[str, ...]] = (GENERATOR,)
+    quiet_parts: ClassVar[tuple[str, ...]] = (TEACHERS,)
+    shapes: ClassVar[tuple[str, ...] | None] = ("latent_size", "hidden_size", "channels", "teachers")
+    calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
+    config: ConfigT
+
+    @property
+    def released_parts(self) -> tuple[str, ...]:
+        """The generator, and the counts of labels where samples follow them."""
+        return (*self.released, *[LABEL_COUNTS] * self.config.labels.are_released)
+
+    @property
+    def learns_labels(self) -> bool:
+        """Where labels are drawn by counts that were paid for."""
+        return self.config.labels.are_released
+
+    @abstractmethod
+    def votes(self) -> Stage:
+        """The release of a round's noisy votes."""
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """The counts of labels if asked for, the teachers' rounds that release nothing, their votes, and the generator (free)."""
+        rounds = self.config.training
+        quiet = self.config.teachers.stage(rounds.steps, facts)
+        return [*self.config.labels.stages(facts), quiet, self.votes(), rounds.free_stage(GENERATOR)]

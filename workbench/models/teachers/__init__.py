@@ -1,0 +1,1 @@
+"""Teachers on disjoint parts of the records, whose votes with noise are all that leaves."""
