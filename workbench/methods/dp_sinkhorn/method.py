@@ -46,7 +46,7 @@ class Training(DPSGD):
     max_grad_norm: float = Field(default=0.5, ge=1e-6, le=1e6, description="Norm C that the gradient by all generated images is clipped to.")
     batch_size: float = Field(default=50, ge=0.01, le=1e12, description="Expected Poisson batch; the sampling rate times num_records.")
     steps: int = Field(default=1000, ge=1, description="Noisy steps.")
-    noise_multiplicity: int = Field(default=4, ge=1, description="Generated images of a step for each record that is expected in its batch.")
+    noise_multiplicity: int = Field(default=2, ge=1, description="Generated images of a step for each record that is expected in its batch.")
     learning_rate: float = Field(default=3e-3, ge=1e-9, le=1e3, description="Adam's learning rate for the generator.")
     schedule: Schedule = Field(default="cosine", description="How the learning rate falls over the steps.")
     generated: Literal["constant", "realised"] = Field(
@@ -73,10 +73,10 @@ class Transport(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    absolute: float = Field(default=1.0, ge=0, le=1e3, description="Weight m of the l1 distance beside the squared l2 distance.")
+    absolute: float = Field(default=0.0, ge=0, le=1e3, description="Weight m of the l1 distance beside the squared l2 distance.")
     label_weight: float = Field(default=15.0, ge=0, le=1e3, description="What a class, one-hot, is multiplied by beside the pixels.")
     blur: float = Field(default=0.05, ge=1e-3, le=1e3, description="Root of the entropy's weight.")
-    iterations: int = Field(default=10, ge=0, le=10_000, description="Updates of the potentials at that weight, after those that lead to it.")
+    iterations: int = Field(default=5, ge=0, le=10_000, description="Updates of the potentials at that weight, after those that lead to it.")
     fresh: float = Field(default=0.2, ge=0, le=1, description="Part of G' that is generated anew; the rest of it are images of G.")
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.dp_sinkhorn.method import AVERAGE, IMAGES, DPSinkhornConfig
-from workbench.methods.dp_sinkhorn.transport import costs, transported
+from workbench.methods.dp_sinkhorn.transport import costs, transport_plan
 from workbench.models import label_counts
 from workbench.models.embeddings import generators
 from workbench.models.embeddings.config import GENERATOR, columns
@@ -73,7 +73,7 @@ class Turn:
         (parameter,) = kept.param_groups[0]["params"]
         self.canvas = Canvas(parameter)
         self.canvas.images = parameter
-        self.made = self.rows = torch.zeros(0)
+        self.made = self.rows = self.own_plan = torch.zeros(0)
 
     def losses(self, batch: tuple[Tensor, ...]) -> Losses:
         """The divergence of images that are generated now from the records of the batch that are present, as a scalar."""
@@ -95,25 +95,29 @@ class Turn:
         self.rows = torch.cat([torch.arange(size), torch.arange(anew)]).to(self.state.device) % self.classes
         self.made = self.state.modules[GENERATOR].train()(latent, self.rows)
         self.canvas.images.data = self.made[:size].detach()
+        self.own_plan = self.plan(self.own_costs(self.canvas.images.detach(), self.made[size:].detach()))
 
     def divergence(self, records: Tensor, rows: Tensor) -> Tensor:
         """2 W(G, X) - W(G, G') of the canvas G and records X, a scalar; zero without a record (Cao et al. 2021, eq. 8)."""
         images = self.canvas.images
         if not len(records):
             return 0.0 * images.sum()
-        return 2.0 * self.transported(images, records, self.rows[: len(images)], rows) - self.own(images, self.made[len(images) :].detach())
+        cost = self.costs(images, records, self.rows[: len(images)], rows)
+        return 2.0 * (self.plan(cost) * cost).sum() - (self.own_plan * self.own_costs(images, self.made[len(images) :].detach())).sum()
 
-    def own(self, images: Tensor, anew: Tensor) -> Tensor:
-        """W(G, G'): the last images of G' are anew, the others are the first of G."""
+    def own_costs(self, images: Tensor, anew: Tensor) -> Tensor:
+        """Between G and G': the last images of G' are anew, the others are the first of G."""
         size, kept = len(images), len(images) - len(anew)
         rows = torch.cat([self.rows[:kept], self.rows[size:]])
-        return self.transported(images, torch.cat([images[:kept], anew]), self.rows[:size], rows)
+        return self.costs(images, torch.cat([images[:kept], anew]), self.rows[:size], rows)
 
-    def transported(self, ones: Tensor, others: Tensor, rows: Tensor, other_rows: Tensor) -> Tensor:
-        """W of two clouds with their classes."""
-        settings = self.config.transport
-        cost = costs(ones, others, rows, other_rows, settings.absolute, settings.label_weight)
-        return transported(cost, settings.blur, settings.iterations)
+    def costs(self, ones: Tensor, others: Tensor, rows: Tensor, other_rows: Tensor) -> Tensor:
+        """Of moving one image to another, with their classes."""
+        return costs(ones, others, rows, other_rows, self.config.transport.absolute, self.config.transport.label_weight)
+
+    def plan(self, cost: Tensor) -> Tensor:
+        """The entropic plan, held fixed: at the optimum, the gradient of entropic transport is that of <plan, cost>."""
+        return transport_plan(cost.detach(), self.config.transport.blur, self.config.transport.iterations)
 
     def finish(self, step: int, gradient: Tensor) -> None:
         """The generator's step along the released gradient by G, and along that of - W(G, G') by the images anew, which no record has part in.
@@ -134,11 +138,13 @@ class Turn:
         anew = self.made[size:].detach().requires_grad_(True)
         if not len(anew):
             return anew.detach()
-        (gradient,) = torch.autograd.grad(-self.own(self.made[:size].detach(), anew), anew)
+        (gradient,) = torch.autograd.grad(-(self.own_plan * self.own_costs(self.made[:size].detach(), anew)).sum(), anew)
         (norm,) = self.config.training.thresholds_at(step)
         return gradient * clipping_factors(gradient.norm(), norm)
 
 
 def sample(config: DPSinkhornConfig, state: State, request: SampleRequest) -> Records:
     """Images of the averaged generator for standard normal inputs; labels follow their counts, if these are released."""
-    return generators.sample(config, state, request)
+    average = state.modules[AVERAGE]
+    assert isinstance(average, networks.ExponentialMovingAverage)
+    return generators.sample(config, state, request, average.module)

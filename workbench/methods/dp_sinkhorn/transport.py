@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-HALVINGS = 40  # of the blur from the largest cost on, at most
+FALL, MOST_FALLS = 0.25, 20  # of the entropy's weight from one update to the next, and how often
 
 
 def costs(ones: Tensor, others: Tensor, rows: Tensor, other_rows: Tensor, absolute: float, label_weight: float) -> Tensor:
@@ -14,18 +14,19 @@ def costs(ones: Tensor, others: Tensor, rows: Tensor, other_rows: Tensor, absolu
     `rows` int64 (N,) and `other_rows` (M,) are classes, m is `absolute`. Two classes differ by the weight in two numbers (Cao et al.
     2021, eq. 9 and 10).
     """
-    apart = ones.flatten(1)[:, None, :] - others.flatten(1)[None, :, :]  # (N, M, D)
+    x, y = ones.flatten(1), others.flatten(1)
+    squares = x.square().sum(dim=1)[:, None] + y.square().sum(dim=1)[None, :] - 2.0 * x @ y.T
     of_labels = 2.0 * label_weight * (label_weight + absolute)
-    other_class = (rows[:, None] != other_rows[None, :]).to(apart.dtype)
-    return apart.square().sum(dim=2) + absolute * apart.abs().sum(dim=2) + of_labels * other_class
+    cost = squares + of_labels * (rows[:, None] != other_rows[None, :]).to(squares.dtype)
+    return cost + absolute * torch.cdist(x, y, p=1.0) if absolute else cost
 
 
 @torch.no_grad()
 def transport_plan(cost: Tensor, blur: float, iterations: int) -> Tensor:
     """The plan (N, M) between even weights that makes <plan, cost> + blur^2 KL(plan | product) small; columns sum to 1/M exactly.
 
-    The entropy's weight falls from the largest cost by halves down to blur^2, with one update of both potentials at each, and there
-    `iterations` more. Every finite cost is possible: nothing is exponentiated that is not at most 1.
+    The entropy's weight falls from the largest cost by quarters down to blur^2, with one update of both potentials at each, and
+    there are `iterations` more at the last. Every finite cost is possible: nothing is exponentiated that is not at most 1.
     """
     size, others = cost.shape
     of_one, of_other = -math.log(size), -math.log(others)
@@ -37,11 +38,6 @@ def transport_plan(cost: Tensor, blur: float, iterations: int) -> Tensor:
 
 
 def falling(largest: float, least: float) -> list[float]:
-    """`largest`, half of it, .. as long as that is above `least`."""
-    count = max(0, math.ceil(math.log2(largest / least))) if 0 < largest < math.inf else 0
-    return [largest * 0.5**number for number in range(min(count, HALVINGS))]
-
-
-def transported(cost: Tensor, blur: float, iterations: int) -> Tensor:
-    """<plan, cost> at the entropic plan, which is held fixed: its gradient is that of entropic transport, as the plan is optimal there."""
-    return (transport_plan(cost.detach(), blur, iterations) * cost).sum()
+    """`largest`, a quarter of it, .. as long as that is above `least`."""
+    count = math.ceil(math.log(largest / least) / -math.log(FALL)) if least < largest < math.inf else 0
+    return [largest * FALL**number for number in range(min(count, MOST_FALLS))]

@@ -28,11 +28,9 @@ class GeneratorTraining(OrdinaryTraining):
     learning_rate: float = Field(default=1e-2, ge=1e-9, le=1e3, description="Adam's first learning rate.")
 
 
-class GeneratorSettings(Protocol):
-    """A configuration with a generator, the noise of what it is fitted to, and how classes of samples are drawn."""
+class GeneratorShape(Protocol):
+    """A configuration with a generator, and how classes of samples are drawn."""
 
-    @property
-    def noise_multiplier(self) -> float | None: ...
     @property
     def latent_size(self) -> int: ...
     @property
@@ -40,9 +38,16 @@ class GeneratorSettings(Protocol):
     @property
     def channels(self) -> int: ...
     @property
-    def training(self) -> OrdinaryTraining: ...
-    @property
     def labels(self) -> PaidLabelShares: ...
+
+
+class GeneratorSettings(GeneratorShape, Protocol):
+    """The same with the noise of what it is fitted to, and its training."""
+
+    @property
+    def noise_multiplier(self) -> float | None: ...
+    @property
+    def training(self) -> OrdinaryTraining: ...
 
 
 def columns(facts: DatasetFacts) -> int:

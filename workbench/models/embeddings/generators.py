@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts, to_uint8
 from workbench.models import label_counts
-from workbench.models.embeddings.config import GENERATOR, GeneratorSettings, columns
+from workbench.models.embeddings.config import GENERATOR, GeneratorSettings, GeneratorShape, columns
 from workbench.models.sample_request import SampleRequest
 from workbench.records import Records
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -28,7 +28,7 @@ def initial_state(settings: GeneratorSettings, facts: DatasetFacts, state: State
     return state
 
 
-def new_generator(settings: GeneratorSettings, facts: DatasetFacts) -> networks.ConditionalGenerator:
+def new_generator(settings: GeneratorShape, facts: DatasetFacts) -> networks.ConditionalGenerator:
     """From latent and label to an image of the dataset's shape."""
     channels, height, width = facts.shape
     return networks.ConditionalGenerator(
@@ -54,13 +54,13 @@ def mean_by_class(embedding: Tensor, rows: Tensor, classes: int) -> Tensor:
     return embedding.T @ torch.nn.functional.one_hot(rows, classes).float() / len(rows)
 
 
-def sample(config: GeneratorSettings, state: State, request: SampleRequest) -> Records:
-    """Images of the generator for standard normal inputs; labels follow their counts, if these are released."""
+def sample(config: GeneratorShape, state: State, request: SampleRequest, generator: nn.Module | None = None) -> Records:
+    """Images of the state's generator, or of `generator`, for standard normal inputs; labels follow their counts, if these are released."""
     labels = label_counts.asked(config.labels, request, state).label_array(state.facts.num_classes)
     rows = torch.from_numpy(np.zeros(request.num_samples, np.int64) if labels is None else labels)
     draw = state.randomness.torch_generator(request.purpose)
     latent = torch.randn(request.num_samples, config.latent_size, generator=draw)
-    generator = state.modules[GENERATOR].eval()
+    generator = (state.modules[GENERATOR] if generator is None else generator).eval()
     with torch.no_grad():
         chunks = [
             generator(z.to(state.device), y.to(state.device)).cpu() for z, y in zip(latent.split(1000), rows.split(1000), strict=True)
