@@ -75,6 +75,11 @@ class Transport(BaseModel):
 
     absolute: float = Field(default=0.0, ge=0, le=1e3, description="Weight m of the l1 distance beside the squared l2 distance.")
     label_weight: float = Field(default=15.0, ge=0, le=1e3, description="What a class, one-hot, is multiplied by beside the pixels.")
+    weights: Literal["batch", "even"] = Field(
+        default="batch",
+        description="Weights of generated images: each class has its share of the batch's records, or all images are alike (as published), "
+        "which moves some to another class's records.",
+    )
     blur: float = Field(default=0.05, ge=1e-3, le=1e3, description="Root of the entropy's weight.")
     iterations: int = Field(default=5, ge=0, le=10_000, description="Updates of the potentials at that weight, after those that lead to it.")
     fresh: float = Field(default=0.2, ge=0, le=1, description="Part of G' that is generated anew; the rest of it are images of G.")
@@ -129,7 +134,7 @@ def published(facts: DatasetFacts, noise_multiplier: float, steps: int, absolute
         "training.learning_rate": 1e-5,
         "training.schedule": "constant",
         "training.generated": generated,
-        "transport": {"absolute": absolute, "label_weight": 15.0, "blur": 0.05, "fresh": 0.2},
+        "transport": {"absolute": absolute, "label_weight": 15.0, "weights": "even", "blur": 0.05, "fresh": 0.2},
         "ema_decay": 0.0,
     }
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.dp_sinkhorn.method import AVERAGE, IMAGES, DPSinkhornConfig
-from workbench.methods.dp_sinkhorn.transport import costs, transport_plan
+from workbench.methods.dp_sinkhorn.transport import class_weights, costs, transport_plan
 from workbench.models import label_counts
 from workbench.models.embeddings import generators
 from workbench.models.embeddings.config import GENERATOR, columns
@@ -102,8 +102,10 @@ class Turn:
         images = self.canvas.images
         if not len(records):
             return 0.0 * images.sum()
-        cost = self.costs(images, records, self.rows[: len(images)], rows)
-        return 2.0 * (self.plan(cost) * cost).sum() - (self.own_plan * self.own_costs(images, self.made[len(images) :].detach())).sum()
+        own_rows = self.rows[: len(images)]
+        cost = self.costs(images, records, own_rows, rows)
+        weights = class_weights(own_rows, rows, self.classes) if self.config.transport.weights == "batch" else None
+        return 2.0 * (self.plan(cost, weights) * cost).sum() - (self.own_plan * self.own_costs(images, self.made[len(images) :].detach())).sum()
 
     def own_costs(self, images: Tensor, anew: Tensor) -> Tensor:
         """Between G and G': the last images of G' are anew, the others are the first of G."""
@@ -115,9 +117,9 @@ class Turn:
         """Of moving one image to another, with their classes."""
         return costs(ones, others, rows, other_rows, self.config.transport.absolute, self.config.transport.label_weight)
 
-    def plan(self, cost: Tensor) -> Tensor:
+    def plan(self, cost: Tensor, weights: Tensor | None = None) -> Tensor:
         """The entropic plan, held fixed: at the optimum, the gradient of entropic transport is that of <plan, cost>."""
-        return transport_plan(cost.detach(), self.config.transport.blur, self.config.transport.iterations)
+        return transport_plan(cost.detach(), self.config.transport.blur, self.config.transport.iterations, weights)
 
     def finish(self, step: int, gradient: Tensor) -> None:
         """The generator's step along the released gradient by G, and along that of - W(G, G') by the images anew, which no record has part in.

@@ -22,19 +22,31 @@ def costs(ones: Tensor, others: Tensor, rows: Tensor, other_rows: Tensor, absolu
 
 
 @torch.no_grad()
-def transport_plan(cost: Tensor, blur: float, iterations: int) -> Tensor:
-    """The plan (N, M) between even weights that makes <plan, cost> + blur^2 KL(plan | product) small; columns sum to 1/M exactly.
+def transport_plan(cost: Tensor, blur: float, iterations: int, weights: Tensor | None = None) -> Tensor:
+    """The plan (N, M) between `weights` (N,) of sum 1, else even ones, and even weights that makes <plan, cost> + blur^2 KL(plan | product) small; columns sum to 1/M exactly.
 
     The entropy's weight falls from the largest cost by quarters down to blur^2, with one update of both potentials at each, and
     there are `iterations` more at the last. Every finite cost is possible: nothing is exponentiated that is not at most 1.
     """
     size, others = cost.shape
-    of_one, of_other = -math.log(size), -math.log(others)
+    of_one = torch.full((size,), -math.log(size), dtype=cost.dtype, device=cost.device) if weights is None else weights.log()
+    of_other = -math.log(others)
     first, second = torch.zeros(size, dtype=cost.dtype, device=cost.device), torch.zeros(others, dtype=cost.dtype, device=cost.device)
     for weight in (*falling(float(cost.max()), blur**2), *[blur**2] * iterations):
         first = -weight * torch.logsumexp((second[None, :] - cost) / weight + of_other, dim=1)
-        second = -weight * torch.logsumexp((first[:, None] - cost) / weight + of_one, dim=0)
-    return torch.exp((first[:, None] + second[None, :] - cost) / blur**2 + of_one + of_other)
+        second = -weight * torch.logsumexp((first[:, None] - cost) / weight + of_one[:, None], dim=0)
+    return torch.exp((first[:, None] + second[None, :] - cost) / blur**2 + of_one[:, None] + of_other)
+
+
+def class_weights(rows: Tensor, other_rows: Tensor, classes: int) -> Tensor:
+    """Weights (N,) of images by which every class has the share that it has of `other_rows` (M,), those of a class being alike.
+
+    A class without an image here leaves its share to the others.
+    """
+    present, others = (torch.bincount(labels, minlength=classes).to(torch.float32) for labels in (rows, other_rows))
+    weights = (others / present.clamp(min=1.0))[rows]
+    total = weights.sum()
+    return weights / total if total > 0 else torch.full_like(weights, 1.0 / len(weights))
 
 
 def falling(largest: float, least: float) -> list[float]:
