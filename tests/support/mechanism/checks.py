@@ -200,7 +200,7 @@ def visible_gradient(bench: Bench, stage: Stage) -> Iterator[Finding]:
     event: Any = stage.event
     rate = event.sampling_probability
     yield from batches(bench, stage, "poisson_batch", rate, lambda member, _orders: statistics.poisson_p_values(member, rate))
-    yield Finding(stage.name, "relation", "a null record alone", stage.relations, stage.relations == ("REPLACE_SPECIAL",))
+    yield Finding(stage.name, "relation", "a null record alone", " ".join(stage.relations), stage.relations == ("REPLACE_SPECIAL",))
     for at in ends(bench, stage.name):
         yield from noisy_gradient(bench, stage, at, event.noise_multiplier)
 

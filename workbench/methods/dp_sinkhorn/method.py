@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -16,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Reading
-from workbench.models.embeddings.config import GENERATOR
 from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
 from workbench.privacy.accounting.formulas import TENSORFLOW_ORDERS, older_rdp
 from workbench.privacy.accounting.stages import Stage
@@ -43,10 +41,10 @@ class Training(DPSGD):
     noise_multiplier: float | None = Field(
         default=None, ge=1e-3, le=1e6, description="Noise over 2 C, by which one record moves the clipped gradient; empty calibrates it."
     )
-    max_grad_norm: float = Field(default=0.5, ge=1e-6, le=1e6, description="Norm C that the gradient by all generated images is clipped to.")
+    max_grad_norm: float = Field(default=0.5, ge=1e-6, le=1e6, description="Norm C of the gradient by all generated images.")
     batch_size: float = Field(default=50, ge=0.01, le=1e12, description="Expected Poisson batch; the sampling rate times num_records.")
     steps: int = Field(default=1000, ge=1, description="Noisy steps.")
-    noise_multiplicity: int = Field(default=2, ge=1, description="Generated images of a step for each record that is expected in its batch.")
+    noise_multiplicity: int = Field(default=2, ge=1, description="Generated images for each record that a batch is expected to have.")
     learning_rate: float = Field(default=3e-3, ge=1e-9, le=1e3, description="Adam's learning rate for the generator.")
     schedule: Schedule = Field(default="cosine", description="How the learning rate falls over the steps.")
     generated: Literal["constant", "realised"] = Field(
@@ -81,7 +79,9 @@ class Transport(BaseModel):
         "which moves some to another class's records.",
     )
     blur: float = Field(default=0.05, ge=1e-3, le=1e3, description="Root of the entropy's weight.")
-    iterations: int = Field(default=5, ge=0, le=10_000, description="Updates of the potentials at that weight, after those that lead to it.")
+    iterations: int = Field(
+        default=5, ge=0, le=10_000, description="Updates of the potentials at that weight, after those that lead there."
+    )
     fresh: float = Field(default=0.2, ge=0, le=1, description="Part of G' that is generated anew; the rest of it are images of G.")
 
 

@@ -105,7 +105,8 @@ class Turn:
         own_rows = self.rows[: len(images)]
         cost = self.costs(images, records, own_rows, rows)
         weights = class_weights(own_rows, rows, self.classes) if self.config.transport.weights == "batch" else None
-        return 2.0 * (self.plan(cost, weights) * cost).sum() - (self.own_plan * self.own_costs(images, self.made[len(images) :].detach())).sum()
+        own = (self.own_plan * self.own_costs(images, self.made[len(images) :].detach())).sum()
+        return 2.0 * (self.plan(cost, weights) * cost).sum() - own
 
     def own_costs(self, images: Tensor, anew: Tensor) -> Tensor:
         """Between G and G': the last images of G' are anew, the others are the first of G."""
@@ -122,7 +123,7 @@ class Turn:
         return transport_plan(cost.detach(), self.config.transport.blur, self.config.transport.iterations, weights)
 
     def finish(self, step: int, gradient: Tensor) -> None:
-        """The generator's step along the released gradient by G, and along that of - W(G, G') by the images anew, which no record has part in.
+        """The generator's step along the released gradient by G, and along that of - W(G, G') by the images anew, which no record is in.
 
         The latter is clipped to the same norm, so that it does not outweigh the former.
         """

@@ -23,10 +23,11 @@ def costs(ones: Tensor, others: Tensor, rows: Tensor, other_rows: Tensor, absolu
 
 @torch.no_grad()
 def transport_plan(cost: Tensor, blur: float, iterations: int, weights: Tensor | None = None) -> Tensor:
-    """The plan (N, M) between `weights` (N,) of sum 1, else even ones, and even weights that makes <plan, cost> + blur^2 KL(plan | product) small; columns sum to 1/M exactly.
+    """The plan (N, M) that makes <plan, cost> + blur^2 KL(plan | product of the weights) small.
 
-    The entropy's weight falls from the largest cost by quarters down to blur^2, with one update of both potentials at each, and
-    there are `iterations` more at the last. Every finite cost is possible: nothing is exponentiated that is not at most 1.
+    Rows have `weights` (N,) of sum 1, else even ones, as nearly as the updates get; columns sum to 1/M exactly. The entropy's weight falls
+    from the largest cost by quarters down to blur^2, with one update of both potentials at each, and there are `iterations` (at least
+    one) at the last. Every finite cost is possible: logarithms alone are added up.
     """
     size, others = cost.shape
     of_one = torch.full((size,), -math.log(size), dtype=cost.dtype, device=cost.device) if weights is None else weights.log()
