@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.optimize import linear_sum_assignment
+from scipy.stats import binom
 from support.quick import quick_dataset, quick_plan
 
 from workbench.datasets import DatasetFacts, facts
@@ -16,6 +17,7 @@ from workbench.methods.dp_sinkhorn.method import IMAGES, Training
 from workbench.methods.dp_sinkhorn.training import FEWEST
 from workbench.methods.dp_sinkhorn.transport import class_weights, costs, falling, transport_plan
 from workbench.planning import make_plan
+from workbench.privacy.accounting.accountants.moments import fixed_batch
 from workbench.privacy.accounting.events import RealisedBatchSizeDpEvent
 from workbench.records import ImageKind, Records
 from workbench.training import private_steps
@@ -47,7 +49,20 @@ def test_a_realised_number_of_images_has_a_bound_for_null_records_alone() -> Non
     step = np.log1p(rate * np.expm1(orders * (orders - 1) / (2 * 1.1**2))) / (orders - 1)
     told = stage.steps * step + np.log1p(-1 / orders) - (math.log(1e-5) + np.log(orders)) / (orders - 1)
     assert plan.bound.epsilon == pytest.approx(told.min(), rel=1e-2)
+    assert plan.bound.epsilon == pytest.approx(1444.5, abs=0.5)
     assert plan.claim.status == "not_proved"
+
+
+def test_with_the_size_alone_visible_a_mixture_proves_less_than_the_claim() -> None:
+    """The 21.3 of docs/proofs.md: the moments of batches without replacement, averaged over a binomial size."""
+    sizes, orders = np.arange(1, 140), np.arange(2.0, 7.0)
+    moments = np.stack([fixed_batch(size / 60_000, 1 / 1.1, orders) for size in sizes])
+    weights = binom.pmf(sizes, 60_000, 50 / 60_000)
+    beyond = binom.sf(139, 60_000, 50 / 60_000) * np.exp(orders * (orders - 1) / (2 * 1.1**2))
+    mean = binom.pmf(0, 60_000, 50 / 60_000) + weights @ np.exp(moments) + beyond
+    step = np.log(mean) / (orders - 1)
+    told = 3_446_203 * step + np.log1p(-1 / orders) - (math.log(1e-5) + np.log(orders)) / (orders - 1)
+    assert told.min() == pytest.approx(21.3, abs=0.05)
 
 
 # Transport

@@ -41,11 +41,11 @@ class Training(DPSGD):
     noise_multiplier: float | None = Field(
         default=None, ge=1e-3, le=1e6, description="Noise over 2 C, by which one record moves the clipped gradient; empty calibrates it."
     )
-    max_grad_norm: float = Field(default=0.5, ge=1e-6, le=1e6, description="Norm C of the gradient by all generated images.")
-    batch_size: float = Field(default=50, ge=0.01, le=1e12, description="Expected Poisson batch; the sampling rate times num_records.")
-    steps: int = Field(default=1000, ge=1, description="Noisy steps.")
-    noise_multiplicity: int = Field(default=2, ge=1, description="Generated images for each record that a batch is expected to have.")
-    learning_rate: float = Field(default=3e-3, ge=1e-9, le=1e3, description="Adam's learning rate for the generator.")
+    max_grad_norm: float = Field(default=2.0, ge=1e-6, le=1e6, description="Norm C of the gradient by all generated images.")
+    batch_size: float = Field(default=10, ge=0.01, le=1e12, description="Expected Poisson batch; the sampling rate times num_records.")
+    steps: int = Field(default=3000, ge=1, description="Noisy steps.")
+    noise_multiplicity: int = Field(default=3, ge=1, description="Generated images for each record that a batch is expected to have.")
+    learning_rate: float = Field(default=1e-3, ge=1e-9, le=1e3, description="Adam's learning rate for the generator.")
     schedule: Schedule = Field(default="cosine", description="How the learning rate falls over the steps.")
     generated: Literal["constant", "realised"] = Field(
         default="constant",
@@ -78,10 +78,8 @@ class Transport(BaseModel):
         description="Weights of generated images: each class has its share of the batch's records, or all images are alike (as published), "
         "which moves some to another class's records.",
     )
-    blur: float = Field(default=0.05, ge=1e-3, le=1e3, description="Root of the entropy's weight.")
-    iterations: int = Field(
-        default=5, ge=0, le=10_000, description="Updates of the potentials at that weight, after those that lead there."
-    )
+    blur: float = Field(default=2.0, ge=1e-3, le=1e3, description="Root of the entropy's weight.")
+    iterations: int = Field(default=2, ge=1, le=10_000, description="Updates of the potentials at that weight, the last one.")
     fresh: float = Field(default=0.2, ge=0, le=1, description="Part of G' that is generated anew; the rest of it are images of G.")
 
 
@@ -134,7 +132,7 @@ def published(facts: DatasetFacts, noise_multiplier: float, steps: int, absolute
         "training.learning_rate": 1e-5,
         "training.schedule": "constant",
         "training.generated": generated,
-        "transport": {"absolute": absolute, "label_weight": 15.0, "weights": "even", "blur": 0.05, "fresh": 0.2},
+        "transport": {"absolute": absolute, "label_weight": 15.0, "weights": "even", "blur": 0.05, "iterations": 5, "fresh": 0.2},
         "ema_decay": 0.0,
     }
 
@@ -177,8 +175,8 @@ class DPSinkhorn(Method):
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
-        """A batch that there are records for."""
-        return {"training.batch_size": min(50, facts.num_records)}
+        """A batch that there are records for, larger where images are: a smaller one lets more steps be taken."""
+        return {"training.batch_size": min(50 if facts.dimensions > 300 else 10, facts.num_records)}
 
     @property
     def released_parts(self) -> tuple[str, ...]:
