@@ -10,6 +10,7 @@ from workbench.methods import METHODS
 from workbench.request import Request, nested, read_settings
 
 FINE = {  # where next to nothing is as good as nothing, or as the least there is
+    "absolute",
     "adversarial_weight",
     "blur",
     "churn",
@@ -19,8 +20,10 @@ FINE = {  # where next to nothing is as good as nothing, or as the least there i
     "ends",
     "epsilon",
     "eta",
+    "fresh",
     "guidance_scale",
     "label_dropout",
+    "label_weight",
     "length_scale",
     "log_sigma_mean",
     "momentum",

@@ -17,6 +17,7 @@ SAMPLED = {"sampling rate", "independence of steps", "independence of records"}
 MOVED = {"replaced record", "null record"}  # both distances, held against `Stage.distances`
 MEASURED = {  # what must have been measured of a paid stage, by the type of its event: a harness that looks nowhere finds nothing
     "PoissonSampledDpEvent": SAMPLED | MOVED | {"noise", "noise multiplier", "clipping", "record not drawn"},
+    "RealisedBatchSizeDpEvent": SAMPLED | MOVED | {"noise", "noise multiplier", "clipping", "record not drawn", "relation"},
     "FixedBatchGaussianDpEvent": SAMPLED | MOVED | {"order", "noise", "noise multiplier", "label", "record not drawn"},
     "ReplaceOneGaussianDpEvent": MOVED | {"noise"},
     "PartOfGaussianDpEvent": MOVED | {"noise"},

@@ -15,6 +15,7 @@ from workbench.methods.psg import training
 from workbench.methods.psg.method import MATCHING, Classifier
 from workbench.planning import make_plan
 from workbench.records import ImageKind, Records
+from workbench.training.kept_gradient import KeptGradient
 
 MNIST, DIGITS = facts("mnist"), load("digits")
 
@@ -40,7 +41,7 @@ def test_published_settings_claim_what_the_paper_claims(preset: str, claim: floa
 def test_the_optimiser_keeps_the_gradient_and_moves_nothing() -> None:
     linear = nn.Linear(3, 2)
     before = linear.weight.detach().clone()
-    kept = training.Kept(linear)
+    kept = KeptGradient(linear)
     linear(torch.ones(1, 3)).sum().backward()
     kept.step()
     assert torch.equal(linear.weight, before)

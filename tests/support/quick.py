@@ -111,6 +111,15 @@ QUICK: dict[str, dict[str, Any]] = {
     },
     "dp-gan": GAN,
     "dp-cgan": GAN,
+    "dp-sinkhorn": {
+        "hidden_size": 20,
+        "channels": 4,
+        "training.steps": 3,
+        "training.batch_size": 20,
+        "training.noise_multiplicity": 1,
+        "training.max_grad_norm": 0.01,  # every gradient is longer
+        "transport.iterations": 2,
+    },
     "p3gm": {
         "components.number": 5,
         "components.max_norm": 2.0,

@@ -83,6 +83,7 @@ PRIVATE_STEP = (
     "workbench/training/private_training.py",
     "workbench/training/dp_sgd.py",
     "workbench/training/batch_clipping.py",
+    "workbench/training/kept_gradient.py",
     "workbench/training/norms.py",
     "workbench/training/distributed.py",
     "workbench/training/microbatch.py",

@@ -20,6 +20,7 @@ from workbench.methods.dp_ntk import DPNTK
 from workbench.methods.dp_promise import DPPromise
 from workbench.methods.dp_sad import DPSAD
 from workbench.methods.dp_sgd_dm import DPSGDDM
+from workbench.methods.dp_sinkhorn import DPSinkhorn
 from workbench.methods.dpdm import DPDM
 from workbench.methods.dpgen import DPGEN
 from workbench.methods.g_pate import GPATE
@@ -64,6 +65,7 @@ METHODS: dict[str, type[Method]] = {
     "dp-feta": DPFETA,
     "privimage": PrivImage,
     "psg": PSG,
+    "dp-sinkhorn": DPSinkhorn,
     "p3gm": P3GM,
     "dp-gan": DPGAN,
     "dp-cgan": DPCGAN,

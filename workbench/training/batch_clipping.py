@@ -1,4 +1,8 @@
-"""A private step that clips the mean gradient of its batch, once, as Chu et al. 2023 print it in Algorithm 1 (lines 2 to 11)."""
+"""A private step that clips one gradient of its whole batch: the mean (Chu et al. 2023, Algorithm 1), or that of any loss of the batch.
+
+Whatever the loss is, what is clipped has at most the clipping norm, so one record turns it by at most twice that. Poisson batches
+amplify it as they do a sum, if a null record leaves the batch as it is without the record (docs/proofs.md, section 2).
+"""
 
 from collections.abc import Sequence
 
@@ -16,9 +20,11 @@ from workbench.training.state import State
 
 
 class BatchClippedStep:
-    """Stands where a `PrivateStep` does: `clip_to` and `step`. One record turns the clipped mean by at most twice its norm.
+    """Stands where a `PrivateStep` does: `clip_to` and `step`. One record turns the clipped gradient by at most twice its norm.
 
-    A null record is at its place in the batch with a loss of zero (`present` False), so that the others keep their draws.
+    `losses` gives one loss a row, whose mean is taken, or a loss of the batch, a scalar; an empty batch is not asked for any.
+    Where the batch keeps null records, one is at its place with a row's loss of zero (`present` False), so that the others keep
+    their draws; a scalar is as it comes.
     """
 
     def __init__(
@@ -51,21 +57,26 @@ class BatchClippedStep:
         self.optimizer.max_grad_norm = float(np.linalg.norm(self.thresholds))
 
     def step(self, step: int, places: np.ndarray, losses: Losses) -> float | None:
-        """Step `step` on the batch of the records at `places`; the mean loss, a private value."""
-        loss = self._mean_loss(step, places, losses)
-        gradients = torch.autograd.grad(loss, list(self.parameters.values()))
-        self.optimizer.add_clipped(self._clipped(dict(zip(self.parameters.values(), gradients, strict=True))))
+        """Step `step` on the batch of the records at `places` (none: noise is added all the same); the loss, a private value, or None."""
+        loss = self._add_gradient(step, places, losses) if len(places) else None
         self.optimizer.noise_step = step
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        return loss
+
+    def _add_gradient(self, step: int, places: np.ndarray, losses: Losses) -> float:
+        """Hand the clipped gradient of the batch to the optimiser; the loss."""
+        loss = self._mean_loss(step, places, losses)
+        gradients = torch.autograd.grad(loss, list(self.parameters.values()))
+        self.optimizer.add_clipped(self._clipped(dict(zip(self.parameters.values(), gradients, strict=True))))
         return float(loss.detach())
 
     def _mean_loss(self, step: int, places: np.ndarray, losses: Losses) -> Tensor:
-        """The mean loss of the batch; a null record's is zero."""
+        """The loss of the batch: the mean of its rows, where a null record's is zero, or a scalar as it comes."""
         purpose, randomness, device = f"{self.purpose}: draws", self.state.randomness, self.state.device
         part = Microbatch(step, np.arange(len(places)), places, self.noise_multiplicity, randomness, purpose, device)
         rows = losses(part)
-        if self.present is None:
+        if self.present is None or rows.dim() == 0:
             return rows.mean()
         return (rows * self.present[torch.from_numpy(places).to(device)][part.rows.to(device)]).mean()
 

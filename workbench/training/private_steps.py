@@ -18,14 +18,20 @@ if TYPE_CHECKING:
     import numpy as np
     from dp_accounting import dp_event
 
-    from workbench.privacy.accounting.stages import Stage
+    from workbench.privacy.accounting.stages import Relation, Stage
     from workbench.training.randomness import Randomness
 
 
 class Batches(ABC):
-    """How the batch of a step is chosen, and what of a noisy sum over it an accountant may count on."""
+    """How the batch of a step is chosen, and what of a noisy sum over it an accountant may count on.
+
+    `relations` are those that the event is proved for. Where `null_counts`, a null record that is drawn takes a place in the batch, as
+    the event assumes; elsewhere it has to leave no trace there.
+    """
 
     words: ClassVar[str]
+    relations: ClassVar[tuple[Relation, ...]] = ("REPLACE_SPECIAL", "ADD_OR_REMOVE_ONE")
+    null_counts: ClassVar[bool] = False
 
     @abstractmethod
     def event(self, noise_multiplier: float) -> dp_event.DpEvent:
@@ -56,10 +62,26 @@ class PoissonBatches(Batches):
 
 
 @dataclass(frozen=True)
+class VisibleBatches(PoissonBatches):
+    """The same where a release shows how many records were drawn, null ones included: counted as if it showed which."""
+
+    words: ClassVar[str] = "Poisson batches of a visible size"
+    relations: ClassVar[tuple[Relation, ...]] = ("REPLACE_SPECIAL",)
+    null_counts: ClassVar[bool] = True
+
+    def event(self, noise_multiplier: float) -> dp_event.DpEvent:
+        """The Gaussian of a drawn set that is visible; without the record the release has another shape, which no bound covers."""
+        from workbench.privacy.accounting.events import RealisedBatchSizeDpEvent
+
+        return RealisedBatchSizeDpEvent(self.sample_rate, noise_multiplier)
+
+
+@dataclass(frozen=True)
 class FixedBatches(Batches):
     """So many different records, as some papers print it; nothing is claimed for it."""
 
     words: ClassVar[str] = "no amplification"
+    null_counts: ClassVar[bool] = True
 
     size: int
 
@@ -89,7 +111,7 @@ class PermutedBatches(FixedBatches):
 class PrivateSteps:
     """`steps` steps of the stage `name`: each draws a batch, clips, adds noise and divides.
 
-    Clipped are the gradients of each "record", summed, or the mean gradient of the "batch". The noise has the deviation
+    Clipped are the gradients of each "record", summed, or one gradient of the "batch". The noise has the deviation
     `noise_multiplier` over `dilution`, which some papers divide it by once more, times the clipping norms together; one record moves what
     it is added to by at most `distance` times these.
     `unproved` says why nothing bounds that, where nothing does. `divisor` is a public constant.
@@ -110,6 +132,11 @@ class PrivateSteps:
             raise WorkbenchError(f"Expected a record to move the sum of {self.name} by its norm or farther, got {self.distance:g} of it.")
 
     @property
+    def keeps_null(self) -> bool:
+        """Whether null records that are drawn are handed on, for a batch whose gradient is clipped whole."""
+        return self.clipped == "batch" and self.batches.null_counts
+
+    @property
     def deviation(self) -> float:
         """Of the noise that is really added, over the clipping norms together."""
         return self.noise_multiplier / self.dilution
@@ -128,4 +155,4 @@ class PrivateSteps:
         from workbench.privacy.accounting.stages import Stage
 
         words = FixedBatches.words if self.unproved and isinstance(self.batches, PoissonBatches) else self.batches.words
-        return Stage(self.name, self.event, "per_step", self.steps, sampling=words, reason=reason)
+        return Stage(self.name, self.event, "per_step", self.steps, self.batches.relations, words, reason)

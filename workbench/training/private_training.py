@@ -82,9 +82,9 @@ class PrivateTraining:
         return Step(self.stage, step, self.planned.steps, {} if loss is None else {"loss": loss})
 
     def _batch(self, step: int) -> np.ndarray:
-        """The positions of the records that were drawn, less null records, unless what is clipped needs their places."""
+        """The positions of the records that were drawn, less null records, unless the batch counts these."""
         drawn = self.planned.batches.drawn(self.state.randomness, f"{self.stage} batch", step, len(self.data[0]))
-        return drawn if self.present is None or self.planned.clipped == "batch" else drawn[self.present[drawn]]
+        return drawn if self.present is None or self.planned.keeps_null else drawn[self.present[drawn]]
 
 
 def check_planned(steps: PrivateSteps, state: State) -> None:

@@ -120,7 +120,9 @@ def poisson_sum(bench: Bench, stage: Stage) -> Iterator[Finding]:
     if stage.name not in bench.known:
         yield from batches(bench, stage, "poisson_batch", rate, lambda member, _orders: statistics.poisson_p_values(member, rate))
     for at in ends(bench, stage.name):
-        if bench.window(at).of(Updated):
+        if clips_whole(bench, stage):
+            yield from noisy_gradient(bench, stage, at, noise_multiplier)
+        elif bench.window(at).of(Updated):
             yield from noisy_sum(bench, stage, at, noise_multiplier)
         else:
             yield from written_sum(bench, stage, at)
@@ -189,6 +191,62 @@ def noisy_sum(bench: Bench, stage: Stage, at: At, noise_multiplier: float) -> It
         yield from small_gradients(bench, stage, at, noise_of(empty)[0] / noise_multiplier)
         yield from replaced_in_sum(bench, stage, at, most, unit)
         yield from divisor(bench, stage, most)
+
+
+# One gradient of a Poisson batch, clipped whole
+
+
+def clips_whole(bench: Bench, stage: Stage) -> bool:
+    """Whether the stage's steps clip one gradient of their batch."""
+    parts = [part for _, part in bench.method.config if isinstance(part, DPSGD)]
+    steps = [part.private_steps(stage.name, bench.plan.facts.num_records) for part in parts]
+    return any(step.clipped == "batch" and step.event == stage.event for step in steps)
+
+
+def visible_gradient(bench: Bench, stage: Stage) -> Iterator[Finding]:
+    """The same where the release shows how many records were drawn, null ones included."""
+    event: Any = stage.event
+    rate = event.sampling_probability
+    yield from batches(bench, stage, "poisson_batch", rate, lambda member, _orders: statistics.poisson_p_values(member, rate))
+    yield Finding(stage.name, "relation", "a null record alone", " ".join(stage.relations), stage.relations == ("REPLACE_SPECIAL",))
+    for at in ends(bench, stage.name):
+        yield from noisy_gradient(bench, stage, at, event.noise_multiplier)
+
+
+def noisy_gradient(bench: Bench, stage: Stage, at: At, noise_multiplier: float) -> Iterator[Finding]:
+    """One step: whatever its batch, it releases noise and a vector of one length C, half of what the noise is stated for.
+
+    A null record leaves a batch as it is without the record, unless the size of the batch is counted as visible.
+    """
+    one, three = np.array([0]), np.array([0, 1, 2])
+    nobody = bench.data.without(np.arange(len(bench.data)))
+    noises = {len(batch): bench.again(at, nobody, Changes({at: batch})) for batch in (np.arange(0), one, three)}
+    unit, straight = noise_of(noises[0])
+    yield Finding(stage.name, "noise", "in integers, on a grid", "", {drawn.kind for drawn in noises[0].normals} == {"floored_normal"})
+    yield p_value(stage, "noise", straight, "standard normals, one a coordinate")
+    lengths = [
+        float(np.linalg.norm(bench.again(at, data, Changes({at: batch})).release - noises[len(batch)].release))
+        for batch in (one, three)
+        for data in other_records(bench)
+    ]
+    most, spread = max(lengths), max(lengths) / min(lengths) - 1
+    measured = unit / (2 * most)
+    yield Finding(stage.name, "noise multiplier", noise_multiplier, measured, math.isclose(measured, noise_multiplier, rel_tol=SINGLE))
+    yield Finding(stage.name, "clipping", "large gradients to one length", f"{spread:.1e} apart", spread < SINGLE)
+    stated, (_, black, white) = stage.distances, other_records(bench)
+    assert stated is not None
+    for batch in (one, three):
+        changes = Changes({at: batch})
+        nulled = bench.again(at, bench.data.without(0), changes).release
+        moved = float(np.linalg.norm(nulled - bench.again(at, changes=changes).release))
+        yield within(stage, "null record", moved / unit, stated.zero_out, SINGLE)
+        moved = float(np.linalg.norm(bench.again(at, black, changes).release - bench.again(at, white, changes).release))
+        yield within(stage, "replaced record", moved / unit, stated.zero_out, SINGLE)
+        if "ADD_OR_REMOVE_ONE" in stage.relations:
+            apart = float(np.linalg.norm(nulled - bench.again(at, changes=Changes({at: batch[1:]})).release))
+            yield Finding(stage.name, "null record", "as if it had not been drawn", apart, apart == 0.0)
+    moved = distance(bench, at, white, Changes({at: np.array([1, 2, 3])}))
+    yield Finding(stage.name, "record not drawn", 0.0, moved, moved == 0.0)
 
 
 def noise_of(window: Window) -> tuple[float, float]:
@@ -568,6 +626,7 @@ def not_drawn(bench: Bench, stage: Stage, at: At, own: np.ndarray, other: np.nda
 
 CHECKS: dict[type[dp_event.DpEvent], Callable[[Bench, Stage], Iterator[Finding]]] = {
     dp_event.PoissonSampledDpEvent: poisson_sum,
+    own.RealisedBatchSizeDpEvent: visible_gradient,
     dp_event.GaussianDpEvent: whole_release,
     dp_event.SelfComposedDpEvent: laplace_counts,
     own.ReplaceOneGaussianDpEvent: whole_release,

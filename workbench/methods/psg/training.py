@@ -13,25 +13,12 @@ from workbench.methods.psg.method import MATCHING, Classifier, PSGConfig
 from workbench.models import image_diffusion
 from workbench.models.sample_request import SampleRequest
 from workbench.records import Records
+from workbench.training.kept_gradient import KeptGradient
 from workbench.training.private_training import PrivateTraining
 from workbench.training.row_losses import RowLosses
 from workbench.training.state import State, Step
 
 PER_RECORD = 1e-6  # added to norms that a cosine divides by
-
-
-class Kept(torch.optim.Optimizer):
-    """An optimiser that keeps the gradients of its last step and moves nothing: the noisy gradient is what is wanted."""
-
-    def __init__(self, module: nn.Module) -> None:
-        super().__init__(module.parameters(), {"lr": 0.0})
-        self.gradients: list[Tensor] = []
-
-    @torch.no_grad()
-    def step(self, closure: None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  # without a closure
-        """Keep them."""
-        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
-        self.gradients = [torch.zeros_like(parameter) if parameter.grad is None else parameter.grad for parameter in parameters]
 
 
 def new_classifier(settings: Classifier, facts: DatasetFacts) -> nn.Sequential:
@@ -50,7 +37,7 @@ def initial_state(config: PSGConfig, facts: DatasetFacts, state: State) -> State
     network = networks.initialized(
         lambda: new_classifier(config.classifier, facts), state.randomness.torch_generator(f"{MATCHING} classifier", 1)
     ).to(state.device)
-    state.modules, state.optimizers = {"network": network}, {MATCHING: Kept(network)}
+    state.modules, state.optimizers = {"network": network}, {MATCHING: KeptGradient(network)}
     draw = state.randomness.torch_generator("images")
     images = torch.randn(facts.num_classes, config.images, *facts.shape, generator=draw)
     state.tensors = {"images": images.to(state.device), "moves": torch.zeros_like(images).to(state.device)}
@@ -90,7 +77,7 @@ def learned_set(state: State) -> tuple[Tensor, Tensor]:
 def move_images(config: PSGConfig, state: State) -> None:
     """One step of gradient descent of the images on the distance between their gradient and the noisy one."""
     kept, network = state.optimizers[MATCHING], state.modules["network"]
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, KeptGradient)
     images, labels = learned_set(state)
     images = images.detach().requires_grad_(True)
     with torch.enable_grad():

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 OLDER_ORDERS = (*(1 + x / 10.0 for x in range(1, 100)), *range(12, 64))
+TENSORFLOW_ORDERS = (1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0, 3.5, 4.0, 4.5, *range(5, 64), 128, 256, 512)  # of its older scripts
 
 
 def gaussian_releases(noise_multiplier: float, releases: int, delta: float, source: str) -> PrivacyValue:
@@ -60,20 +61,22 @@ def composed_rdp(parts: Sequence[tuple[dp_event.DpEvent, int]], delta: float, so
     )
 
 
-def older_rdp(*, noise_multiplier: float, sample_rate: float, steps: int, delta: float, source: str) -> PrivacyValue:
+def older_rdp(
+    *, noise_multiplier: float, sample_rate: float, steps: int, delta: float, source: str, orders: Sequence[float] = OLDER_ORDERS
+) -> PrivacyValue:
     """The same by the conversion of libraries before 2022, min over a of rdp(a) + log(1/delta)/(a - 1): an upper bound, looser.
 
-    The orders are Opacus' own: tenths from 1.1 to 10.9, and whole numbers from 12 to 63.
+    `orders` are Opacus' own unless others are named: tenths from 1.1 to 10.9, and whole numbers from 12 to 63.
     """
     import numpy as np
 
     from workbench.privacy.accounting.accountants.moments import sampled_gaussian
 
     check_delta(delta)
-    orders = np.array(OLDER_ORDERS)
-    whole = orders * inverse_square(noise_multiplier) / 2
-    curve = sampled_gaussian(sample_rate, noise_multiplier, orders) if sample_rate < 1 else whole
-    found = float(np.min(steps * curve + math.log(1.0 / delta) / (orders - 1.0)))
+    alphas = np.array(orders)
+    whole = alphas * inverse_square(noise_multiplier) / 2
+    curve = sampled_gaussian(sample_rate, noise_multiplier, alphas) if sample_rate < 1 else whole
+    found = float(np.min(steps * curve + math.log(1.0 / delta) / (alphas - 1.0)))
     return PrivacyValue(
         epsilon=found,
         delta=delta,
