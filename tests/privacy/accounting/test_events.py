@@ -14,6 +14,7 @@ from workbench.privacy import proved_bound
 from workbench.privacy.accounting.events import (
     EVENTS,
     Distances,
+    DrawnPartGaussianDpEvent,
     FixedBatchGaussianDpEvent,
     PartOfGaussianDpEvent,
     RealisedBatchSizeDpEvent,
@@ -33,6 +34,7 @@ LEAVES = st.one_of(
     st.builds(dp_event.GaussianDpEvent, POSITIVE),
     st.builds(lambda q, s: dp_event.PoissonSampledDpEvent(q, dp_event.GaussianDpEvent(s)), st.floats(0, 1), POSITIVE),
     st.builds(FixedBatchGaussianDpEvent, st.integers(1, 10**6), st.integers(0, 10), POSITIVE),
+    st.builds(DrawnPartGaussianDpEvent, st.integers(1, 10**6), POSITIVE, st.booleans()),
     st.builds(ReplaceOneGaussianDpEvent, POSITIVE, st.floats(0.1, 1)),
     st.builds(PartOfGaussianDpEvent, POSITIVE, st.floats(0.1, 1), st.lists(POSITIVE, max_size=3), POSITIVE),
     st.builds(RealisedBatchSizeDpEvent, st.floats(0, 1), POSITIVE),

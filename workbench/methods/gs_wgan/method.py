@@ -119,16 +119,17 @@ class GSWGANConfig(MethodConfig):
 WARM_UP, CRITICS, GRADIENTS = "warm-up of the critics", "critics", "image gradients"
 GENERATOR, AVERAGE = "generator", "ema"
 QUIET = (
-    "Every critic looks at its own part of the records and at generated images, and stays in the state: nothing follows from it but the "
-    "gradients of a critic that is drawn, which get noise and are paid for (docs/proofs.md, section 12)."
+    "Every critic looks at its own part of the records and at generated images, and nothing follows from it but the gradients of a critic "
+    "that is drawn, which get noise and are paid for."
 )
 SECRET = (
     "The B clipped gradients of a step are one release, which any two critics move by at most 2 C sqrt(B). A record is in one part, and "
     "the critics learn by a public schedule, so only a secret draw of one in K brings its critic in (docs/proofs.md, section 12)."
 )
 TRAINED = (
-    "The images of a step share one draw, and the critic drawn is the one that learns, so that later gradients tell of earlier draws: "
-    "amplification by a secret draw is not proved. Proved is what holds with the draws public (docs/proofs.md, section 12)."
+    "The images of a step share one draw, which at the published settings gives about 347 where it stays secret; but the critic drawn "
+    "is the one that learns, so later gradients tell of earlier draws, and proved is what holds with the draws public (docs/proofs.md, "
+    "section 12)."
 )
 RELATIONS = ("REPLACE_SPECIAL", "REPLACE_ONE")
 
@@ -189,7 +190,7 @@ def without_replacement(sample_rate: float, noise_multiplier: float, order: int)
     j/(2 s^2).
     """
     import numpy as np
-    from scipy.special import gammaln, logsumexp
+    from scipy.special import gammaln
 
     terms = np.arange(2, order + 1)
     logs = (terms - 1) * terms / (2 * noise_multiplier**2) + math.log(2)
@@ -197,7 +198,7 @@ def without_replacement(sample_rate: float, noise_multiplier: float, order: int)
     if square < math.log(2):
         logs[0] = math.log(4 * math.expm1(square))
     logs += terms * math.log(sample_rate) + gammaln(order + 1) - gammaln(terms + 1) - gammaln(order - terms + 1)
-    return float(logsumexp(np.append(logs, 0.0))) / (order - 1)
+    return float(np.logaddexp.reduce(np.append(logs, 0.0))) / (order - 1)
 
 
 def published(facts: DatasetFacts) -> dict[str, Any]:

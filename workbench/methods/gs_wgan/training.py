@@ -35,7 +35,7 @@ class DenseGenerator(nn.Module):
 
     def __init__(self, settings: Generator, facts: DatasetFacts) -> None:
         super().__init__()
-        self.classes, self.shape = columns(facts), facts.shape
+        self.classes = columns(facts)
         size, layers = settings.latent_size + self.classes, list[nn.Module]()
         for _ in range(settings.hidden_layers):
             layers += [nn.Linear(size, settings.hidden_size), nn.LayerNorm(settings.hidden_size), nn.ReLU()]
@@ -49,7 +49,9 @@ class DenseGenerator(nn.Module):
 
 def new_critics(config: GSWGANConfig, facts: DatasetFacts) -> nn.ModuleList:
     """A critic for every part."""
-    return nn.ModuleList(Critic(config.critics.network, facts.shape, columns(facts)) for _ in range(config.critics.parts))
+    channels, height, width = facts.shape
+    shape = channels, height, width
+    return nn.ModuleList(Critic(config.critics.network, shape, columns(facts)) for _ in range(config.critics.parts))
 
 
 def new_adam(module: nn.Module, learning_rate: float) -> torch.optim.Adam:
