@@ -29,9 +29,7 @@ class DataLensConfig(TeachersConfig):
     )
     top: int = Field(default=8, ge=1, le=100_000, description="Numbers of an image that a teacher votes about, those it would change most.")
     threshold: float = Field(default=0.2, ge=1e-6, le=1, description="Part of the teachers by which noisy votes must be apart to count.")
-    move: float = Field(
-        default=0.2, ge=1e-9, le=2, description="How far a number of an image moves where they are, of its range from -1 to 1."
-    )
+    move: float = Field(default=0.2, ge=1e-9, le=2, description="How far such a number of an image, in [-1, 1], moves.")
 
     @property
     def changes(self) -> float:
@@ -47,7 +45,6 @@ REASON = (
 SOURCE = "Wang et al. 2021 (DataLens)"
 FORMULA = "RDP of R B vectors of votes, 2 k a/s^2 each"
 NOTATION = {
-    "teachers.number": "",
     "noise_multiplier": "s",
     "top": "k",
     "training.batch_size": "B",
@@ -80,8 +77,8 @@ def published(facts: DatasetFacts, name: str) -> dict[str, Any]:
 def published_preset(name: str, epsilon: int) -> Preset:
     """The code's settings for a claim."""
     return Preset(
-        f"The code's settings on MNIST for epsilon {epsilon}, for as many steps as reach it, on parts that share no record. Its teachers are "
-        "trained ten rounds before the first vote; here they begin with it.",
+        f"The code's settings on MNIST for epsilon {epsilon}, for as many steps as reach it, on parts that share no record. It trains "
+        "its teachers for ten rounds before the first vote; here they begin with it.",
         lambda facts: published(facts, name),
         lambda _facts: 1e-5,
     )

@@ -61,7 +61,6 @@ REASON = (
 SOURCE = "Long et al. 2021 (G-PATE)"
 FORMULA = "RDP of R B p tests, a/(2 s1^2), and of as many answers, a/s2^2: every query answered"
 NOTATION = {
-    "teachers.number": "",
     "noise_multiplier": "s2",
     "test_noise": "s1/s2",
     "directions": "p",

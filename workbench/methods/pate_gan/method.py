@@ -66,7 +66,7 @@ LAPLACE_REASON = (
 SOURCE = "Jordon, Yoon and van der Schaar 2019 (PATE-GAN)"
 NOTATION = {
     "num_records": "n",
-    "noise_multiplier": "1/(2 lambda)",
+    "noise_multiplier": "1/(2lambda)",
     "student.updates": "n_S",
     "training.batch_size": "B",
     "training.steps": "R",
