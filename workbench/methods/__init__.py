@@ -11,6 +11,8 @@ from workbench.methods.dp_diffusion import DPDiffusion
 from workbench.methods.dp_feta import DPFETA
 from workbench.methods.dp_hp import DPHP
 from workbench.methods.dp_kernel import DPKernel
+from workbench.methods.dp_ldm import DPLDM
+from workbench.methods.dp_lora import DPLoRA
 from workbench.methods.dp_mepf import DPMEPF
 from workbench.methods.dp_merf import DPMERF
 from workbench.methods.dp_ntk import DPNTK
@@ -60,6 +62,8 @@ METHODS: dict[str, type[Method]] = {
     "psg": PSG,
     "p3gm": P3GM,
     "dp-diffusion": DPDiffusion,
+    "dp-ldm": DPLDM,
+    "dp-lora": DPLoRA,
     "selective-pretraining": SelectivePretraining,
     "chu-dpdm": ChuDPDM,
     "ddm": DDM,

@@ -1,4 +1,4 @@
-"""Networks: the U-Net, its moving average, a generator, a denoiser of tables, small and residual classifiers.
+"""Networks: the U-Net, its moving average, adapters of it, a generator, a denoiser of tables, small and residual classifiers.
 
 Networks are loaded on first use, so that their configurations need no torch.
 """
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from workbench.networks.ema import ExponentialMovingAverage
     from workbench.networks.generator import ConditionalGenerator
     from workbench.networks.initialization import initialized
+    from workbench.networks.low_rank import LowRank, adapter_parameters, add_adapters
     from workbench.networks.noisy_classifier import NoisyClassifier
     from workbench.networks.residual import resnet, resnext, wide_resnet
     from workbench.networks.row_by_row import ROW_BY_ROW
@@ -25,6 +26,9 @@ _HOME_OF = {
     "ExponentialMovingAverage": "ema",
     "ConditionalGenerator": "generator",
     "ROW_BY_ROW": "row_by_row",
+    "LowRank": "low_rank",
+    "adapter_parameters": "low_rank",
+    "add_adapters": "low_rank",
     "NoisyClassifier": "noisy_classifier",
     "TableDenoiser": "table_denoiser",
     "initialized": "initialization",
@@ -40,12 +44,15 @@ __all__ = [
     "UNETS",
     "ConditionalGenerator",
     "ExponentialMovingAverage",
+    "LowRank",
     "NoisyClassifier",
     "SmallCNN",
     "TableDenoiser",
     "TableNetworkConfig",
     "UNet",
     "UNetConfig",
+    "adapter_parameters",
+    "add_adapters",
     "default_unet",
     "initialized",
     "resnet",

@@ -1,10 +1,9 @@
 """Papers that are not built: one file a paper, with its formula, its numbers and what is proved of it. Its file moves when it is built."""
 
 from workbench.claims.row import ClaimEntry
-from workbench.claims.unbuilt import dp_ldm, no_formula
+from workbench.claims.unbuilt import no_formula
 
 UNBUILT: dict[str, ClaimEntry] = {
-    "dp-ldm": dp_ldm.CLAIM,
     "dp-gan": no_formula.DP_GAN,
     "gs-wgan": no_formula.GS_WGAN,
     "pate-gan": no_formula.PATE_GAN,

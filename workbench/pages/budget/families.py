@@ -2,7 +2,8 @@
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "Private steps of a network (DP-SGD)": (
-        "dp-sgd-dm", "dpdm", "dp-diffusion", "dp-feta", "privimage", "psg", "p3gm", "chu-dpdm", "private-classifier", "p3dm", "dp-sad",
+        "dp-sgd-dm", "dpdm", "dp-diffusion", "dp-ldm", "dp-lora", "dp-feta", "privimage", "psg", "p3gm", "chu-dpdm", "private-classifier",
+        "p3dm", "dp-sad",
     ),
     "Noised records or answers": ("dp-promise", "dpgen", "ddm"),
     "Votes for public images": ("private-evolution", "public-choice", "selective-pretraining"),
