@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from workbench.errors import WorkbenchError
-from workbench.networks import MLP, ROW_BY_ROW, UNETS, NoisyClassifier, SmallCNN, TableDenoiser, TableNetworkConfig, UNet
+from workbench.networks import MLP, ROW_BY_ROW, UNETS, LowRank, NoisyClassifier, SmallCNN, TableDenoiser, TableNetworkConfig, UNet
 from workbench.networks.table_denoiser import HiddenPart
 from workbench.networks.unet import AttentionBlock, ResBlock, UNetLayer
 from workbench.training import private_step
@@ -204,6 +204,7 @@ KNOWN_MODULES: dict[type[nn.Module], tuple[Callable[[], nn.Module], tuple[tuple[
     UNetLayer: (lambda: UNetLayer(UNETS["tiny"], 12, 24, True), ((12, 4, 4), (48,))),
     ResBlock: (lambda: ResBlock(12, 24, 48), ((12, 4, 4), (48,))),
     AttentionBlock: (lambda: AttentionBlock(12, 1), ((12, 4, 4),)),
+    LowRank: (lambda: LowRank(nn.Conv2d(12, 36, 1), 2, 3), ((12, 4, 4),)),
     SmallCNN: (lambda: SmallCNN((1, 8, 8), 3), ((1, 8, 8),)),
     MLP: (lambda: MLP((1, 8, 8), 3), ((1, 8, 8),)),
     NoisyClassifier: (lambda: NoisyClassifier((1, 8, 8), 2, 3), ((1, 8, 8), (), ())),

@@ -20,7 +20,7 @@ class LowRank(nn.Module):
     def __init__(self, layer: nn.Conv2d, rank: int, parts: int = 1) -> None:
         super().__init__()
         height, width = layer.kernel_size
-        keeps_size = layer.padding == (height // 2, width // 2) and set((*layer.stride, *layer.dilation, layer.groups)) == {1}
+        keeps_size = layer.padding == (height // 2, width // 2) and {*layer.stride, *layer.dilation, layer.groups} == {1}
         if not keeps_size or layer.out_channels % parts:
             raise ValueError(f"Expected a plain convolution that keeps the size of images, with {parts} equal parts, got {layer}.")
         self.layer, self.parts = layer, parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -89,8 +90,7 @@ class ScaledAutoencoder(Autoencoder):
         `SCALED_BY` of these images decide, the first ones.
         """
         sizes = self.encoder(public[torch.arange(min(SCALED_BY, len(public)))]).abs().flatten()
-        place = max(1, round(WITHIN * len(sizes)))
-        self.scale.fill_(float(sizes.kthvalue(place).values.clamp(min=1e-3)))
+        self.scale.fill_(float(sizes.kthvalue(math.ceil(WITHIN * len(sizes))).values.clamp(min=1e-3)))
 
 
 def add_to(settings: Latents, facts: DatasetFacts, state: State) -> None:

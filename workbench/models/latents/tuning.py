@@ -37,10 +37,10 @@ def initial_state(
     trained: Trained,
     adapt: Callable[[networks.UNet], None] = pretrained.unchanged,
 ) -> State:
-    """The modules, an Adam of all weights for public images, one of the `trained` for private steps, and the autoencoder if any."""
+    """The modules, an Adam of the weights that public images train, one of those `trained` by private steps, the autoencoder if any."""
     network = pretrained.new_modules(settings, settings.latents.learned(facts), state, adapt)
     state.optimizers = {
-        PRETRAINING: torch.optim.Adam(network.parameters(), lr=settings.pretraining.learning_rate),
+        PRETRAINING: torch.optim.Adam(public_parameters(network), lr=settings.pretraining.learning_rate),
         DP_SGD: torch.optim.Adam(trained(network), lr=settings.training.learning_rate),
     }
     pretrained.add_selection(settings, network, facts, state)
@@ -50,15 +50,22 @@ def initial_state(
 
 def fit(settings: TunedSettings, data: Records, public: Records | None, state: State, trained: Trained) -> Iterator[Step]:
     """The autoencoder, public pre-training, then DP-SGD on the `trained` parameters alone; all others stay as public images left them."""
-    yield from bring_autoencoder(settings.latents, public, state)
-    yield from pretrained.pretrain(settings, data, public, state, image_diffusion.ordinary_loss)
     diffusion, network = build_diffusion(settings.diffusion), pretrained.network_of(state)
+    yield from bring_autoencoder(settings.latents, public, state)
+    network.freeze_but(public_parameters(network))
+    yield from pretrained.pretrain(settings, data, public, state, image_diffusion.ordinary_loss)
 
     def losses(model: nn.Module, batch: tuple[Tensor, ...]) -> RowLosses:
         return image_diffusion.row_losses(diffusion, model, batch, diffusion.timesteps)
 
     network.freeze_but(trained(network))
     yield from pretrained.fine_tune(settings.training, DP_SGD, data, state, losses)
+
+
+def public_parameters(network: networks.UNet) -> list[nn.Parameter]:
+    """Those that public images train: all but adapters'."""
+    adapters = {id(parameter) for parameter in networks.adapter_parameters(network)}
+    return [parameter for parameter in network.parameters() if id(parameter) not in adapters]
 
 
 def bring_autoencoder(latents: ScaledLatents, public: Records | None, state: State) -> Iterator[Step]:
