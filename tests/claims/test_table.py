@@ -18,8 +18,8 @@ from workbench.serialization import dumps
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "claims.md"
 METHODS_OF_OUR_NOTES = {
-    "dp-promise", "chu-dpdm", "dp-sad", "dpgen", "p3dm", "ddm", "dpdm", "dp-sgd-dm", "dp-diffusion", "dp-ldm", "dp-merf", "dp-mepf",
-    "dp-gan", "gs-wgan", "pate-gan", "g-pate", "datalens", "p3gm", "psg",
+    "dp-promise", "chu-dpdm", "dp-sad", "dpgen", "p3dm", "ddm", "dpdm", "dp-sgd-dm", "dp-diffusion", "dp-ldm", "dp-lora", "dp-merf",
+    "dp-mepf", "dp-gan", "gs-wgan", "pate-gan", "g-pate", "datalens", "p3gm", "psg",
 }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from workbench.training_data import check_public
 
 SAME = "which has the same people's records as"
 ALONE = {"pretraining.dataset": ""}  # nothing else is public
+PRETRAINED = ("dp-promise", "dp-sgd-dm", "dpdm", "dp-diffusion", "dp-ldm", "dp-lora", "dp-feta")
 USED: dict[tuple[str, str], dict[str, Any]] = {  # every field that names public images, with what it takes for them to be used
     ("class-means", "dataset"): {},
     ("class-moments", "dataset"): {},
@@ -33,8 +34,8 @@ USED: dict[tuple[str, str], dict[str, Any]] = {  # every field that names public
     ("selective-pretraining", "selection.dataset"): {},
     ("privimage", "query.dataset"): {},
     ("chu-dpdm", "public.dataset"): {"training.threshold": "public"},
-    **{(name, "pretraining.dataset"): {} for name in ("dp-promise", "dp-sgd-dm", "dp-sad", "dpdm", "dp-diffusion", "dp-feta")},
-    **{(name, "selected.selection.dataset"): ALONE for name in ("dp-promise", "dp-sgd-dm", "dpdm", "dp-diffusion", "dp-feta")},
+    **{(name, "pretraining.dataset"): {} for name in ("dp-sad", *PRETRAINED)},
+    **{(name, "selected.selection.dataset"): ALONE for name in PRETRAINED},
     ("dp-sad", "selected.selection.dataset"): {"pretraining.dataset": "the same", "selected.selection.records": 50},
 }
 

@@ -37,7 +37,7 @@ def plan_of(method: str, **options: Any) -> Plan:
 
 
 def test_all_that_pre_train_the_image_model_are_here() -> None:
-    assert METHODS_TO_TRY == ["dp-promise", "dp-sgd-dm", "dpdm", "dp-feta", "dp-diffusion"]
+    assert METHODS_TO_TRY == ["dp-promise", "dp-sgd-dm", "dpdm", "dp-feta", "dp-diffusion", "dp-ldm", "dp-lora"]
 
 
 @pytest.mark.parametrize("method", METHODS_TO_TRY)

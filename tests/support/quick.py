@@ -203,6 +203,8 @@ QUICK: dict[str, dict[str, Any]] = {
         "augmentation.flips": True,
         "augmentation.crop": 1,
     },
+    "dp-ldm": TINY | FINE_TUNED,
+    "dp-lora": TINY | FINE_TUNED | {"adapters.rank": 2},
     "selective-pretraining": TINY
     | {
         "selection.rounds": 2,

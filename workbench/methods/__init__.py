@@ -14,6 +14,8 @@ from workbench.methods.dp_feta import DPFETA
 from workbench.methods.dp_gan import DPGAN
 from workbench.methods.dp_hp import DPHP
 from workbench.methods.dp_kernel import DPKernel
+from workbench.methods.dp_ldm import DPLDM
+from workbench.methods.dp_lora import DPLoRA
 from workbench.methods.dp_mepf import DPMEPF
 from workbench.methods.dp_merf import DPMERF
 from workbench.methods.dp_ntk import DPNTK
@@ -74,6 +76,8 @@ METHODS: dict[str, type[Method]] = {
     "g-pate": GPATE,
     "datalens": DataLens,
     "dp-diffusion": DPDiffusion,
+    "dp-ldm": DPLDM,
+    "dp-lora": DPLoRA,
     "selective-pretraining": SelectivePretraining,
     "chu-dpdm": ChuDPDM,
     "ddm": DDM,

@@ -13,6 +13,7 @@ from workbench.diffusion.edm import EDM
 from workbench.diffusion.schedules import NoiseSchedule, linear_betas
 from workbench.models import image_diffusion
 from workbench.models.edm_images import EDMSettings
+from workbench.models.latents.autoencoder import Autoencoder, autoencoder
 from workbench.models.settings import DiffusionSettings
 from workbench.records import Records
 from workbench.training.state import State
@@ -25,25 +26,30 @@ class Denoiser:
     diffusion: GaussianDiffusion
     noise: Callable[[Tensor, Tensor, Tensor], Tensor]
     device: torch.device
+    coder: Autoencoder | None = None  # what makes the latents that the model learned in the place of images
 
     def parts(self, data: Records) -> Iterator[tuple[slice, Tensor, Tensor]]:
-        """Which records, their images in [-1, 1] and label rows, so many as go through at once."""
+        """Which records, their images in [-1, 1] (or latents of them) and label rows, so many as go through at once."""
         images, rows = image_diffusion.entries(Records(data.records, data.labels), self.device)
         size = image_diffusion.SAMPLE_BATCH[self.device.type]
         for start in range(0, len(data), size):
             index = torch.arange(start, min(start + size, len(data)), device=self.device)
-            yield slice(start, start + size), images[index], rows[index]
+            yield slice(start, start + size), self._learned(images[index]), rows[index]
+
+    @torch.no_grad()
+    def _learned(self, images: Tensor) -> Tensor:
+        return images if self.coder is None else self.coder.encode(images)
 
 
 def of_diffusion(settings: DiffusionSettings, network: nn.Module, state: State) -> Denoiser:
     """The denoiser of a network that predicts noise or v; of further outputs the first are these."""
-    diffusion = build_diffusion(settings.diffusion)
-    channels = state.facts.shape[0]
+    diffusion, coder = build_diffusion(settings.diffusion), autoencoder(state)
+    channels = state.facts.shape[0] if coder is None else coder.channels
 
     def noise(x_t: Tensor, t: Tensor, rows: Tensor) -> Tensor:
         return diffusion.predict_noise(network(x_t, t, rows)[:, :channels], x_t, t)
 
-    return Denoiser(diffusion, noise, state.device)
+    return Denoiser(diffusion, noise, state.device, coder)
 
 
 def of_edm(settings: EDMSettings, network: nn.Module, state: State) -> Denoiser:

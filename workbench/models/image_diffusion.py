@@ -176,7 +176,7 @@ def draw_samples(
     def run(x: Tensor, rows: Tensor, generator: torch.Generator, place: slice) -> Tensor:
         if origin is not None:
             begin = torch.from_numpy(to_unit_range(origin.images[place])).to(state.device)
-            begin = begin if coder is None else coder.encoder(begin)
+            begin = begin if coder is None else coder.encode(begin)
             x = diffusion.add_noise(begin, x, torch.full((len(x),), origin.start, device=state.device))
         return draw(model, x, diffusion, settings.sampler, generator, labels=rows, start=start)
 

@@ -51,9 +51,19 @@ def add_selection(settings: PretrainedSettings, network: nn.Module, facts: Datas
         Selector.add_to(settings.selected.selection, facts, state)
 
 
-def new_modules(settings: NetworkSettings, facts: DatasetFacts, state: State) -> networks.UNet:
-    """Put a fresh network and its moving average into `state`, and a second average that stays as pre-training leaves it."""
+def unchanged(_network: networks.UNet) -> None:
+    """A network that stays as it is built."""
+
+
+def new_modules(
+    settings: NetworkSettings, facts: DatasetFacts, state: State, adapt: Callable[[networks.UNet], None] = unchanged
+) -> networks.UNet:
+    """Put a fresh network and its moving average into `state`, and a second average that stays as pre-training leaves it.
+
+    `adapt` changes the network before it is copied.
+    """
     network = image_diffusion.new_network(settings, facts, state)
+    adapt(network)
     state.modules = {
         "network": network,
         "ema": image_diffusion.new_ema(settings, network, state),

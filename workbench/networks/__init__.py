@@ -1,4 +1,4 @@
-"""Networks: the U-Net, its moving average, a generator and a critic, a denoiser of tables, small and residual classifiers.
+"""Networks: the U-Net, its moving average and adapters, a generator, a critic, a denoiser of tables, small and residual classifiers.
 
 Networks are loaded on first use, so that their configurations need no torch.
 """
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from workbench.networks.ema import ExponentialMovingAverage
     from workbench.networks.generator import ConditionalGenerator
     from workbench.networks.initialization import initialized
+    from workbench.networks.low_rank import LowRank, adapter_parameters, add_adapters
     from workbench.networks.noisy_classifier import NoisyClassifier
     from workbench.networks.residual import resnet, resnext, wide_resnet
     from workbench.networks.row_by_row import ROW_BY_ROW
@@ -27,6 +28,9 @@ _HOME_OF = {
     "ExponentialMovingAverage": "ema",
     "ConditionalGenerator": "generator",
     "ROW_BY_ROW": "row_by_row",
+    "LowRank": "low_rank",
+    "adapter_parameters": "low_rank",
+    "add_adapters": "low_rank",
     "NoisyClassifier": "noisy_classifier",
     "TableDenoiser": "table_denoiser",
     "initialized": "initialization",
@@ -44,12 +48,15 @@ __all__ = [
     "Critic",
     "CriticConfig",
     "ExponentialMovingAverage",
+    "LowRank",
     "NoisyClassifier",
     "SmallCNN",
     "TableDenoiser",
     "TableNetworkConfig",
     "UNet",
     "UNetConfig",
+    "adapter_parameters",
+    "add_adapters",
     "default_unet",
     "initialized",
     "resnet",

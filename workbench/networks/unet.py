@@ -1,7 +1,7 @@
 """The U-Net of improved diffusion from layers whose per-record gradients are known: Linear, Conv2d, GroupNorm, Embedding, SiLU."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -217,9 +217,21 @@ class UNet(nn.Module):
         """Those of the way up and of what follows it, in order."""
         return [parameter for part in (self.up, self.upsample, self.norm, self.conv_out) for parameter in part.parameters()]
 
+    def parameters_of_labels(self) -> list[nn.Parameter]:
+        """The embedding of labels; none where there are no classes."""
+        return [] if self.label_embedding is None else list(self.label_embedding.parameters())
+
+    def parameters_of_attention(self) -> list[nn.Parameter]:
+        """Those of all attention blocks, in order; the middle always has one."""
+        return [p for block in self.modules() if isinstance(block, AttentionBlock) for p in block.parameters()]
+
     def freeze_but_up(self) -> None:
         """Leave all as it is from here on but the way up: images are drawn anew from what was learned to be seen in them."""
-        trained = {id(parameter) for parameter in self.parameters_up()}
+        self.freeze_but(self.parameters_up())
+
+    def freeze_but(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Train `parameters` from here on, and leave all others as they are."""
+        trained = {id(parameter) for parameter in parameters}
         for parameter in self.parameters():
             parameter.requires_grad_(id(parameter) in trained)
 

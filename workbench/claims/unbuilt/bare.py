@@ -2,13 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 
 from workbench.claims.row import ClaimRow, setting_text
-from workbench.privacy.accounting.formulas import poisson_gaussian_rdp
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.training.dp_sgd import DPSGD, REASON
 
 DELTA = 1e-5
 
@@ -56,25 +53,6 @@ class BareClaim:
     def not_evaluated(self) -> PrivacyValue:
         """The value of a claim without a formula in our notes."""
         return PrivacyValue(epsilon=float("inf"), delta=DELTA, status="not_evaluated", reason=self.reason, source=self.source)
-
-
-def dp_sgd_claim(title: str, source: str, where: str, training: DPSGD, num_records: int) -> BareClaim:
-    """The claim of a paper whose only private step is DP-SGD, with the settings that will be a preset when it is built."""
-    return BareClaim(
-        title=title,
-        source=source,
-        reason=REASON,
-        formula="RDP of the Poisson-sampled Gaussian over all steps",
-        where=where,
-        claimed=partial(poisson_gaussian_rdp, source=source),
-        arguments={
-            "noise_multiplier": training.known_noise_multiplier("DP-SGD"),
-            "sample_rate": training.sample_rate(num_records),
-            "steps": training.steps,
-        },
-        beside={"num_records": num_records, "batch_size": training.batch_size},
-        stages=lambda: [training.stage("DP-SGD", num_records)],
-    )
 
 
 def unproved_stage(reason: str) -> Stage:

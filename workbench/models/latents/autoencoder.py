@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -10,13 +11,15 @@ from torch import Tensor, nn
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts
-from workbench.models.latents.config import AUTOENCODER, FACTOR, MODULE, Latents
+from workbench.models.latents.config import AUTOENCODER, FACTOR, MODULE, Latents, ScaledLatents
 from workbench.records import Records
 from workbench.training.entries import Images
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.state import State, Step
 
 AT_ONCE = 500  # records encoded together
+SCALED_BY = 5_000  # public images whose latents decide the scale
+WITHIN = 0.999  # of their values
 JITTER = 0.05  # deviation of what is added to latents in training, so that the decoder bears what a sampler leaves
 
 
@@ -54,13 +57,49 @@ class Autoencoder(nn.Module):
         """What comes back of the images with `jitter` (B, channels, H / 4, W / 4) added to their latents."""
         return self.decoder(self.encoder(images) + jitter)
 
+    def encode(self, images: Tensor) -> Tensor:
+        """What a diffusion model learns of images (B, C, H, W): each by itself, in [-1, 1]."""
+        return self.encoder(images)
+
+    def decode(self, latents: Tensor) -> Tensor:
+        """Images (B, C, H, W), about in [-1, 1], of what a diffusion model made."""
+        return self.decoder(latents)
+
+
+class ScaledAutoencoder(Autoencoder):
+    """The same, its latents divided by one number, `scale`, that comes from public images alone."""
+
+    scale: Tensor
+
+    def __init__(self, channels: int, image_channels: int, width: int) -> None:
+        super().__init__(channels, image_channels, width)
+        self.register_buffer("scale", torch.ones(()))
+
+    def encode(self, images: Tensor) -> Tensor:
+        """Latents over the scale; what would be beyond public latents is kept in [-1, 1]."""
+        return (self.encoder(images) / self.scale).clamp(-1, 1)
+
+    def decode(self, latents: Tensor) -> Tensor:
+        """Images of latents over the scale."""
+        return self.decoder(latents * self.scale)
+
+    @torch.no_grad()
+    def scale_by(self, public: Images) -> None:
+        """Make the scale the size that all but one in a thousand of the public images' latent values keep within.
+
+        `SCALED_BY` of these images decide, the first ones.
+        """
+        sizes = self.encoder(public[torch.arange(min(SCALED_BY, len(public)))]).abs().flatten()
+        self.scale.fill_(float(sizes.kthvalue(math.ceil(WITHIN * len(sizes))).values.clamp(min=1e-3)))
+
 
 def add_to(settings: Latents, facts: DatasetFacts, state: State) -> None:
     """The autoencoder and its Adam, if the diffusion model works on latents."""
     if not settings.takes_place:
         return
     draw = state.randomness.torch_generator(f"initialisation of the {AUTOENCODER}")
-    made = networks.initialized(lambda: Autoencoder(settings.channels, facts.shape[0], settings.width), draw).to(state.device)
+    kind = ScaledAutoencoder if isinstance(settings, ScaledLatents) else Autoencoder
+    made = networks.initialized(lambda: kind(settings.channels, facts.shape[0], settings.width), draw).to(state.device)
     state.modules[MODULE] = made
     state.optimizers[AUTOENCODER] = torch.optim.Adam(made.parameters(), lr=settings.learning_rate)
 
@@ -80,7 +119,10 @@ def train(settings: Latents, public: Records, state: State) -> Iterator[Step]:
         chosen = images[index]
         return (network(chosen, jitter.to(state.device)) - chosen).square().mean()
 
-    yield from OrdinaryTrainer(settings, AUTOENCODER, state, loss, private=False).run()
+    for step in OrdinaryTrainer(settings, AUTOENCODER, state, loss, private=False).run():
+        if step.step == step.steps and isinstance(network, ScaledAutoencoder):
+            network.scale_by(images)
+        yield step
 
 
 def autoencoder(state: State) -> Autoencoder | None:
@@ -115,7 +157,7 @@ class LatentEntries:
     @cached_property
     def _all(self) -> Tensor:
         with torch.no_grad():
-            parts = [self._network.encoder(self._images[index]) for index in torch.arange(len(self)).split(AT_ONCE)]
+            parts = [self._network.encode(self._images[index]) for index in torch.arange(len(self)).split(AT_ONCE)]
             return torch.cat(parts) * self._mask[:, None, None, None]
 
 
@@ -127,4 +169,4 @@ def encoded(images: Images, mask: Tensor, network: Autoencoder) -> LatentEntries
 @torch.no_grad()
 def decoded(latents: Tensor, network: Autoencoder) -> Tensor:
     """Images float32 (B, C, H, W), about in [-1, 1], of latents."""
-    return network.decoder(latents)
+    return network.decode(latents)

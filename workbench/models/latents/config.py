@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
@@ -18,6 +19,7 @@ AUTOENCODER = "public autoencoder"  # the stage
 MODULE = "autoencoder"  # its part of the state
 FACTOR = 4  # a latent image has a quarter of the sides
 SMALLEST = 4  # of a latent image
+FROM_FILE = "By the user's word no private record trained the network in this file; nothing here bounds what it shows of those that did."
 
 
 class Latents(OrdinaryTraining):
@@ -61,3 +63,55 @@ class Latents(OrdinaryTraining):
     def stages(self) -> list[Stage]:
         """The autoencoder's training (free), where there is one."""
         return [self.free_stage(AUTOENCODER)] if self.takes_place else []
+
+
+class ScaledLatents(Latents):
+    """The same with one scale factor from public images (Rombach et al. 2022, G), and perhaps an autoencoder that somebody trained before.
+
+    A file is known by its SHA-256, which is checked before a byte of it is interpreted. That no private record trained its network is the
+    user's word, which a plan repeats.
+    """
+
+    channels: int = Field(
+        default=4,
+        ge=0,
+        le=64,
+        description="Channels of the latents that the diffusion model learns, with a quarter of the sides; 0: pixels.",
+    )
+    width: int = Field(default=16, ge=4, le=512, description="Channels of the autoencoder's first layer.")
+    file: str = Field(
+        default="",
+        description="A safetensors file with the weights of an autoencoder that public images alone trained; empty trains one here.",
+    )
+    sha256: str = Field(default="", pattern="^([0-9a-f]{64})?$", description="The file's SHA-256 in hexadecimal digits; with a file alone.")
+
+    @model_validator(mode="after")
+    def _a_file_has_a_fingerprint(self) -> Self:
+        if bool(self.file) != bool(self.sha256):
+            given, other = ("file", "sha256") if self.file else ("sha256", "file")
+            raise ValueError(f"Expected latents.{other} beside latents.{given}: a file is loaded by its SHA-256 alone.")
+        return self
+
+    @property
+    def trains(self) -> bool:
+        """Whether the autoencoder is trained here."""
+        return self.takes_place and not self.file
+
+    @property
+    def stage_name(self) -> str:
+        """The stage that brings the autoencoder; of a file it has the file's name and fingerprint."""
+        return f"{AUTOENCODER} from {Path(self.file).name} (SHA-256 {self.sha256})" if self.file else AUTOENCODER
+
+    def learned(self, facts: DatasetFacts) -> DatasetFacts:
+        """As for any latents; refuses a file that nothing would be done with."""
+        if self.file and not self.takes_place:
+            raise WorkbenchError("Expected latents that the autoencoder of latents.file makes, got pixels. Use latents.channels=4.")
+        return super().learned(facts)
+
+    def stages(self) -> list[Stage]:
+        """The autoencoder's training or loading (free), where there is one."""
+        from workbench.privacy.accounting.stages import Stage
+
+        if self.trains:
+            return super().stages()
+        return [Stage(self.stage_name, None, "free", reason=FROM_FILE)] if self.takes_place else []

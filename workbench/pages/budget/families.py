@@ -2,10 +2,11 @@
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "Private steps of a network (DP-SGD)": (
-        "dp-sgd-dm", "dpdm", "dp-diffusion", "dp-feta", "privimage", "psg", "dp-sinkhorn", "p3gm", "chu-dpdm",
-        "private-classifier", "p3dm", "dp-sad",
+        "dp-sgd-dm", "dpdm", "dp-diffusion", "dp-ldm", "dp-lora", "dp-feta", "privimage", "psg", "p3gm", "chu-dpdm", "private-classifier",
+        "p3dm", "dp-sad",
     ),
-    "Noised records or answers": ("dp-promise", "dpgen", "ddm", "gs-wgan"),
+    "Adversaries and teachers": ("dp-gan", "dp-cgan", "dp-sinkhorn", "gs-wgan", "pate-gan", "g-pate", "datalens"),
+    "Noised records or answers": ("dp-promise", "dpgen", "ddm"),
     "Votes for public images": ("private-evolution", "public-choice", "selective-pretraining"),
     "Moments and mean features": (
         "class-means", "class-moments", "prior-moments", "cluster-moments", "dp-merf", "dp-mepf", "pearl", "dp-hp", "dp-kernel", "dp-ntk",
