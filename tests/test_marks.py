@@ -15,7 +15,7 @@ from workbench.datasets import load
 from workbench.evaluation import METRICS
 from workbench.evaluation.context import Measurement
 from workbench.marks import MARKS, may_leave, withheld
-from workbench.pages.runs.tables import result_table
+from workbench.pages.runs.tables import result_table, value_text
 from workbench.recipes.report import markdown_table, measured_lines, summary_rows
 from workbench.ui.traces import value_table
 
@@ -49,6 +49,10 @@ def test_only_a_measure_that_touches_no_private_record_can_release_its_value() -
         assert metric.releases(Measurement(0.0, None, "public", private=False)) is (not metric.touches)
 
 
+def test_beside_every_accuracy_on_held_out_records_stands_the_largest_class() -> None:
+    assert {name for name, metric in METRICS.items() if metric.is_accuracy} == {name for name in METRICS if name.startswith("accuracy_")}
+
+
 @pytest.mark.parametrize(("method", "seed", "releasable"), [("dp-merf", None, True), ("dp-merf", 0, False), ("nonprivate", None, False)])
 def test_the_flow_marks_what_it_measures_of_a_seeded_or_unbounded_state_as_private(method: str, seed: int | None, releasable: bool) -> None:
     plan = quick_plan(method)
@@ -64,6 +68,7 @@ def test_a_mark_that_is_missing_keeps_the_value_in_the_room() -> None:
 
 def test_what_is_withheld_is_gone_with_its_note() -> None:
     assert withheld(RESULT) == RESULT | {"ceiling": None}
+    assert withheld(RESULT | {"largest_class": 0.625, "largest_class_releasable": False})["largest_class"] is None
     assert withheld(RESULT | {"baselines": {"half of the real rows": 0.5}})["baselines"] == {}
     private = withheld(RESULT | {"releasable": False})
     assert (private["value"], private["interval"], private["note"], private["epsilon_zero"]) == (None, None, "", 1.125)
@@ -73,12 +78,17 @@ def test_every_number_of_every_table_has_its_mark() -> None:
     (row,) = result_rows({"results": [RESULT]})
     assert (row["value"], row["interval"]) == ("1.5 releasable", "1.25, 1.75 releasable")
     assert (row["epsilon_zero"], row["ceiling"]) == ("1.125 releasable", "2.5 private")
-    assert "baselines" not in row, "which only tables have"
+    assert not {"baselines", "largest_class"} & row.keys(), "which only tables and accuracies have"
     (row,) = result_rows({"results": [RESULT | {"baselines": {"majority class": 0.75}}]})
     assert row["baselines"] == "majority class 0.75 private"
+    (row,) = result_rows({"results": [RESULT | {"largest_class": 0.625, "largest_class_releasable": False}]})
+    assert row["largest_class"] == "0.625 private"
     (shown,) = result_table([OLD]).to_dict("records")
     assert (shown["Value"], shown["Real data (ceiling)"]) == ("1.5 (releasable)", "2.5 (private)")
     assert shown["Epsilon 0 (public data)"] == "1.12 (private)"
+    accuracy = OLD | {"largest_class": 0.625}
+    assert [row["Largest class (held-out records)"] for row in result_table([accuracy, OLD]).to_dict("records")] == ["0.625 (private)", "–"]
+    assert [value_text(row) for row in (OLD, accuracy)] == ["1.5 (releasable)", "1.5 (releasable); largest class 0.625 (private)"]
     (summary,) = summary_rows(recipe_results(RESULT))
     assert (summary["mark"], summary["epsilon 0 mark"], summary["ceiling mark"]) == ("releasable", "releasable", "private")
 

@@ -12,6 +12,7 @@ MARKS = {
     "epsilon_zero": "epsilon_zero_releasable",
     "public_records": "public_records_releasable",
     "ceiling": "ceiling_releasable",
+    "largest_class": "largest_class_releasable",
 }
 MARKS_MEAN = (
     "*private*: computed from the dataset's records without noise; if the data are yours, do not share it. "

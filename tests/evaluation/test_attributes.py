@@ -86,6 +86,8 @@ def test_accuracy_is_by_the_attribute_that_samples_tell(faces: Dataset) -> None:
     smile = accuracy("smile")
     assert (smile.chance, smile.value) == (0.5, pytest.approx(smile.ceiling)), "the samples are the training records"
     assert accuracy("hair").chance == pytest.approx(1 / 3)
+    smiles = np.bincount(faces.held_out.attributes["smile"])
+    assert smile.largest_class == smiles.max() / smiles.sum(), "of the attribute, not of the classes"
     assert accuracy(None).chance == pytest.approx(1 / 6)
     inverted = replace(samples, labels=len(combined.facts.classes) - 1 - combined.facts.combination(faces.train.attributes))
     assert accuracy("smile", told=inverted).value < 0.5 < smile.value

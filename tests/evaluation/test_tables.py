@@ -193,6 +193,8 @@ def test_epsilon_zero_of_a_table_is_of_rows_drawn_evenly_over_what_is_declared(c
     truth = labels_of(dataset.held_out, 2)
     majority = float(np.mean(truth == np.bincount(labels_of(dataset.train, 2)).argmax()))
     assert accuracy.baselines[baselines.MAJORITY] == pytest.approx(majority)
+    assert (accuracy.largest_class, accuracy.largest_class_releasable) == (np.bincount(truth).max() / len(truth), False)
+    assert {marginals.largest_class, rarer.largest_class} == {None}, "which stands beside accuracies alone"
     assert (rarer.baselines[baselines.MAJORITY], rarer.releasable) == (0.0, False)
     assert rarer.baselines[baselines.HALF] > rarer.baselines[baselines.INDEPENDENT]
     assert marginals.epsilon_zero == tables.two_way_marginals(dataset.facts.draw(600, 0), context).value

@@ -1,6 +1,7 @@
 """What launchers say, without an engine: their words for its states, what they ask it for, and when they refuse."""
 
 import json
+import socket
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -109,6 +110,9 @@ class Dashboard(ThreadingHTTPServer):
         self.jobs: list[dict[str, Any]] = []
         self.orders: list[tuple[str, dict[str, Any]]] = []
         self.asked = 0
+        self.refusal = ""  # what every order is answered with, as 400, where it is not empty
+        self.page = ""  # what another server answers to whatever it is asked
+        self.code = 200
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -116,17 +120,22 @@ class Answers(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked += 1
-        self.answer(self.server.jobs)
+        self.answer({"version": "4", "ray_version": "2.60.0"} if self.path == "/api/version" else self.server.jobs)
 
     def do_POST(self) -> None:
         order = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.orders.append((self.path, order))
-        self.answer({"stopped": True} if self.path.endswith("/stop") else {"submission_id": order["submission_id"]})
+        if self.server.refusal:
+            return self.send(400, self.server.refusal)
+        return self.answer({"stopped": True} if self.path.endswith("/stop") else {"submission_id": order["submission_id"]})
 
     def answer(self, value: Any) -> None:
-        self.send_response(200)
+        self.send(self.server.code, self.server.page or json.dumps(value))
+
+    def send(self, code: int, text: str) -> None:
+        self.send_response(code)
         self.end_headers()
-        self.wfile.write(json.dumps(value).encode())
+        self.wfile.write(text.encode())
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing."""
@@ -189,3 +198,44 @@ def test_a_job_of_ray_at_work_has_the_time_that_its_checkpoint_takes(dashboard: 
     dashboard.jobs = [{"submission_id": "a", "status": state}]
     assert Ray().signal({"job": "a"}, Signals(number))
     assert [path for path, _ in dashboard.orders] == ["/api/jobs/a/stop"] * stopped
+
+
+@pytest.mark.parametrize(
+    ("address", "wanted"),
+    [("ray://head.example:10001", "http://head.example:8265"), ("auto", "http://host:8265"), ("127.0.0.1:6379", "http://host:8265")],
+)
+def test_an_address_that_takes_no_jobs_is_refused_with_the_one_that_does(
+    address: str, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(WorkbenchError, match=rf"got '{address}', at which no jobs are taken\..*{wanted} by default"):
+        chosen_launcher("ray")
+
+
+def test_what_ray_refuses_is_said_in_its_own_last_line(dashboard: Dashboard, tmp_path: Path) -> None:
+    dashboard.refusal = "Traceback (most recent call last):\n  File ...\nValueError: entrypoint_num_gpus is too many\n"
+    with pytest.raises(WorkbenchError) as refused:
+        Ray().start(None, "abcdefgh", 1, tmp_path / "log.txt")  # type: ignore[arg-type]
+    assert str(refused.value) == (
+        f"Ray at http://127.0.0.1:{dashboard.server_port} refused (400 Bad Request): ValueError: entrypoint_num_gpus is too many"
+    )
+
+
+@pytest.mark.parametrize("code", [200, 404, 401])
+@pytest.mark.parametrize("page", ["<html>no such page</html>", '{"detail": "Not Found"}', '["jobs"]', "7"])
+def test_another_server_is_no_ray_and_ends_nothing(page: str, code: int, dashboard: Dashboard, tmp_path: Path) -> None:
+    dashboard.page, dashboard.code = page, code
+    assert Ray().poll([{"job": "a"}])[0].state == "unknown"
+    assert not Ray().signal({"job": "a"}, Signals.SIGKILL)
+    with pytest.raises(WorkbenchError, match=r"Expected the dashboard of a Ray cluster at .*, found another server\. Set RAY_ADDRESS"):
+        Ray().start(None, "abcdefgh", 1, tmp_path / "log.txt")  # type: ignore[arg-type]
+
+
+def test_a_server_that_speaks_no_http_is_no_ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("RAY_ADDRESS", f"http://127.0.0.1:{server.getsockname()[1]}")
+        answers = Thread(target=lambda: server.accept()[0].sendall(b"\x00\x00\x18\x04\n"))
+        answers.start()
+        with pytest.raises(WorkbenchError, match="Expected an answer of the Ray cluster"):
+            Ray().start(None, "abcdefgh", 1, tmp_path / "log.txt")  # type: ignore[arg-type]
+        answers.join()

@@ -15,7 +15,7 @@ from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.experiment import make_plan
 from workbench.jobs.heartbeat import StopSignal
-from workbench.recipes.side_by_side import CEILING, EPSILON_ZERO, as_markdown, results_of_runs, side_by_side
+from workbench.recipes.side_by_side import CEILING, EPSILON_ZERO, LARGEST, as_markdown, results_of_runs, side_by_side
 from workbench.runs import finished
 from workbench.runs.store import RunStore
 from workbench.tasks import worker
@@ -39,6 +39,15 @@ def test_lines_stand_by_method_and_bound_above_real_and_simple_rows() -> None:
     assert "| independent columns | none | 0.080 (private) |" in as_markdown(rows)
     with pytest.raises(WorkbenchError, match="Expected runs that have been evaluated"):
         side_by_side([result("mst", 1.0, None)])
+
+
+def test_the_largest_class_stands_beneath_accuracies() -> None:
+    entry = {"name": "accuracy_logistic_regression", "value": 0.58, "ceiling": 0.9, "epsilon_zero": 0.5, "largest_class": 0.6}
+    told = {"name": "a", "method": "aim", "bound": {"epsilon": 1.0}}
+    both = [entry, {"name": ERROR, "value": 0.05}]
+    rows = {row["line"]: row for row in side_by_side([told | {"evaluation": {"results": both}}])}
+    assert rows[LARGEST] == {"line": LARGEST, "bound": "none", entry["name"]: "0.600 (private)", ERROR: "-"}
+    assert LARGEST not in [row["line"] for row in side_by_side([told | {"evaluation": {"results": both[1:]}}])]
 
 
 def test_runs_of_a_table_are_compared_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:

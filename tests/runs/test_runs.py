@@ -166,3 +166,23 @@ def test_a_launch_that_fails_says_why(quick_plan: PlanMaker) -> None:
     RunFolder(here(), run.id).remove()
     assert start(here(), run.id).state == "failed"
     assert "could not be started" in str(RunStore(here()).get(run.id).error)
+
+
+def test_a_starter_that_is_killed_is_named_and_its_run_starts_again(quick_plan: PlanMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = runs.register(here(), quick_plan(), "digits", performance=ON_ONE_THREAD)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", killed_at_once(here().home))
+        failed = start(here(), run.id)
+    assert failed.error == "The process could not be started: its starter was killed by SIGKILL before it began; start it again"
+    assert (failed.state, failed.process, steps_charged(run.id)) == ("failed", None, 0)
+    runs.resume(here(), run.id)
+    assert runs.wait(here(), run.id, PATIENCE).state == "done"
+
+
+def killed_at_once(folder: Path) -> str:
+    """An interpreter whose every process is killed before it does anything."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "killed"
+    path.write_text("#!/bin/sh\nkill -KILL $$\n")
+    path.chmod(0o700)
+    return str(path)

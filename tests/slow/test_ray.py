@@ -10,7 +10,7 @@ import psutil
 import pytest
 import torch
 from support.clusters import RayNodes, has_ray, ray, until
-from support.clusters.sweeps import MOST_SECONDS, SEEDS, at_step, check_all, now, reported, sweep, workers
+from support.clusters.sweeps import MOST_SECONDS, SEEDS, at_step, check_it_stops, now, seconds_to_the_end, sweep, workers
 from support.homes import here
 
 from workbench import runs
@@ -89,26 +89,8 @@ def test_all_runs_end_as_on_this_machine_though_a_node_is_killed(cluster: RayNod
     noticed = time.monotonic() - killed
     assert left
     assert all(one.is_running() for one in left), "the old worker lives on"
-    far, reports = reported(orphaned, 1)
-    for one in left:
-        one.resume()
-    until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in left), "the old worker to stop", 60)
-    assert reported(orphaned, 1)[0] <= far + 1, "it charges a step before it looks, and takes none"
-    assert reported(orphaned, 1)[1] == reports, "it writes no more of how far it is"
+    check_it_stops(orphaned, left)
     runs.resume(here(), cancelled.id)
 
-    def all_are_over() -> bool:
-        tend(here())
-        return all(now(run).state == "done" for run in made)
-
-    until(all_are_over, "all runs to end", MOST_SECONDS)
-    trained = time.monotonic() - began
-    until(lambda: asked.job is not None and not asked.job.is_active, "the sweep to end, with the cancelled run or without", 240)
-    asked.begin(on="ray")
-    asked.wait(MOST_SECONDS)
-    seconds = time.monotonic() - began
-    assert sorted(result["run"] for result in asked.results) == sorted(run.id for run in made)
-    check_all(made, "ray")
-    assert seconds < MOST_SECONDS
-    figures |= {"six runs, all ended (s)": round(trained, 1), "and measured (s)": round(seconds, 1)}
+    figures |= seconds_to_the_end(asked, made, "ray", began)
     figures |= {"until another process had taken over (s)": round(noticed, 1)}

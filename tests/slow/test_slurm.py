@@ -12,12 +12,11 @@ import psutil
 import pytest
 import torch
 from support.clusters import has_slurm, slurm, until
-from support.clusters.sweeps import MOST_SECONDS, SEEDS, at_step, check_all, job_of, now, reported, sweep, workers
+from support.clusters.sweeps import SEEDS, at_step, check_it_stops, job_of, now, seconds_to_the_end, sweep, workers
 from support.homes import here
 
 from workbench import runs
 from workbench.jobs import control
-from workbench.jobs.queue.passing import tend
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
@@ -102,12 +101,7 @@ def test_whatever_happens_to_jobs_and_nodes_all_runs_end_as_on_this_machine(clus
     start_now(orphaned)
     posts = RunFolder(here(), orphaned.id).path / "away"
     until(lambda: len(list(posts.glob("*.jsonl"))) > 1, "another process to take over", 240)
-    far, reports = reported(orphaned, 1)
-    for one in left:
-        one.resume()
-    until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in left), "the old worker to stop", 60)
-    assert reported(orphaned, 1)[0] <= far + 1, "it charges a step before it looks, and takes none"
-    assert reported(orphaned, 1)[1] == reports, "it writes no more of how far it is"
+    check_it_stops(orphaned, left)
     for run in others:
         scontrol("release", job_of(run))
 
@@ -116,18 +110,5 @@ def test_whatever_happens_to_jobs_and_nodes_all_runs_end_as_on_this_machine(clus
             start_now(run)
     runs.resume(here(), cancelled.id)
 
-    def all_are_over() -> bool:
-        tend(here())
-        return all(now(run).state == "done" for run in made)
-
-    until(all_are_over, "all runs to end", MOST_SECONDS)
-    trained = time.monotonic() - began
-    until(lambda: asked.job is not None and not asked.job.is_active, "the sweep to end, with the cancelled run or without", 240)
-    asked.begin(on="slurm")
-    asked.wait(MOST_SECONDS)
-    seconds = time.monotonic() - began
-    assert sorted(result["run"] for result in asked.results) == sorted(run.id for run in made)
-    check_all(made, "slurm")
-    assert seconds < MOST_SECONDS
-    figures |= {"six runs, all ended (s)": round(trained, 1), "and measured (s)": round(seconds, 1)}
+    figures |= seconds_to_the_end(asked, made, "slurm", began)
     figures |= {"until the job of a killed daemon was requeued (s)": round(noticed, 1)}

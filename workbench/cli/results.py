@@ -352,6 +352,6 @@ def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
             return ", ".join(f"{name} {short(value)}" for name, value in shown.items()) + " private" if shown else None
         return shown if shown is None or column not in MARKS else f"{short(shown)} {mark(may_leave(result, column))}"
 
-    beside = ("baselines",) * any(result.get("baselines") for result in found["results"])
-    columns = ("name", "value", "interval", "epsilon_zero", "ceiling", *beside, "features", "split", "protocol", "seconds")
+    told = [name for name in ("largest_class", "baselines") if any(result.get(name) for result in found["results"])]
+    columns = ("name", "value", "interval", "epsilon_zero", "ceiling", *told, "features", "split", "protocol", "seconds")
     return [{column: cell(result, column) for column in columns} for result in found["results"]]

@@ -36,6 +36,8 @@ WORDS = {
     "epsilon 0": "What public data alone reach, without a look at the private records. A method that is not above it has spent its budget "
     "for nothing.",
     "ceiling": "What real records reach in the same measure. No synthetic set is expected above it.",
+    "largest class": "The share of the held-out records that are of their most frequent class: the accuracy of always guessing it. An "
+    "accuracy that is not above it has learnt nothing of use.",
     "teach": "For a lecture: `workbench process PANEL --out FILE.html` writes an interactive panel (forward, step, reverse, selection, "
     "attacker), `workbench app` opens the same on its Process page, `make lab` the lessons. Nothing private is read.",
     "tune": "Find a method and its settings: `workbench plan` shows the price, `workbench dry-run` what it comes to on drawn records, "

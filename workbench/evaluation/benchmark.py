@@ -86,6 +86,7 @@ MEAN_OF_THREE = Metric(
     touches=HELD_OUT,
     needs="labels",
     chance=share_of_classes,
+    is_accuracy=True,
     is_fraction=True,
     in_features=False,
     by_attribute=True,

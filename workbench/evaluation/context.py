@@ -154,7 +154,8 @@ class Metric:
     space; a value is releasable only where that is none. `needs`: "nothing", "classes" (of the dataset), "labels" (of the
     samples too), "public labels" (of public records of the same classes), "model" (which tells the bits of a record), "terms" (which
     tells the terms of its bound) or "classifier" (which the run released). `chance`:
-    what guessing gives, None where that means nothing. `is_fraction`: values lie between 0 and 1. `by_attribute`: an attribute may
+    what guessing gives, None where that means nothing. `is_accuracy`: the share of held-out records that are put into their class, so
+    that the share of their largest class stands beside it. `is_fraction`: values lie between 0 and 1. `by_attribute`: an attribute may
     take the classes' place. `by_name`: so dear that it is taken only where it is asked for by name. `protocol`: a name of PROTOCOLS.
     `beside`: the measure on whose axis it stands, the same by another protocol. `package`: a library that it needs and few have.
     """
@@ -169,6 +170,7 @@ class Metric:
     unit: str = ""
     needs: Literal["nothing", "classes", "labels", "public labels", "model", "terms", "classifier"] = "nothing"
     chance: Callable[[DatasetFacts], float | None] = lambda _facts: None
+    is_accuracy: bool = False
     is_fraction: bool = False
     in_features: bool = True
     by_attribute: bool = False

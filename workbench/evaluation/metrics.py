@@ -47,6 +47,7 @@ def downstream_accuracy(name: str, title: str, kinds: frozenset[str], learner: L
         touches=frozenset({"held_out"}),
         needs="labels",
         chance=share_of_classes,
+        is_accuracy=True,
         is_fraction=True,
         in_features=False,
         by_attribute=True,

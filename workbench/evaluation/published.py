@@ -163,6 +163,7 @@ def _learnt(name: str, title: str, function: Callable[[Records, Context], Measur
         touches=HELD_OUT,
         needs="labels",
         chance=share_of_classes,
+        is_accuracy=True,
         is_fraction=True,
         in_features=False,
         by_attribute=True,

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from workbench.datasets.base import Dataset
 from workbench.evaluation.baselines import baselines
 from workbench.evaluation.context import Context, Measurement, Metric
+from workbench.evaluation.learners import labels_of
 from workbench.evaluation.likeness import unlike_public
 from workbench.evaluation.protocols import OWN, PROTOCOLS
 from workbench.records import Records
@@ -27,7 +28,8 @@ class MetricResult(BaseModel):
     evenly over what is declared. `epsilon_zero_reason` says why there is none, or that it is of such rows. `public_records` is the
     measure of public records themselves, taken where the public model's samples come next to guessing: it tells whose fault that is.
     `baselines`, of tables: what a bootstrap of the real rows, half of them, independent columns and, for a classifier, the majority
-    class come to, as private as a ceiling.
+    class come to, as private as a ceiling. `largest_class`, of accuracies: the share of the held-out records that are of their most
+    frequent class, which whoever always guesses that one reaches; it looks at their labels, as the accuracy does.
 
     Every value has a mark of its own, False for whatever saw a private record, which is nearly everything: `releasable`
     speaks of `value`, `interval` and `note`, `epsilon_zero_releasable` of `epsilon_zero`; a ceiling is computed from private
@@ -56,6 +58,8 @@ class MetricResult(BaseModel):
     public_records_releasable: Literal[False] = False
     ceiling_releasable: Literal[False] = False
     baselines: dict[str, float] = {}
+    largest_class: float | None = None
+    largest_class_releasable: Literal[False] = False
     chance: float | None
     better: str
     unit: str
@@ -99,6 +103,7 @@ def measure(
         epsilon_zero_releasable=public_found is not None and metric.releases(public_found),
         public_records=direct,
         baselines=baselines(metric, found, context, len(samples)),
+        largest_class=_largest_class(metric, context),
         chance=chance,
         better=metric.better,
         unit=metric.unit,
@@ -127,6 +132,15 @@ def _ceiling(metric: Metric, taken: Callable[[Records], Measurement], found: Mea
     if metric.needs == "public labels" and context.public:
         key = (*key, context.cache.fingerprint(context.public))
     return context.cache.value(key, lambda: taken(context.real_records(count)).value)
+
+
+def _largest_class(metric: Metric, context: Context) -> float | None:
+    """The share of held-out records of the most frequent class, or value of the attribute that is judged; None beside no accuracy."""
+    if not metric.is_accuracy:
+        return None
+    dataset = context.judged if metric.by_attribute else context.dataset
+    counts = np.bincount(labels_of(dataset.held_out, dataset.facts.num_classes))
+    return float(counts.max() / counts.sum())
 
 
 def _of_public_records(metric: Metric, context: Context, count: int, public: Dataset | None) -> float | None:

@@ -20,6 +20,7 @@ OF_PLACE = ("workbench", "torch", "processor", "threads", "device")
 OF_MEASURE = (
     *("name", "value", "interval", "num_samples", "features", "releasable"),
     *("epsilon_zero", "epsilon_zero_releasable", "ceiling", "ceiling_releasable"),
+    *("largest_class", "largest_class_releasable"),
 )
 
 

@@ -16,7 +16,7 @@ MEASURES = (
     *("accuracy_logistic_regression", "accuracy_gradient_boosting", "target_share", "worst_column", "two_way_marginals"),
     *("three_way_marginals", "unique_rows", "singling_out", "linkability", "inference"),
 )
-CEILING, EPSILON_ZERO = "real rows (ceiling)", "rows drawn evenly (epsilon 0)"
+CEILING, EPSILON_ZERO, LARGEST = "real rows (ceiling)", "rows drawn evenly (epsilon 0)", "largest class of held-out rows"
 LINE, BOUND = "line", "bound"
 Row = dict[str, str]
 
@@ -71,11 +71,13 @@ def _line(results: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> Row:
 
 
 def _beside(results: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[Row]:
-    """What real rows, rows drawn evenly, and each of the baselines come to."""
+    """What real rows, rows drawn evenly, the largest class (of accuracies), and each of the baselines come to."""
     entries = {measure: [entry for result in results if (entry := entry_of(result, measure))] for measure in measures}
     names = dict.fromkeys(name for found in entries.values() for entry in found for name in entry.get("baselines") or {})
     rows = []
-    for title, bound, field in ((CEILING, "none", "ceiling"), (EPSILON_ZERO, "0", "epsilon_zero")):
+    shares = any(entry.get("largest_class") is not None for found in entries.values() for entry in found)
+    fields = [(CEILING, "none", "ceiling"), (EPSILON_ZERO, "0", "epsilon_zero"), *([(LARGEST, "none", "largest_class")] if shares else [])]
+    for title, bound, field in fields:
         cells = {
             measure: _shown([entry.get(field) for entry in found], all(may_leave(entry, field) for entry in found))
             for measure, found in entries.items()

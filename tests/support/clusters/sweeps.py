@@ -1,15 +1,18 @@
 """A sweep of six runs for clusters: what is asked, and what the tests look at."""
 
 import json
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psutil
 import torch
 
 import workbench
+from support.clusters import until
 from support.homes import here
 from workbench import datasets, experiment, runs
+from workbench.jobs.queue.passing import tend
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
@@ -77,7 +80,36 @@ def reported(run: Run, number: int) -> tuple[int, dict[str, bytes]]:
     return max((row.get("step", 0) for row in rows), default=0), {path.name: path.read_bytes() for path in folder.glob(f"{number:06d}.r*")}
 
 
-def check_all(made: list[Run], on: str) -> None:
+def check_it_stops(run: Run, left: Sequence[psutil.Process]) -> None:
+    """The old processes `left` of a run, suspended until another had taken over, go on: they notice, and stop."""
+    far, reports = reported(run, 1)
+    for one in left:
+        one.resume()
+    until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in left), "the old worker to stop", 60)
+    assert reported(run, 1)[0] <= far + 1, "it charges a step before it looks, and takes none"
+    assert reported(run, 1)[1] == reports, "it writes no more of how far it is"
+
+
+def seconds_to_the_end(asked: Sweep, made: Sequence[Run], on: str, began: float) -> dict[str, float]:
+    """Wait until all runs are done, have the sweep measure them, and check them all; the seconds since `began` for the record."""
+
+    def all_are_over() -> bool:
+        tend(here())
+        return all(now(run).state == "done" for run in made)
+
+    until(all_are_over, "all runs to end", MOST_SECONDS)
+    trained = time.monotonic() - began
+    until(lambda: asked.job is not None and not asked.job.is_active, "the sweep to end, with the cancelled run or without", 240)
+    asked.begin(on=on)
+    asked.wait(MOST_SECONDS)
+    seconds = time.monotonic() - began
+    assert sorted(result["run"] for result in asked.results) == sorted(run.id for run in made)
+    check_all(made, on)
+    assert seconds < MOST_SECONDS
+    return {"six runs, all ended (s)": round(trained, 1), "and measured (s)": round(seconds, 1)}
+
+
+def check_all(made: Sequence[Run], on: str) -> None:
     """All are done by the engine, no step was drawn anew, and weights are to the bit those of runs that nothing happened to."""
     charges = {stage.charged_again for run in made for stage in Ledger(here().ledger).spent(run.id)}
     assert charges == {0}, "every step was repeated bit for bit"

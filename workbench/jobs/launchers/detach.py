@@ -4,6 +4,7 @@ The worker is then a child of init, in a session of its own: it survives whateve
 """
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from workbench.jobs.launchers.base import Handle
 def start_apart(log: Path, command: Sequence[str], environment: Mapping[str, str], keep: Sequence[int] = ()) -> Handle:
     """Start `command` as nobody's child, with its output appended to `log`; the open files `keep` are its too.
 
-    Returns the fields of its `ProcessIdentity`; raises WorkbenchError where it has ended already.
+    Returns the fields of its `ProcessIdentity`; raises WorkbenchError where it has ended already, or whoever starts it was killed.
     """
     ended = subprocess.run(
         [sys.executable, "-m", "workbench.jobs.launchers.detach", str(log), ",".join(map(str, keep)), *command],
@@ -29,9 +30,19 @@ def start_apart(log: Path, command: Sequence[str], environment: Mapping[str, str
         pass_fds=keep,
         check=False,
     )
+    if ended.returncode < 0:
+        raise WorkbenchError(f"its starter was killed by {name_of(-ended.returncode)} before it began; start it again")
     if ended.returncode:
         raise WorkbenchError((ended.stderr.strip().splitlines() or ["no reason given"])[-1])
     return json.loads(ended.stdout)
+
+
+def name_of(number: int) -> str:
+    """The name of a signal, as SIGKILL; of a real-time one its number."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def start_detached(log: Path, command: Sequence[str], keep: Sequence[int]) -> ProcessIdentity | None:

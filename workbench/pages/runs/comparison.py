@@ -9,7 +9,7 @@ from workbench.escaping import prose
 from workbench.evaluation.likeness import likeness_note
 from workbench.pages.runs.attacks import show_attacks
 from workbench.pages.runs.sampling import sampling_form
-from workbench.pages.runs.tables import measure_name, result_table
+from workbench.pages.runs.tables import measure_name, result_table, value_text
 from workbench.recipes.side_by_side import BOUND, LINE, results_of_runs, side_by_side
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
@@ -18,7 +18,7 @@ from workbench.runs.trained import as_shown
 from workbench.ui.cards import config_table, epsilon_text, planned_numbers, run_marks
 from workbench.ui.formats import number
 from workbench.ui.gallery import show_records
-from workbench.ui.runs import marked, results_of, set_choice, show_cautions, warning_marks
+from workbench.ui.runs import results_of, set_choice, show_cautions, warning_marks
 from workbench.ui.traces import show_curves, show_preview, show_steps, show_values, value_frames, value_title
 from workbench.workspace import Workspace
 
@@ -68,7 +68,7 @@ def compare_measures(runs: Sequence[Run]) -> None:
         table.setdefault("Paper's claim", {})[column] = epsilon_text(run.claim, 3)
         table.setdefault("Delta of both", {})[column] = number(run.delta)
         for row in results_of(run.id):
-            table.setdefault(measure_name(row["name"]), {})[column] = marked(row, "value")
+            table.setdefault(measure_name(row["name"]), {})[column] = value_text(row)
     frame = pd.DataFrame.from_dict(table, orient="index").fillna("–").rename_axis("Measure").reset_index()
     st.dataframe(frame, hide_index=True, alt="Privacy and measures of the compared runs")
 

@@ -54,7 +54,11 @@ def measure_name(name: str) -> str:
 
 
 def result_table(results: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Measures as rows: value with interval, what real data and public data alone give, each number with its own mark."""
+    """Measures as rows: value with interval, what real data and public data alone give, each number with its own mark.
+
+    Beside accuracies stands the share of the largest class, which guessing it reaches.
+    """
+    accuracies = any(row.get("largest_class") is not None for row in results)
     return pd.DataFrame(
         [
             {
@@ -63,6 +67,7 @@ def result_table(results: Sequence[dict[str, Any]]) -> pd.DataFrame:
                 "95 % interval": interval_text(row["interval"]),
                 "Real data (ceiling)": marked(row, "ceiling"),
                 "Epsilon 0 (public data)": marked(row, "epsilon_zero"),
+                **({"Largest class (held-out records)": marked(row, "largest_class")} if accuracies else {}),
                 "Beside it": baselines_text(row.get("baselines") or {}),
                 "Samples": row["num_samples"],
                 "Features": row["features"],
@@ -77,6 +82,12 @@ def result_table(results: Sequence[dict[str, Any]]) -> pd.DataFrame:
 def baselines_text(baselines: Mapping[str, Any]) -> str:
     """What real rows and such as know nothing of how columns go together come to, as private as a ceiling; an en dash for none."""
     return "–" if not baselines else f"{', '.join(f'{name} {number(as_float(value))}' for name, value in baselines.items())} (private)"
+
+
+def value_text(row: Mapping[str, Any]) -> str:
+    """A value with its mark; of an accuracy also the share of the largest class, without which it says little."""
+    shown = marked(row, "value")
+    return shown if row.get("largest_class") is None else f"{shown}; largest class {marked(row, 'largest_class')}"
 
 
 def interval_text(interval: Sequence[float] | None) -> str:

@@ -9,13 +9,13 @@ import streamlit as st
 from workbench.escaping import markdown
 from workbench.evaluation import METRICS
 from workbench.marks import MARKS_MEAN, mark, may_leave
-from workbench.recipes.side_by_side import BOUND, CEILING, EPSILON_ZERO, LINE, MEASURES, entry_of, results_of_runs, side_by_side
+from workbench.recipes.side_by_side import BOUND, CEILING, EPSILON_ZERO, LARGEST, LINE, MEASURES, entry_of, results_of_runs, side_by_side
 from workbench.runs.run import Run
 from workbench.ui import charts
 from workbench.workspace import Workspace
 
 NONE_YET = "No run on {} has been evaluated yet: Evaluate on the Runs page, or `workbench evaluate RUN`, does."
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "2px,8px")
 
 
 def methods_over_epsilons(runs: Sequence[Run], name: str, prefix: str) -> None:
@@ -55,6 +55,7 @@ def points(results: Sequence[Mapping[str, Any]], measure: str) -> pd.DataFrame:
 def lines(results: Sequence[Mapping[str, Any]], measure: str) -> list[charts.ReferenceLine]:
     """What real rows, rows drawn evenly and the baselines come to, by the newest run that tells it; all of it private."""
     entry = next(entry for result in results if (entry := entry_of(result, measure)) is not None)
-    values = {CEILING: entry.get("ceiling"), EPSILON_ZERO: entry.get("epsilon_zero"), **(entry.get("baselines") or {})}
+    fields = {CEILING: "ceiling", EPSILON_ZERO: "epsilon_zero", LARGEST: "largest_class"}
+    values = {name: entry.get(field) for name, field in fields.items()} | (entry.get("baselines") or {})
     known = {name: float(value) for name, value in values.items() if value is not None}
     return [charts.ReferenceLine(f"{name}, private", value, dash) for (name, value), dash in zip(known.items(), DASHES, strict=False)]
