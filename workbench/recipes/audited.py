@@ -18,13 +18,13 @@ READING = (
 
 def audit_table(results: Sequence[Mapping[str, Any]]) -> str:
     """The audits of a recipe's results in Markdown, empty where there are none."""
-    found = [(str(row["name"]), AuditRecord.model_validate(row["audit"])) for row in results if row.get("audit") is not None]
-    if not found:
+    audits = [(str(row["name"]), AuditRecord.model_validate(row["audit"])) for row in results if row.get("audit") is not None]
+    if not audits:
         return ""
-    record = found[0][1]
+    record = audits[0][1]
     reading = READING.format(delta=record.delta, confidence=record.design.confidence)
     head = (f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}")
-    return "\n".join([*head, *(_row(name, audit) for name, audit in found), "", reading]) + "\n"
+    return "\n".join([*head, *(_row(name, audit) for name, audit in audits), "", reading]) + "\n"
 
 
 def _row(name: str, audit: AuditRecord) -> str:

@@ -43,8 +43,8 @@ PARTLY: dict[Verdict, str] = {
 
 def shipped() -> dict[str, Recipe]:
     """The comparisons that the workbench brings along, by name."""
-    found = {name: load_recipe(name) for name in recipe_names()}
-    return {name: recipe for name, recipe in found.items() if recipe.comparison is not None}
+    recipes = {name: load_recipe(name) for name in recipe_names()}
+    return {name: recipe for name, recipe in recipes.items() if recipe.comparison is not None}
 
 
 def result_file(folder: Path, name: str) -> Path:
@@ -64,8 +64,8 @@ def take(folder: Path, piece: Path) -> Path:
 
 def draw(folder: Path) -> list[Path]:
     """Write the pictures of the comparisons that have one beside their results in `folder`; returns their paths."""
-    found = [(recipe, result_file(folder, name)) for name, recipe in shipped().items()]
-    return [_draw(recipe, picture, file) for recipe, file in found if (picture := _picture(recipe)) and pieces.kept(recipe, file)]
+    comparisons = [(recipe, result_file(folder, name)) for name, recipe in shipped().items()]
+    return [_draw(recipe, picture, file) for recipe, file in comparisons if (picture := _picture(recipe)) and pieces.kept(recipe, file)]
 
 
 def page(folder: Path) -> str:
@@ -83,39 +83,39 @@ def section(name: str, recipe: Recipe, results: Results) -> str:
         return "\n\n".join([*parts, _expectations(recipe), f"Not measured yet: none of {wanted} runs."])
     if len(results) < wanted:
         parts.append(f"Measured in part: {len(results)} of {wanted} runs.")
-    found = findings(recipe.comparison, results)
+    cases = findings(recipe.comparison, results)
     at_delta = report.at_delta(result["bound"]["delta"] for result in results)
-    parts += ["\n".join(_lines(recipe, results)), at_delta, "\n".join(_directions(found))]
+    parts += ["\n".join(_lines(recipe, results)), at_delta, "\n".join(_directions(cases))]
     if picture := recipe.comparison.picture:
         parts.append(f"![{picture.up} against {picture.across}](results/{name}.png)")
-    return "\n\n".join([*parts, sentence(found)])
+    return "\n\n".join([*parts, sentence(cases)])
 
 
-def sentence(found: Sequence[Finding]) -> str:
+def sentence(cases: Sequence[Finding]) -> str:
     """The one sentence that a comparison ends in."""
-    whose = "the paper's direction" if all(one.direction.stated_by == "paper" for one in found) else "the expected direction"
-    counts = {verdict: sum(one.verdict == verdict for one in found) for verdict in TOLD}
-    told = [TOLD[verdict].format(whose=whose) for verdict in TOLD if counts[verdict] == len(found)]
-    if told:
-        return f"**{told[0]}**{_could_have_shown(found)}."
+    whose = "the paper's direction" if all(one.direction.stated_by == "paper" for one in cases) else "the expected direction"
+    counts = {verdict: sum(one.verdict == verdict for one in cases) for verdict in TOLD}
+    sentences = [TOLD[verdict].format(whose=whose) for verdict in TOLD if counts[verdict] == len(cases)]
+    if sentences:
+        return f"**{sentences[0]}**{_could_have_shown(cases)}."
     parts = ", ".join(f"{counts[verdict]} {PARTLY[verdict]}" for verdict in PARTLY if counts[verdict])
     return (
-        f"**{'In part' if counts['agrees'] else 'None seen'}** in {whose}: of {len(found)} differences {parts}{_could_have_shown(found)}."
+        f"**{'In part' if counts['agrees'] else 'None seen'}** in {whose}: of {len(cases)} differences {parts}{_could_have_shown(cases)}."
     )
 
 
-def _could_have_shown(found: Sequence[Finding]) -> str:
+def _could_have_shown(cases: Sequence[Finding]) -> str:
     """The smallest differences, a range a measure."""
-    taken = [one for one in found if one.smallest is not None]
+    taken = [one for one in cases if one.smallest is not None]
     if not taken:
         return ""
     by_measure = {
         one.direction.measure: [other.smallest for other in taken if other.direction.measure == one.direction.measure] for one in taken
     }
-    told = ", ".join(
+    ranges = ", ".join(
         f"{_range([value for value in values if value is not None])} in {markdown(measure)}" for measure, values in by_measure.items()
     )
-    return f"; the smallest difference that {_range([one.seeds for one in taken])} seeds could have shown is {told}"
+    return f"; the smallest difference that {_range([one.seeds for one in taken])} seeds could have shown is {ranges}"
 
 
 def _picture(recipe: Recipe) -> Picture | None:
@@ -153,11 +153,11 @@ def _line(line: RecipeRun, results: Results, measures: Iterable[str]) -> str:
     return f"| {' | '.join([*cells, _range([round(result['seconds']) for result in results])])} |"
 
 
-def _directions(found: Sequence[Finding]) -> Iterator[str]:
+def _directions(cases: Sequence[Finding]) -> Iterator[str]:
     """A table of what was expected and found."""
     yield "| expected | who says so | measure | difference | interval | smallest that could be shown | verdict |"
     yield "|---|---|---|---|---|---|---|"
-    for one in found:
+    for one in cases:
         said = one.direction
         numbers = [_short(one.difference), "-" if one.interval is None else " to ".join(map(_short, one.interval)), _short(one.smallest)]
         yield f"| {' | '.join([markdown(said.says), markdown(said.source), markdown(said.measure), *numbers, _verdict(one)])} |"
@@ -172,8 +172,8 @@ def _entries(results: Results, measure: str) -> list[Mapping[str, Any]]:
 
 
 def _epsilons(values: Iterable[Any]) -> str:
-    found = sorted({float(value) for value in values})
-    return " to ".join(dict.fromkeys(f"{value:.4g}" if math.isfinite(value) else "none" for value in (found[:1] + found[-1:]))) or "-"
+    epsilons = sorted({float(value) for value in values})
+    return " to ".join(dict.fromkeys(f"{value:.4g}" if math.isfinite(value) else "none" for value in (epsilons[:1] + epsilons[-1:]))) or "-"
 
 
 def _spread(values: Sequence[float]) -> str:

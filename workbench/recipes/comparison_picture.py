@@ -27,12 +27,12 @@ class Point(NamedTuple):
 def series(picture: Picture, results: Sequence[Mapping[str, Any]]) -> dict[str, list[Point]]:
     """The lines called "series, label", series by series in order."""
     across, up = values_of(results, picture.across), values_of(results, picture.up)
-    found: dict[str, list[Point]] = {}
+    lines: dict[str, list[Point]] = {}
     for name in across:
         if seeds := sorted(across[name].keys() & up.get(name, {}).keys()):
             beginning, _, label = name.rpartition(", ")
-            found.setdefault(beginning, []).append(_point(label, *([values[name][seed] for seed in seeds] for values in (across, up))))
-    return found
+            lines.setdefault(beginning, []).append(_point(label, *([values[name][seed] for seed in seeds] for values in (across, up))))
+    return lines
 
 
 def told_of(results: Sequence[Mapping[str, Any]], measure: str) -> str:
@@ -52,23 +52,23 @@ def draw(picture: Picture, results: Sequence[Mapping[str, Any]], path: Path, tit
         _draw((told_of(results, picture.across), told_of(results, picture.up)), series(picture, results), path, title)
 
 
-def _draw(axis_names: tuple[str, str], found: Mapping[str, Sequence[Point]], path: Path, title: str) -> None:
+def _draw(axis_names: tuple[str, str], lines: Mapping[str, Sequence[Point]], path: Path, title: str) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.6), dpi=120, layout="constrained")
     axes = figure.add_subplot()
-    for number, (name, points) in enumerate(found.items()):
+    for number, (name, points) in enumerate(lines.items()):
         _, across, up, across_deviation, up_deviation = zip(*points, strict=True)
         style = {"marker": MARKERS[number % len(MARKERS)], "color": COLOURS[number % len(COLOURS)], "capsize": 2, "linewidth": 1}
         axes.errorbar(across, up, xerr=across_deviation, yerr=up_deviation, label=name, **style)
-    for (across, up), words in labels([point for points in found.values() for point in points]).items():
+    for (across, up), words in labels([point for points in lines.values() for point in points]).items():
         axes.annotate(words, (across, up), textcoords="offset points", xytext=(4, 4), fontsize=7)
     axes.set_xlabel(f"{axis_names[0].replace('_', ' ')} (private)")
     axes.set_ylabel(f"{axis_names[1].replace('_', ' ')} (private)")
     axes.set_title(title, fontsize=10)
     axes.grid(alpha=0.3)
-    if found:
-        add_legend(figure, list(found))
+    if lines:
+        add_legend(figure, list(lines))
     figure.savefig(path)
 
 

@@ -64,8 +64,8 @@ def document(rows: Results, recipe: Recipe) -> str:
 def _machines(rows: Results) -> str:
     """On what the runs were trained."""
     made = [row["environments"][-1] for row in rows if row.get("environments")]
-    found = dict.fromkeys(f"{one['processor']}, {one['threads']} thread{'s' * (str(one['threads']) != '1')}" for one in made)
-    return f"Trained on {' and '.join(map(markdown, found))}." if found else ""
+    machines = dict.fromkeys(f"{one['processor']}, {one['threads']} thread{'s' * (str(one['threads']) != '1')}" for one in made)
+    return f"Trained on {' and '.join(map(markdown, machines))}." if machines else ""
 
 
 def _part(rows: Results, recipe: Recipe) -> str:
@@ -102,15 +102,15 @@ Entries = dict[tuple[str, str, str], dict[float, tuple[float, str]]]  # (method,
 
 
 def _printed(dataset: str, measure: str, bounds: Sequence[float]) -> Entries:
-    found: Entries = {}
+    entries: Entries = {}
     for row in load_published(dataset, measure).to_dict("records"):
         for bound in bounds:
             if math.isclose(row["epsilon"], bound, rel_tol=SAME_BOUND):
                 key = (markdown(str(row["method"])), "yes" if row["public_data"] else "no", markdown(str(row["source"])))
                 hours = str(row["note"]).rpartition("; ")[2]
                 text = f"{row['value']:.3f}" + (f" ({markdown(hours)})" if "hours" in hours else "")
-                found.setdefault(key, {})[bound] = (float(row["value"]), text)
-    return found
+                entries.setdefault(key, {})[bound] = (float(row["value"]), text)
+    return entries
 
 
 def _takes_public(recipe: Recipe, names: Set[str]) -> dict[str, str]:
@@ -121,11 +121,11 @@ def _takes_public(recipe: Recipe, names: Set[str]) -> dict[str, str]:
 
 
 def _own(lines: Sequence[Line], public: Mapping[str, str], bounds: Sequence[float]) -> Entries:
-    found: Entries = {}
+    entries: Entries = {}
     for line in lines:
         for bound in bounds:
             value = mean_of(line.values)
             if value is not None and math.isclose(line.bound, bound, rel_tol=SAME_BOUND):
                 text = f"**{value:.3f}** ({mark(line.releasable)}; {max(line.seconds):.0f} s)"
-                found.setdefault((f"**{markdown(line.method)}**", markdown(public[line.name]), "here"), {})[bound] = (value, text)
-    return found
+                entries.setdefault((f"**{markdown(line.method)}**", markdown(public[line.name]), "here"), {})[bound] = (value, text)
+    return entries

@@ -33,14 +33,16 @@ def export_sets(recipe: Recipe, workspace: Workspace, folder: Path, progress: Pr
 
 def lines_of(recipe: Recipe) -> list[RecipeRun]:
     """A line of each plan that trains on the records as they are and is measured by samples: the one with most samples."""
-    found: dict[str, RecipeRun] = {}
+    lines: dict[str, RecipeRun] = {}
     for line in recipe.runs:
         if line.audit is None and line.probe is None:
-            asked = line.model_copy(update={"name": "", "seeds": (), "repeats": 1, "metrics": None, "attribute": None, "num_samples": None})
-            key = asked.model_dump_json()
-            if key not in found or (line.num_samples or 0) > (found[key].num_samples or 0):
-                found[key] = line
-    return list(found.values())
+            template = line.model_copy(
+                update={"name": "", "seeds": (), "repeats": 1, "metrics": None, "attribute": None, "num_samples": None}
+            )
+            key = template.model_dump_json()
+            if key not in lines or (line.num_samples or 0) > (lines[key].num_samples or 0):
+                lines[key] = line
+    return list(lines.values())
 
 
 def file_name(line: RecipeRun) -> str:
@@ -52,9 +54,9 @@ def _export(line: RecipeRun, workspace: Workspace, target: Path, progress: Progr
     from workbench.runs.release import export_run, verify
     from workbench.runs.samples.drawn import RunSamples
 
-    asked = prepare(line, line.request.place.load(workspace=workspace))
-    run = _finished(begun(workspace, asked, None, usable(alike(workspace, asked, None))), workspace, progress)
-    drawn = RunSamples(workspace, run, asked.samples)
+    setup = prepare(line, line.request.place.load(workspace=workspace))
+    run = _finished(begun(workspace, setup, None, usable(alike(workspace, setup, None))), workspace, progress)
+    drawn = RunSamples(workspace, run, setup.samples)
     drawn.begin()
     drawn.records(line.num_samples or drawn.default_num_samples)
     export_run(workspace, run.id, target)

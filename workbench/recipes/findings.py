@@ -49,12 +49,12 @@ def findings(comparison: Comparison, results: Sequence[Mapping[str, Any]]) -> li
 
 def values_of(results: Sequence[Mapping[str, Any]], measure: str) -> dict[str, dict[int, float]]:
     """The measure's finite values by line and seed."""
-    found: dict[str, dict[int, float]] = {}
+    values: dict[str, dict[int, float]] = {}
     for result in results:
         for entry in result["evaluation"]["results"]:
             if entry["name"] == measure and entry["value"] is not None and math.isfinite(float(entry["value"])):
-                found.setdefault(result["name"], {})[result["seed"]] = float(entry["value"])
-    return found
+                values.setdefault(result["name"], {})[result["seed"]] = float(entry["value"])
+    return values
 
 
 def residual_deviation(values: Values, seeds: Sequence[int]) -> tuple[float, int]:

@@ -91,9 +91,9 @@ class RecipeRun(BaseModel):
     @classmethod
     def of(cls, name: str, request: Request, **fields: Any) -> Self:
         """The line called `name` that asks for `request`; `fields` are the line's others."""
-        asked = request.model_dump(mode="json", exclude_defaults=True)
+        values = request.model_dump(mode="json", exclude_defaults=True)
         place = request.place.name if request.place.is_plain else request.place
-        return cls.model_validate({"name": name, **asked, "dataset": place, **fields})
+        return cls.model_validate({"name": name, **values, "dataset": place, **fields})
 
 
 class Recipe(BaseModel):

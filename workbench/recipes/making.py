@@ -42,30 +42,30 @@ def prepare(line: RecipeRun, dataset: "Dataset") -> Prepared:
     return Prepared(line, dataset, experiment.make_plan(line.request, dataset.facts), PerformanceSettings.parse(line.performance))
 
 
-def alike(workspace: Workspace, asked: Prepared, seed: int | None, among: Sequence[Run] | None = None) -> list[Run]:
+def alike(workspace: Workspace, setup: Prepared, seed: int | None, among: Sequence[Run] | None = None) -> list[Run]:
     """The runs of the line's plan, records, canaries and performance settings at `seed`, newest first: a run's identity.
 
     `among` saves listing all runs again.
     """
     from workbench.runs.store import RunStore
 
-    data = (asked.dataset.fingerprint(workspace.key), seed, asked.line.audit)
-    runs = RunStore(workspace).list(method=asked.plan.method) if among is None else among
-    found = [run for run in runs if (run.fingerprint, run.seed, run.audit) == data]
-    return [run for run in found if run.plan.does_the_same_as(asked.plan) and _performance(asked, run) == asked.performance]
+    data = (setup.dataset.fingerprint(workspace.key), seed, setup.line.audit)
+    runs = RunStore(workspace).list(method=setup.plan.method) if among is None else among
+    candidates = [run for run in runs if (run.fingerprint, run.seed, run.audit) == data]
+    return [run for run in candidates if run.plan.does_the_same_as(setup.plan) and _performance(setup, run) == setup.performance]
 
 
 def usable(runs: Sequence[Run], used: Collection[str] = ()) -> Run | None:
     """The oldest finished run, else the oldest that goes on by itself, else the oldest to go on with, else None; never one of `used`."""
     free = [run for run in runs if run.id not in used]
     for states in ({"done"}, ACTIVE, ENDED.keys()):
-        found = [run for run in free if run.state in states]
-        if found:
-            return found[-1]
+        matches = [run for run in free if run.state in states]
+        if matches:
+            return matches[-1]
     return None
 
 
-def begun(workspace: Workspace, asked: Prepared, seed: int | None, run: Run | None, **where: Any) -> Run:
+def begun(workspace: Workspace, setup: Prepared, seed: int | None, run: Run | None, **where: Any) -> Run:
     """The run, launched where there is none, gone on with where it was stopped; it trains in its turn. Returns at once.
 
     `where` are `on` and `resources` of `runs.launch`.
@@ -73,8 +73,8 @@ def begun(workspace: Workspace, asked: Prepared, seed: int | None, run: Run | No
     from workbench import runs
 
     if run is None:
-        how: dict[str, Any] = {"performance": asked.performance, "seed": seed, "audit": asked.line.audit}
-        return runs.launch(workspace, asked.plan, loaded=asked.dataset, **how, **where)
+        how: dict[str, Any] = {"performance": setup.performance, "seed": seed, "audit": setup.line.audit}
+        return runs.launch(workspace, setup.plan, loaded=setup.dataset, **how, **where)
     if run.state in ENDED:
         runs.resume(workspace, run.id, on=where.get("on"))
     return run
@@ -86,8 +86,8 @@ def measured(workspace: Workspace, line: RecipeRun, run: Run, samples: SamplesRe
     from workbench.runs.samples.drawn import RunSamples
 
     if line.probe is not None:
-        found = line.probe.results(workspace, run, line.metrics or (), line.num_samples)
-        return {"run": run.id, "samples": line.asked(samples), "results": jsonable(found)}
+        results = line.probe.results(workspace, run, line.metrics or (), line.num_samples)
+        return {"run": run.id, "samples": line.asked(samples), "results": jsonable(results)}
     RunSamples(workspace, run, samples).begin()
     judged: dict[str, Any] = {"attribute": line.attribute, "features": line.features}
     return finished.evaluate_run(workspace, run.id, line.num_samples, metrics=line.metrics, progress=progress, samples=samples.id, **judged)
@@ -97,9 +97,9 @@ def result_of(workspace: Workspace, line: RecipeRun, run: Run, evaluation: dict[
     """One result of a recipe, of a run that has been measured."""
     from workbench.runs import audits
 
-    told = _told(workspace, run.id) | ({} if line.probe is None else {"bound": jsonable(line.probe.bound(run))})
+    summary = _told(workspace, run.id) | ({} if line.probe is None else {"bound": jsonable(line.probe.bound(run))})
     audit = {} if line.audit is None else {"audit": jsonable(audits.audit_run(workspace, run.id))}
-    return {"name": line.name, "method": line.method, **told, "evaluation": evaluation, **audit}
+    return {"name": line.name, "method": line.method, **summary, "evaluation": evaluation, **audit}
 
 
 def _told(workspace: Workspace, run_id: str) -> dict[str, Any]:
@@ -121,5 +121,5 @@ def _told(workspace: Workspace, run_id: str) -> dict[str, Any]:
     return jsonable(values)
 
 
-def _performance(asked: Prepared, run: Run) -> "PerformanceSettings":
-    return type(asked.performance).model_validate(run.performance)
+def _performance(setup: Prepared, run: Run) -> "PerformanceSettings":
+    return type(setup.performance).model_validate(run.performance)

@@ -40,17 +40,17 @@ def kept(recipe: Recipe, file: Path) -> list[dict[str, Any]]:
         return []
     before, results = report.read(file)
     equal = {line.name for line in recipe.runs if any(_asks_the_same(line, other) for other in before.runs)}
-    asked = {(line.name, seed) for line, seed in recipe.seeded if line.name in equal and seed is not None}
-    return [result for result in results if (result["name"], result["seed"]) in asked and _is_complete(result)]
+    keys = {(line.name, seed) for line, seed in recipe.seeded if line.name in equal and seed is not None}
+    return [result for result in results if (result["name"], result["seed"]) in keys and _is_complete(result)]
 
 
 def merged(recipe: Recipe, *pieces: Results) -> list[dict[str, Any]]:
     """The results of all pieces in the recipe's order, one a line and seed, the first piece's; every unseeded run stays."""
-    found: dict[tuple[str, Any], dict[str, Any]] = {}
+    unique_results: dict[tuple[str, Any], dict[str, Any]] = {}
     for result in (result for piece in pieces for result in piece):
-        found.setdefault((result["name"], result["run"] if result["seed"] is None else result["seed"]), dict(result))
+        unique_results.setdefault((result["name"], result["run"] if result["seed"] is None else result["seed"]), dict(result))
     places = {(line.name, seed): number for number, (line, seed) in enumerate(recipe.seeded)}
-    return sorted(found.values(), key=lambda result: places[result["name"], result["seed"]])
+    return sorted(unique_results.values(), key=lambda result: places[result["name"], result["seed"]])
 
 
 def write(recipe: Recipe, results: Results, path: Path) -> Path:
@@ -59,8 +59,8 @@ def write(recipe: Recipe, results: Results, path: Path) -> Path:
         write_text_atomically(path, dumps({"recipe": recipe, "results": results}, indent=2))
         return path
     rows = ",\n".join(dumps(small(result)) for result in results)
-    asked = dumps(recipe.model_dump(mode="json", exclude_defaults=True))
-    write_text_atomically(path, f'{{"recipe": {asked},\n"results": [\n{rows}\n]}}\n')
+    recipe_json = dumps(recipe.model_dump(mode="json", exclude_defaults=True))
+    write_text_atomically(path, f'{{"recipe": {recipe_json},\n"results": [\n{rows}\n]}}\n')
     return path
 
 

@@ -54,18 +54,18 @@ class Leakage(Probe):
         from workbench.privacy.not_dp.per_instance import kappa_j
         from workbench.runs.exposure import expose_run
 
-        found = expose_run(workspace, run.id, self.draws, run.seed or 0).leakage
-        (place,) = np.flatnonzero(found.timesteps == self.release + 1)
-        delta = kappa_j(EPSILON) * self.samples * found.by_release_step()[place]
-        return [self._result(name, float(np.log10(STATISTICS[name](delta))), found.label) for name in metrics]
+        leakage = expose_run(workspace, run.id, self.draws, run.seed or 0).leakage
+        (place,) = np.flatnonzero(leakage.timesteps == self.release + 1)
+        delta = kappa_j(EPSILON) * self.samples * leakage.by_release_step()[place]
+        return [self._result(name, float(np.log10(STATISTICS[name](delta))), leakage.label) for name in metrics]
 
     def _result(self, name: str, value: float, note: str) -> MetricResult:
         from workbench.evaluation import MetricResult
 
         absent: dict[str, Any] = dict.fromkeys(("interval", "ceiling", "epsilon_zero", "epsilon_zero_num_samples", "chance"))
-        told = {"name": name, "value": value, "num_samples": self.samples, "note": note, "epsilon_zero_reason": NOT_DEFINED}
+        values = {"name": name, "value": value, "num_samples": self.samples, "note": note, "epsilon_zero_reason": NOT_DEFINED}
         fixed = {"features": "records", "split": "train", "unit": "log10 of delta at epsilon 1", "better": "lower"}
-        return MetricResult.model_validate({**absent, **told, **fixed, "seconds": 0.0, "releasable": False, "ceiling_num_samples": 0})
+        return MetricResult.model_validate({**absent, **values, **fixed, "seconds": 0.0, "releasable": False, "ceiling_num_samples": 0})
 
 
 class Removal(Probe):
@@ -86,9 +86,9 @@ class Removal(Probe):
         """The measures of samples of the model that never saw those who are left out."""
         from workbench.runs.removal import NUM_SAMPLES, measured_without
 
-        asked = {"metrics": metrics, "num_samples": num_samples or NUM_SAMPLES, "num_draws": self.draws}
-        found = measured_without(workspace, run.id, self.kept, self.share, run.seed or 0, **asked)
-        return [result.of_run(False) for result in found]
+        options = {"metrics": metrics, "num_samples": num_samples or NUM_SAMPLES, "num_draws": self.draws}
+        results = measured_without(workspace, run.id, self.kept, self.share, run.seed or 0, **options)
+        return [result.of_run(False) for result in results]
 
 
 AnyProbe = Annotated[Leakage | Removal, Field(discriminator="asks")]

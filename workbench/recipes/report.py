@@ -77,8 +77,8 @@ def summary_rows(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line | None:
     taken = [(result, entry) for result in results for entry in result["evaluation"]["results"] if entry["name"] == measure]
-    found = [entry for _, entry in taken]
-    if not found:
+    entries = [entry for _, entry in taken]
+    if not entries:
         return None
     return Line(
         name=name,
@@ -86,12 +86,12 @@ def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line
         claim=float(results[0]["claim"]["epsilon"]),
         bound=float(results[0]["bound"]["epsilon"]),
         delta=float(results[0]["bound"]["delta"]),
-        values=tuple(float(entry["value"]) for entry in found if entry["value"] is not None),
+        values=tuple(float(entry["value"]) for entry in entries if entry["value"] is not None),
         epsilon_zero=tuple((_source(result), float(entry["epsilon_zero"])) for result, entry in taken if entry["epsilon_zero"] is not None),
-        ceiling=tuple(float(entry["ceiling"]) for entry in found if entry["ceiling"] is not None),
-        releasable=all(may_leave(entry, "value") for entry in found),
-        epsilon_zero_releasable=all(may_leave(entry, "epsilon_zero") for entry in found if entry["epsilon_zero"] is not None),
-        ceiling_releasable=all(may_leave(entry, "ceiling") for entry in found if entry["ceiling"] is not None),
+        ceiling=tuple(float(entry["ceiling"]) for entry in entries if entry["ceiling"] is not None),
+        releasable=all(may_leave(entry, "value") for entry in entries),
+        epsilon_zero_releasable=all(may_leave(entry, "epsilon_zero") for entry in entries if entry["epsilon_zero"] is not None),
+        ceiling_releasable=all(may_leave(entry, "ceiling") for entry in entries if entry["ceiling"] is not None),
         seconds=tuple(float(result["seconds"]) for result in results),
     )
 

@@ -65,20 +65,20 @@ def check(recipe: Recipe, workspace: Workspace) -> None:
 
 def _make(workspace: Workspace, line: RecipeRun, seed: int | None, used: Used, reuse: bool, progress: Progress) -> dict[str, Any]:
     """One result."""
-    asked = prepare(line, line.request.place.load(workspace=workspace))
-    run = _trained(workspace, asked, seed, used, reuse, lambda share: progress(0.8 * share))
-    evaluation = measured(workspace, line, run, asked.samples, lambda share: progress(0.8 + 0.2 * share))
+    setup = prepare(line, line.request.place.load(workspace=workspace))
+    run = _trained(workspace, setup, seed, used, reuse, lambda share: progress(0.8 * share))
+    evaluation = measured(workspace, line, run, setup.samples, lambda share: progress(0.8 + 0.2 * share))
     return result_of(workspace, line, run, evaluation)
 
 
-def _trained(workspace: Workspace, asked: Prepared, seed: int | None, used: Used, reuse: bool, progress: Progress) -> Run:
+def _trained(workspace: Workspace, setup: Prepared, seed: int | None, used: Used, reuse: bool, progress: Progress) -> Run:
     """A finished run of the line."""
     from workbench import runs
 
-    line = asked.line
-    free = {run for run, measured_on in used.items() if (line.asked(asked.samples), line.judged) not in measured_on}
-    found = [run for run in alike(workspace, asked, seed) if run.id in free or (reuse and run.id not in used)]
-    run = begun(workspace, asked, seed, usable(found))
+    line = setup.line
+    free = {run for run, measured_on in used.items() if (line.asked(setup.samples), line.judged) not in measured_on}
+    candidates = [run for run in alike(workspace, setup, seed) if run.id in free or (reuse and run.id not in used)]
+    run = begun(workspace, setup, seed, usable(candidates))
     run = runs.wait(workspace, run.id, progress=lambda now: progress(now.share))
     if run.state != "done":
         raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")

@@ -48,8 +48,8 @@ def results_of_runs(workspace: Workspace, runs: Sequence[Run]) -> list[dict[str,
             plans.append(run)
         first = same or run
         name = f"{first.method}, bound {first.bound.epsilon:.3g} ({first.id})"
-        found = {"name": name, "method": run.method, "bound": run.bound, "evaluation": {"results": kept_results(workspace, run.id)}}
-        results.append(jsonable(found))
+        result = {"name": name, "method": run.method, "bound": run.bound, "evaluation": {"results": kept_results(workspace, run.id)}}
+        results.append(jsonable(result))
     return results
 
 
@@ -63,28 +63,28 @@ def as_markdown(rows: Sequence[Row]) -> str:
 def _line(results: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> Row:
     bound = max(float(result["bound"]["epsilon"]) for result in results)
     shown = f"{bound:.4g}" if bound < float("inf") else "none"
-    found = {measure: [entry for result in results if (entry := entry_of(result, measure))] for measure in measures}
+    by_measure = {measure: [entry for result in results if (entry := entry_of(result, measure))] for measure in measures}
     return {LINE: str(results[0]["name"]), BOUND: shown} | {
         measure: _shown([entry["value"] for entry in entries], all(may_leave(entry, "value") for entry in entries))
-        for measure, entries in found.items()
+        for measure, entries in by_measure.items()
     }
 
 
 def _beside(results: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[Row]:
     """What real rows, rows drawn evenly, the largest class (of accuracies), and each of the baselines come to."""
     entries = {measure: [entry for result in results if (entry := entry_of(result, measure))] for measure in measures}
-    names = dict.fromkeys(name for found in entries.values() for entry in found for name in entry.get("baselines") or {})
+    names = dict.fromkeys(name for group in entries.values() for entry in group for name in entry.get("baselines") or {})
     rows = []
-    shares = any(entry.get("largest_class") is not None for found in entries.values() for entry in found)
+    shares = any(entry.get("largest_class") is not None for group in entries.values() for entry in group)
     fields = [(CEILING, "none", "ceiling"), (EPSILON_ZERO, "0", "epsilon_zero"), *([(LARGEST, "none", "largest_class")] if shares else [])]
     for title, bound, field in fields:
         cells = {
-            measure: _shown([entry.get(field) for entry in found], all(may_leave(entry, field) for entry in found))
-            for measure, found in entries.items()
+            measure: _shown([entry.get(field) for entry in group], all(may_leave(entry, field) for entry in group))
+            for measure, group in entries.items()
         }
         rows.append({LINE: title, BOUND: bound} | cells)
     for name in names:
-        numbers = {measure: [(entry.get("baselines") or {}).get(name) for entry in found] for measure, found in entries.items()}
+        numbers = {measure: [(entry.get("baselines") or {}).get(name) for entry in group] for measure, group in entries.items()}
         rows.append({LINE: name, BOUND: "none"} | {measure: _shown(values, releasable=False) for measure, values in numbers.items()})
     return rows
 

@@ -88,9 +88,9 @@ class Account:
             self._charge(stage, step)
         except (OSError, sqlite3.Error) as error:
             raise WorkbenchError(f"The ledger could not be written ({error}), so the step was not taken.") from error
-        told = dict(self._progress.charged or {})
-        told[stage] = (max(step, told.get(stage, (0, 0))[0]), told.get(stage, (0, 0))[1])
-        self._progress.charged = told
+        charges = dict(self._progress.charged or {})
+        charges[stage] = (max(step, charges.get(stage, (0, 0))[0]), charges.get(stage, (0, 0))[1])
+        self._progress.charged = charges
 
     def close(self) -> None:
         """Charge all that was planned, which has no effect unless the ledger was lost, and note that no more will be spent."""

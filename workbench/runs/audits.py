@@ -174,8 +174,8 @@ def kept_audit(workspace: Workspace, run_id: str) -> AuditRecord | None:
 
 def audits(workspace: Workspace) -> list[tuple[Run, AuditRecord]]:
     """All runs whose audit has been measured, newest first."""
-    found = ((run, kept_audit(workspace, run.id)) for run in RunStore(workspace).list() if run.audit is not None)
-    return [(run, record) for run, record in found if record is not None]
+    pairs = ((run, kept_audit(workspace, run.id)) for run in RunStore(workspace).list() if run.audit is not None)
+    return [(run, record) for run, record in pairs if record is not None]
 
 
 def audit_of(workspace: Workspace, plan: Plan) -> AuditRecord | None:

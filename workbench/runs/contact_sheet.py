@@ -55,8 +55,8 @@ def rows(records: Records, classes: np.ndarray) -> np.ndarray:
     shape = records.records.shape[1:]
     shown = np.full((len(classes), COLUMNS, *shape), 255, np.uint8)
     for label, row in zip(classes, shown, strict=True):
-        found = records.records[records.labels == label][:COLUMNS]
-        row[: len(found)] = found
+        images = records.records[records.labels == label][:COLUMNS]
+        row[: len(images)] = images
     return shown.reshape(-1, *shape)
 
 

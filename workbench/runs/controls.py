@@ -35,10 +35,10 @@ class Controls:
         return len(self.copied)
 
 
-def among_samples(found: SampleSet, features: str, k: int) -> Controls:
+def among_samples(samples: SampleSet, features: str, k: int) -> Controls:
     """The controls of a set of samples in a feature space: the same for every reviewer."""
-    dataset = found.dataset()
-    return planted(dataset, feature_space(features, dataset, found.public_dataset(), workspace=found.workspace), k)
+    dataset = samples.dataset()
+    return planted(dataset, feature_space(features, dataset, samples.public_dataset(), workspace=samples.workspace), k)
 
 
 def planted(dataset: Dataset, space: FeatureSpace, k: int, seed: int = SEED, number: int = NUMBER) -> Controls:
@@ -57,13 +57,13 @@ def planted(dataset: Dataset, space: FeatureSpace, k: int, seed: int = SEED, num
 
 def altered(dataset: Dataset, positions: np.ndarray, generator: np.random.Generator) -> Records:
     """Training records as a model that learnt them by heart draws them: images with a little noise, rows with one column drawn anew."""
-    found, kind = dataset.train.take(positions), dataset.facts.kind
+    originals, kind = dataset.train.take(positions), dataset.facts.kind
     if kind.name == "image":
-        noisy = found.records + generator.normal(0, ALTERED, found.records.shape)
-        return replace(found, records=np.rint(np.clip(noisy, 0, 255)).astype(np.uint8))
-    rows, columns = found.records.copy(), generator.integers(0, found.records.shape[1], len(positions))
+        noisy = originals.records + generator.normal(0, ALTERED, originals.records.shape)
+        return replace(originals, records=np.rint(np.clip(noisy, 0, 255)).astype(np.uint8))
+    rows, columns = originals.records.copy(), generator.integers(0, originals.records.shape[1], len(positions))
     rows[np.arange(len(rows)), columns] = kind.draw(len(rows), generator)[np.arange(len(rows)), columns]
-    return replace(found, records=rows)
+    return replace(originals, records=rows)
 
 
 def what_was_found(controls: Controls, given: Mapping[int, Verdict]) -> tuple[Rate, Rate] | None:

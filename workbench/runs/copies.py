@@ -56,18 +56,25 @@ def copies_run(
     """
     from workbench.evaluation import feature_space
 
-    found = sample_set(workspace, run_id, samples)
-    records = found.records(num_samples, lambda share: progress(0.3 * share))
-    path = found.copies(features, len(records), attribute)
+    chosen_set = sample_set(workspace, run_id, samples)
+    records = chosen_set.records(num_samples, lambda share: progress(0.3 * share))
+    path = chosen_set.copies(features, len(records), attribute)
     if path.exists():
         return read_results(path)
-    dataset = found.dataset()
+    dataset = chosen_set.dataset()
     with few_threads():
-        space = feature_space(features, dataset, found.public_dataset(), workspace=workspace)
+        space = feature_space(features, dataset, chosen_set.public_dataset(), workspace=workspace)
         values = _measured(space, records, dataset, lambda share: progress(0.3 + 0.6 * share))
         judged = dataset.labelled_by(attribute) if attribute else dataset
         score = _scores(space, records, judged, Cache(workspace)) if can_train_classifier(judged.facts) else None
-    whole = {"run": run_id, "samples": found.id, "num_samples": len(records), "features": space.label, **values, "privacy_score": score}
+    whole = {
+        "run": run_id,
+        "samples": chosen_set.id,
+        "num_samples": len(records),
+        "features": space.label,
+        **values,
+        "privacy_score": score,
+    }
     write_text_atomically(path, dumps({**whole, "caveat": PRIVACY_SCORE_CAVEAT, "releasable": False}, indent=2))
     return read_results(path)
 
@@ -98,10 +105,10 @@ class _Features(NamedTuple):
 
 def _measured(space: FeatureSpace, samples: Records, dataset: "Dataset", report: Callable[[float], None]) -> dict[str, Any]:
     """All but the privacy score, by features alone."""
-    found = _Features.of(space, samples, dataset)
-    drawn, train, held_out, distance = found[1:]
+    features = _Features.of(space, samples, dataset)
+    drawn, train, held_out, distance = features[1:]
     report(0.2)
-    apart = _Features.of(pixels(dataset), samples, dataset) if space.private else found
+    apart = _Features.of(pixels(dataset), samples, dataset) if space.private else features
     near = leak(apart.drawn, apart.train, apart.held_out, apart.distance)
     report(0.5)
     size = min(len(train), len(held_out))

@@ -79,9 +79,9 @@ def carry_out(workspace: Workspace, name: str, report: Callable[[float], None]) 
     place = file_of(workspace, name)
     if place.exists():
         return
-    asked = json.loads(_asked_of(place).read_text(encoding="utf-8"))
-    performance = PerformanceSettings.model_validate(asked["performance"])
-    write_text_atomically(place, dumps(dry_run(workspace, Plan.model_validate(asked["plan"]), performance, asked["seed"], report)))
+    request = json.loads(_asked_of(place).read_text(encoding="utf-8"))
+    performance = PerformanceSettings.model_validate(request["performance"])
+    write_text_atomically(place, dumps(dry_run(workspace, Plan.model_validate(request["plan"]), performance, request["seed"], report)))
 
 
 def dry_run(

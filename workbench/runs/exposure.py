@@ -68,11 +68,11 @@ def expose_run(
         state = load_state(workspace, run)
         leakage = method.per_instance(*run.plan.build().seen(state, dataset.train), num_draws, seed, part)
         error = method.denoiser_error(state, dataset.train, seed) if isinstance(method, MeasuredDenoiser) else None
-    found = Exposure(leakage, error)
+    exposure = Exposure(leakage, error)
     arrays = _arrays(leakage) | ({} if error is None else {f"{ERROR}{name}": value for name, value in _arrays(error).items()})
     with written_atomically(path, "wb") as file:
         np.savez(file, **arrays)
-    return found
+    return exposure
 
 
 def kept_exposure(workspace: Workspace, run_id: str, num_draws: int = DEFAULT_DRAWS, seed: int = 0) -> Exposure | None:
@@ -95,13 +95,13 @@ def _file(workspace: Workspace, run: Run, num_draws: int, seed: int) -> Path:
     return RunFolder(workspace, run.id).path / f"leakage-{num_draws}-{seed}.npz"
 
 
-def _arrays(found: Leakage | DenoiserError) -> dict[str, Any]:
-    return {field.name: np.asarray(getattr(found, field.name)) for field in fields(found)}
+def _arrays(result: Leakage | DenoiserError) -> dict[str, Any]:
+    return {field.name: np.asarray(getattr(result, field.name)) for field in fields(result)}
 
 
 def _read(path: Path) -> Exposure:
     with opened(path) as file:
         plain: dict[str, Any] = {name: value.item() if value.ndim == 0 else value for name, value in file.items()}
-        told = {name.removeprefix(ERROR): value for name, value in plain.items() if name.startswith(ERROR)}
+        error_values = {name.removeprefix(ERROR): value for name, value in plain.items() if name.startswith(ERROR)}
         leakage = Leakage(**{name: value for name, value in plain.items() if not name.startswith(ERROR)})
-        return Exposure(leakage, DenoiserError(**told) if told else None)
+        return Exposure(leakage, DenoiserError(**error_values) if error_values else None)

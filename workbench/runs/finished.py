@@ -49,11 +49,11 @@ def evaluate_run(
 
     for name in metrics or ():
         choose(name, evaluation.METRICS, "metric")
-    found = sample_set(workspace, run_id, samples)
-    count = found.default_num_samples if num_samples is None else num_samples
+    chosen_set = sample_set(workspace, run_id, samples)
+    count = chosen_set.default_num_samples if num_samples is None else num_samples
     request = {
         "run": run_id,
-        "samples": found.id,
+        "samples": chosen_set.id,
         "num_samples": count,
         "seed": seed,
         "metrics": None if metrics is None else list(metrics),
@@ -61,36 +61,36 @@ def evaluate_run(
         **({"features": features} if features else {}),
         **({"device": device} if device else {}),
     }
-    beside = found.evaluation_beside(hashlib.sha256(dumps(request).encode()).hexdigest()[:8])
-    last = _read_evaluation(found.evaluation)
+    beside = chosen_set.evaluation_beside(hashlib.sha256(dumps(request).encode()).hexdigest()[:8])
+    last = _read_evaluation(chosen_set.evaluation)
     for kept in (last, _read_evaluation(beside)):
         if kept is not None and _covers(kept, request):
             return {**request, "results": [result for result in kept["results"] if metrics is None or result["name"] in metrics]}
-    results = _measured(workspace, found, request, progress)
+    results = _measured(workspace, chosen_set, request, progress)
     text = dumps({**request, "results": results}, indent=2)
     gives_way = last is None or metrics is None or last["metrics"] is not None
-    write_text_atomically(found.evaluation if gives_way else beside, text)
+    write_text_atomically(chosen_set.evaluation if gives_way else beside, text)
     return json.loads(text)
 
 
-def _measured(workspace: Workspace, found: SampleSet, request: dict[str, Any], progress: ProgressFunction | None) -> "list[MetricResult]":
+def _measured(workspace: Workspace, samples: SampleSet, request: dict[str, Any], progress: ProgressFunction | None) -> "list[MetricResult]":
     """The results of an evaluation that is asked for by `request`."""
     from workbench import evaluation
     from workbench.evaluation.device import measuring_on
 
-    count, dataset = request["num_samples"], found.dataset()
-    drawn = found.records(count, progress_within(progress, 0.0, 0.3))
-    public_samples = found.public_records(count, progress_within(progress, 0.3, 0.5))
+    count, dataset = request["num_samples"], samples.dataset()
+    drawn = samples.records(count, progress_within(progress, 0.0, 0.3))
+    public_samples = samples.public_records(count, progress_within(progress, 0.3, 0.5))
     measured = progress_within(progress, 0.5, 1.0)
     with few_threads(), measuring_on(request.get("device")):
         results = evaluation.evaluate(
             drawn,
             dataset,
             public_samples=public_samples,
-            public=found.public_dataset(),
-            bits=found.bits(),
-            terms=found.terms(),
-            classes=found.classes(),
+            public=samples.public_dataset(),
+            bits=samples.bits(),
+            terms=samples.terms(),
+            classes=samples.classes(),
             metrics=request["metrics"],
             features=request.get("features"),
             attribute=request.get("attribute"),
@@ -98,7 +98,7 @@ def _measured(workspace: Workspace, found: SampleSet, request: dict[str, Any], p
             workspace=workspace,
             progress=None if measured is None else lambda _metric, share: measured(share),
         )
-    return [result.of_run(found.releasable) for result in results]
+    return [result.of_run(samples.releasable) for result in results]
 
 
 def kept_evaluation(workspace: Workspace, run_id: str, samples: str = DEFAULT) -> dict[str, Any] | None:
@@ -108,10 +108,10 @@ def kept_evaluation(workspace: Workspace, run_id: str, samples: str = DEFAULT) -
 
 def kept_results(workspace: Workspace, run_id: str, samples: str = DEFAULT) -> list[dict[str, Any]]:
     """The results of the evaluation made last, and those of other measures that are kept beside it, the newest of each."""
-    found = sample_set(workspace, run_id, samples)
-    last = _read_evaluation(found.evaluation)
+    chosen_set = sample_set(workspace, run_id, samples)
+    last = _read_evaluation(chosen_set.evaluation)
     results = {} if last is None else {result["name"]: result for result in last["results"]}
-    pattern = found.evaluation_beside("*")
+    pattern = chosen_set.evaluation_beside("*")
     for path in sorted(pattern.parent.glob(pattern.name), key=lambda path: -path.stat().st_mtime):
         beside = read_results(path)
         if not beside.get("attribute"):
@@ -132,14 +132,14 @@ def neighbours_run(
     from workbench.evaluation import feature_of, feature_space, find_neighbours
 
     feature_of(features)
-    found = sample_set(workspace, run_id, samples)
-    dataset = found.dataset()
-    records = found.records(num_samples, progress_within(progress, 0.0, 0.4))
-    path = found.neighbours(features, k, len(records))
+    chosen_set = sample_set(workspace, run_id, samples)
+    dataset = chosen_set.dataset()
+    records = chosen_set.records(num_samples, progress_within(progress, 0.0, 0.4))
+    path = chosen_set.neighbours(features, k, len(records))
     if path.exists():
         return _read_neighbours(path)
     with few_threads():
-        space = feature_space(features, dataset, found.public_dataset(), workspace=workspace)
+        space = feature_space(features, dataset, chosen_set.public_dataset(), workspace=workspace)
         near = find_neighbours(records, dataset, space, k, progress_within(progress, 0.4, 1.0))
     arrays = {name: getattr(near, name) for name in NEIGHBOUR_ARRAYS}
     with written_atomically(path, "wb") as file:
@@ -168,9 +168,9 @@ def copying_run(
     """
     from workbench import evaluation
 
-    found = sample_set(workspace, run_id, samples)
-    dataset, records = found.dataset(), found.records(num_samples, progress_within(progress, 0.0, 0.4))
-    path = found.copying(features, len(records), attribute)
+    chosen_set = sample_set(workspace, run_id, samples)
+    dataset, records = chosen_set.dataset(), chosen_set.records(num_samples, progress_within(progress, 0.0, 0.4))
+    path = chosen_set.copying(features, len(records), attribute)
     if path.exists():
         return read_results(path)
     judged = dataset.facts.labelled_by(attribute) if attribute else dataset.facts
@@ -180,7 +180,7 @@ def copying_run(
         results = evaluation.evaluate(
             records,
             dataset,
-            public=found.public_dataset(),
+            public=chosen_set.public_dataset(),
             metrics=names,
             features=features,
             attribute=attribute,

@@ -119,8 +119,8 @@ class RunFolder:
 
     def preview(self) -> Path | None:
         """The latest preview (a PNG of images, a CSV of table rows), or None."""
-        found = (self.previews / kind.preview_file for kind in KINDS.values())
-        return next((path for path in found if path.exists()), None)
+        paths = (self.previews / kind.preview_file for kind in KINDS.values())
+        return next((path for path in paths if path.exists()), None)
 
     def shown_step(self, stage: str, step: int, total: int, like: str) -> Path:
         """The file of what step `step` of `stage`, the `total`-th over all stages, has to show; its ending is that of `like`."""
@@ -129,8 +129,8 @@ class RunFolder:
     def shown_steps(self) -> list[tuple[str, int, Path]]:
         """Stage, step and file of what single steps had to show, in order."""
         endings = {Path(kind.preview_file).suffix for kind in KINDS.values()}
-        found = [(path, SHOWN.fullmatch(path.stem)) for path in sorted(self.previews.glob("*")) if path.suffix in endings]
-        return [(unquote(match["stage"]), int(match["step"]), path) for path, match in found if match]
+        matches = [(path, SHOWN.fullmatch(path.stem)) for path in sorted(self.previews.glob("*")) if path.suffix in endings]
+        return [(unquote(match["stage"]), int(match["step"]), path) for path, match in matches if match]
 
 
 def _append(path: Path, row: dict[str, Any]) -> None:

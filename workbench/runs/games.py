@@ -32,22 +32,22 @@ class GameRequest(BaseModel):
     seed: Seed = 0
 
 
-def game_run(workspace: Workspace, run_id: str, asked: GameRequest, report: Report = ignored) -> GameResult:
+def game_run(workspace: Workspace, run_id: str, request: GameRequest, report: Report = ignored) -> GameResult:
     """Play on a run's model: training records against held-out ones, which stand for the distribution; private, kept beside the run."""
-    path = RunFolder(workspace, run_id).path / f"game-{asked.score}-{asked.games}-{asked.seed}.json"
-    score = choose(asked.score, SCORES, "score of the game")
-    method, run = check_attack(workspace, run_id, asked.score), trained_run(workspace, run_id)
+    path = RunFolder(workspace, run_id).path / f"game-{request.score}-{request.games}-{request.seed}.json"
+    score = choose(request.score, SCORES, "score of the game")
+    method, run = check_attack(workspace, run_id, request.score), trained_run(workspace, run_id)
     if path.exists():
         return _read(path)
-    dataset, draw = dataset_of(workspace, run), np.random.default_rng([asked.seed, 1])
-    members = dataset.train.take(draw.permutation(len(dataset.train))[: asked.games])
+    dataset, draw = dataset_of(workspace, run), np.random.default_rng([request.seed, 1])
+    members = dataset.train.take(draw.permutation(len(dataset.train))[: request.games])
     with few_threads():
         denoiser = method.denoiser(load_state(workspace, run, seed=0))
-        first = score(denoiser, members, asked.seed, lambda share: report(share / 2))
-        second = score(denoiser, dataset.held_out, asked.seed, lambda share: report((1 + share) / 2))
-    found = play(asked.score, first, second, asked.games, asked.seed, left_by_bound(run))
-    write_text_atomically(path, dumps(found, indent=2))
-    return found
+        first = score(denoiser, members, request.seed, lambda share: report(share / 2))
+        second = score(denoiser, dataset.held_out, request.seed, lambda share: report((1 + share) / 2))
+    result = play(request.score, first, second, request.games, request.seed, left_by_bound(run))
+    write_text_atomically(path, dumps(result, indent=2))
+    return result
 
 
 def kept_games(workspace: Workspace, run_id: str) -> list[GameResult]:

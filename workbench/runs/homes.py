@@ -67,13 +67,13 @@ def reset(workspace: Workspace, with_ledger: bool = False, forget_spending: bool
     read-only, and where the ledger knows of spending that nobody said to forget: of the same records more could be spent unseen.
     """
     check_writable(workspace.home)
-    found = contents(workspace)
-    if with_ledger and found.spent and not forget_spending:
+    content = contents(workspace)
+    if with_ledger and content.spent and not forget_spending:
         raise WorkbenchError(
-            f"{found.spending} Without it these records could be spent again unseen. Keep the ledger, or say that it is to be forgotten."
+            f"{content.spending} Without it these records could be spent again unseen. Keep the ledger, or say that it is to be forgotten."
         )
     lock = take(workspace.home / LOCK)
-    if lock is None or found.active:
+    if lock is None or content.active:
         raise WorkbenchError("Expected a home in which nothing is at work and nothing waits. `workbench queue cancel --all` stops it all.")
     try:
         _remove(workspace, with_ledger)

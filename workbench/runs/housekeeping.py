@@ -34,8 +34,8 @@ class Removable:
 
 def sizes(workspace: Workspace) -> dict[str, int]:
     """Bytes of each part of a home, by its name there, the largest first."""
-    found = {path.name: size_of(path) for path in workspace.home.iterdir()} if workspace.home.exists() else {}
-    return dict(sorted(found.items(), key=lambda part: -part[1]))
+    part_sizes = {path.name: size_of(path) for path in workspace.home.iterdir()} if workspace.home.exists() else {}
+    return dict(sorted(part_sizes.items(), key=lambda part: -part[1]))
 
 
 def size_of(path: Path) -> int:
@@ -43,7 +43,7 @@ def size_of(path: Path) -> int:
     if path.is_symlink():
         return 0
     try:
-        return path.stat().st_size if path.is_file() else sum(size_of(found) for found in path.iterdir())
+        return path.stat().st_size if path.is_file() else sum(size_of(entry) for entry in path.iterdir())
     except FileNotFoundError:  # written anew just now
         return 0
 
@@ -59,13 +59,13 @@ def removable(workspace: Workspace, now: float | None = None) -> list[Removable]
     before = (time.time() if now is None else now) - YOUNG_SECONDS
     left = [Removable(path, size_of(path), LEFT) for path in unfinished(workspace.home)]
     left += [Removable(path, size_of(path), LEFT) for path in workspace.runs.glob(f"{STAGING}*") if path.stat().st_mtime < before]
-    found = [*left, *_keys(workspace), *_recomputed(workspace, before), *_unknown(workspace, before)]
-    return sorted(found, key=lambda one: -one.size)
+    removables = [*left, *_keys(workspace), *_recomputed(workspace, before), *_unknown(workspace, before)]
+    return sorted(removables, key=lambda one: -one.size)
 
 
-def clean(workspace: Workspace, found: list[Removable]) -> int:
+def clean(workspace: Workspace, removables: list[Removable]) -> int:
     """Remove what `removable` found; returns the bytes that were freed. The noise key of a run's folder is overwritten first."""
-    for one in found:
+    for one in removables:
         if one.reason == UNKNOWN:
             RunFolder(workspace, one.path.name).remove()
         elif one.path.is_dir():
@@ -76,7 +76,7 @@ def clean(workspace: Workspace, found: list[Removable]) -> int:
             erase(one.path)
         else:
             one.path.unlink(missing_ok=True)
-    return sum(one.size for one in found if not one.path.exists())
+    return sum(one.size for one in removables if not one.path.exists())
 
 
 def _keys(workspace: Workspace) -> Iterator[Removable]:
@@ -109,9 +109,9 @@ def _unknown(workspace: Workspace, before: float) -> Iterator[Removable]:
             yield Removable(folder, size_of(folder), UNKNOWN)
 
 
-def rows(workspace: Workspace, found: list[Removable]) -> list[dict[str, str | int]]:
+def rows(workspace: Workspace, removables: list[Removable]) -> list[dict[str, str | int]]:
     """What can go as a table: by folder of the home and reason, how many files and bytes."""
     groups: dict[tuple[str, str], list[int]] = {}
-    for one in found:
+    for one in removables:
         groups.setdefault((str(one.path.parent.relative_to(workspace.home)), one.reason), []).append(one.size)
     return [{"folder": folder, "files": len(of), "bytes": sum(of), "why": reason} for (folder, reason), of in groups.items()]

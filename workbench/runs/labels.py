@@ -51,10 +51,10 @@ def checked(what: str, text: str, most: int) -> str:
 
 def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Tags in order, each once."""
-    found = tuple(sorted(set(tags)))
-    for tag in found:
+    unique_tags = tuple(sorted(set(tags)))
+    for tag in unique_tags:
         if not TAG.fullmatch(tag):
             raise WorkbenchError(f"Expected a tag of 1 to 40 letters, digits, '.', '+', '-' and '_', got {tag!r}.")
-    if len(found) > MOST_TAGS:
-        raise WorkbenchError(f"Expected at most {MOST_TAGS} tags, got {len(found)}.")
-    return found
+    if len(unique_tags) > MOST_TAGS:
+        raise WorkbenchError(f"Expected at most {MOST_TAGS} tags, got {len(unique_tags)}.")
+    return unique_tags

@@ -93,8 +93,8 @@ def _over_decay(
         other = METHODS[run.method](with_values(run.plan.build().config, {"diffusion.schedule": schedule}))
         assert isinstance(other, PerInstanceValues), method
         with few_threads():
-            found = other.per_instance(*seen, num_draws, seed, progress_within(progress, number / count, (number + 1) / count))
-        rows.append({"schedule": schedule, **told(found.total, epsilon, num_samples)})
+            leakage = other.per_instance(*seen, num_draws, seed, progress_within(progress, number / count, (number + 1) / count))
+        rows.append({"schedule": schedule, **told(leakage.total, epsilon, num_samples)})
     return rows
 
 
@@ -110,13 +110,13 @@ def _over_records(
         part = facts.model_copy(update={"num_records": size})
         with few_threads():
             whole = progress_within(progress, number / len(sizes), (number + 1) / len(sizes))
-            found = method.per_instance(part, data.take(order[:size]), num_draws, seed, whole)
+            leakage = method.per_instance(part, data.take(order[:size]), num_draws, seed, whole)
         rows.append(
             {
                 "records": size,
-                **told(found.total[: sizes[-1]], epsilon, num_samples),
-                "largest J": float(found.total[: sizes[-1]].max()),
-                "median J of the first step": float(np.median(found.first[: sizes[-1]])),
+                **told(leakage.total[: sizes[-1]], epsilon, num_samples),
+                "largest J": float(leakage.total[: sizes[-1]].max()),
+                "median J of the first step": float(np.median(leakage.first[: sizes[-1]])),
             }
         )
     return rows

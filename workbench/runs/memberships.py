@@ -58,9 +58,9 @@ def membership_run(
     path = kept_file(workspace, run_id, f"{score}-{shadows}" if score == "lira" else score, seed)
     if path.exists():
         return _read(path)
-    run, told = trained_run(workspace, run_id), report or ignored
+    run, progress = trained_run(workspace, run_id), report or ignored
     with few_threads():
-        result = CALIBRATED.get(score, _plain)(_Attack(workspace, run, score, seed, shadows, told))
+        result = CALIBRATED.get(score, _plain)(_Attack(workspace, run, score, seed, shadows, progress))
     write_text_atomically(path, dumps(result, indent=2))
     return result
 
@@ -129,11 +129,11 @@ def _lira(attack: _Attack) -> "MembershipResult":
     places = judged_places(attack.dataset, MOST_RECORDS, attack.seed)
     sides = attack.dataset.train.take(places[0]), attack.dataset.held_out.take(places[1])
     own = np.concatenate(attack.scores("loss", sides, (0.0, 0.05)))
-    found, took_part = shadow_scores(
+    losses, took_part = shadow_scores(
         attack.workspace, attack.run, attack.dataset, places, SCORES["loss"], attack.shadows, attack.seed,
         lambda share: attack.report(0.05 + 0.95 * share),
     )  # fmt: skip
-    members, nonmembers = np.split(offline_ratio(own, found, took_part), 2)
+    members, nonmembers = np.split(offline_ratio(own, losses, took_part), 2)
     return judged(f"lira, {attack.shadows} shadows", members, nonmembers, attack.seed)
 
 

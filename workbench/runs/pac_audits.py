@@ -72,37 +72,37 @@ class PacAudit(BaseModel):
     releasable: bool = False
 
 
-def pac_run(workspace: Workspace, run_id: str, asked: PacRequest, progress: ProgressFunction | None = None) -> PacAudit:
+def pac_run(workspace: Workspace, run_id: str, request: PacRequest, progress: ProgressFunction | None = None) -> PacAudit:
     """Train the run's plan `draws` times on random halves, and determine the noise for each of `images` images; kept beside the run.
 
     Method, noise and sampler take their randomness from one seed, so that an image is a function of the half alone, as the
     deterministic form of PAC privacy asks (Xiao and Devadas 2023, Algorithm 1). A training that has ended is kept until all have.
     """
-    if (kept := kept_pac(workspace, run_id, asked)) is not None:
+    if (kept := kept_pac(workspace, run_id, request)) is not None:
         return kept
     run = check_pac(workspace, run_id)
-    path, ended = _file(workspace, run_id, asked), _ended(workspace, run_id, asked)
+    path, ended = _file(workspace, run_id, request), _ended(workspace, run_id, request)
     make_private_folder(path.with_suffix(""))
-    for draw, images in _side_by_side(workspace, run_id, asked, ended):
+    for draw, images in _side_by_side(workspace, run_id, request, ended):
         ended[draw] = images
         with written_atomically(path.with_suffix("") / f"{draw}.npz", "wb") as file:
             np.savez(file, images=images)
         if progress is not None:
-            progress(len(ended) / asked.draws)
-    outputs = np.stack([ended[draw] for draw in range(asked.draws)])
-    found = PacAudit(
+            progress(len(ended) / request.draws)
+    outputs = np.stack([ended[draw] for draw in range(request.draws)])
+    audit = PacAudit(
         run=run.id,
         method=run.method,
         dataset=run.plan.facts.name,
-        asked=asked,
+        asked=request,
         half=run.plan.facts.num_records // 2,
         signal=float(np.linalg.norm(outputs, axis=2).mean()),
         rows=tuple(pac_rows(outputs)),
         guesses={f"{prior:g}": success_probability(1.0, prior) for prior in (0.5, 0.1, 0.01)},
     )
-    write_text_atomically(path, dumps(found, indent=2))
+    write_text_atomically(path, dumps(audit, indent=2))
     shutil.rmtree(path.with_suffix(""))
-    return found
+    return audit
 
 
 def check_pac(workspace: Workspace, run_id: str) -> Run:
@@ -112,9 +112,9 @@ def check_pac(workspace: Workspace, run_id: str) -> Run:
     return run
 
 
-def kept_pac(workspace: Workspace, run_id: str, asked: PacRequest) -> PacAudit | None:
+def kept_pac(workspace: Workspace, run_id: str, request: PacRequest) -> PacAudit | None:
     """What is kept of `pac_run`, or None."""
-    path = _file(workspace, run_id, asked)
+    path = _file(workspace, run_id, request)
     try:
         return PacAudit.model_validate_json(path.read_text()) if path.exists() else None
     except ValidationError:
@@ -135,7 +135,7 @@ def half_of(num_records: int, seed: int, draw: int) -> np.ndarray:
     return np.sort(np.random.default_rng([seed, draw]).permutation(num_records)[: num_records // 2])
 
 
-def images_of(home: Path, data: Path, run_id: str, asked: PacRequest, draw: int) -> tuple[int, np.ndarray]:
+def images_of(home: Path, data: Path, run_id: str, request: PacRequest, draw: int) -> tuple[int, np.ndarray]:
     """Training `draw` of the run's plan, and its images float64 (images, d) in [-1, 1]; on one thread."""
     import torch
 
@@ -145,31 +145,33 @@ def images_of(home: Path, data: Path, run_id: str, asked: PacRequest, draw: int)
     workspace = Workspace.open(home, data)
     run = trained_run(workspace, run_id)
     dataset = dataset_of(workspace, run)
-    part = without_others(dataset, half_of(len(dataset.train), asked.seed, draw))
+    part = without_others(dataset, half_of(len(dataset.train), request.seed, draw))
     plan = replanned(run.plan, part)
-    state = experiment.new_state(plan, seed=asked.seed)
+    state = experiment.new_state(plan, seed=request.seed)
     for _ in experiment.fit(plan, part, state, workspace):
         pass
-    records = experiment.sample(plan, state, asked.images).records
-    return draw, to_unit_range(records).reshape(asked.images, -1).astype(np.float64)
+    records = experiment.sample(plan, state, request.images).records
+    return draw, to_unit_range(records).reshape(request.images, -1).astype(np.float64)
 
 
-def _ended(workspace: Workspace, run_id: str, asked: PacRequest) -> dict[int, np.ndarray]:
+def _ended(workspace: Workspace, run_id: str, request: PacRequest) -> dict[int, np.ndarray]:
     """The images of the trainings that ended before an audit died, by training."""
-    found: dict[int, np.ndarray] = {}
-    for path in _file(workspace, run_id, asked).with_suffix("").glob("[0-9]*.npz"):
+    images: dict[int, np.ndarray] = {}
+    for path in _file(workspace, run_id, request).with_suffix("").glob("[0-9]*.npz"):
         with opened(path) as file:
-            found[int(path.stem)] = file["images"]
-    return found
+            images[int(path.stem)] = file["images"]
+    return images
 
 
-def _side_by_side(workspace: Workspace, run_id: str, asked: PacRequest, without: Collection[int] = ()) -> Iterator[tuple[int, np.ndarray]]:
+def _side_by_side(
+    workspace: Workspace, run_id: str, request: PacRequest, without: Collection[int] = ()
+) -> Iterator[tuple[int, np.ndarray]]:
     """The trainings as they end, as many at once as measures take threads; those that have not begun are left out if this is stopped.
 
     `without` are trainings that are not made.
     """
-    draws = [draw for draw in range(asked.draws) if draw not in without]
-    train = partial(images_of, workspace.home, workspace.data, run_id, asked)
+    draws = [draw for draw in range(request.draws) if draw not in without]
+    train = partial(images_of, workspace.home, workspace.data, run_id, request)
     if threads_of_measures() == 1:
         with few_threads():
             yield from map(train, draws)
@@ -201,5 +203,5 @@ def _row(name: str, noises: list[PacNoise]) -> PacRow:
     return PacRow(name=name, mean_norm=float(np.mean(norms)), low=min(norms), high=max(norms), holds=holds, labels=labels)
 
 
-def _file(workspace: Workspace, run_id: str, asked: PacRequest) -> Path:
-    return RunFolder(workspace, run_id).path / f"pac-{asked.draws}-{asked.images}-{asked.seed}.json"
+def _file(workspace: Workspace, run_id: str, request: PacRequest) -> Path:
+    return RunFolder(workspace, run_id).path / f"pac-{request.draws}-{request.images}-{request.seed}.json"

@@ -241,5 +241,5 @@ def _shapes(plan: "Plan") -> dict[str, Any]:
     method, given = plan.build(), json.loads(dumps(plan.config))
     if method.shapes is not None:
         return part_of(given, method.shapes)
-    found = {field.name for field in method.calibrated_fields}
-    return {name: value for name, value in dotted(given).items() if name not in found}
+    calibrated_names = {field.name for field in method.calibrated_fields}
+    return {name: value for name, value in dotted(given).items() if name not in calibrated_names}

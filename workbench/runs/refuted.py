@@ -24,16 +24,16 @@ def caught_here(
     if path.exists():
         return _read(path)
     with few_threads():
-        found = caught(name, attack, trials, confidence, seed, report)
+        result = caught(name, attack, trials, confidence, seed, report)
     make_private_folder(path.parent)
-    write_text_atomically(path, dumps(found, indent=2))
-    return found
+    write_text_atomically(path, dumps(result, indent=2))
+    return result
 
 
 def kept_caught(workspace: Workspace, name: str) -> list[Caught]:
     """The attacks on a claim that were made here, the longest first."""
-    found = [_read(path) for path in sorted(workspace.attacks.glob(f"{name}-[0-9]*.json"))] if workspace.attacks.exists() else []
-    return sorted(found, key=lambda one: -one.trials)
+    attacks = [_read(path) for path in sorted(workspace.attacks.glob(f"{name}-[0-9]*.json"))] if workspace.attacks.exists() else []
+    return sorted(attacks, key=lambda one: -one.trials)
 
 
 def _file(workspace: Workspace, name: str, trials: int, confidence: float, seed: int) -> Path:

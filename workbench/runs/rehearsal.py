@@ -55,8 +55,8 @@ def rehearse(workspace: Workspace, pace: str, waited: float) -> None:
     performance = PerformanceSettings.model_validate(request["performance"])
     performance.torch_device()  # imports what the first step of a run waits for
     starting = time.time() - psutil.Process().create_time() - waited
-    found = measure(plan, performance, starting)
-    keep(found if known is None else known.joined(found), place)
+    new_pace = measure(plan, performance, starting)
+    keep(new_pace if known is None else known.joined(new_pace), place)
 
 
 def _plan_of(place: Path) -> Path:
@@ -93,7 +93,7 @@ def measure(plan: Any, performance: Any, starting: float) -> Pace:
     (few, low), (many, high) = peaks[:2]
     each = (high - low) / (many - few) if many > few else 0.0
     memory = Line(fixed=high - each * many, per_row=each)
-    stages = {name: Steps.measured(found, spreads[name], firsts[name]) for name, found in points.items()}
+    stages = {name: Steps.measured(measurements, spreads[name], firsts[name]) for name, measurements in points.items()}
     return Pace(stages=stages, memory=memory, starting=starting, device=device.type, others=work.others(), taken=time.time())
 
 
@@ -139,9 +139,9 @@ def stage_times(plan: Any, performance: Any) -> dict[str, list[float]]:
     state = experiment.new_state(plan, performance, seed=0)
     data = facts.draw(facts.num_records)
     public = facts.draw(_public_records(plan, method)) if method.public_dataset else None
-    found: dict[str, list[float]] = {}
+    stage_seconds: dict[str, list[float]] = {}
     for position, stage in enumerate(stages):
-        if stage.name in found:
+        if stage.name in stage_seconds:
             continue
         state.steps = {earlier.name: earlier.steps for earlier in stages[:position]}
         began, times = time.perf_counter(), defaultdict[str, list[float]](list)
@@ -150,8 +150,8 @@ def stage_times(plan: Any, performance: Any) -> dict[str, list[float]]:
             if step.stage == stage.name and _is_timed(times[step.stage], step.step == step.steps):
                 break
             began = time.perf_counter()
-        found |= {stage.name: [SECONDS_OF_NOTHING]} | times
-    return found
+        stage_seconds |= {stage.name: [SECONDS_OF_NOTHING]} | times
+    return stage_seconds
 
 
 def _is_timed(times: list[float], is_last: bool) -> bool:
@@ -161,6 +161,6 @@ def _is_timed(times: list[float], is_last: bool) -> bool:
 
 def _public_records(plan: Any, method: Any) -> int:
     """Public images of a rehearsal: as many as the method asks for, else enough for every number of its configuration."""
-    asked = method.public_records or MOST_PUBLIC + 1
+    count = method.public_records or MOST_PUBLIC + 1
     small = (value for value in dotted(plan.config).values() if type(value) is int and value <= MOST_PUBLIC)
-    return asked if asked <= MOST_PUBLIC else max(plan.facts.num_records, *small, 1)
+    return count if count <= MOST_PUBLIC else max(plan.facts.num_records, *small, 1)

@@ -56,8 +56,8 @@ def remove_run(
     if len(results) == len(KEPT) * seeds:
         return _read(path)
     check_share(run, share)
-    found = expose_run(workspace, run_id, num_draws, progress=progress_within(progress, 0.0, 0.2))
-    dataset, order = dataset_of(workspace, run), found.ranking()
+    exposure = expose_run(workspace, run_id, num_draws, progress=progress_within(progress, 0.0, 0.2))
+    dataset, order = dataset_of(workspace, run), exposure.ranking()
     count = round(share * len(order))
     trained = progress_within(progress, 0.2, 1.0)
     values = {"share": share, "seeds": seeds, "num_draws": num_draws, "removed": count, "releasable": False, "results": results}
@@ -72,8 +72,8 @@ def remove_run(
 def kept_removal(workspace: Workspace, run_id: str, share: float, seeds: int, num_draws: int) -> dict[str, Any] | None:
     """What is kept of `remove_run`, or None until all of it is there."""
     path = _file(workspace, run_id, share, seeds, num_draws)
-    found = _read(path) if path.exists() else None
-    return found if found is not None and len(found["results"]) == len(KEPT) * seeds else None
+    removal = _read(path) if path.exists() else None
+    return removal if removal is not None and len(removal["results"]) == len(KEPT) * seeds else None
 
 
 def parts(dataset: Dataset, order: np.ndarray, count: int, seeds: int) -> Iterator[tuple[str, int, Dataset]]:
@@ -150,7 +150,7 @@ def _file(workspace: Workspace, run_id: str, share: float, seeds: int, num_draws
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text())
-        return found | {"results": list(found["results"])}
+        content = json.loads(path.read_text())
+        return content | {"results": list(content["results"])}
     except (ValueError, KeyError, TypeError):
         raise DamagedFileError(f"Expected a removal experiment in {path}, got a damaged file. Move it away: it is made anew.") from None

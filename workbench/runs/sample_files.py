@@ -63,10 +63,10 @@ def records_of(arrays: Mapping[str, np.ndarray]) -> Records:
 
 def _kind_in(names: Collection[str]) -> type[RecordKind]:
     """The kind of the records that are in a file of these arrays."""
-    found = [kind for kind in KINDS.values() if kind.array_name in names]
-    if len(found) != 1:
+    kinds = [kind for kind in KINDS.values() if kind.array_name in names]
+    if len(kinds) != 1:
         raise ValueError(f"expected {' or '.join(kind.array_name for kind in KINDS.values())} among {', '.join(names) or 'no arrays'}")
-    return found[0]
+    return kinds[0]
 
 
 def read_notes(path: Path) -> dict[str, Any]:

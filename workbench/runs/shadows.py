@@ -54,16 +54,16 @@ def shadow_scores(
     judged = dataset.train.take(places[0]).followed_by(dataset.held_out.take(places[1]))
     others = dataset.train.take(np.setdiff1d(np.arange(len(dataset.train)), places[0]))
     halves = shadow_halves(len(judged), shadows, seed)
-    found = []
+    scores = []
     for shadow, half in enumerate(halves):
         path = shadow_file(workspace, run.id, shadow, shadows, seed)
         if not path.exists():
             data = Dataset(dataset.facts, others.followed_by(judged.take(half)), dataset.held_out)
-            told = partial(_tell, report, shadow, shadows)
-            _keep(path, _scores_of_one(workspace, run, data, judged, score, (seed, shadow), told))
-        found.append(_read(path))
+            progress = partial(_tell, report, shadow, shadows)
+            _keep(path, _scores_of_one(workspace, run, data, judged, score, (seed, shadow), progress))
+        scores.append(_read(path))
         report((shadow + 1) / shadows)
-    return np.stack(found), halves
+    return np.stack(scores), halves
 
 
 def shadow_file(workspace: Workspace, run_id: str, shadow: int, shadows: int, seed: int) -> Path:

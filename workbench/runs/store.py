@@ -108,23 +108,23 @@ class RunStore:
         runs = self.select(Selection(methods=() if method is None else (method,)))
         return [run for run in runs if state in (None, run.state)]
 
-    def select(self, asked: Selection) -> "list[Run]":
+    def select(self, selection: Selection) -> "list[Run]":
         """The runs that are asked for. Where states are, those at work are looked at first, so that states are those of now."""
         if not self.path.exists():
             return []
-        if asked.states:
+        if selection.states:
             self._jobs.look_at_work()
-        where, values = asked.where()
+        where, values = selection.where()
         with self._database.connected() as connection:
-            wanted = f"SELECT runs.id FROM runs JOIN jobs USING (id) {where} {asked.how()}"  # answered by the indexes
-            rows = connection.execute(f"{RUNS} WHERE runs.id IN ({wanted}) ORDER BY {SORTS[asked.order]}", values).fetchall()
+            wanted = f"SELECT runs.id FROM runs JOIN jobs USING (id) {where} {selection.how()}"  # answered by the indexes
+            rows = connection.execute(f"{RUNS} WHERE runs.id IN ({wanted}) ORDER BY {SORTS[selection.order]}", values).fetchall()
         return self._all_seen([self._run(row) for row in rows])
 
-    def count(self, asked: Selection) -> int:
+    def count(self, selection: Selection) -> int:
         """How many runs are asked for, whatever the limit."""
         if not self.path.exists():
             return 0
-        where, values = asked.where()
+        where, values = selection.where()
         with self._database.connected() as connection:
             return connection.execute(f"SELECT count(*) FROM runs JOIN jobs USING (id) {where}", values).fetchone()[0]
 

@@ -64,10 +64,10 @@ def load_state(workspace: Workspace, run: Run, seed: int | None = None) -> "Stat
     performance = PerformanceSettings.model_validate(run.performance)
     state = experiment.new_state(run.plan, performance, run.seed if seed is None else seed)
     folder = RunFolder(workspace, run.id)
-    found = [load_saved(path) for path in (folder.model, folder.private) if path.exists()]
-    for part in found:
+    parts = [load_saved(path) for path in (folder.model, folder.private) if path.exists()]
+    for part in parts:
         state.load_part(part)
     expected = state.part(run.plan.build().released_parts)["modules"].keys()
-    if missing := expected - {name for part in found for name in part["modules"]}:
+    if missing := expected - {name for part in parts for name in part["modules"]}:
         raise DamagedFileError(f"Expected the trained {', '.join(sorted(missing))} in {folder.model}, which does not hold it. Train anew.")
     return state

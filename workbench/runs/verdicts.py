@@ -88,8 +88,8 @@ class Verdicts:
 
     def of(self, run_id: str, samples: str = DEFAULT, reviewer: str | None = None) -> dict[int, Verdict]:
         """The verdicts in force on a set of a run's samples, by sample index: the last of anybody, or of one reviewer."""
-        found = [one for one in self.all_of(run_id) if one.samples == samples and reviewer in (None, one.reviewer)]
-        return {one.sample: one for one in found}
+        verdicts = [one for one in self.all_of(run_id) if one.samples == samples and reviewer in (None, one.reviewer)]
+        return {one.sample: one for one in verdicts}
 
     def reviewers(self, run_id: str, samples: str = DEFAULT) -> list[str]:
         """Who has given a verdict on a set, in the order of the first one; a name that was not told is empty."""
@@ -116,8 +116,8 @@ class Verdicts:
         """Take back the latest verdict on a set of a run's samples, of anybody or of one reviewer, and return it; None if there is none."""
         check_run_id(run_id)
         with self._database.transaction() as connection:
-            found = "SELECT * FROM verdicts WHERE run = ? AND samples = ? AND (? IS NULL OR reviewer = ?) ORDER BY number DESC LIMIT 1"
-            row = connection.execute(found, (run_id, samples, reviewer, reviewer)).fetchone()
+            query = "SELECT * FROM verdicts WHERE run = ? AND samples = ? AND (? IS NULL OR reviewer = ?) ORDER BY number DESC LIMIT 1"
+            row = connection.execute(query, (run_id, samples, reviewer, reviewer)).fetchone()
             if row is None:
                 return None
             connection.execute("DELETE FROM verdicts WHERE number = ?", (row["number"],))
@@ -148,8 +148,8 @@ def agreement(first: str, second: str, of_first: Mapping[int, Verdict], of_secon
     both = sorted(of_first.keys() & of_second.keys())
     pairs = [(of_first[sample].verdict, of_second[sample].verdict) for sample in both]
     same = sum(one == other for one, other in pairs)
-    told: list[Counter[str]] = [Counter(one for one, _ in pairs), Counter(other for _, other in pairs)]
-    chance = sum(told[0][word] * told[1][word] for word in JUDGEMENTS) / len(both) ** 2 if both else 1.0
+    counts: list[Counter[str]] = [Counter(one for one, _ in pairs), Counter(other for _, other in pairs)]
+    chance = sum(counts[0][word] * counts[1][word] for word in JUDGEMENTS) / len(both) ** 2 if both else 1.0
     kappa = (same / len(both) - chance) / (1 - chance) if both and chance < 1 else None
     return Agreement(first=first, second=second, both=len(both), same=same, kappa=kappa)
 

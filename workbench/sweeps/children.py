@@ -62,16 +62,16 @@ def children(workspace: Workspace, recipe: Recipe) -> list[Child]:
                 raise WorkbenchError(
                     f"Expected different plans, got the same for {other.line.name!r} and {one.line.name!r}. Leave one out."
                 )
-    return matched(workspace, [Child(asked, seed) for asked in lines for seed in asked.line.all_seeds])
+    return matched(workspace, [Child(setup, seed) for setup in lines for seed in setup.line.all_seeds])
 
 
-def matched(workspace: Workspace, found: list[Child]) -> list[Child]:
+def matched(workspace: Workspace, child_runs: list[Child]) -> list[Child]:
     """The children with the runs that the registry has for them now."""
     everything, used = RunStore(workspace).list(), set[str]()
-    for child in found:
+    for child in child_runs:
         child.run = usable(alike(workspace, child.asked, child.seed, everything), used)
         used |= {child.run.id} if child.run else set()
-    return found
+    return child_runs
 
 
 class Carrying:
@@ -87,22 +87,22 @@ class Carrying:
         A run that fails stops no other; once all are over, a WorkbenchError names those that failed.
         """
         self._tell(0.0, "looking for runs")
-        found = children(self.workspace, self.sweep.recipe)
-        self._begin(found)
-        self._take_results(found)
-        while not all(child.is_over for child in found):
-            for child in found:
+        child_runs = children(self.workspace, self.sweep.recipe)
+        self._begin(child_runs)
+        self._take_results(child_runs)
+        while not all(child.is_over for child in child_runs):
+            for child in child_runs:
                 if not child.is_over:
-                    self._look(child, found)
-            self._tell_how_far(found)
-            if not all(child.is_over for child in found):
+                    self._look(child, child_runs)
+            self._tell_how_far(child_runs)
+            if not all(child.is_over for child in child_runs):
                 look_after(self.workspace)
                 time.sleep(POLL_SECONDS)
-        self._write(found)
-        if failed := [child.failure for child in found if child.failure]:
+        self._write(child_runs)
+        if failed := [child.failure for child in child_runs if child.failure]:
             more = f" And {len(failed) - WORDS_OF} more." if len(failed) > WORDS_OF else ""
             raise WorkbenchError(
-                f"{len(failed)} of {len(found)} runs came to no end. {' '.join(failed[:WORDS_OF])}{more} "
+                f"{len(failed)} of {len(child_runs)} runs came to no end. {' '.join(failed[:WORDS_OF])}{more} "
                 "Ask for the sweep again: it goes on."
             )
 
@@ -112,12 +112,12 @@ class Carrying:
             with suppress(WorkbenchError):  # it has ended, or was removed
                 control.request_cancel(self.workspace, job_id)
 
-    def _begin(self, found: list[Child]) -> None:
+    def _begin(self, child_runs: list[Child]) -> None:
         """Launch what is missing and go on with what was stopped, in order; no other sweep of the home looks meanwhile."""
         with locked(self.workspace.home / "sweeps.lock"):
-            matched(self.workspace, found)
-            for child in found:
-                self._tell_how_far(found)
+            matched(self.workspace, child_runs)
+            for child in child_runs:
+                self._tell_how_far(child_runs)
                 if child.run is not None and child.run.state not in ENDED:
                     continue
                 try:
@@ -126,14 +126,14 @@ class Carrying:
                 except WorkbenchError as error:
                     child.failure = f"{_name(child)}: {error}"
 
-    def _take_results(self, found: Collection[Child]) -> None:
+    def _take_results(self, child_runs: Collection[Child]) -> None:
         """Results that are kept of runs that are done count for them."""
         kept = {(result["name"], result["run"]): result for result in self.sweep.results()}
-        for child in found:
+        for child in child_runs:
             if child.run is not None and child.run.state == "done":
                 child.result = kept.get((child.asked.line.name, child.run.id))
 
-    def _look(self, child: Child, found: list[Child]) -> None:
+    def _look(self, child: Child, child_runs: list[Child]) -> None:
         """Where a child stands now: in training, in measuring, or over."""
         assert child.run is not None  # or it would have failed
         try:
@@ -143,29 +143,32 @@ class Carrying:
                 what = f"its {job.terms.title} ({job.id})" if child.measuring else f"run {job.id}"
                 child.failure = f"{_name(child)}: {what} {ENDED[job.state]}. {job.error or ''}".rstrip()
             elif job.state == "done" and child.measuring:
-                self._take(child, found)
+                self._take(child, child_runs)
             elif job.state == "done":
                 line = child.asked.line
-                asked = {"num_samples": line.num_samples, "metrics": line.metrics}
-                child.measuring = self._measure(child.run.id, asked).id
+                request = {"num_samples": line.num_samples, "metrics": line.metrics}
+                child.measuring = self._measure(child.run.id, request).id
                 self.sweep.note_begun(child.measuring)
         except WorkbenchError as error:  # removed meanwhile, or not to be measured
             child.failure = f"{_name(child)}: {error}"
 
-    def _take(self, child: Child, found: list[Child]) -> None:
+    def _take(self, child: Child, child_runs: list[Child]) -> None:
         """The result of a child that has been measured, kept with those before."""
         assert child.run is not None
         run = RunStore(self.workspace).get(child.run.id)
         evaluation = measured(self.workspace, child.asked.line, run, child.asked.samples, lambda _: None)
         child.result = result_of(self.workspace, child.asked.line, run, evaluation)
-        self._write(found)
+        self._write(child_runs)
 
-    def _write(self, found: Collection[Child]) -> None:
-        self.sweep.write([child.result for child in found if child.result is not None])
+    def _write(self, child_runs: Collection[Child]) -> None:
+        self.sweep.write([child.result for child in child_runs if child.result is not None])
 
-    def _tell_how_far(self, found: Collection[Child]) -> None:
-        done = sum(child.result is not None for child in found)
-        self._tell(sum(1.0 if child.is_over else child.share for child in found) / len(found), f"{done} of {len(found)} runs measured")
+    def _tell_how_far(self, child_runs: Collection[Child]) -> None:
+        done = sum(child.result is not None for child in child_runs)
+        self._tell(
+            sum(1.0 if child.is_over else child.share for child in child_runs) / len(child_runs),
+            f"{done} of {len(child_runs)} runs measured",
+        )
 
 
 def _name(child: Child) -> str:

@@ -81,8 +81,8 @@ class Grid(BaseModel):
         from workbench.planning import with_public
 
         values: dict[str, Any] = {"preset": self.preset, "epsilon": epsilon, "delta": self.delta, "settings": settings}
-        asked = Request.of(method, self.dataset, **values)
-        return with_public(asked, self.public) if self.public else asked
+        request = Request.of(method, self.dataset, **values)
+        return with_public(request, self.public) if self.public else request
 
     def _combinations(self, method: str) -> Iterator[dict[str, Any]]:
         """Every combination of the settings that a method takes, one value a field."""
@@ -110,25 +110,25 @@ def _word(value: Any) -> str:
 def numbers(text: str, what: str) -> tuple[float, ...]:
     """Numbers between commas; WorkbenchError names what is none."""
     try:
-        found = tuple(float(part) for part in text.split(",") if part.strip())
+        values = tuple(float(part) for part in text.split(",") if part.strip())
     except ValueError:
-        found = ()
-    if not found:
+        values = ()
+    if not values:
         raise WorkbenchError(f"Expected {what} as numbers between commas, as 0.2,1,10, got {text!r}.")
-    return found
+    return values
 
 
 def choices(texts: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     """KEY=V1,V2 pairs: a value is JSON where it parses as such, else text; commas within brackets and quotes part nothing."""
-    found: dict[str, tuple[Any, ...]] = {}
+    options: dict[str, tuple[Any, ...]] = {}
     for text in texts:
         name, separator, values = text.partition("=")
         if not separator or not name.strip() or not values.strip():
             raise WorkbenchError(f"Expected KEY=VALUE,VALUE, got {text!r}.")
-        if name.strip() in found:
+        if name.strip() in options:
             raise WorkbenchError(f"Expected all values of {name.strip()} together, as {name.strip()}=1,2, got it twice.")
-        found[name.strip()] = tuple(_parsed(part) for part in _parts(values))
-    return found
+        options[name.strip()] = tuple(_parsed(part) for part in _parts(values))
+    return options
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -23,8 +23,8 @@ LETTERS = 8  # of the hash in an id
 
 def identity(recipe: Recipe) -> str:
     """The SHA-256 of what a recipe asks for, in canonical JSON: its lines and measures, not its title."""
-    asked = recipe.model_dump(mode="json", exclude_defaults=True, exclude={"title", "description"})
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    content = recipe.model_dump(mode="json", exclude_defaults=True, exclude={"title", "description"})
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class KeptSweep:
     def all(cls, workspace: Workspace) -> list[Self]:
         """All sweeps of a home, newest first."""
         folders = workspace.sweeps.iterdir() if workspace.sweeps.exists() else ()
-        found = [folder for folder in folders if ID.fullmatch(folder.name) and (folder / "recipe.json").exists()]
-        return [cls.read(workspace, folder.name) for folder in sorted(found, key=lambda path: -path.stat().st_mtime)]
+        sweep_folders = [folder for folder in folders if ID.fullmatch(folder.name) and (folder / "recipe.json").exists()]
+        return [cls.read(workspace, folder.name) for folder in sorted(sweep_folders, key=lambda path: -path.stat().st_mtime)]
 
     @property
     def folder(self) -> Path:
@@ -89,8 +89,8 @@ class KeptSweep:
     def launcher(self) -> dict[str, Any]:
         """How its runs are launched: `on` and `resources` of `runs.launch`."""
         path = self.folder / "launcher.json"
-        told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"on": DEFAULT, "resources": {}}
-        return {"on": told["on"], "resources": Resources.model_validate(told["resources"])}
+        values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"on": DEFAULT, "resources": {}}
+        return {"on": values["on"], "resources": Resources.model_validate(values["resources"])}
 
     def write(self, results: Iterable[Mapping[str, Any]]) -> None:
         """Keep these results in the place of those before."""

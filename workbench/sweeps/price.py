@@ -107,23 +107,23 @@ def checked(workspace: Workspace, recipe: Recipe) -> list[Child]:
     from workbench.recipes.reproducing import check
 
     check(recipe, workspace)
-    found = children(workspace, recipe)
-    for plan in {child.asked.line.name: child.asked.plan for child in found}.values():
+    child_runs = children(workspace, recipe)
+    for plan in {child.asked.line.name: child.asked.plan for child in child_runs}.values():
         check_trainable(plan)
         training_data.check_public(plan, workspace)
-    return found
+    return child_runs
 
 
-def price_of(workspace: Workspace, recipe: Recipe, found: Sequence[Child]) -> Price:
+def price_of(workspace: Workspace, recipe: Recipe, child_runs: Sequence[Child]) -> Price:
     """The price of these runs."""
     from workbench.evaluation import METRICS
 
     kept = _measured(workspace, recipe)
-    states = [None if child.run is None else child.run.state for child in found]
-    plans = [child.asked.plan for child in found]
-    seconds = [_seconds(workspace, child, kept) for child in found]
+    states = [None if child.run is None else child.run.state for child in child_runs]
+    plans = [child.asked.plan for child in child_runs]
+    seconds = [_seconds(workspace, child, kept) for child in child_runs]
     return Price(
-        runs=len(found),
+        runs=len(child_runs),
         new=states.count(None),
         going_on=sum(state in ENDED for state in states),
         at_work=sum(state in ACTIVE for state in states),
@@ -131,42 +131,44 @@ def price_of(workspace: Workspace, recipe: Recipe, found: Sequence[Child]) -> Pr
         seconds=sum(one for one in seconds if one is not None),
         unknown=seconds.count(None),
         epsilons=tuple(plan.bound.epsilon for plan in plans),
-        together=zero_out_total([(child.asked.line.name, paid(child.asked.plan)) for child in found], min(plan.delta for plan in plans)),
+        together=zero_out_total(
+            [(child.asked.line.name, paid(child.asked.plan)) for child in child_runs], min(plan.delta for plan in plans)
+        ),
         plain_sum=math.fsum(plan.bound.epsilon for plan in plans),
         plain_delta=math.fsum(plan.delta for plan in plans),
         dataset=plans[0].facts.name,
-        account=_account(workspace, found),
-        seeded=any(child.seed is not None for child in found),
+        account=_account(workspace, child_runs),
+        seeded=any(child.seed is not None for child in child_runs),
         reading=tuple(name for name in recipe.runs[0].metrics or () if "train" in METRICS[name].touches),
-        warnings=_warnings(workspace, found),
+        warnings=_warnings(workspace, child_runs),
     )
 
 
-def _unspent(workspace: Workspace, found: Sequence[Child]) -> "list[Plan]":
+def _unspent(workspace: Workspace, child_runs: Sequence[Child]) -> "list[Plan]":
     """The plans of runs that the ledger does not know and that nobody has started: what is spent beyond what it counts."""
     opened = {entry.run_id for entry in Ledger(workspace.ledger).entries()}
-    return [child.asked.plan for child in found if child.run is None or (child.run.state in ENDED and child.run.id not in opened)]
+    return [child.asked.plan for child in child_runs if child.run is None or (child.run.state in ENDED and child.run.id not in opened)]
 
 
-def _account(workspace: Workspace, found: Sequence[Child]) -> PrivacyValue:
+def _account(workspace: Workspace, child_runs: Sequence[Child]) -> PrivacyValue:
     """The account's total once all runs have spent what they may."""
-    asked, new = found[0].asked, _unspent(workspace, found)
-    fingerprint = asked.dataset.fingerprint(workspace.key)
-    return account_with(workspace, asked.plan, fingerprint, new)
+    setup, new = child_runs[0].asked, _unspent(workspace, child_runs)
+    fingerprint = setup.dataset.fingerprint(workspace.key)
+    return account_with(workspace, setup.plan, fingerprint, new)
 
 
-def _warnings(workspace: Workspace, found: Sequence[Child]) -> tuple[str, ...]:
+def _warnings(workspace: Workspace, child_runs: Sequence[Child]) -> tuple[str, ...]:
     """Of the plans, of the dataset's budget, and of records that are on another account too."""
-    asked, new = found[0].asked, _unspent(workspace, found)
-    ledger, fingerprint = Ledger(workspace.ledger), asked.dataset.fingerprint(workspace.key)
-    of_plans = dict.fromkeys(warning for child in found for warning in child.asked.plan.warnings)
+    setup, new = child_runs[0].asked, _unspent(workspace, child_runs)
+    ledger, fingerprint = Ledger(workspace.ledger), setup.dataset.fingerprint(workspace.key)
+    of_plans = dict.fromkeys(warning for child in child_runs for warning in child.asked.plan.warnings)
     budget = None
     if new and ledger.has_budgets():
-        waiting = [(run.id, paid(run.plan)) for run in unopened(workspace, asked.plan, fingerprint)]
+        waiting = [(run.id, paid(run.plan)) for run in unopened(workspace, setup.plan, fingerprint)]
         stages = [stage for plan in new for stage in paid(plan)]
         delta = min(plan.delta for plan in new)
-        budget = ledger.warning_before(asked.plan.facts.name, stages, delta, fingerprint, waiting=waiting, what="this sweep")
-    return tuple(filter(None, (*of_plans, budget, account_warning(workspace, asked.plan, asked.dataset))))
+        budget = ledger.warning_before(setup.plan.facts.name, stages, delta, fingerprint, waiting=waiting, what="this sweep")
+    return tuple(filter(None, (*of_plans, budget, account_warning(workspace, setup.plan, setup.dataset))))
 
 
 def _measured(workspace: Workspace, recipe: Recipe) -> set[tuple[str, str]]:
@@ -180,8 +182,8 @@ def _seconds(workspace: Workspace, child: Child, kept: Set[tuple[str, str]]) -> 
     measuring = of_task(workspace, "evaluate") or 0.0
     if child.run is not None and child.run.state == "done":
         return 0.0 if (child.asked.line.name, child.run.id) in kept else measuring
-    asked = child.asked
-    whole = of_plan(workspace, asked.plan, asked.performance.model_dump(), asked.plan.request.place.text, asked.plan.steps)
+    setup = child.asked
+    whole = of_plan(workspace, setup.plan, setup.performance.model_dump(), setup.plan.request.place.text, setup.plan.steps)
     if whole is None:
         return None
     return whole * (1.0 - (child.run.share if child.run else 0.0)) + measuring

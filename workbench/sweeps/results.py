@@ -30,9 +30,9 @@ def frame(recipe: Recipe, results: Results) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    asked = {line.name: {"asked_epsilon": line.epsilon, **_settings(line)} for line in recipe.runs}
-    columns = list(dict.fromkeys(name for values in asked.values() for name in values))
-    rows = [{**dict.fromkeys(columns), **asked[row["line"]], **row} for row in result_rows(recipe, results)]
+    line_fields = {line.name: {"asked_epsilon": line.epsilon, **_settings(line)} for line in recipe.runs}
+    columns = list(dict.fromkeys(name for values in line_fields.values() for name in values))
+    rows = [{**dict.fromkeys(columns), **line_fields[row["line"]], **row} for row in result_rows(recipe, results)]
     return pd.DataFrame(rows, columns=[*columns, *WRITTEN])
 
 
@@ -64,5 +64,5 @@ def series(recipe: Recipe, results: Results) -> list[Line]:
 
 
 def _named(line: Line, recipe: Recipe) -> Line:
-    asked = next(one for one in recipe.runs if one.name == line.name)
-    return line.model_copy(update={"method": ", ".join([asked.method, *(f"{name} {value}" for name, value in asked.settings.items())])})
+    run = next(one for one in recipe.runs if one.name == line.name)
+    return line.model_copy(update={"method": ", ".join([run.method, *(f"{name} {value}" for name, value in run.settings.items())])})

@@ -34,16 +34,16 @@ class Game(Requested[Games]):
         from workbench.evaluation.membership import SCORES
         from workbench.runs.memberships import check_attack
 
-        asked = self.asked(request)
-        choose(asked.score, SCORES, "score of the game")
-        check_attack(workspace, owner, asked.score)
-        return asked.model_dump(mode="json")
+        typed_request = self.asked(request)
+        choose(typed_request.score, SCORES, "score of the game")
+        check_attack(workspace, owner, typed_request.score)
+        return typed_request.model_dump(mode="json")
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Games, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: Games, report: Report) -> None:
         """Kept in the run's folder."""
         from workbench.runs.games import GameRequest, game_run
 
-        game_run(workspace, owner, GameRequest(**asked.model_dump()), report)
+        game_run(workspace, owner, GameRequest(**request.model_dump()), report)
 
 
 class Varied(BaseModel):
@@ -70,16 +70,16 @@ class Leak(Requested[Varied]):
         from workbench.runs.exposure import checked
         from workbench.runs.leakage import OVER
 
-        asked = self.asked(request)
-        choose(asked.over, OVER, "way to vary")
+        typed_request = self.asked(request)
+        choose(typed_request.over, OVER, "way to vary")
         checked(workspace, owner)
-        return asked.model_dump(mode="json")
+        return typed_request.model_dump(mode="json")
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Varied, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: Varied, report: Report) -> None:
         """Kept in the run's folder."""
         from workbench.runs.leakage import OVER, leakage_run
 
-        leakage_run(workspace, owner, OVER[asked.over], asked.epsilon, asked.num_samples, asked.num_draws, asked.seed, report)
+        leakage_run(workspace, owner, OVER[request.over], request.epsilon, request.num_samples, request.num_draws, request.seed, report)
 
 
 class Trials(BaseModel):
@@ -106,13 +106,13 @@ class Refute(Requested[Trials]):
 
         if owner != WORKSPACE:
             raise WorkbenchError(f"Expected no run or import, got {owner}: an attack on a claim belongs to none.")
-        asked = self.asked(request)
-        choose(asked.name, ATTACKS, "attacked claim")
-        return asked.model_dump(mode="json")
+        typed_request = self.asked(request)
+        choose(typed_request.name, ATTACKS, "attacked claim")
+        return typed_request.model_dump(mode="json")
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Trials, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: Trials, report: Report) -> None:
         """Kept in the home's folder of attacks."""
         del owner
         from workbench.runs.refuted import caught_here
 
-        caught_here(workspace, asked.name, asked.trials, asked.confidence, asked.seed, report)
+        caught_here(workspace, request.name, request.trials, request.confidence, request.seed, report)

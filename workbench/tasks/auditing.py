@@ -48,7 +48,7 @@ class Audit(Requested[Nothing]):
             raise WorkbenchError(f"Expected nothing asked of an audit, which was fixed before training, got {dict(request)}.")
         return {}
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Nothing, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: Nothing, report: Report) -> None:
         """Kept in the run's folder."""
         from workbench.runs.audits import audit_run
 
@@ -69,11 +69,11 @@ class Pac(Requested[PacRequest]):
         check_pac(workspace, owner)
         return self.asked(request).model_dump(mode="json")
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: PacRequest, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: PacRequest, report: Report) -> None:
         """Kept in the run's folder."""
         from workbench.runs.pac_audits import pac_run
 
-        pac_run(workspace, owner, asked, report)
+        pac_run(workspace, owner, request, report)
 
 
 class Membership(Requested[Attack]):
@@ -87,15 +87,15 @@ class Membership(Requested[Attack]):
         """Refuses a run that is not finished or tells nothing of its model, and an unknown score."""
         from workbench.runs.memberships import check_attack
 
-        asked = self.asked(request)
-        check_attack(workspace, owner, asked.score)
-        if asked.shadows is not None and asked.score != "lira":
-            raise WorkbenchError(f"Expected shadows beside the score lira alone, got {asked.shadows} beside {asked.score}.")
-        whole = asked.model_dump(mode="json")
-        return {name: value for name, value in whole.items() if name != "shadows" or asked.score == "lira"}
+        typed_request = self.asked(request)
+        check_attack(workspace, owner, typed_request.score)
+        if typed_request.shadows is not None and typed_request.score != "lira":
+            raise WorkbenchError(f"Expected shadows beside the score lira alone, got {typed_request.shadows} beside {typed_request.score}.")
+        whole = typed_request.model_dump(mode="json")
+        return {name: value for name, value in whole.items() if name != "shadows" or typed_request.score == "lira"}
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Attack, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: Attack, report: Report) -> None:
         """Kept in the run's folder."""
         from workbench.runs.memberships import SHADOWS, membership_run
 
-        membership_run(workspace, owner, asked.score, asked.seed, report, asked.shadows or SHADOWS)
+        membership_run(workspace, owner, request.score, request.seed, report, request.shadows or SHADOWS)

@@ -92,7 +92,7 @@ class Requested(Task, Generic[Q]):
         return {"state": "done"}
 
     @abstractmethod
-    def carry_out(self, workspace: Workspace, owner: str, asked: Q, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: Q, report: Report) -> None:
         """Do it."""
 
 

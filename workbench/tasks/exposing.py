@@ -41,12 +41,12 @@ class OnRecords(Requested[R]):
         """The whole request; refuses a run that is not finished or whose method has no values per record."""
         from workbench.runs.exposure import checked
 
-        asked = self.asked(request)
+        typed_request = self.asked(request)
         run, _ = checked(workspace, owner)
-        self.check_run(run, asked)
-        return asked.model_dump(mode="json")
+        self.check_run(run, typed_request)
+        return typed_request.model_dump(mode="json")
 
-    def check_run(self, run: Run, asked: R) -> None:
+    def check_run(self, run: Run, request: R) -> None:
         """Refuse what cannot be done with this run."""
 
 
@@ -57,11 +57,11 @@ class Expose(OnRecords[Draws]):
     terms: ClassVar[Terms] = Terms(title="view of the records")
     Request = Draws
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Draws, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: Draws, report: Report) -> None:
         """Kept in the run's folder."""
         from workbench.runs.exposure import expose_run
 
-        expose_run(workspace, owner, asked.num_draws, asked.seed, report)
+        expose_run(workspace, owner, request.num_draws, request.seed, report)
 
 
 class Remove(OnRecords[Removal]):
@@ -71,14 +71,14 @@ class Remove(OnRecords[Removal]):
     terms: ClassVar[Terms] = Terms(title="removal experiment")
     Request = Removal
 
-    def check_run(self, run: Run, asked: Removal) -> None:
+    def check_run(self, run: Run, request: Removal) -> None:
         """A share of no record."""
         from workbench.runs.removal import check_share
 
-        check_share(run, asked.share)
+        check_share(run, request.share)
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Removal, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: Removal, report: Report) -> None:
         """Kept in the run's folder."""
         from workbench.runs.removal import remove_run
 
-        remove_run(workspace, owner, asked.share, asked.seeds, asked.num_draws, report)
+        remove_run(workspace, owner, request.share, request.seeds, request.num_draws, report)

@@ -66,15 +66,17 @@ class OnSamples(Requested[A]):
         from workbench.evaluation.device import chosen
         from workbench.runs.samples import sample_set
 
-        asked = self.asked(request)
-        self.check_names(asked)
-        found = sample_set(workspace, owner, asked.samples)
-        found.check_ready()
-        self.check_kind(asked, found.facts.kind.name)
-        count = self.count(found) if asked.num_samples is None else asked.num_samples
-        found.check_number(count)
-        asked = asked.model_copy(update={"num_samples": count} | ({"device": chosen(asked.device)} if isinstance(asked, Several) else {}))
-        whole = asked.model_dump(mode="json")
+        typed_request = self.asked(request)
+        self.check_names(typed_request)
+        samples = sample_set(workspace, owner, typed_request.samples)
+        samples.check_ready()
+        self.check_kind(typed_request, samples.facts.kind.name)
+        count = self.count(samples) if typed_request.num_samples is None else typed_request.num_samples
+        samples.check_number(count)
+        typed_request = typed_request.model_copy(
+            update={"num_samples": count} | ({"device": chosen(typed_request.device)} if isinstance(typed_request, Several) else {})
+        )
+        whole = typed_request.model_dump(mode="json")
         return {name: value for name, value in whole.items() if name not in LATER or value}
 
     def register(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> Job:
@@ -83,14 +85,14 @@ class OnSamples(Requested[A]):
         terms = self.terms.model_copy(update={"device": checked.get("device", "cpu")})
         return Jobs(workspace).register(self.name, owner, checked, terms)
 
-    def count(self, found: Any) -> int:
+    def count(self, samples: Any) -> int:
         """How many samples are meant where no number is asked for."""
-        return found.default_num_samples
+        return samples.default_num_samples
 
-    def check_names(self, asked: A) -> None:
+    def check_names(self, request: A) -> None:
         """Refuse names that no registry knows."""
 
-    def check_kind(self, asked: A, kind: str) -> None:
+    def check_kind(self, request: A, kind: str) -> None:
         """Refuse what takes no data of this kind."""
 
 
@@ -101,13 +103,13 @@ class Sample(OnSamples[Asked]):
     terms: ClassVar[Terms] = Terms(title="sampling")
     Request = Asked
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Asked, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: Asked, report: Report) -> None:
         """A sampler that pays is charged before it draws."""
         from workbench.runs.samples import sample_set
 
-        found = sample_set(workspace, owner, asked.samples)
-        found.records(asked.num_samples, report)
-        found.note_cautions()  # those that another version drew
+        samples = sample_set(workspace, owner, request.samples)
+        samples.records(request.num_samples, report)
+        samples.note_cautions()  # those that another version drew
 
 
 class Evaluate(OnSamples[Measures]):
@@ -117,28 +119,28 @@ class Evaluate(OnSamples[Measures]):
     terms: ClassVar[Terms] = Terms(title="evaluation")
     Request = Measures
 
-    def check_names(self, asked: Measures) -> None:
+    def check_names(self, request: Measures) -> None:
         """The measures."""
         from workbench.evaluation import METRICS, feature_of
 
-        for name in asked.metrics or ():
+        for name in request.metrics or ():
             choose(name, METRICS, "metric")
-        if asked.features is not None:
-            feature_of(asked.features)
+        if request.features is not None:
+            feature_of(request.features)
 
-    def check_kind(self, asked: Measures, kind: str) -> None:
+    def check_kind(self, request: Measures, kind: str) -> None:
         """The feature space."""
         from workbench.evaluation import check_feature_kind
 
-        if asked.features is not None:
-            check_feature_kind(asked.features, kind)
+        if request.features is not None:
+            check_feature_kind(request.features, kind)
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Measures, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: Measures, report: Report) -> None:
         """Kept beside the samples."""
         from workbench.runs.finished import evaluate_run
 
-        chosen = (asked.samples, asked.attribute, asked.features, asked.device)
-        evaluate_run(workspace, owner, asked.num_samples, asked.seed, asked.metrics, report, *chosen)
+        chosen = (request.samples, request.attribute, request.features, request.device)
+        evaluate_run(workspace, owner, request.num_samples, request.seed, request.metrics, report, *chosen)
 
 
 class Neighbours(OnSamples[Search]):
@@ -148,31 +150,31 @@ class Neighbours(OnSamples[Search]):
     terms: ClassVar[Terms] = Terms(title="search for neighbours")
     Request = Search
 
-    def count(self, found: Any) -> int:
+    def count(self, samples: Any) -> int:
         """As many as there are."""
-        return found.default_num_samples if (kept := found.kept()) is None else len(kept)
+        return samples.default_num_samples if (kept := samples.kept()) is None else len(kept)
 
-    def check_names(self, asked: Search) -> None:
+    def check_names(self, request: Search) -> None:
         """The feature space."""
         from workbench.evaluation import feature_of
 
-        feature_of(asked.features)
+        feature_of(request.features)
 
-    def check_kind(self, asked: Search, kind: str) -> None:
+    def check_kind(self, request: Search, kind: str) -> None:
         """The feature space."""
         from workbench.evaluation import check_feature_kind
 
-        check_feature_kind(asked.features, kind)
+        check_feature_kind(request.features, kind)
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Search, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: Search, report: Report) -> None:
         """Kept beside the samples."""
         from workbench.evaluation.device import measuring_on
         from workbench.runs.finished import copying_run, neighbours_run
 
-        space, count, samples = asked.features, asked.num_samples, asked.samples
-        with measuring_on(asked.device):
-            neighbours_run(workspace, owner, space, asked.k, count, lambda share: report(0.7 * share), samples)
-            copying_run(workspace, owner, space, count, lambda share: report(0.7 + 0.3 * share), samples, asked.attribute)
+        space, count, samples = request.features, request.num_samples, request.samples
+        with measuring_on(request.device):
+            neighbours_run(workspace, owner, space, request.k, count, lambda share: report(0.7 * share), samples)
+            copying_run(workspace, owner, space, count, lambda share: report(0.7 + 0.3 * share), samples, request.attribute)
 
 
 class Copies(OnSamples[Compared]):
@@ -182,22 +184,22 @@ class Copies(OnSamples[Compared]):
     terms: ClassVar[Terms] = Terms(title="search for copies")
     Request = Compared
 
-    def check_names(self, asked: Compared) -> None:
+    def check_names(self, request: Compared) -> None:
         """The feature space."""
         from workbench.evaluation import feature_of
 
-        feature_of(asked.features)
+        feature_of(request.features)
 
-    def check_kind(self, asked: Compared, kind: str) -> None:
+    def check_kind(self, request: Compared, kind: str) -> None:
         """The feature space."""
         from workbench.evaluation import check_feature_kind
 
-        check_feature_kind(asked.features, kind)
+        check_feature_kind(request.features, kind)
 
-    def carry_out(self, workspace: Workspace, owner: str, asked: Compared, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: Compared, report: Report) -> None:
         """Kept beside the samples."""
         from workbench.evaluation.device import measuring_on
         from workbench.runs.copies import copies_run
 
-        with measuring_on(asked.device):
-            copies_run(workspace, owner, asked.features, asked.num_samples, report, asked.samples, asked.attribute)
+        with measuring_on(request.device):
+            copies_run(workspace, owner, request.features, request.num_samples, report, request.samples, request.attribute)

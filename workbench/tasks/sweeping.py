@@ -42,8 +42,8 @@ class Sweeping(Task):
 
     def register(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> Job:
         """The job has the sweep's id."""
-        asked = self.check(workspace, owner, request)
-        return Jobs(workspace).register(self.name, owner, asked, self.terms, job_id=asked["sweep"][:LETTERS])
+        full_request = self.check(workspace, owner, request)
+        return Jobs(workspace).register(self.name, owner, full_request, self.terms, job_id=full_request["sweep"][:LETTERS])
 
     def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
         """From wherever it stands; cancelled, what it has begun is cancelled too."""
@@ -54,7 +54,7 @@ class Sweeping(Task):
             if stop:
                 raise StoppedError
 
-        carrying = Carrying(KeptSweep.read(workspace, job.id), lambda run, asked: Evaluate().begin(workspace, run, asked), tell)
+        carrying = Carrying(KeptSweep.read(workspace, job.id), lambda run, request: Evaluate().begin(workspace, run, request), tell)
         try:
             carrying.carry_out()
         except StoppedError:
@@ -160,7 +160,7 @@ def sweep(
     `seeds` is a number of them from 0 on, or the seeds; none leaves each run to fresh noise (`repeats` says how often). `others` are
     further fields of `workbench.sweeps.grid.Grid`. WorkbenchError says what is wrong with a value.
     """
-    asked = Grid.of(
+    grid = Grid.of(
         methods=(methods,) if isinstance(methods, str) else tuple(methods),
         dataset=dataset if isinstance(dataset, DatasetRef) else DatasetRef.parse(dataset),
         epsilons=(epsilons,) if isinstance(epsilons, float | int) else tuple(epsilons),
@@ -169,4 +169,4 @@ def sweep(
         metrics=None if metrics is None else tuple(metrics),
         **others,
     )
-    return Sweep(workspace or Workspace.default(), asked.recipe(title))
+    return Sweep(workspace or Workspace.default(), grid.recipe(title))

@@ -42,9 +42,9 @@ class Train(Task):
         """With what has been spent, once that is known: a beat that comes before says no less than the attempts before."""
         from workbench.runs.store import RunStore
 
-        told: dict[str, Any] = {"stage": progress.stage, "step": progress.step}
+        fields: dict[str, Any] = {"stage": progress.stage, "step": progress.step}
         if progress.epsilon_spent is not None:
-            told["epsilon_spent"] = progress.epsilon_spent
+            fields["epsilon_spent"] = progress.epsilon_spent
         if progress.charged is not None:
-            told["charged"] = progress.charged
-        return RunStore(workspace).beat(job.id, job.attempt, **told | values)
+            fields["charged"] = progress.charged
+        return RunStore(workspace).beat(job.id, job.attempt, **fields | values)

@@ -62,16 +62,16 @@ class Attacked:
 
 
 @lru_cache(maxsize=8)
-def attack(asked: AttackAsked) -> Attacked:
+def attack(choices: AttackAsked) -> Attacked:
     """`RUNS` runs on each data set, by seeds: for study, nothing of them may be released."""
     records = room()
     facts = DatasetFacts(name="twelve digits", kind=load("digits").facts.kind, num_records=len(records))
-    plan = make_plan("class-moments", facts, epsilon=asked.epsilon, delta=DELTA, settings={"max_norm": NORM})
+    plan = make_plan("class-moments", facts, epsilon=choices.epsilon, delta=DELTA, settings={"max_norm": NORM})
     known = releases(plan, records)
-    took_part = np.random.default_rng([asked.seed, 0]).permutation(np.arange(2 * RUNS) < RUNS)
+    took_part = np.random.default_rng([choices.seed, 0]).permutation(np.arange(2 * RUNS) < RUNS)
     scores, samples = np.zeros(2 * RUNS), []
     for place, there in enumerate(took_part):
-        state = _run(plan, records if there else records.without(0), 2 * RUNS * asked.seed + place)
+        state = _run(plan, records if there else records.without(0), 2 * RUNS * choices.seed + place)
         scores[place] = score(known, state)
         if place < SHOWN:
             samples.append(plan.build().sample(state, SampleRequest(AVERAGED)).records)
@@ -161,5 +161,5 @@ def rated(ratings: Sequence[int], took_part: Sequence[bool]) -> list[tuple[float
 
 def right_at_most(plan: Plan) -> float:
     """The share of right guesses that no attack exceeds, where a fair coin decides who takes part: by the bound's curve."""
-    rates, found = bound_curve(plan)
-    return float(0.5 + 0.5 * np.max(found - rates))
+    rates, limits = bound_curve(plan)
+    return float(0.5 + 0.5 * np.max(limits - rates))

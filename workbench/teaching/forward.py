@@ -52,12 +52,12 @@ def noised(schedule: Name) -> np.ndarray:
     x_start = torch.from_numpy(to_unit_range(train.records[first]))
     diffusion = build_diffusion(DiffusionConfig(schedule=schedule, timesteps=TIMESTEPS))
     noise = torch.randn(x_start.shape, generator=torch.Generator().manual_seed(0))
-    found = []
+    images = []
     for time in TIMES:
         signal_scale, noise_scale = diffusion.scales(torch.tensor([time]), x_start)
         x_t = diffusion.add_noise(x_start, noise, torch.full((10,), time))
-        found.append(to_uint8((x_t / (signal_scale + 2 * noise_scale)).numpy()))
-    return np.stack(found)
+        images.append(to_uint8((x_t / (signal_scale + 2 * noise_scale)).numpy()))
+    return np.stack(images)
 
 
 def over_time(schedule: Name, times: tuple[int, ...] = CURVE_TIMES) -> pd.DataFrame:

@@ -71,8 +71,8 @@ def gradients() -> tuple[np.ndarray, np.ndarray]:
     train = load("digits").train.take(slice(RECORDS))
     diffusion, network = build_diffusion(DiffusionConfig()), public_network()
     loss = _loss_of(diffusion, network, train, torch.Generator().manual_seed(1))
-    found = PerRecordGradients(network).gradients(loss, RECORDS)
-    return np.concatenate([part.double().flatten(1).numpy() for part in found.values()], axis=1), train.records
+    by_parameter = PerRecordGradients(network).gradients(loss, RECORDS)
+    return np.concatenate([part.double().flatten(1).numpy() for part in by_parameter.values()], axis=1), train.records
 
 
 def public_network() -> networks.UNet:
@@ -102,14 +102,14 @@ def _loss_of(diffusion: GaussianDiffusion, network: networks.UNet, records: Reco
     return lambda: diffusion.loss(network(x_t, times, rows), x_start, noise, times)
 
 
-def take_apart(asked: StepAsked) -> PrivateStepApart:
+def take_apart(choices: StepAsked) -> PrivateStepApart:
     """The step at these settings; the noise is drawn by a fixed seed, for study alone."""
-    found, images = gradients()
-    norms = np.linalg.norm(found, axis=1)
-    clipped = found * np.minimum(1.0, asked.max_grad_norm / norms)[:, None]
-    total, added = clipped.sum(axis=0), clipped[asked.left_out]
-    deviation = asked.noise_multiplier * asked.max_grad_norm
-    noise = np.random.default_rng(0).standard_normal(found.shape[1]) * deviation
+    record_gradients, images = gradients()
+    norms = np.linalg.norm(record_gradients, axis=1)
+    clipped = record_gradients * np.minimum(1.0, choices.max_grad_norm / norms)[:, None]
+    total, added = clipped.sum(axis=0), clipped[choices.left_out]
+    deviation = choices.noise_multiplier * choices.max_grad_norm
+    noise = np.random.default_rng(0).standard_normal(record_gradients.shape[1]) * deviation
     apart = float(np.linalg.norm(added))
     direction = added / apart
     released = total + noise
@@ -117,7 +117,7 @@ def take_apart(asked: StepAsked) -> PrivateStepApart:
         norms=norms,
         clipped=np.linalg.norm(clipped, axis=1),
         images=images,
-        parameters=found.shape[1],
+        parameters=record_gradients.shape[1],
         sum_norm=float(np.linalg.norm(total)),
         noise_norm=float(np.linalg.norm(noise)),
         alignment=float(total @ released / (np.linalg.norm(total) * np.linalg.norm(released))),
@@ -126,5 +126,5 @@ def take_apart(asked: StepAsked) -> PrivateStepApart:
         place_with=float(total @ direction),
         place_without=float((total - added) @ direction),
         released=float(released @ direction),
-        worst_mu=asked.max_grad_norm / deviation,
+        worst_mu=choices.max_grad_norm / deviation,
     )

@@ -55,10 +55,10 @@ class IdealDenoiser:
         alpha = float(self.alphas_cumprod[int(t[0])])
         noises, likelihoods = self._by_class(x_t.double().flatten(1), alpha)
         if labels is None:
-            found = (torch.softmax(likelihoods, dim=1)[:, :, None] * noises).sum(1)
+            noise = (torch.softmax(likelihoods, dim=1)[:, :, None] * noises).sum(1)
         else:
-            found = noises[torch.arange(len(x_t)), labels - 1]
-        return found.view(x_t.shape).to(x_t.dtype)
+            noise = noises[torch.arange(len(x_t)), labels - 1]
+        return noise.view(x_t.shape).to(x_t.dtype)
 
     def margins(self, images: Tensor, label: int) -> Tensor:
         """The logarithm to base 10 of how much likelier images are as class `label` than as all others together: (B,)."""
@@ -79,9 +79,9 @@ def ideal() -> IdealDenoiser:
     """The denoiser of the Gaussians that the training digits of each class have."""
     train = load("digits").train
     vectors = to_unit_range(train.records).reshape(len(train), -1).astype(np.float64)
-    found = [(vectors[train.labels == label].mean(0), np.cov(vectors[train.labels == label].T)) for label in range(10)]
-    values, directions = np.linalg.eigh(np.stack([covariance for _, covariance in found]))
-    means, variances = np.stack([mean for mean, _ in found]), np.maximum(values, LEAST_VARIANCE)
+    moments = [(vectors[train.labels == label].mean(0), np.cov(vectors[train.labels == label].T)) for label in range(10)]
+    values, directions = np.linalg.eigh(np.stack([covariance for _, covariance in moments]))
+    means, variances = np.stack([mean for mean, _ in moments]), np.maximum(values, LEAST_VARIANCE)
     alphas = build_diffusion(DiffusionConfig()).schedule.alphas_cumprod
     return IdealDenoiser(torch.from_numpy(means), torch.from_numpy(variances), torch.from_numpy(directions), alphas)
 
@@ -98,33 +98,33 @@ class Film:
     spread: float  # mean distance of two samples
 
 
-def by_guidance(asked: ReverseAsked) -> list[Film]:
+def by_guidance(choices: ReverseAsked) -> list[Film]:
     """A film for each guidance scale, the one that was asked for among them, all from the same noise."""
-    scales = sorted({*GUIDANCE, asked.guidance_scale})
-    return [film(f"guidance {scale:g}", asked.model_copy(update={"guidance_scale": scale})) for scale in scales]
+    scales = sorted({*GUIDANCE, choices.guidance_scale})
+    return [film(f"guidance {scale:g}", choices.model_copy(update={"guidance_scale": scale})) for scale in scales]
 
 
-def by_sampler(asked: ReverseAsked) -> list[Film]:
+def by_sampler(choices: ReverseAsked) -> list[Film]:
     """A film for each sampler, all from the same noise."""
-    return [film(name, asked.model_copy(update={"sampler": name})) for name in SAMPLERS]
+    return [film(name, choices.model_copy(update={"sampler": name})) for name in SAMPLERS]
 
 
-def film(name: str, asked: ReverseAsked) -> Film:
+def film(name: str, choices: ReverseAsked) -> Film:
     """What a sampler makes of the noise of `asked.seed`; ddim and dpm-solver++ draw none of their own, ddpm does."""
-    diffusion, draw = build_diffusion(DiffusionConfig()), torch.Generator().manual_seed(asked.seed)
-    times = diffusion.schedule.inference_timesteps(asked.steps)
-    start, labels = torch.randn((DRAWN, 1, 8, 8), generator=draw), torch.full((DRAWN,), asked.digit + 1)
-    guided = classifier_free(ideal(), labels, asked.guidance_scale)
+    diffusion, draw = build_diffusion(DiffusionConfig()), torch.Generator().manual_seed(choices.seed)
+    times = diffusion.schedule.inference_timesteps(choices.steps)
+    start, labels = torch.randn((DRAWN, 1, 8, 8), generator=draw), torch.full((DRAWN,), choices.digit + 1)
+    guided = classifier_free(ideal(), labels, choices.guidance_scale)
     seen: list[Tensor] = [start]
     keep: Callable[[int, Tensor], None] = lambda _done, x: seen.append(x)  # noqa: E731
-    eta = 1.0 if asked.sampler == "ddpm" else 0.0
-    final = SAMPLERS[asked.sampler](guided, start, diffusion, times, eta, draw, on_step=keep)
+    eta = 1.0 if choices.sampler == "ddpm" else 0.0
+    final = SAMPLERS[choices.sampler](guided, start, diffusion, times, eta, draw, on_step=keep)
     places = np.unique(np.linspace(0, len(times) - 1, FRAMES).round().astype(int))
     return Film(
         name=name,
         times=tuple(times[place] for place in places),
         frames=to_uint8(np.stack([seen[place][0].numpy() for place in places])),
         samples=to_uint8(final.numpy()),
-        margin=float(ideal().margins(final, asked.digit).mean()),
+        margin=float(ideal().margins(final, choices.digit).mean()),
         spread=float(torch.pdist(final.flatten(1)).mean()),
     )

@@ -39,22 +39,22 @@ class Round:
 
 
 @lru_cache(maxsize=8)
-def select(asked: SelectingAsked) -> tuple[Round, ...]:
+def select(choices: SelectingAsked) -> tuple[Round, ...]:
     """All rounds of `private-evolution` on the digits, by a seed: for study, nothing of it may be released."""
     dataset = load("digits")
-    settings = {"selection.rounds": asked.rounds, "selection.candidates": OF_EACH}
-    plan = make_plan("private-evolution", dataset.facts, epsilon=asked.epsilon, settings=settings)
-    method, state = plan.build(), new_state(plan, seed=asked.seed)
+    settings = {"selection.rounds": choices.rounds, "selection.candidates": OF_EACH}
+    plan = make_plan("private-evolution", dataset.facts, epsilon=choices.epsilon, settings=settings)
+    method, state = plan.build(), new_state(plan, seed=choices.seed)
     assert isinstance(method, PrivateEvolution)
     votes = next(stage for stage in plan.stages if stage.name == VOTES)
-    found: list[Round] = []
+    rounds: list[Round] = []
     for step in method.fit(dataset.train, glyphs.draw(PUBLIC, (1, 8, 8)), state):
         if step.stage == CANDIDATES and step.step == 1:
             first = state.modules["candidates"].images[:, :SHOWN].numpy()  # pyright: ignore
-            found.append(Round(0, first.reshape(-1, 1, 8, 8).copy(), np.zeros((10, OF_EACH)), 0.0, 0.0))
+            rounds.append(Round(0, first.reshape(-1, 1, 8, 8).copy(), np.zeros((10, OF_EACH)), 0.0, 0.0))
         if step.stage == VOTES and step.shown is not None:
             best = step.shown.records.reshape(10, -1, 1, 8, 8)[:, :SHOWN].reshape(-1, 1, 8, 8)
             spent = proved_bound([replace(votes, steps=step.step)], plan.delta).epsilon
             counts = state.tensors["votes"].numpy().copy()
-            found.append(Round(step.step, best, counts, step.values["candidates_with_votes"], spent))
-    return tuple(found)
+            rounds.append(Round(step.step, best, counts, step.values["candidates_with_votes"], spent))
+    return tuple(rounds)

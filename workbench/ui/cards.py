@@ -57,12 +57,12 @@ def planned_numbers(plan: Plan, claim: PrivacyValue, bound: PrivacyValue, replac
     Whom they speak of stands above them.
     """
     st.caption(protects(plan.facts))
-    found = audit_of(Workspace.default(), plan)
-    if found is None:
+    audit = audit_of(Workspace.default(), plan)
+    if audit is None:
         three_numbers(claim, bound, replace_one=replace_one)
     else:
-        ceiling = f"run {found.run}; this audit could say {number(found.ceiling)} at most"
-        three_numbers(claim, bound, found.value, replace_one, ceiling)
+        ceiling = f"run {audit.run}; this audit could say {number(audit.ceiling)} at most"
+        three_numbers(claim, bound, audit.value, replace_one, ceiling)
 
 
 def protects(facts: DatasetFacts) -> str:

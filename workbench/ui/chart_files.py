@@ -36,14 +36,14 @@ def png(figure: go.Figure, title: str) -> bytes:
     from matplotlib.figure import Figure
 
     with rc_context({"text.parse_math": False}):
-        told, traces = figure.to_plotly_json(), list[Any](figure.data)
-        height = max(INCHES[1], told["layout"].get("height", 0) / PIXELS_AN_INCH)
+        spec, traces = figure.to_plotly_json(), list[Any](figure.data)
+        height = max(INCHES[1], spec["layout"].get("height", 0) / PIXELS_AN_INCH)
         drawn = Figure(figsize=(INCHES[0], height), dpi=RESOLUTION, layout="constrained")
         axes = drawn.subplots()
         bars = [trace for trace in traces if trace.type == "bar"]
         for trace in traces:
             DRAW[str(trace.type)](axes, trace, bars)
-        _axes(axes, told["layout"])
+        _axes(axes, spec["layout"])
         _lines(axes, figure)
         _notes(axes, figure)
         axes.set_title(title, fontsize=9, wrap=True)

@@ -58,7 +58,7 @@ class Choices:
     def request(self, settings: Mapping[str, Any] | None = None, public: str | None = None) -> Request:
         """What is asked for, with `settings` and `public` images; a WorkbenchError says what is wrong with it."""
         calibrated = not self.target.startswith("none") and takes_epsilon(self.method_class)
-        asked = Request.of(
+        request = Request.of(
             self.method,
             self.dataset,
             preset=self.preset,
@@ -67,7 +67,7 @@ class Choices:
             target="claim" if self.target.endswith("claim") else "bound",
             settings=settings,
         )
-        return publicly(asked, public, self.facts) if public else asked
+        return publicly(request, public, self.facts) if public else request
 
     def plan(self, settings: Mapping[str, Any] | None = None, public: str | None = None) -> Plan:
         """The plan of these choices with `settings` and `public` images; a WorkbenchError says why there is none."""
@@ -117,11 +117,11 @@ def proposed(dataset: DatasetRef, facts: DatasetFacts, prefix: str) -> Proposal:
     key, last = f"{prefix}method", f"{prefix}proposed_method"
     epsilon = st.session_state.get(f"{prefix}epsilon", DEFAULT_EPSILON) or DEFAULT_EPSILON
     is_own_image = bool(dataset.path) and facts.kind.name == "image"
-    found = proposed_for_images(facts, epsilon, usual_delta(facts)) if is_own_image else Proposal(DEFAULT_METHOD, "")
-    if st.session_state.get(key) == st.session_state.get(last, found.method) != found.method:
-        st.session_state[key] = found.method
-    st.session_state[last] = found.method
-    return found
+    proposal = proposed_for_images(facts, epsilon, usual_delta(facts)) if is_own_image else Proposal(DEFAULT_METHOD, "")
+    if st.session_state.get(key) == st.session_state.get(last, proposal.method) != proposal.method:
+        st.session_state[key] = proposal.method
+    st.session_state[last] = proposal.method
+    return proposal
 
 
 def dataset_choice(key: str) -> str:
@@ -236,18 +236,18 @@ def public_choice(choices: Choices, prefix: str) -> str | None:
     if not public_fields(choices.method_class.Config):
         return None
     workspace = Workspace.located()
-    told = {name: facts for name, entry in DATASETS.items() if (facts := entry.known_facts(workspace)) is not None}
-    known = [name for name, facts in told.items() if facts.is_public and facts.kind.name == "image"]
-    found = votes_of(Workspace.default(), choices.facts)
-    if found and found.best not in known:  # a folder of one's own
-        known.append(found.best)
-    voted = known.index(found.best) if found and _can_take(choices, found.best) else None
+    datasets = {name: facts for name, entry in DATASETS.items() if (facts := entry.known_facts(workspace)) is not None}
+    known = [name for name, facts in datasets.items() if facts.is_public and facts.kind.name == "image"]
+    votes = votes_of(Workspace.default(), choices.facts)
+    if votes and votes.best not in known:  # a folder of one's own
+        known.append(votes.best)
+    voted = known.index(votes.best) if votes and _can_take(choices, votes.best) else None
     chosen = st.selectbox(
         "Public images", known, voted, key=f"{prefix}public", bind="query-params", accept_new_options=True,
         placeholder="as in the settings below", help="Wherever the method takes some: a name, or type the path of a folder of your own.",
     )  # fmt: skip
     st.caption(DECLARED_PUBLIC)
-    st.caption(prose(found.words if found else HOW_TO_CHOOSE))
+    st.caption(prose(votes.words if votes else HOW_TO_CHOOSE))
     return chosen
 
 

@@ -108,8 +108,8 @@ def shown(declared: TableDeclaration) -> None:
 
 def edited(rows: Iterable[Row], key: str) -> list[dict[str, Any]]:
     """The rows as they are changed in a grid."""
-    found = st.data_editor(frame(rows), key=key, column_config=HEADINGS, hide_index=True, num_rows="fixed", width="stretch")
-    return [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in found.to_dict("records")]
+    table = st.data_editor(frame(rows), key=key, column_config=HEADINGS, hide_index=True, num_rows="fixed", width="stretch")
+    return [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def _unread(name: str) -> dict[str, Any]:
@@ -151,9 +151,9 @@ def _column(row: Row) -> DeclaredColumn:
 
 
 def _numbers(name: str, texts: Iterable[str], what: str) -> list[float]:
-    found = [number(text) for text in texts]
-    values = [value for value in found if value is not None]
-    if len(values) < len(found) or values != sorted(set(values)):
+    numbers = [number(text) for text in texts]
+    values = [value for value in numbers if value is not None]
+    if len(values) < len(numbers) or values != sorted(set(values)):
         raise WorkbenchError(f"Expected rising {what} of {name!r} between commas, as 0, 10, 50, got something else.")
     return values
 

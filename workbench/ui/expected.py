@@ -21,33 +21,39 @@ MEASURING = "Expected time and memory: this machine's pace with this network is 
 
 def show_expectation(plan: Plan, performance: PerformanceSettings, prefix: str) -> None:
     """Expected time and memory of `plan`; while its pace is being measured, a line that says so and gives way to them."""
-    asked = (Workspace.default(), plan, performance)
+    arguments = (Workspace.default(), plan, performance)
     with told():
-        pace = known_pace(*asked)
+        pace = known_pace(*arguments)
         if pace is not None:
             _show(expected(plan, pace))
         if pace is not None and not pace.is_due:
             return
         measuring = Unasked(
-            find=lambda: rehearsing.find_job(*asked),
-            begin=lambda: rehearsing.begin(*asked),
-            is_there=lambda: (found := known_pace(*asked)) is not None and not found.is_due,
+            find=lambda: rehearsing.find_job(*arguments),
+            begin=lambda: rehearsing.begin(*arguments),
+            is_there=lambda: (new_pace := known_pace(*arguments)) is not None and not new_pace.is_due,
         )
         unasked_job(measuring, f"{prefix}pace_", MEASURING if pace is None else AGAIN, POLL_SECONDS)
 
 
-def _show(found: Expectation) -> None:
+def _show(expectation: Expectation) -> None:
     whole, peak, stages = st.columns([1, 1, 2])
     about = (
         "From small steps of growing size on this machine: at the pace of the fastest, and of the usual ones as busy as it was then. "
         "The slow tier holds the first to half of what runs take."
     )
-    whole.metric("Expected time", span(*found.interval, short=True), help=about)
+    whole.metric("Expected time", span(*expectation.interval, short=True), help=about)
     peak.metric(
-        "Expected memory", f"about {memory(found.peak_bytes)}", help="Peak of the process: on the GPU where there is one, else resident."
+        "Expected memory",
+        f"about {memory(expectation.peak_bytes)}",
+        help="Peak of the process: on the GPU where there is one, else resident.",
     )
-    lines = [f"{stage.stage}: {stage.steps:,} steps, {span(stage.seconds, stage.usual)}" for stage in found.stages]
-    busy = f"Measured while other work had {found.others:.0%} of the processors: a run may be faster." if found.others > DISTURBED else ""
+    lines = [f"{stage.stage}: {stage.steps:,} steps, {span(stage.seconds, stage.usual)}" for stage in expectation.stages]
+    busy = (
+        f"Measured while other work had {expectation.others:.0%} of the processors: a run may be faster."
+        if expectation.others > DISTURBED
+        else ""
+    )
     stages.caption("  \n".join(filter(None, [*lines, busy])))
 
 

@@ -92,13 +92,13 @@ def form_parameters(overrides: Mapping[str, Any], prefix: str) -> dict[str, str]
 
 def fields_that_may_be_empty(config_class: type[BaseModel], prefix: str = "") -> list[str]:
     """The fields that admit no value at all, by dotted name."""
-    found = []
+    names = []
     for name, field in config_class.model_fields.items():
         if (model := nested(field)) is not None:
-            found += fields_that_may_be_empty(model, f"{prefix}{name}.")
+            names += fields_that_may_be_empty(model, f"{prefix}{name}.")
         elif type(None) in get_args(field.annotation):
-            found.append(f"{prefix}{name}")
-    return found
+            names.append(f"{prefix}{name}")
+    return names
 
 
 def bounds(field: FieldInfo) -> tuple[float | None, float | None]:

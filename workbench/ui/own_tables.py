@@ -72,7 +72,7 @@ def declared(known: TableDeclaration, beside: str, key: str) -> None:
     if known.person:
         st.caption(markdown(f"A bound protects a person ({known.person}), by at most {known.rows_per_person} rows of each."))
     for rule in known.never:
-        together = " and ".join(f"{name} {' or '.join(found)}" for name, found in rule.items())
+        together = " and ".join(f"{name} {' or '.join(values)}" for name, values in rule.items())
         st.markdown(f"In no row that is drawn: {markdown(together)}.")
     if st.button("Change", key=f"{key}change", icon=":material/edit:"):
         st.session_state[f"{key}rows_per_person"] = known.rows_per_person or None

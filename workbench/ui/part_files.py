@@ -96,8 +96,8 @@ def _chart(part: Chart) -> str:
         figure["layout"][axis] = figure["layout"].get(axis, {}) | {"automargin": True, "zeroline": False}
     values = json.dumps(_plain(figure)).replace("<", "\\u003c")
     drawn = f'drawings.push(() => Plotly.newPlot("{part.name}", {values}, null, {{displaylogo: false, responsive: true}}));'
-    told = f"<details><summary>Numbers of the chart</summary>{_table(part.table, part.alt)}</details>"
-    return f'<div id="{part.name}" role="img" aria-label="{html_text(part.alt)}"></div><script>{drawn}</script>{told}'
+    details = f"<details><summary>Numbers of the chart</summary>{_table(part.table, part.alt)}</details>"
+    return f'<div id="{part.name}" role="img" aria-label="{html_text(part.alt)}"></div><script>{drawn}</script>{details}'
 
 
 def _plain(value: object) -> object:
@@ -130,14 +130,14 @@ def _frame(part: Frames, place: int) -> str:
 
 
 def _guesses(part: Guesses) -> str:
-    told = {
+    data = {
         "pictures": [_data(image) for image in part.pictures],
         "scores": [round(score, 3) for score in part.scores],
         "truth": [bool(there) for there in part.truth],
         "chart": part.chart,
         "trace": part.trace,
     }
-    values = json.dumps(told).replace("<", "\\u003c")
+    values = json.dumps(data).replace("<", "\\u003c")
     asks = "Did the record on the left take part? On the right is the mean of the others."
     return (
         f'<div class="frames" id="guesses"><p>{asks}</p>{_image(part.target, "The record, and the mean of the others")}'

@@ -29,9 +29,9 @@ LOOKS = {  # colour and symbol by the first word of a name
 }
 
 
-def numbers_on_axis(found: Sequence[OnAxis], key: str) -> None:
+def numbers_on_axis(numbers: Sequence[OnAxis], key: str) -> None:
     """Every number on one logarithmic axis of epsilon, an infinite one at its right edge."""
-    finite = [one.epsilon for one in found if math.isfinite(one.epsilon)]
+    finite = [one.epsilon for one in numbers if math.isfinite(one.epsilon)]
     low, high = min([0.1, *(max(value, charts.SMALLEST_EPSILON) for value in finite)]), max([10.0, *finite])
     edge = 10.0 ** math.ceil(math.log10(3 * high))
 
@@ -40,7 +40,7 @@ def numbers_on_axis(found: Sequence[OnAxis], key: str) -> None:
         return "middle left" if math.log10(place / low) > FAR * math.log10(edge / low) else "middle right"
 
     figure = charts.empty_figure("Epsilon (log scale)", "")
-    for one in reversed(found):
+    for one in reversed(numbers):
         colour, symbol = LOOKS.get(one.name.split()[0].rstrip(","), (GREY, "circle"))
         place = edge if math.isinf(one.epsilon) else max(one.epsilon, charts.SMALLEST_EPSILON)
         figure.add_scatter(
@@ -54,9 +54,9 @@ def numbers_on_axis(found: Sequence[OnAxis], key: str) -> None:
         type="log", tickvals=[*ticks, edge], ticktext=[*(f"{tick:g}" for tick in ticks), "∞"],
         range=[math.log10(low) - 0.15, math.log10(edge) + 0.35],
     )  # fmt: skip
-    figure.update_layout(height=90 + 42 * len(found))
-    alt = "Epsilon of " + "; ".join(f"{one.name}: {number(one.epsilon, 4)}" for one in found)
-    charts.show(figure, alt, pd.DataFrame([one._asdict() for one in found]), key)
+    figure.update_layout(height=90 + 42 * len(numbers))
+    alt = "Epsilon of " + "; ".join(f"{one.name}: {number(one.epsilon, 4)}" for one in numbers)
+    charts.show(figure, alt, pd.DataFrame([one._asdict() for one in numbers]), key)
 
 
 def profile_chart(profile: PrivacyProfile, key: str) -> None:
@@ -64,11 +64,11 @@ def profile_chart(profile: PrivacyProfile, key: str) -> None:
     figure = charts.empty_figure("Epsilon", "Delta (log scale)")
     for name in sorted(ACCOUNTANTS, key=lambda name: ACCOUNTANTS[name].status != "proved"):  # dashed on top, as it may agree with a bound
         points = [(point.accountants.get(name), point.delta) for point in profile.points]
-        told = [(epsilon, delta) for epsilon, delta in points if epsilon is not None and math.isfinite(epsilon)]
-        if told:
+        curve = [(epsilon, delta) for epsilon, delta in points if epsilon is not None and math.isfinite(epsilon)]
+        if curve:
             exact = ACCOUNTANTS[name].status != "proved" and profile.mu_is == "exact"
             title, line = accountant_line(f"{name}{EXACT}" if exact else name)
-            figure.add_scatter(x=[one for one, _ in told], y=[two for _, two in told], name=title, mode="lines+markers", line=line)
+            figure.add_scatter(x=[one for one, _ in curve], y=[two for _, two in curve], name=title, mode="lines+markers", line=line)
     figure.update_yaxes(type="log", dtick=1)
     figure.update_xaxes(rangemode="tozero")
     rows = [

@@ -28,10 +28,10 @@ def queue_list(prefix: str) -> None:
     @st.fragment(run_every=POLL_SECONDS)
     def live() -> None:
         with told():
-            found = current()
-            if _standing(found) != drawn:
+            queue = current()
+            if _standing(queue) != drawn:
                 st.rerun()
-            _show(found, prefix)
+            _show(queue, prefix)
 
     if drawn:
         live()
@@ -40,37 +40,37 @@ def queue_list(prefix: str) -> None:
 def current() -> Line:
     """The queue as it is now, without what takes no place."""
     workspace = Workspace.default()
-    found = line(workspace, lengths(workspace))
-    return Line(tuple(entry for entry in found.entries if not needs_nothing(entry.job)), found.settings)
+    queue = line(workspace, lengths(workspace))
+    return Line(tuple(entry for entry in queue.entries if not needs_nothing(entry.job)), queue.settings)
 
 
-def _standing(found: Line) -> list[tuple[str, str]]:
+def _standing(queue: Line) -> list[tuple[str, str]]:
     """What the page around the list shows too: which jobs there are, and their states; that the queue is paused."""
-    return [(entry.job.id, entry.job.state) for entry in found.entries] + [("", "paused")] * found.settings.paused
+    return [(entry.job.id, entry.job.state) for entry in queue.entries] + [("", "paused")] * queue.settings.paused
 
 
-def _show(found: Line, prefix: str) -> None:
+def _show(queue: Line, prefix: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Queue", anchor=False, width="content")
-        _controls(found, prefix)
-    if found.settings.paused:
+        _controls(queue, prefix)
+    if queue.settings.paused:
         st.warning("The queue is paused: what waits does not begin. What is at work goes on.", icon=":material/pause_circle:")
-    for entry in found.entries[:MOST_ROWS]:
+    for entry in queue.entries[:MOST_ROWS]:
         _row(entry, prefix)
-    if len(found.entries) > MOST_ROWS:
-        st.caption(f"{len(found.entries) - MOST_ROWS} more wait; `workbench queue` lists all.")
+    if len(queue.entries) > MOST_ROWS:
+        st.caption(f"{len(queue.entries) - MOST_ROWS} more wait; `workbench queue` lists all.")
 
 
-def _controls(found: Line, prefix: str) -> None:
+def _controls(queue: Line, prefix: str) -> None:
     """Pause or go on, how many runs the CPU takes, and the end of everything."""
     workspace = Workspace.default()
-    if found.settings.paused:
+    if queue.settings.paused:
         if st.button("Go on", key=f"{prefix}queue_go_on", icon=":material/play_arrow:"):
             attempt(lambda: orders.unpause(workspace))
     elif st.button("Pause", key=f"{prefix}queue_pause", icon=":material/pause:", help="Nothing that waits begins."):
         attempt(lambda: orders.pause(workspace))
     with st.popover("Runs at once"):
-        number = st.number_input("On the CPU", 1, 1024, found.settings.cpu_runs, key=f"{prefix}queue_cpu_runs")
+        number = st.number_input("On the CPU", 1, 1024, queue.settings.cpu_runs, key=f"{prefix}queue_cpu_runs")
         st.caption("A measure may go beside them. Each GPU takes one run.")
         if st.button("Set", key=f"{prefix}queue_set"):
             attempt(lambda: orders.set_cpu_runs(workspace, int(number)))

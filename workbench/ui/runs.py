@@ -54,14 +54,14 @@ def run_choice(key: str, runs: Sequence[Run] | None = None, launched: str | None
     """
     known = run_labels() if runs is None else {run.id: run_label(run) for run in runs}
     known |= {one.owner: f"{one.owner} · {one.summary} · {one.facts.name}" for one in imports}
-    widget, asked = f"{key}_choice", launched or st.query_params.get(key)
-    if asked in known and (launched or widget not in st.session_state):
-        st.session_state[widget] = asked
+    widget, run_id = f"{key}_choice", launched or st.query_params.get(key)
+    if run_id in known and (launched or widget not in st.session_state):
+        st.session_state[widget] = run_id
     if not known:
         return None
     newest = next(iter(known))
-    if asked and asked not in known:
-        st.warning(f"Unknown run {markdown(repr(asked))}: it may have been deleted. The newest is shown.")
+    if run_id and run_id not in known:
+        st.warning(f"Unknown run {markdown(repr(run_id))}: it may have been deleted. The newest is shown.")
     picked = st.selectbox(
         "Run",
         list(known),
@@ -115,8 +115,8 @@ def _results_of(run_id: str, stamps: tuple[tuple[str, int], ...]) -> list[dict[s
 
 def audits_among(runs: Sequence[Run]) -> list[tuple[Run, AuditRecord]]:
     """Those of some runs whose audit has been measured, in their order."""
-    found = ((run, kept_audit(Workspace.default(), run.id)) for run in runs if run.audit is not None)
-    return [(run, record) for run, record in found if record is not None]
+    pairs = ((run, kept_audit(Workspace.default(), run.id)) for run in runs if run.audit is not None)
+    return [(run, record) for run, record in pairs if record is not None]
 
 
 def equal_audit(audits: Sequence[tuple[Run, AuditRecord]], plan: Plan) -> AuditRecord | None:

@@ -74,12 +74,12 @@ def loaded_for(run: Run) -> Dataset:
 def launch_warnings(plan: Plan) -> list[str]:
     """Why this plan would exceed the dataset's budget, or belongs to another account too; where neither can be, no record is read."""
     ledger = Ledger(Workspace.default().ledger)
-    found = []
+    warnings = []
     if ledger.has_budgets():
-        found.append(runs.budget_warning(Workspace.default(), plan, loaded(plan.request.place, plan.facts)))
+        warnings.append(runs.budget_warning(Workspace.default(), plan, loaded(plan.request.place, plan.facts)))
     if ledger.has_other_records(plan.facts.name):
-        found.append(_account_warning(plan, len(ledger.entries())))
-    return [warning for warning in found if warning]
+        warnings.append(_account_warning(plan, len(ledger.entries())))
+    return [warning for warning in warnings if warning]
 
 
 @st.cache_data(

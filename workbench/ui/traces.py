@@ -33,13 +33,13 @@ def show_preview(run: Run) -> None:
 
 def show_steps(run: Run) -> None:
     """What single steps had to show (candidates of a round, say), side by side: at most `SHOWN_STEPS`, first and last among them."""
-    found = RunFolder(Workspace.default(), run.id).shown_steps()
-    if not found:
+    steps = RunFolder(Workspace.default(), run.id).shown_steps()
+    if not steps:
         return
     st.markdown("**Step by step**")
-    places = sorted({round(place * (len(found) - 1) / max(1, SHOWN_STEPS - 1)) for place in range(SHOWN_STEPS)})
+    places = sorted({round(place * (len(steps) - 1) / max(1, SHOWN_STEPS - 1)) for place in range(SHOWN_STEPS)})
     for column, place in zip(st.columns(len(places)), places, strict=True):
-        stage, step, path = found[place]
+        stage, step, path = steps[place]
         with column:
             VIEWS[run.plan.facts.kind.name].preview(path, run.id)
             st.caption(f"{markdown(stage)}, step {step}")
@@ -70,11 +70,11 @@ def show_curves(frame: pd.DataFrame, name: str, title: str, alt: str, key: str) 
 
 def value_frames(folder: RunFolder, run: str | None = None) -> dict[str, pd.DataFrame]:
     """Recorded values by name, each with columns run (the stage, or `run` if given), step, and one called as the value is."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    series: dict[str, list[dict[str, Any]]] = {}
     for row in folder.read_metrics():
         for name, value in row["values"].items():
-            found.setdefault(name, []).append({"run": run or row["stage"], "step": row["step"], name: value})
-    return {name: pd.DataFrame(rows) for name, rows in found.items()}
+            series.setdefault(name, []).append({"run": run or row["stage"], "step": row["step"], name: value})
+    return {name: pd.DataFrame(rows) for name, rows in series.items()}
 
 
 def value_table(frame: pd.DataFrame, name: str) -> pd.DataFrame:

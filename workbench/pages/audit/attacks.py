@@ -43,8 +43,8 @@ def membership_section(run: Run, prefix: str) -> None:
     path = kept_file(Workspace.default(), run.id, f"{score}-{SHADOWS}" if score == "lira" else score, 0)
     if not path.exists():
         st.caption(COSTS.get(score, PASSES))
-        asked = {"score": score, "seed": 0, **({"shadows": SHADOWS} if score == "lira" else {})}
-        needed_job("membership", run.id, asked, f"{prefix}membership_", "Attack")
+        request = {"score": score, "seed": 0, **({"shadows": SHADOWS} if score == "lira" else {})}
+        needed_job("membership", run.id, request, f"{prefix}membership_", "Attack")
     if kept_attacks(Workspace.default(), run.id):
         show_attacks(run.id, prefix)
 
@@ -57,11 +57,11 @@ def game_section(run: Run, prefix: str) -> None:
     score, count = st.columns(2)
     by = score.selectbox("Score", list(SCORES), key="audit_game_score", bind="query-params")
     games = count.number_input("Games", 10, 1_000_000, 200, step=10, key="audit_games", bind="query-params")
-    found = kept_games(Workspace.default(), run.id)
-    if not any(one.score == by and one.games == games for one in found):
+    results = kept_games(Workspace.default(), run.id)
+    if not any(one.score == by and one.games == games for one in results):
         st.caption(PASSES)
         needed_job("game", run.id, {"score": by, "games": int(games), "seed": 0}, f"{prefix}game_", "Play")
-    if found:
+    if results:
         rows = [
             {
                 "Score": one.score,
@@ -70,7 +70,7 @@ def game_section(run: Run, prefix: str) -> None:
                 "Advantage (private)": f"{number(one.advantage)} ({number(one.interval[0])} to {number(one.interval[1])})",
                 "The bound leaves at most": number(one.most),
             }
-            for one in found
+            for one in results
         ]
         st.dataframe(pd.DataFrame(rows), hide_index=True, alt=f"{len(rows)} series of games on run {run.id}")
         st.caption("Intervals are Clopper and Pearson's at 95 %, over the games on this one training.")

@@ -28,16 +28,16 @@ def claims_section(run: Run, prefix: str) -> None:
     own, shipped = kept_caught(Workspace.default(), name), attack_of(name)
     if not any(one.trials == trials for one in own):
         st.caption("2,000 trials take a minute or two.")
-        asked = {"name": name, "trials": trials, "confidence": CONFIDENCE, "seed": 0}
-        needed_job("caught", WORKSPACE, asked, f"{prefix}caught_", "Attack the claim")
-    found = [*own, *([shipped] if shipped else [])]
-    if not found:
+        request = {"name": name, "trials": trials, "confidence": CONFIDENCE, "seed": 0}
+        needed_job("caught", WORKSPACE, request, f"{prefix}caught_", "Attack the claim")
+    attacks = [*own, *([shipped] if shipped else [])]
+    if not attacks:
         return
-    first = found[0]
+    first = attacks[0]
     axis = [OnAxis("paper's claim", first.claim), OnAxis("measured, at least", first.epsilon)]
     numbers_on_axis(axis, f"{prefix}claim_axis")
     (st.warning if first.is_caught else st.caption)(prose(first.words))
-    st.dataframe(pd.DataFrame([row(one, one is shipped) for one in found]), hide_index=True, alt=f"Attacks on the claim of {name}")
+    st.dataframe(pd.DataFrame([row(one, one is shipped) for one in attacks]), hide_index=True, alt=f"Attacks on the claim of {name}")
 
 
 def row(one: Caught, is_shipped: bool) -> dict[str, object]:

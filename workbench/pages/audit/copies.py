@@ -34,34 +34,34 @@ def copies_section(run: Run, prefix: str) -> None:
     chosen = sample_set(Workspace.default(), run.id)
     kept = chosen.kept()
     count = chosen.default_num_samples if kept is None else len(kept)
-    found = kept_copies(Workspace.default(), run.id, "pixels", count)
-    if found is None:
+    scan = kept_copies(Workspace.default(), run.id, "pixels", count)
+    if scan is None:
         st.caption(COSTS)
-        asked = {"samples": chosen.id, "num_samples": count, "features": "pixels"}
-        needed_job("copies", run.id, asked, f"{prefix}copies_", "Look for copies")
+        request = {"samples": chosen.id, "num_samples": count, "features": "pixels"}
+        needed_job("copies", run.id, request, f"{prefix}copies_", "Look for copies")
         return
-    show_found(found, run)
+    show_found(scan, run)
 
 
-def show_found(found: dict[str, Any], run: Run) -> None:
+def show_found(scan: dict[str, Any], run: Run) -> None:
     """Numbers, clusters, and the score by class."""
-    near, among = found["near"], found["duplicates"]["among_samples"]
+    near, among = scan["near"], scan["duplicates"]["among_samples"]
     extracted, nearer, alike = st.columns(3)
-    extracted.metric("Training records extracted", f"{len(found['extracted']):,}")
+    extracted.metric("Training records extracted", f"{len(scan['extracted']):,}")
     nearer.metric("p of nearness to training records", number(near["p"]), help="Chance that no copying looks like this.")
     alike.metric(
         "Samples in near-equal groups", f"{among['samples']:,}", help=f"{among['groups']} groups; the largest has {among['largest']}."
     )
-    if found["extracted"]:
-        rows = [{name: one[name] for name in ("record", "samples", "distance")} for one in found["extracted"]]
+    if scan["extracted"]:
+        rows = [{name: one[name] for name in ("record", "samples", "distance")} for one in scan["extracted"]]
         records = same_records(Workspace.default(), run, loaded_for(run)).train.take(np.array([row["record"] for row in rows]))
         show_records(records, run.plan.facts, f"{len(rows)} training records that clusters of samples repeat", limit=40)
         st.dataframe(pd.DataFrame(rows), hide_index=True, alt="Extracted training records, with the size of their cluster (private)")
     else:
         st.caption(
-            f"No cluster of {found['num_samples']:,} samples lies at a training record. Another draw, or an attack by others, may find one."
+            f"No cluster of {scan['num_samples']:,} samples lies at a training record. Another draw, or an attack by others, may find one."
         )
-    if found["privacy_score"]:
+    if scan["privacy_score"]:
         st.markdown("**The collapse test**")
-        st.dataframe(pd.DataFrame(found["privacy_score"]), hide_index=True, alt="Privacy score by class, beside that of redrawn labels")
+        st.dataframe(pd.DataFrame(scan["privacy_score"]), hide_index=True, alt="Privacy score by class, beside that of redrawn labels")
         st.caption(COLLAPSE)

@@ -29,30 +29,32 @@ def measured_section(run: Run, prefix: str) -> None:
     if run.audit is not None and own is None:
         st.caption(COSTS)
         needed_job("audit", run.id, {}, f"{prefix}audit_", "Score the canaries")
-    found = own or audit_of(Workspace.default(), run.plan)
-    if found is None and run.audit is None:
+    audit = own or audit_of(Workspace.default(), run.plan)
+    if audit is None and run.audit is None:
         st.info(prose(HOW))
         st.code(f"{command_line(run.plan.request)} --audit-canaries 200 --yes", language="bash", wrap_lines=True)
-    numbers_on_axis(on_axis(run, found), f"{prefix}axis")
-    st.caption(neighbours_words(run, found))
-    if found is not None:
-        (st.error if found.is_alarm else st.caption)(prose(found.alarm or found.words))
+    numbers_on_axis(on_axis(run, audit), f"{prefix}axis")
+    st.caption(neighbours_words(run, audit))
+    if audit is not None:
+        (st.error if audit.is_alarm else st.caption)(prose(audit.alarm or audit.words))
 
 
-def neighbours_words(run: Run, found: AuditRecord | None) -> str:
+def neighbours_words(run: Run, audit: AuditRecord | None) -> str:
     """Which data sets each number compares, and at which delta."""
-    told = {"the claim": run.claim, "the bound": run.bound} | ({} if found is None else {"the audit": found.value})
+    values = {"the claim": run.claim, "the bound": run.bound} | ({} if audit is None else {"the audit": audit.value})
     each = [
-        f"{name} {relation_words(value)}, at delta {number(value.delta)}" for name, value in told.items() if value.status != "not_evaluated"
+        f"{name} {relation_words(value)}, at delta {number(value.delta)}"
+        for name, value in values.items()
+        if value.status != "not_evaluated"
     ]
     return f"Neighbours: {'; '.join(each)}."
 
 
-def on_axis(run: Run, found: AuditRecord | None) -> list[OnAxis]:
+def on_axis(run: Run, audit: AuditRecord | None) -> list[OnAxis]:
     """The numbers there are, from the claim down."""
     shown = [OnAxis("paper's claim", run.claim.epsilon)] if run.claim.status != "not_evaluated" else []
     shown.append(OnAxis("upper bound", run.bound.epsilon))
-    if found is not None:
-        shown += [OnAxis("measured, at least", found.epsilon), OnAxis("ceiling of the audit", found.ceiling)]
-        shown += [OnAxis("measured, if Gaussian", found.f_dp_epsilon), OnAxis("ceiling, if Gaussian", found.f_dp_ceiling)]
+    if audit is not None:
+        shown += [OnAxis("measured, at least", audit.epsilon), OnAxis("ceiling of the audit", audit.ceiling)]
+        shown += [OnAxis("measured, if Gaussian", audit.f_dp_epsilon), OnAxis("ceiling, if Gaussian", audit.f_dp_ceiling)]
     return shown

@@ -31,20 +31,22 @@ def pac_section(run: Run, prefix: str) -> None:
     draws, images = st.columns(2)
     trainings = draws.number_input("Trainings on random halves", 2, 10_000, 16, key="audit_pac_draws", bind="query-params")
     shown = images.number_input("Images of each", 2, 10_000, 64, key="audit_pac_images", bind="query-params")
-    asked = PacRequest(draws=int(trainings), images=int(shown))
-    found = kept_pac(Workspace.default(), run.id, asked)
-    if found is None:
-        st.caption(f"Costs {asked.draws} trainings of this run's plan, each on half of the records. No training is charged to the ledger.")
-        needed_job("pac", run.id, asked.model_dump(), f"{prefix}pac_", "Train and measure")
+    request = PacRequest(draws=int(trainings), images=int(shown))
+    audit = kept_pac(Workspace.default(), run.id, request)
+    if audit is None:
+        st.caption(
+            f"Costs {request.draws} trainings of this run's plan, each on half of the records. No training is charged to the ledger."
+        )
+        needed_job("pac", run.id, request.model_dump(), f"{prefix}pac_", "Train and measure")
         return
-    table(found)
+    table(audit)
 
 
 def meaning(prefix: str) -> None:
     """The best chance of a right guess over mutual information, for three chances before; the slider's value in words."""
     nats = st.slider("Mutual information, in nats", 0.0, MOST_NATS, 0.5, 0.05, key="audit_mi", bind="query-params")
-    told = "; ".join(f"{prior:g} before: {number(success_probability(nats, prior))} at most after" for prior in PRIORS)
-    st.markdown(f"**What MI says.** At {nats:g} nats, the chance of a right guess is {told}.")
+    chances = "; ".join(f"{prior:g} before: {number(success_probability(nats, prior))} at most after" for prior in PRIORS)
+    st.markdown(f"**What MI says.** At {nats:g} nats, the chance of a right guess is {chances}.")
     grid = np.linspace(0.0, MOST_NATS, POINTS)
     frame = pd.DataFrame({"nats": grid} | {f"{prior:g} before": [success_probability(float(at), prior) for at in grid] for prior in PRIORS})
     figure = charts.empty_figure("Mutual information (nats)", "Best chance of a right guess")
@@ -52,11 +54,11 @@ def meaning(prefix: str) -> None:
         figure.add_scatter(x=frame["nats"].tolist(), y=frame[name].tolist(), name=name, line={"color": colour, "dash": dash, "width": 2.5})
     figure.add_vline(nats, line={"color": charts.GREY, "width": 1})
     figure.update_layout(height=300, yaxis_range=[0, 1])
-    charts.show(figure, f"Best chance of a right guess over mutual information. At {nats:g} nats: {told}", frame, f"{prefix}mi")
+    charts.show(figure, f"Best chance of a right guess over mutual information. At {nats:g} nats: {chances}", frame, f"{prefix}mi")
     st.caption(SAYS)
 
 
-def table(found: PacAudit) -> None:
+def table(audit: PacAudit) -> None:
     """The noise of each variant, beside the norm of the images that it would be added to."""
     rows = [
         {
@@ -66,7 +68,7 @@ def table(found: PacAudit) -> None:
             "Largest": row.high,
             "Holds": "yes" if row.holds else f"no: {', '.join(row.labels)}",
         }
-        for row in found.rows
+        for row in audit.rows
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, alt="Noise that samples need for a mutual information of 1 nat, by variant")
-    st.caption(f"The images themselves have a norm of {number(found.signal)}. {COVERS}")
+    st.caption(f"The images themselves have a norm of {number(audit.signal)}. {COVERS}")

@@ -28,8 +28,8 @@ def leakage_section(run: Run, prefix: str) -> None:
     rows = kept_leakage(Workspace.default(), run.id, OVER[over], float(epsilon), 1, DEFAULT_DRAWS, 0)
     if rows is None:
         st.caption(COSTS[over])
-        asked = {"over": over, "epsilon": float(epsilon), "num_samples": 1, "num_draws": DEFAULT_DRAWS, "seed": 0}
-        needed_job("leakage", run.id, asked, f"{prefix}leakage_", "Measure")
+        request = {"over": over, "epsilon": float(epsilon), "num_samples": 1, "num_draws": DEFAULT_DRAWS, "seed": 0}
+        needed_job("leakage", run.id, request, f"{prefix}leakage_", "Measure")
         return
     st.dataframe(pd.DataFrame(rows), hide_index=True, alt=f"What samples show of the records over {over} (private)")
     st.caption(PRIVATE)

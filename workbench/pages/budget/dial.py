@@ -26,7 +26,7 @@ def dial_section(delta: float, start: float, prefix: str) -> None:
 def sentences(epsilon: float, delta: float) -> list[str]:
     """What (epsilon, delta) allows anybody to find out about one record, worst case, each in a sentence."""
     most = float(tradeoff.posterior_belief(0.5, epsilon))
-    found = tradeoff.attack_rates(epsilon, delta, (FALSE_ALARMS,))[FALSE_ALARMS]
+    hit_rate = tradeoff.attack_rates(epsilon, delta, (FALSE_ALARMS,))[FALSE_ALARMS]
     right = right_guesses(epsilon, delta)
     return [
         f"Whatever somebody looks for in a result, it is at most **{number(math.exp(epsilon))} times** as likely with a record as without "
@@ -35,7 +35,7 @@ def sentences(epsilon: float, delta: float) -> list[str]:
         f"chance of about {number(delta)}.",
         f"Of {GUESSES:,} coin flips that decide who takes part, the best attacker guesses at most **{math.floor(right * GUESSES):,}** "
         f"right, where {GUESSES // 2} are blind luck.",
-        f"An attacker who accuses one outsider in a hundred falsely finds at most **{percent(found)}** of those who took part.",
+        f"An attacker who accuses one outsider in a hundred falsely finds at most **{percent(hit_rate)}** of those who took part.",
         strength(epsilon),
     ]
 

@@ -15,8 +15,8 @@ from workbench.ui.links import link
 from workbench.workspace import Workspace
 
 
-def offer_to_fill(dataset: str, mine: Sequence[Run], asked: Request | None, prefix: str) -> None:
-    """Where no point is on the chart: evaluate the newest finished run of `mine`, or else train what is `asked` for."""
+def offer_to_fill(dataset: str, mine: Sequence[Run], request: Request | None, prefix: str) -> None:
+    """Where no point is on the chart: evaluate the newest finished run of `mine`, or else train `request`."""
     if mine:
         st.info(markdown(f"No point yet: no run on {dataset} has this measure. Evaluating one puts it here, beside real data."))
         if st.button(f"Evaluate run {mine[0].id}", key=f"{prefix}fill", icon=":material/analytics:"):
@@ -29,5 +29,5 @@ def offer_to_fill(dataset: str, mine: Sequence[Run], asked: Request | None, pref
             "evaluated, is the first. Its dry run, above, costs no privacy."
         )
     )
-    if asked is not None and st.button("Train the plan above", key=f"{prefix}fill", icon=":material/arrow_forward:"):
-        go_to("train", link(asked, "train_"))
+    if request is not None and st.button("Train the plan above", key=f"{prefix}fill", icon=":material/arrow_forward:"):
+        go_to("train", link(request, "train_"))

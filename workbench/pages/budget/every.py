@@ -104,11 +104,11 @@ def of_row(row: ClaimRow) -> Numbers:
     return _numbers(row.method, _method_of(row.method), row.claim, row.bound, measured, there, row.setting, why)
 
 
-def of_plan(plan: Plan, found: AuditRecord | None) -> Numbers:
+def of_plan(plan: Plan, audit: AuditRecord | None) -> Numbers:
     """The plan above, with the audit of an equal one if there is one."""
-    measured, why = (NONE, plan.bound.reason) if found is None else (found.epsilon, f"{plan.bound.reason} {found.words}")
-    told = _numbers("this plan", plan.method, plan.claim, plan.bound, measured, NONE, f"{plan.method} on {plan.facts.name}, as above", why)
-    return told if found is None else told._replace(mark=mark(found.may_leave))
+    measured, why = (NONE, plan.bound.reason) if audit is None else (audit.epsilon, f"{plan.bound.reason} {audit.words}")
+    row = _numbers("this plan", plan.method, plan.claim, plan.bound, measured, NONE, f"{plan.method} on {plan.facts.name}, as above", why)
+    return row if audit is None else row._replace(mark=mark(audit.may_leave))
 
 
 def of_audit(record: AuditRecord) -> Numbers:
@@ -169,9 +169,9 @@ def place(epsilon: float) -> float:
     return LARGEST * 10 if epsilon > LARGEST else max(epsilon, charts.SMALLEST_EPSILON)
 
 
-def _points(figure: go.Figure, name: str, symbol: str, size: int, told: Sequence[tuple[Numbers, float, str, float]]) -> None:
+def _points(figure: go.Figure, name: str, symbol: str, size: int, points: Sequence[tuple[Numbers, float, str, float]]) -> None:
     """One kind of number, in the colours of the rows' methods, with its place in the legend."""
-    known = [one for one in told if not math.isnan(one[1])]
+    known = [one for one in points if not math.isnan(one[1])]
     colours = [look_of(row.method)[0] for row, *_ in known]
     figure.add_scatter(
         x=[place(value) for _, value, _, _ in known],

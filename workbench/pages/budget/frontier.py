@@ -94,14 +94,14 @@ def look_of(method: str) -> tuple[str, str]:
 def frontier(points: pd.DataFrame, better: str) -> list[str]:
     """Methods that some epsilon speaks for: none other reaches as much at no larger bound. In the order of their smallest bound."""
     sign = -1.0 if better == "lower" else 1.0
-    found: list[str] = []
+    methods: list[str] = []
     best = -math.inf
     for _, rows in points.sort_values("epsilon", kind="stable").groupby("epsilon", sort=False):
         top = rows.loc[(sign * rows["value"]).idxmax()]
         if sign * float(top["value"]) > best:
             best = sign * float(top["value"])
-            found.append(str(top["method"]))
-    return list(dict.fromkeys(found))
+            methods.append(str(top["method"]))
+    return list(dict.fromkeys(methods))
 
 
 def series_of(line: str) -> str:
@@ -121,15 +121,15 @@ def measured_by(protocol: str) -> str:
 
 def measured_references(rows: pd.DataFrame) -> dict[str, Any]:
     """Ceiling and epsilon-0 value, each with its mark: of the public models the best one, by the mean over a method's runs."""
-    found: dict[str, Any] = {}
+    references: dict[str, Any] = {}
     known = rows.to_dict("records")
     ceilings, public = ([row for row in known if not math.isnan(row[name])] for name in ("ceiling", "epsilon_zero"))
     if ceilings:
-        found |= {"ceiling": fmean(row["ceiling"] for row in ceilings), MARKS["ceiling"]: False}
+        references |= {"ceiling": fmean(row["ceiling"] for row in ceilings), MARKS["ceiling"]: False}
     if public:
         best = max(fmean(row["epsilon_zero"] for row in public if row["method"] == name) for name in {row["method"] for row in public})
-        found |= {"epsilon_zero": best, MARKS["epsilon_zero"]: all(row["epsilon_zero_mark"] == mark(True) for row in public)}
-    return found
+        references |= {"epsilon_zero": best, MARKS["epsilon_zero"]: all(row["epsilon_zero_mark"] == mark(True) for row in public)}
+    return references
 
 
 def measured_rows(points: pd.DataFrame) -> list[dict[str, str]]:

@@ -58,8 +58,8 @@ def attack_table(curves: pd.DataFrame) -> list[dict[str, str]]:
     rows = []
     for rate in FALSE_POSITIVE_RATES:
         row = curves.iloc[(curves["false_positive_rate"] - rate).abs().argmin()]
-        found = {words: f"{100 * float(row[name]):.3g} %" for name, words in COLUMNS.items() if name in curves}
-        rows.append({"False alarms": f"{100 * rate:g} %"} | found)
+        rates = {words: f"{100 * float(row[name]):.3g} %" for name, words in COLUMNS.items() if name in curves}
+        rows.append({"False alarms": f"{100 * rate:g} %"} | rates)
     return rows
 
 

@@ -58,10 +58,10 @@ def axis_epsilon(run: Run, axis: str, audits: Sequence[tuple[Run, AuditRecord]] 
     `audits` are all that there are, newest first; they are looked for here if not given.
     """
     if axis == "audit":
-        found = equal_audit(audits_among(known_runs()) if audits is None else audits, run.plan)
-        if found is None:
+        record = equal_audit(audits_among(known_runs()) if audits is None else audits, run.plan)
+        if record is None:
             return "no audit of an equal plan has been run"
-        return found.epsilon or f"the audit of run {found.run} proves nothing above 0, and {number(found.ceiling)} at most"
+        return record.epsilon or f"the audit of run {record.run} proves nothing above 0, and {number(record.ceiling)} at most"
     if axis == "claim":
         return run.claim.epsilon if run.claim.status != "not_evaluated" else "the paper's formula is not evaluated"
     value = accountants_of(Workspace.default(), run).get(axis, {"refused": f"{axis} was not asked"})
@@ -70,16 +70,16 @@ def axis_epsilon(run: Run, axis: str, audits: Sequence[tuple[Run, AuditRecord]] 
 
 def reference_values(runs: Sequence[Run], measure: str) -> dict[str, Any]:
     """Ceiling and epsilon-0 value of `measure`, each from the latest run that has it, with its mark; beside the latter, public records'."""
-    found: dict[str, Any] = {}
+    references: dict[str, Any] = {}
     for run in runs:
         for row in results_of(run.id):
             if row["name"] == measure:
                 for name in ("ceiling", "epsilon_zero"):
-                    if found.get(name) is None and row.get(name) is not None:
-                        found |= {name: row[name], MARKS[name]: may_leave(row, name)}
+                    if references.get(name) is None and row.get(name) is not None:
+                        references |= {name: row[name], MARKS[name]: may_leave(row, name)}
                         if name == "epsilon_zero":
-                            found["public_records"] = row.get("public_records")
-    return found
+                            references["public_records"] = row.get("public_records")
+    return references
 
 
 def _label(run: Run, epsilon: float, row: Mapping[str, Any]) -> str:

@@ -26,10 +26,10 @@ def dry_run_section(plan: Plan, prefix: str) -> None:
     workspace = Workspace.default()
     label, about = "Seed of the dry run", "Other seeds show the spread."
     seed = int(st.number_input(label, 0, 10_000, 0, key=f"{prefix}dry_seed", bind="query-params", help=about))
-    found = dry_run.found(workspace, plan, seed)
-    if found is not None:
-        st.dataframe(frame_of(found), hide_index=True, width="stretch")
-        st.caption(prose(found.caution))
+    outcome = dry_run.found(workspace, plan, seed)
+    if outcome is not None:
+        st.dataframe(frame_of(outcome), hide_index=True, width="stretch")
+        st.caption(prose(outcome.caution))
         return
     st.caption(SAYS)
     job = dry_running.DRY_RUNNING.find(workspace, WORKSPACE, dry_running.request_of(workspace, plan, seed))
@@ -40,7 +40,7 @@ def dry_run_section(plan: Plan, prefix: str) -> None:
         show_job(job, f"{prefix}dry_run_")
 
 
-def frame_of(found: dry_run.DryRun) -> pd.DataFrame:
+def frame_of(outcome: dry_run.DryRun) -> pd.DataFrame:
     """A row a measure, beside chance, public data alone, and the drawn records themselves in the place of samples."""
     rows = [
         {
@@ -51,6 +51,6 @@ def frame_of(found: dry_run.DryRun) -> pd.DataFrame:
             "Epsilon 0": number(result.epsilon_zero),
             "Drawn records themselves": number(result.ceiling),
         }
-        for result in found.results
+        for result in outcome.results
     ]
     return pd.DataFrame(rows)

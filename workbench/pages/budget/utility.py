@@ -42,10 +42,10 @@ PUBLIC_DATASET = "glyphs"  # what methods pre-train on unless told otherwise
 PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy_cnn"
 
 
-def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], prefix: str, asked: Request | None = None) -> None:
+def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], prefix: str, request: Request | None = None) -> None:
     """The chart with its two choices (measure; which epsilon the own runs stand at), its table, and what is not on it.
 
-    Where no point is on it, it offers to fill it, by what is `asked` for if there is no finished run.
+    Where no point is on it, it offers to fill it, by `request` if there is no finished run.
     """
     mine = [run for run in runs if run.dataset == dataset and run.state == "done"]
     names = measure_names(facts, dataset)
@@ -68,7 +68,7 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
     draw_measured(figure, measured, picked)
     alt = f"{title} against epsilon on {facts.name}: {len(own)} own runs, {len(measured)} measured and {len(printed)} published points"
     if own.empty and printed.empty and measured.empty:
-        offer_to_fill(facts.name, mine, asked, prefix)
+        offer_to_fill(facts.name, mine, request, prefix)
     charts.show(figure, alt, utility_table(own, printed, measured), f"{prefix}utility_chart")
     by_family(measured, lines, title, is_fraction(measure), prefix)
     for note in [*measured_note(measured), *notes, *absences(facts, dataset, measure, mine, printed, missing)]:

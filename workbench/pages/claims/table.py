@@ -21,12 +21,12 @@ def claim_rows() -> dict[str, ClaimRow]:
 
 def audited_methods() -> dict[str, str]:
     """By method the newest audit of a run here: what was measured, against which bound, of which run; at that run's own setting."""
-    found: dict[str, str] = {}
+    findings: dict[str, str] = {}
     for _, record in audits(Workspace.default()):
         measured, ceiling, bound = (number(value) for value in (record.epsilon, record.ceiling, record.bound))
         words = f"{measured} (at most {ceiling}) at bound {bound}: run {record.run}, {record.dataset}"
-        found.setdefault(record.method, f"ALARM: {words}" if record.is_alarm else words)
-    return found
+        findings.setdefault(record.method, f"ALARM: {words}" if record.is_alarm else words)
+    return findings
 
 
 def caught_at(row: ClaimRow) -> str:

@@ -72,10 +72,12 @@ def review_bar(verdicts: Verdicts, chosen: SampleSet, given: dict[int, Verdict],
             key=f"{prefix}csv", icon=":material/download:", disabled=not given, on_click="ignore",
         )  # fmt: skip
 
-    for found in verdicts.agreements(chosen.owner, chosen.id):
-        names = [name or "a reviewer without a name" for name in (found.first, found.second)]
-        kappa = "none" if found.kappa is None else number(found.kappa)
-        st.caption(markdown(f"{names[0]} and {names[1]} said the same of {found.same} of {found.both} samples; Cohen's kappa: {kappa}."))
+    for agreement in verdicts.agreements(chosen.owner, chosen.id):
+        names = [name or "a reviewer without a name" for name in (agreement.first, agreement.second)]
+        kappa = "none" if agreement.kappa is None else number(agreement.kappa)
+        st.caption(
+            markdown(f"{names[0]} and {names[1]} said the same of {agreement.same} of {agreement.both} samples; Cohen's kappa: {kappa}.")
+        )
 
 
 def take_back(verdicts: Verdicts, chosen: SampleSet, reviewer: str | None) -> None:
@@ -136,8 +138,8 @@ def value_told(records: Records, position: int, facts: DatasetFacts, attribute: 
 
 def _image_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours, attribute: str | None) -> None:
     facts, heading = dataset.facts, sample_heading(index, samples, dataset.facts, neighbours)
-    told = value_told(samples, index, facts, attribute)
-    heading = f"{heading} · {told}" if told else heading
+    value_text = value_told(samples, index, facts, attribute)
+    heading = f"{heading} · {value_text}" if value_text else heading
     training = [
         _neighbour(f"training record {position}, rank {rank}", dataset.train, position, distance, facts, attribute)
         for rank, (position, distance) in enumerate(zip(neighbours.indices[index], neighbours.distances[index], strict=True), start=1)
@@ -149,9 +151,9 @@ def _image_card(index: int, samples: Records, dataset: Dataset, neighbours: Neig
 
 def _neighbour(what: str, records: Records, position: int, distance: float, facts: DatasetFacts, attribute: str | None) -> Picture:
     klass = "" if records.labels is None else f", class {class_name(facts, records.labels[position])}"
-    text, told = distance_told(distance), value_told(records, position, facts, attribute)
-    description = ", ".join(filter(None, [f"Nearest {what}{klass}", told, text and f"at distance {text}"]))
-    return Picture(records.records[position], ", ".join(filter(None, [told, text])) or "\u00a0", description)
+    text, value_text = distance_told(distance), value_told(records, position, facts, attribute)
+    description = ", ".join(filter(None, [f"Nearest {what}{klass}", value_text, text and f"at distance {text}"]))
+    return Picture(records.records[position], ", ".join(filter(None, [value_text, text])) or "\u00a0", description)
 
 
 def _row_card(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours, _attribute: str | None) -> None:

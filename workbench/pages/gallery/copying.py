@@ -35,9 +35,9 @@ def searched(chosen: SampleSet, space: str, attribute: str | None) -> tuple[Reco
         bound = chosen.bound_with(count)
         if bound is not None:
             price_of_samples(bound)
-        asked = {"samples": chosen.id, "num_samples": count, "features": space, "attribute": attribute}
+        request = {"samples": chosen.id, "num_samples": count, "features": space, "attribute": attribute}
         st.caption(ASKED)
-        needed_job("neighbours", chosen.owner, asked, "gallery_", "Draw samples and search their neighbours")
+        needed_job("neighbours", chosen.owner, request, "gallery_", "Draw samples and search their neighbours")
         return None
     return kept, neighbours, results
 

@@ -68,13 +68,13 @@ def draw() -> None:
             st.info("Type where the file of your network is: on the machine that runs the workbench.")
             return
         dataset = look.samples.same_records(loaded(look.samples.place, look.facts))
-        found = searched(look.samples, look.features, look.attribute)
+        result = searched(look.samples, look.features, look.attribute)
     except WorkbenchError as error:
         st.error(prose(error))
         return
-    if found is None:
+    if result is None:
         return
-    samples, neighbours, measured = found
+    samples, neighbours, measured = result
     show_cautions(look.samples.cautions)
     copying_numbers(measured, len(samples))
     verdicts = Verdicts(Workspace.default().verdicts)

@@ -117,10 +117,10 @@ def joined(first: Neighbours, second: Neighbours) -> Neighbours:
 
 def say_what_was_found(controls: Controls, desk: Desk) -> None:
     """What the reviewer's verdicts are worth, once all controls have one."""
-    found = what_was_found(controls, desk.of_controls())
-    if found is None:
+    rates = what_was_found(controls, desk.of_controls())
+    if rates is None:
         return
-    copies, others = found
+    copies, others = rates
     st.info(
         f"Controls: you called {copies.successes} of {copies.trials} planted copies copied (95 %: {number(copies.low)} to "
         f"{number(copies.high)}), and {others.successes} of {others.trials} records that nothing was trained on "

@@ -58,24 +58,24 @@ def choose(prefix: str) -> AttackAsked:
     )
 
 
-def show(asked: AttackAsked, prefix: str) -> None:
+def show(choices: AttackAsked, prefix: str) -> None:
     """The run that is to be guessed, the answers to those before, and the curves."""
-    found, given = attack(asked), ratings()
+    trial, given = attack(choices), ratings()
     st.markdown(SAYS)
     ask, curves = st.columns([1, 1.2])
     with ask:
-        _ask(found, given, prefix)
+        _ask(trial, given, prefix)
     with curves:
-        show_parts([roc_chart(found, given), Words(best_words(found))], prefix)
+        show_parts([roc_chart(trial, given), Words(best_words(trial))], prefix)
 
 
-def parts(asked: AttackAsked) -> list[Part]:
+def parts(choices: AttackAsked) -> list[Part]:
     """The same for a file, which asks by itself."""
-    found = attack(asked)
-    pictures = [beside(mean, samples) for mean, samples in zip(found.means, found.samples, strict=True)]
-    target = sheet(np.stack([found.target, found.others]), 2, 96)
-    game = Guesses(pictures, found.scores[:SHOWN].tolist(), found.took_part[:SHOWN].tolist(), target, "attacking_roc", VISITOR)
-    return [Words(SAYS), Beside([[game], [roc_chart(found, []), Words(best_words(found))]])]
+    trial = attack(choices)
+    pictures = [beside(mean, samples) for mean, samples in zip(trial.means, trial.samples, strict=True)]
+    target = sheet(np.stack([trial.target, trial.others]), 2, 96)
+    game = Guesses(pictures, trial.scores[:SHOWN].tolist(), trial.took_part[:SHOWN].tolist(), target, "attacking_roc", VISITOR)
+    return [Words(SAYS), Beside([[game], [roc_chart(trial, []), Words(best_words(trial))]])]
 
 
 def beside(mean: np.ndarray, samples: np.ndarray) -> Image.Image:
@@ -92,28 +92,28 @@ def ratings() -> list[int]:
     return [int(letter) for letter in st.query_params.get(GIVEN, "") if letter in RATINGS][:SHOWN]
 
 
-def _ask(found: Attacked, given: list[int], prefix: str) -> None:
+def _ask(trial: Attacked, given: list[int], prefix: str) -> None:
     by = st.segmented_control(
         "Look at", list(LOOKS), default="mean", required=True, key=f"{prefix}by", bind="query-params", format_func=LOOKS.__getitem__
     )
     run = len(given)
     record, others, seen = st.columns([1, 1, 2])
-    record.image(picture(found.target, 96), width=96, caption="The record", alt="The record that may have taken part")
-    others.image(picture(found.others, 96), width=96, caption="The others", alt=f"The mean of the other {OTHERS} records, which you know")
+    record.image(picture(trial.target, 96), width=96, caption="The record", alt="The record that may have taken part")
+    others.image(picture(trial.others, 96), width=96, caption="The others", alt=f"The mean of the other {OTHERS} records, which you know")
     with seen:
         if run == SHOWN:
             st.success("You have guessed all runs.")
         elif by == "mean":
             words = f"Run {run + 1} of {SHOWN}: mean of {AVERAGED} samples"
-            st.image(picture(found.means[run], 128), width=128, caption=words, alt=words)
+            st.image(picture(trial.means[run], 128), width=128, caption=words, alt=words)
         elif by == "samples":
-            shown = sheet(found.samples[run], SAMPLES // 3, 48)
+            shown = sheet(trial.samples[run], SAMPLES // 3, 48)
             st.image(shown, width=shown.width, caption=f"Run {run + 1} of {SHOWN}: {SAMPLES} samples", alt=f"Samples of run {run + 1}")
         else:
-            st.metric(f"Run {run + 1} of {SHOWN}: score of the best attack", f"{found.scores[run]:.2f}", help="Above 0: rather yes.")
-            st.caption(f"With the record it is {found.mu**2 / 2:.2f} on average, without it {-(found.mu**2) / 2:.2f}.")
+            st.metric(f"Run {run + 1} of {SHOWN}: score of the best attack", f"{trial.scores[run]:.2f}", help="Above 0: rather yes.")
+            st.caption(f"With the record it is {trial.mu**2 / 2:.2f} on average, without it {-(trial.mu**2) / 2:.2f}.")
     _buttons(given, prefix)
-    st.markdown(answer_words(found, given))
+    st.markdown(answer_words(trial, given))
 
 
 def _buttons(given: list[int], prefix: str) -> None:
@@ -129,11 +129,11 @@ def _give(given: list[int]) -> None:
     st.query_params[GIVEN] = "".join(map(str, given))
 
 
-def answer_words(found: Attacked, given: list[int]) -> str:
+def answer_words(trial: Attacked, given: list[int]) -> str:
     """The truth about the last run, and how often the visitor was right."""
     if not given:
         return "Nothing guessed yet."
-    truth = found.took_part[: len(given)]
+    truth = trial.took_part[: len(given)]
     said = [rating > 3 for rating in given if rating != 3]
     right = sum(guess == there for guess, there in zip(said, truth[[rating != 3 for rating in given]], strict=True))
     last = f"**Run {len(given)}**: you said “{RATINGS[str(given[-1])]}”. {'It took part.' if truth[-1] else 'It did not take part.'}"
@@ -143,22 +143,22 @@ def answer_words(found: Attacked, given: list[int]) -> str:
     return f"{last} Right so far: {right} of {len(said)} ({low:.0%} to {high:.0%} at 95 %), those that could be left out."
 
 
-def best_words(found: Attacked) -> str:
+def best_words(trial: Attacked) -> str:
     """What the best attack reaches, and what no attack exceeds."""
-    right = float(((found.scores > 0) == found.took_part).mean())
+    right = float(((trial.scores > 0) == trial.took_part).mean())
     return (
-        f"The bound is epsilon {number(found.plan.bound.epsilon)} at delta {number(found.plan.delta)}. The best attack on this record was "
-        f"right on {right:.0%} of {2 * RUNS} runs; no attack on any record can be right on more than {right_at_most(found.plan):.0%}. This "
-        f"record moves the releases by {number(found.mu)} standard deviations of their noise. Guessing blindly is right on 50 %. The "
+        f"The bound is epsilon {number(trial.plan.bound.epsilon)} at delta {number(trial.plan.delta)}. The best attack on this record was "
+        f"right on {right:.0%} of {2 * RUNS} runs; no attack on any record can be right on more than {right_at_most(trial.plan):.0%}. This "
+        f"record moves the releases by {number(trial.mu)} standard deviations of their noise. Guessing blindly is right on 50 %. The "
         f"stepped line is of {RUNS} runs with the record and as many without: by chance it may cross a curve."
     )
 
 
-def roc_chart(found: Attacked, given: list[int]) -> Chart:
+def roc_chart(trial: Attacked, given: list[int]) -> Chart:
     """Bound, best attack in theory and over the runs, blind guessing, and the visitor; the last trace is `VISITOR`."""
     figure = charts.empty_figure("False-positive rate", "True-positive rate")
-    rates, most = bound_curve(found.plan)
-    theory, measured, own = best_curve(found.mu)[1], found.best, rated(given, found.took_part.tolist())
+    rates, most = bound_curve(trial.plan)
+    theory, measured, own = best_curve(trial.mu)[1], trial.best, rated(given, trial.took_part.tolist())
     figure.add_scatter(x=[0, 1], y=[0, 1], name="blind guessing", mode="lines", line={"color": GREY, "dash": "dash", "width": 2})
     figure.add_scatter(x=rates.tolist(), y=most.tolist(), name="no attack exceeds", mode="lines", line={"color": BLUE, "width": 2.5})
     line = {"color": GREEN, "dash": "dot", "width": 2.5}
@@ -173,5 +173,5 @@ def roc_chart(found: Attacked, given: list[int]) -> Chart:
     figure.update_xaxes(range=[0, 1], tickformat=".0%").update_yaxes(range=[0, 1.02], tickformat=".0%")
     figure.update_layout(height=380)
     table = pd.DataFrame({"false-positive rate": rates, "no attack exceeds": most, "best attack on this record": theory})
-    alt = f"ROC curves at epsilon {number(found.plan.bound.epsilon)}: the bound's, the best attack's, and yours after {len(given)} guesses"
+    alt = f"ROC curves at epsilon {number(trial.plan.bound.epsilon)}: the bound's, the best attack's, and yours after {len(given)} guesses"
     return Chart("attacking_roc", figure, alt, table)

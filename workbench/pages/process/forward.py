@@ -36,10 +36,10 @@ def choose(prefix: str) -> ForwardAsked:
     return carried(ForwardAsked, schedule=schedule, time=time, boundary=boundary)
 
 
-def parts(asked: ForwardAsked) -> list[Part]:
+def parts(choices: ForwardAsked) -> list[Part]:
     """The records, the two curves, and what the boundary costs."""
-    images, curves = forward.noised(asked.schedule), forward.over_time(asked.schedule)
-    time, boundary = nearest(TIMES, asked.time), nearest(BOUNDARIES, asked.boundary)
+    images, curves = forward.noised(choices.schedule), forward.over_time(choices.schedule)
+    time, boundary = nearest(TIMES, choices.time), nearest(BOUNDARIES, choices.boundary)
     words = [f"t = {at}" for at in TIMES]
 
     def seen(place: int) -> list[Part]:
@@ -47,8 +47,8 @@ def parts(asked: ForwardAsked) -> list[Part]:
 
     def split(place: int) -> list[Part]:
         return [
-            Numbers(at_boundary(asked.schedule, BOUNDARIES[place]), "What one noised image costs"),
-            Words(phase_one_words(asked, place)),
+            Numbers(at_boundary(choices.schedule, BOUNDARIES[place]), "What one noised image costs"),
+            Words(phase_one_words(choices, place)),
         ]
 
     marks = {"t": TIMES[time], "S": BOUNDARIES[boundary]}
@@ -108,9 +108,9 @@ def at_boundary(schedule: forward.Name, boundary: int) -> pd.DataFrame:
     )
 
 
-def phase_one_words(asked: ForwardAsked, place: int) -> str:
+def phase_one_words(choices: ForwardAsked, place: int) -> str:
     """What phase one on the digits costs at a boundary."""
-    bound, claim = forward.phase_one(asked.schedule, BOUNDARIES[place])
+    bound, claim = forward.phase_one(choices.schedule, BOUNDARIES[place])
     return (
         f"With S = {BOUNDARIES[place]}, phase one of dp-promise on the digits (100 steps of 16 of 1,500 records, each noised anew) has the "
         f"proved epsilon {number(bound)}; the paper's formula claims {number(claim)}. A later boundary protects more and leaves "

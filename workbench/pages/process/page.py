@@ -18,10 +18,10 @@ def draw() -> None:
     lead, place = st.columns([4, 1], vertical_alignment="center")
     lead.markdown(f"**{panel.lead}**")
     with told():
-        asked = panel.choose(prefix)
+        choices = panel.choose(prefix)
         with st.spinner("Computing on the bundled digits …", show_time=False):
-            panel.show(asked, prefix)
+            panel.show(choices, prefix)
         place.download_button(
-            "This panel as a file", lambda: panel.file(asked), f"{name}.html", "text/html", key=f"{prefix}file", on_click="ignore",
+            "This panel as a file", lambda: panel.file(choices), f"{name}.html", "text/html", key=f"{prefix}file", on_click="ignore",
             icon=":material/download:", help="One HTML file that opens without installation and without a network.",
         )  # fmt: skip

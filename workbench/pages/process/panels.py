@@ -29,17 +29,17 @@ class Panel:
     parts: Callable[[Any], list[Part]]
     show: Callable[[Any, str], None]
 
-    def file(self, asked: Asked) -> str:
+    def file(self, choices: Asked) -> str:
         """The panel as an HTML file of its own."""
-        return panel_file(self.title, self.lead, self.parts(asked), ON_DIGITS)
+        return panel_file(self.title, self.lead, self.parts(choices), ON_DIGITS)
 
 
 def _plainly(parts: Callable[[Any], list[Part]]) -> Callable[[Any, str], None]:
-    return lambda asked, prefix: show_parts(parts(asked), prefix)
+    return lambda choices, prefix: show_parts(parts(choices), prefix)
 
 
-def _select(asked: SelectingAsked, prefix: str) -> None:
-    show_parts(selecting.parts(asked, selecting.look(prefix, asked)), prefix)
+def _select(choices: SelectingAsked, prefix: str) -> None:
+    show_parts(selecting.parts(choices, selecting.look(prefix, choices)), prefix)
 
 
 PANELS: dict[str, Panel] = {

@@ -36,23 +36,23 @@ def choose(prefix: str) -> ReverseAsked:
     )
 
 
-def parts(asked: ReverseAsked) -> list[Part]:
+def parts(choices: ReverseAsked) -> list[Part]:
     """A film strip for each guidance scale, and one for each sampler."""
     return [
-        Words(f"By guidance, with {asked.sampler}", is_heading=True),
-        *films(by_guidance(asked)),
+        Words(f"By guidance, with {choices.sampler}", is_heading=True),
+        *films(by_guidance(choices)),
         Words(SAYS),
-        Words(f"By sampler, at guidance {asked.guidance_scale:g}", is_heading=True),
-        *films(by_sampler(asked)),
+        Words(f"By sampler, at guidance {choices.guidance_scale:g}", is_heading=True),
+        *films(by_sampler(choices)),
         Words(IDEAL),
     ]
 
 
-def films(found: Sequence[Film]) -> list[Part]:
+def films(all_films: Sequence[Film]) -> list[Part]:
     """The strips, beside them samples of the same settings, and what these are like."""
-    times = ", ".join(map(str, found[0].times))
-    strips = [(one.name, sheet(one.frames, len(one.frames), 48)) for one in found]
-    samples = [(f"{one.name}: {told(one)}", sheet(one.samples, DRAWN, 48)) for one in found]
+    times = ", ".join(map(str, all_films[0].times))
+    strips = [(one.name, sheet(one.frames, len(one.frames), 48)) for one in all_films]
+    samples = [(f"{one.name}: {told(one)}", sheet(one.samples, DRAWN, 48)) for one in all_films]
     return [
         Beside(
             [

@@ -34,26 +34,26 @@ def choose(prefix: str) -> SelectingAsked:
     )
 
 
-def look(prefix: str, asked: SelectingAsked) -> int:
+def look(prefix: str, choices: SelectingAsked) -> int:
     """The round that is looked at, the last unless another is chosen."""
-    rounds = list(range(asked.rounds + 1))
+    rounds = list(range(choices.rounds + 1))
     left, _ = st.columns(2)
     return left.select_slider("After round", rounds, rounds[-1], key=f"{prefix}after", bind="query-params")
 
 
-def parts(asked: SelectingAsked, after: int | None = None) -> list[Part]:
+def parts(choices: SelectingAsked, after: int | None = None) -> list[Part]:
     """The favourites after a round, its noisy votes, and what the rounds have cost."""
-    found = select(asked)
-    chosen = len(found) - 1 if after is None else min(after, len(found) - 1)
+    rounds = select(choices)
+    chosen = len(rounds) - 1 if after is None else min(after, len(rounds) - 1)
 
     def seen(place: int) -> list[Part]:
-        one = found[place]
+        one = rounds[place]
         picture = Pictures([("", sheet(one.images, 2 * SHOWN, 44))], f"Favourites of each class after round {one.number}")
         return [Words(words(one)), picture]
 
-    votes, spent = found[max(1, chosen)], spending_chart(found)
+    votes, spent = rounds[max(1, chosen)], spending_chart(rounds)
     return [
-        Frames("After round", [f"round {one.number}" for one in found], chosen, seen),
+        Frames("After round", [f"round {one.number}" for one in rounds], chosen, seen),
         Words(SAYS),
         Beside(
             [
@@ -84,10 +84,10 @@ def votes_chart(one: Round) -> Chart:
     return Chart("selecting_votes", figure, f"Noisy votes of {len(counts)} candidates after round {one.number}, sorted", table)
 
 
-def spending_chart(found: tuple[Round, ...]) -> Chart:
+def spending_chart(history: tuple[Round, ...]) -> Chart:
     """Proved epsilon over the rounds."""
     figure = charts.empty_figure("Rounds", "Proved epsilon")
-    rounds, spent = [one.number for one in found], [one.epsilon for one in found]
+    rounds, spent = [one.number for one in history], [one.epsilon for one in history]
     figure.add_scatter(x=rounds, y=spent, mode="lines+markers", line={"color": ORANGE, "width": 2.5}, marker={"size": 9}, showlegend=False)
     figure.update_traces(hovertemplate="%{y:.3g}<extra></extra>")
     figure.update_xaxes(tickmode="linear", tick0=0, dtick=1).update_yaxes(rangemode="tozero")

@@ -36,79 +36,85 @@ def choose(prefix: str) -> StepAsked:
     )  # fmt: skip
 
 
-def parts(asked: StepAsked) -> list[Part]:
+def parts(choices: StepAsked) -> list[Part]:
     """Norms by record, sum and noise, and the two sums along what one record adds."""
-    found = take_apart(asked)
+    step = take_apart(choices)
     return [
-        Pictures([("", sheet(found.images, RECORDS, 32))], f"The {RECORDS} records of the batch, from number 0"),
+        Pictures([("", sheet(step.images, RECORDS, 32))], f"The {RECORDS} records of the batch, from number 0"),
         Beside(
             [
                 [
                     Words("1. Each record's gradient, clipped", is_heading=True),
-                    norms_chart(found, asked),
-                    Words(clipped_words(found, asked)),
+                    norms_chart(step, choices),
+                    Words(clipped_words(step, choices)),
                 ],
                 [
-                    Words(f"2. The sum, with noise, with and without record {asked.left_out}", is_heading=True),
-                    neighbours_chart(found, asked),
-                    Words(noise_words(found, asked)),
+                    Words(f"2. The sum, with noise, with and without record {choices.left_out}", is_heading=True),
+                    neighbours_chart(step, choices),
+                    Words(noise_words(step, choices)),
                 ],
             ]
         ),
     ]
 
 
-def norms_chart(found: PrivateStepApart, asked: StepAsked) -> Chart:
+def norms_chart(step: PrivateStepApart, choices: StepAsked) -> Chart:
     """Bars side by side, a pair a record, and the clipping norm."""
     figure, places = charts.empty_figure("Record", "Norm of the gradient"), list(range(RECORDS))
     figure.add_bar(
-        x=places, y=found.norms.tolist(), name="before clipping", offsetgroup="before", marker={"color": GREY}, hovertemplate="%{y:.3g}"
+        x=places, y=step.norms.tolist(), name="before clipping", offsetgroup="before", marker={"color": GREY}, hovertemplate="%{y:.3g}"
     )
-    for name, colour, is_left_out in (("after clipping", BLUE, False), (f"of record {asked.left_out}", VERMILION, True)):
-        heights = [norm if (place == asked.left_out) == is_left_out else None for place, norm in enumerate(found.clipped.tolist())]
+    for name, colour, is_left_out in (("after clipping", BLUE, False), (f"of record {choices.left_out}", VERMILION, True)):
+        heights = [norm if (place == choices.left_out) == is_left_out else None for place, norm in enumerate(step.clipped.tolist())]
         figure.add_bar(x=places, y=heights, name=name, marker={"color": colour}, hovertemplate="%{y:.3g}", offsetgroup="after")
-    figure.add_hline(asked.max_grad_norm, line={"color": GREY, "dash": "dot", "width": 2})
+    figure.add_hline(choices.max_grad_norm, line={"color": GREY, "dash": "dot", "width": 2})
     figure.add_annotation(
-        text=f"C = {asked.max_grad_norm:g}", x=1, xref="paper", xanchor="right", y=asked.max_grad_norm, yanchor="bottom", showarrow=False
+        text=f"C = {choices.max_grad_norm:g}",
+        x=1,
+        xref="paper",
+        xanchor="right",
+        y=choices.max_grad_norm,
+        yanchor="bottom",
+        showarrow=False,
     )
     figure.update_layout(barmode="group", height=330)
-    table = pd.DataFrame({"record": places, "norm before clipping": found.norms, "norm after clipping": found.clipped})
-    return Chart("step_norms", figure, f"Norms of {RECORDS} gradients before and after clipping to {asked.max_grad_norm:g}", table)
+    table = pd.DataFrame({"record": places, "norm before clipping": step.norms, "norm after clipping": step.clipped})
+    return Chart("step_norms", figure, f"Norms of {RECORDS} gradients before and after clipping to {choices.max_grad_norm:g}", table)
 
 
-def neighbours_chart(found: PrivateStepApart, asked: StepAsked) -> Chart:
+def neighbours_chart(step: PrivateStepApart, choices: StepAsked) -> Chart:
     """The densities of what is released along the direction in which the record moves it, with it and without."""
-    middle, reach = (found.place_with + found.place_without) / 2, 4 * found.deviation + found.apart
+    middle, reach = (step.place_with + step.place_without) / 2, 4 * step.deviation + step.apart
     along = np.linspace(middle - reach, middle + reach, POINTS)
     figure = charts.empty_figure("The released sum, along what the record adds", "Density")
-    series = (("with the record", found.place_with, VERMILION, "solid"), ("without it", found.place_without, BLUE, "dash"))
+    series = (("with the record", step.place_with, VERMILION, "solid"), ("without it", step.place_without, BLUE, "dash"))
     table = pd.DataFrame({"place": along})
     for name, place, colour, dash in series:
-        table[name] = norm.pdf(along, place, found.deviation)
+        table[name] = norm.pdf(along, place, step.deviation)
         line = {"color": colour, "dash": dash, "width": 2.5}
         figure.add_scatter(x=along.tolist(), y=table[name].tolist(), name=name, mode="lines", line=line, hovertemplate="%{y:.3g}")
-    figure.add_vline(found.released, line={"color": ORANGE, "width": 2})
-    figure.add_annotation(text="released", x=found.released, y=1, yref="paper", xanchor="left", yanchor="top", showarrow=False)
+    figure.add_vline(step.released, line={"color": ORANGE, "width": 2})
+    figure.add_annotation(text="released", x=step.released, y=1, yref="paper", xanchor="left", yanchor="top", showarrow=False)
     figure.update_layout(height=330, hovermode="x unified")
-    alt = f"Two normal densities, {number(found.mu)} standard deviations apart: the released sum with record {asked.left_out} and without"
+    alt = f"Two normal densities, {number(step.mu)} standard deviations apart: the released sum with record {choices.left_out} and without"
     return Chart("step_neighbours", figure, alt, table)
 
 
-def clipped_words(found: PrivateStepApart, asked: StepAsked) -> str:
+def clipped_words(step: PrivateStepApart, choices: StepAsked) -> str:
     """How many gradients were cut, and whose."""
-    cut = int((found.norms > asked.max_grad_norm).sum())
+    cut = int((step.norms > choices.max_grad_norm).sum())
     return (
         f"{cut} of {RECORDS} gradients are longer than C and are cut to it; they keep their direction. The gradients are those of the "
-        f"denoising loss of a network of {found.parameters:,} parameters after {PUBLIC_STEPS} public steps."
+        f"denoising loss of a network of {step.parameters:,} parameters after {PUBLIC_STEPS} public steps."
     )
 
 
-def noise_words(found: PrivateStepApart, asked: StepAsked) -> str:
+def noise_words(step: PrivateStepApart, choices: StepAsked) -> str:
     """Sum, noise, and what they leave of one record."""
     return (
-        f"The sum is {number(found.sum_norm)} long, the noise in {found.parameters:,} directions {number(found.noise_norm)}: the cosine of "
-        f"sum and release is {number(found.alignment)}, and the training is the average over many steps. Along what "
-        f"record {asked.left_out} adds, the two sums lie {number(found.apart)} apart, {number(found.mu)} standard deviations. The record "
-        f"with the longest gradient that clipping allows makes it {number(found.worst_mu)}, whatever it is: "
-        f"epsilon {number(gdp_epsilon(found.worst_mu, DELTA))} for this one step, at delta {number(DELTA)}, where all records take part."
+        f"The sum is {number(step.sum_norm)} long, the noise in {step.parameters:,} directions {number(step.noise_norm)}: the cosine of "
+        f"sum and release is {number(step.alignment)}, and the training is the average over many steps. Along what "
+        f"record {choices.left_out} adds, the two sums lie {number(step.apart)} apart, {number(step.mu)} standard deviations. The record "
+        f"with the longest gradient that clipping allows makes it {number(step.worst_mu)}, whatever it is: "
+        f"epsilon {number(gdp_epsilon(step.worst_mu, DELTA))} for this one step, at delta {number(DELTA)}, where all records take part."
     )

@@ -15,9 +15,9 @@ SAMPLES = (1, 10, 100)
 NEAREST = 10
 
 
-def curves(found: Exposure, record: int, epsilon: float, prefix: str) -> None:
+def curves(exposure: Exposure, record: int, epsilon: float, prefix: str) -> None:
     """J over the steps of generation, and delta over the step at which samples are released."""
-    leakage = found.leakage
+    leakage = exposure.leakage
     over_time, over_release = st.columns(2)
     frame = pd.DataFrame({"t": leakage.timesteps, "J_t (private)": leakage.per_step[:, record]})
     with over_time:

@@ -34,22 +34,22 @@ def draw() -> None:
     run, num_draws, epsilon, num_samples = choices(finished)
     try:
         dataset = same_records(Workspace.default(), run, loaded_for(run))
-        found = kept_exposure(Workspace.default(), run.id, num_draws)
+        exposure = kept_exposure(Workspace.default(), run.id, num_draws)
     except WorkbenchError as error:
         st.error(prose(error))
         return
-    if found is None:
+    if exposure is None:
         st.caption(COSTS)
-        asked = {"num_draws": num_draws, "seed": 0}
-        needed_job("records", run.id, asked, PREFIX, "Estimate what samples show of every record")
+        request = {"num_draws": num_draws, "seed": 0}
+        needed_job("records", run.id, request, PREFIX, "Estimate what samples show of every record")
         return
-    told(found)
-    distribution(found, epsilon, num_samples, f"{PREFIX}distribution")
-    exposed_table(found, dataset, epsilon, num_samples)
+    told(exposure)
+    distribution(exposure, epsilon, num_samples, f"{PREFIX}distribution")
+    exposed_table(exposure, dataset, epsilon, num_samples)
     st.header("One record", anchor=False)
-    ranking = found.ranking().tolist()
+    ranking = exposure.ranking().tolist()
     record = st.selectbox("Record", ranking, key=f"{PREFIX}record", help="By its place among the training records, the most exposed first.")
-    curves(found, record, epsilon, f"{PREFIX}{record}_")
+    curves(exposure, record, epsilon, f"{PREFIX}{record}_")
     neighbours(dataset, record)
     removal_section(run.id, num_draws, PREFIX)
 
@@ -87,10 +87,10 @@ def choices(finished: list[Run]) -> tuple[Run, int, float, int]:
     )
 
 
-def told(found: Exposure) -> None:
+def told(exposure: Exposure) -> None:
     """What the values are, and the trained denoiser's distance from the one that they are about."""
-    st.markdown(f"**{markdown(found.leakage.label)}.** {IDEAL}")
-    if found.error is None:
+    st.markdown(f"**{markdown(exposure.leakage.label)}.** {IDEAL}")
+    if exposure.error is None:
         st.caption("The distance of this method's denoiser from the ideal one is not measured.")
         return
-    denoiser_table(found.error)
+    denoiser_table(exposure.error)

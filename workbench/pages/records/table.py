@@ -41,9 +41,9 @@ def denoiser_table(error: DenoiserError) -> None:
         st.dataframe(frame, hide_index=True, alt=f"gamma and gamma~ at {len(frame)} time steps")
 
 
-def distribution(found: Exposure, epsilon: float, num_samples: int, key: str) -> None:
+def distribution(exposure: Exposure, epsilon: float, num_samples: int, key: str) -> None:
     """How delta is spread over the records, as a histogram."""
-    delta = found.leakage.delta(epsilon, num_samples)
+    delta = exposure.leakage.delta(epsilon, num_samples)
     figure = charts.empty_figure(f"log10 of delta at epsilon {epsilon:g}, m = {num_samples:,} (private)", "Records")
     logarithms = np.log10(np.maximum(delta, 1e-12))
     figure.add_histogram(x=logarithms.tolist(), nbinsx=40, marker={"color": VERMILION}, name="records")
@@ -54,9 +54,9 @@ def distribution(found: Exposure, epsilon: float, num_samples: int, key: str) ->
     st.caption(f"Median {median}, largest {most}. {vacuous} of {len(delta):,} records have a delta of 1, which says nothing. Private.")
 
 
-def exposed_table(found: Exposure, dataset: Dataset, epsilon: float, num_samples: int) -> None:
+def exposed_table(exposure: Exposure, dataset: Dataset, epsilon: float, num_samples: int) -> None:
     """The most exposed records with their values, standard errors and cells."""
-    leakage, order = found.leakage, found.ranking()[:SHOWN]
+    leakage, order = exposure.leakage, exposure.ranking()[:SHOWN]
     cells = TableKind.of(dataset.facts.kind).frame(dataset.train.take(order), dataset.facts.classes)
     values = pd.DataFrame(
         {
@@ -73,5 +73,7 @@ def exposed_table(found: Exposure, dataset: Dataset, epsilon: float, num_samples
     alt = f"The {len(order)} most exposed training records and their values"
     st.dataframe(shown, hide_index=True, alt=alt)
     relative = leakage.standard_error / np.maximum(leakage.total, np.finfo(np.float64).tiny)
-    told = f"The median standard error is {100 * float(np.median(relative)):.0f} % of a record's value." if leakage.num_draws else EXACT
-    st.caption(f"{BEFORE} {VACUOUS} {told} Private.")
+    uncertainty = (
+        f"The median standard error is {100 * float(np.median(relative)):.0f} % of a record's value." if leakage.num_draws else EXACT
+    )
+    st.caption(f"{BEFORE} {VACUOUS} {uncertainty} Private.")

@@ -14,18 +14,18 @@ PRIVATE = "Private: computed from training and held-out records. Thresholds were
 
 def show_attacks(run_id: str, prefix: str) -> None:
     """The ROC curves of the attacks that have been made, on logarithmic axes, with their rates as a table; nothing where there are none."""
-    found = kept_attacks(Workspace.default(), run_id)
-    if not found:
+    attacks = kept_attacks(Workspace.default(), run_id)
+    if not attacks:
         return
     st.markdown("**Attacks on membership**")
-    figure = roc_figure(found)
-    told = "; ".join(f"{one.score}: AUC {number(one.auc)}" for one in found)
-    alt = f"True-positive against false-positive rate, both logarithmic, of run {run_id}. {told}"
-    charts.show(figure, alt, rates(found), f"{prefix}roc")
+    figure = roc_figure(attacks)
+    summary = "; ".join(f"{one.score}: AUC {number(one.auc)}" for one in attacks)
+    alt = f"True-positive against false-positive rate, both logarithmic, of run {run_id}. {summary}"
+    charts.show(figure, alt, rates(attacks), f"{prefix}roc")
     st.caption(f"{PRIVATE} {ONE_TRAINING}")
 
 
-def rates(found: list[MembershipResult]) -> pd.DataFrame:
+def rates(attacks: list[MembershipResult]) -> pd.DataFrame:
     """A row an attack and rate that it aimed at."""
     return pd.DataFrame(
         [
@@ -36,7 +36,7 @@ def rates(found: list[MembershipResult]) -> pd.DataFrame:
                 "True positives": _interval(point.tpr),
                 "False positives": _interval(point.fpr),
             }
-            for one in found
+            for one in attacks
             for point in one.points
         ]
     )

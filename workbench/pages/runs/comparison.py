@@ -107,9 +107,9 @@ def show_samples(run: Run, chosen: SampleSet, columns: int = 10, limit: int = 60
 
 def compare_curves(runs: Sequence[Run], prefix: str) -> None:
     """What the runs' steps reported, a chart a name, with their mark."""
-    found = [value_frames(RunFolder(Workspace.default(), run.id), _heading(run)) for run in runs]
-    for name in dict.fromkeys(name for frames in found for name in frames):
-        frame = pd.concat([frames[name] for frames in found if name in frames])
+    curves = [value_frames(RunFolder(Workspace.default(), run.id), _heading(run)) for run in runs]
+    for name in dict.fromkeys(name for frames in curves for name in frames):
+        frame = pd.concat([frames[name] for frames in curves if name in frames])
         alt = f"Training {value_title(name).lower()} of {', '.join(_heading(run) for run in runs)} against the step"
         show_curves(frame, name, f"{value_title(name)} (private)", alt, f"{prefix}{name}_chart")
 

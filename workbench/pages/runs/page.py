@@ -33,9 +33,9 @@ def draw() -> None:
     queue_list(PREFIX)
     example_notice(PREFIX)
     *filters, look = st.columns([1, 1, 1, 1, 1, 2])
-    asked = asked_for(facets, filters)
+    selection = asked_for(facets, filters)
     store = RunStore(Workspace.default())
-    runs, number = store.select(asked), store.count(asked)
+    runs, number = store.select(selection), store.count(selection)
     if runs:
         height: Any = TABLE_PIXELS if len(runs) > TABLE_ROWS else "auto"
         st.caption(f"{shown_of(len(runs), number)} of {len(facets.named)} runs. Mark rows to look at one run, or to compare several.")
@@ -91,11 +91,11 @@ def looked_at(facets: Facets, column: Any) -> list[Run]:
     """The runs that are picked, or named in the address, by their labels or ids alone; a warning for one that is not known."""
     known = {named[0]: label_of(*named) for named in facets.named}
     labels = set(known.values())
-    asked = st.query_params.get_all(f"{PREFIX}chosen")
-    if any(one in known for one in asked):
+    picks = st.query_params.get_all(f"{PREFIX}chosen")
+    if any(one in known for one in picks):
         named = {name: st.query_params.get_all(name) for name in st.query_params}
-        go_to("runs", named | {f"{PREFIX}chosen": [known.get(one, one) for one in asked]})
-    if gone := [one for one in asked if one not in labels]:
+        go_to("runs", named | {f"{PREFIX}chosen": [known.get(one, one) for one in picks]})
+    if gone := [one for one in picks if one not in labels]:
         st.warning(f"Unknown in the address: {markdown(', '.join(gone))}. Such a run may have been deleted.")
     chosen = column.multiselect(
         "Look at one run, or compare several", list(known), key=f"{PREFIX}chosen", placeholder="the first of the list",

@@ -25,8 +25,8 @@ def sampling_form(run: Run, prefix: str) -> None:
         st.caption("From the same weights, each request a set of its own; an empty field is as planned.")
         classes, number, seed = st.columns(3)
         own = run.plan.build().learns_labels
-        asked: dict[str, Any] = {"placeholder": "all, as released" if own else "all, in turn", **BOUND}
-        labels = classes.multiselect("Classes", run.plan.facts.classes, key=f"{prefix}classes", **asked)
+        arguments: dict[str, Any] = {"placeholder": "all, as released" if own else "all, in turn", **BOUND}
+        labels = classes.multiselect("Classes", run.plan.facts.classes, key=f"{prefix}classes", **arguments)
         balanced = own and st.checkbox("Balanced", key=f"{prefix}balanced", help=BALANCED, **BOUND)
         whole: dict[str, Any] = {"value": None, "step": 1, **BOUND}
         count = number.number_input("Samples", min_value=1, key=f"{prefix}number", placeholder=f"{run.plan.num_samples:,}", **whole)
@@ -42,17 +42,17 @@ def sampling_form(run: Run, prefix: str) -> None:
             st.error(prose(error))
 
 
-def _offer(asked: RunSamples, num_samples: int | None, prefix: str) -> None:
+def _offer(samples: RunSamples, num_samples: int | None, prefix: str) -> None:
     """What would be drawn, at what price, and the button; nothing where all of it is there already."""
-    price = asked.plan(num_samples)
-    st.caption(markdown(f"Set {asked.id}, {asked.summary}: {price.stop:,} samples, {price.start:,} of them are there."))
+    price = samples.plan(num_samples)
+    st.caption(markdown(f"Set {samples.id}, {samples.summary}: {price.stop:,} samples, {price.start:,} of them are there."))
     if price.releases:
         price_of_samples(price.bound)
     if st.button("Draw", key=f"{prefix}draw", icon=":material/brush:", disabled=price.start == price.stop):
-        attempt(lambda: _draw(asked, price.stop))
+        attempt(lambda: _draw(samples, price.stop))
 
 
-def _draw(asked: RunSamples, num_samples: int) -> None:
-    asked.check_ready()
-    asked.begin()
-    tasks.begin(asked.workspace, "sample", asked.owner, {"samples": asked.id, "num_samples": num_samples})
+def _draw(samples: RunSamples, num_samples: int) -> None:
+    samples.check_ready()
+    samples.begin()
+    tasks.begin(samples.workspace, "sample", samples.owner, {"samples": samples.id, "num_samples": num_samples})

@@ -44,8 +44,8 @@ def run_table(runs: Sequence[Run]) -> pd.DataFrame:
 
 def accuracy_of(run: Run) -> str:
     """The first accuracy that the run's own samples reached, with its mark; an en dash for none."""
-    found = (row for row in results_of(run.id) if row["name"].startswith("accuracy_") and row.get("value") is not None)
-    return marked(next(found, {}), "value")
+    rows = (row for row in results_of(run.id) if row["name"].startswith("accuracy_") and row.get("value") is not None)
+    return marked(next(rows, {}), "value")
 
 
 def measure_name(name: str) -> str:

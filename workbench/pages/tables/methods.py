@@ -21,8 +21,8 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "2px,8px
 def methods_over_epsilons(runs: Sequence[Run], name: str, prefix: str) -> None:
     """A picture of one measure of the runs on the table called `name` over their bounds, and all measures as a table."""
     st.header("Methods over epsilons")
-    found = results_of_runs(Workspace.default(), [run for run in runs if run.plan.facts.name == name]) if runs else []
-    results = [result for result in found if any(entry_of(result, measure) for measure in MEASURES)]
+    all_results = results_of_runs(Workspace.default(), [run for run in runs if run.plan.facts.name == name]) if runs else []
+    results = [result for result in all_results if any(entry_of(result, measure) for measure in MEASURES)]
     if not results:
         st.caption(NONE_YET.format(markdown(name)))
         return
@@ -45,9 +45,9 @@ def points(results: Sequence[Mapping[str, Any]], measure: str) -> pd.DataFrame:
     for result in results:
         if (entry := entry_of(result, measure)) is not None:
             low, high = entry.get("interval") or (entry["value"], entry["value"])
-            told = {"value": entry["value"], "low": low, "high": high, "label": result["name"]}
+            point = {"value": entry["value"], "low": low, "high": high, "label": result["name"]}
             rows.append(
-                {"method": result["method"], "epsilon": float(result["bound"]["epsilon"]), **told, "releasable": may_leave(entry, "value")}
+                {"method": result["method"], "epsilon": float(result["bound"]["epsilon"]), **point, "releasable": may_leave(entry, "value")}
             )
     return pd.DataFrame(rows)
 

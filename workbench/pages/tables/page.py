@@ -122,7 +122,7 @@ def _comparison(chosen: SampleSet, samples: Records) -> None:
 def _how_far_off(samples: Records, real: Records, chosen: SampleSet) -> None:
     """The worst column by name, and how far each is off alone, in pairs and in triples."""
     st.header("How far columns are off")
-    found = apart(samples, real, chosen.facts)
-    name, value = found.worst
+    gaps = apart(samples, real, chosen.facts)
+    name, value = gaps.worst
     st.caption(markdown(f"{TOTAL_VARIATION} The column that is farthest off alone is {name}, by {value:.3f} (private)."))
-    distances(found, PREFIX)
+    distances(gaps, PREFIX)

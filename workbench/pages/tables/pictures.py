@@ -25,8 +25,8 @@ def small_multiples(columns: Mapping[str, pd.DataFrame], prefix: str) -> None:
             with st.container():
                 st.markdown(f"**{markdown(name)}**{_apart(frame)}")
                 alt = f"Shares of the categories of {name} among {' and '.join(NAMES[part][0] for part in frame.columns[1:])}"
-                told = frame.rename(columns={part: label for part, (label, _, _) in NAMES.items()})
-                charts.show(shares_chart(frame), alt, told, f"{prefix}column_{place}")
+                table = frame.rename(columns={part: label for part, (label, _, _) in NAMES.items()})
+                charts.show(shares_chart(frame), alt, table, f"{prefix}column_{place}")
 
 
 def shares_chart(frame: pd.DataFrame) -> go.Figure:
@@ -47,19 +47,19 @@ def shares_chart(frame: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def distances(found: Apart, prefix: str) -> None:
+def distances(gaps: Apart, prefix: str) -> None:
     """How far each column is off from the real rows, alone, in pairs and in triples; and each pair."""
     with st.grid(columns="auto", min_column_width=LEAST_WIDTH_OF_PAIRS, border=True):
         with st.container():
             st.markdown("**Each column, and the mean of the pairs and triples with it (private)**")
             alt = "Total variation distance of each column, of its pairs and of its triples between samples and real rows (private)"
-            told = found.columns.rename(columns={part: label for part, (label, _, _) in PARTS_OF_APART.items()})
-            charts.show(columns_apart_chart(found.columns), alt, told, f"{prefix}apart")
+            table = gaps.columns.rename(columns={part: label for part, (label, _, _) in PARTS_OF_APART.items()})
+            charts.show(columns_apart_chart(gaps.columns), alt, table, f"{prefix}apart")
         with st.container():
             st.markdown("**Each pair; a column alone on the diagonal (private)**")
             alt = "Total variation distance of every two columns between samples and real rows (private)"
-            told = found.pairs.reset_index(names="column")
-            charts.show(squares_chart(found.pairs, float(found.pairs.to_numpy().max())), alt, told, f"{prefix}pairs_apart")
+            table = gaps.pairs.reset_index(names="column")
+            charts.show(squares_chart(gaps.pairs, float(gaps.pairs.to_numpy().max())), alt, table, f"{prefix}pairs_apart")
 
 
 def columns_apart_chart(columns: pd.DataFrame) -> go.Figure:
@@ -77,18 +77,18 @@ def columns_apart_chart(columns: pd.DataFrame) -> go.Figure:
 def pairs(named: Mapping[str, pd.DataFrame], prefix: str) -> None:
     """A picture of the associations of each, side by side."""
     with st.grid(columns="auto", min_column_width=LEAST_WIDTH_OF_PAIRS, border=True):
-        for place, (name, found) in enumerate(named.items()):
+        for place, (name, matrix) in enumerate(named.items()):
             with st.container():
                 st.markdown(f"**{markdown(name.capitalize())}**")
                 alt = f"Cramer's V of every two columns among {name}"
-                charts.show(squares_chart(found, 1.0), alt, found.reset_index(names="column"), f"{prefix}pairs_{place}")
+                charts.show(squares_chart(matrix, 1.0), alt, matrix.reset_index(names="column"), f"{prefix}pairs_{place}")
 
 
-def squares_chart(found: pd.DataFrame, most: float) -> go.Figure:
+def squares_chart(matrix: pd.DataFrame, most: float) -> go.Figure:
     """A square a pair, the lighter the more, from 0 to `most`; columns from top to bottom as from left to right."""
-    figure, names = charts.empty_figure("", ""), [html_text(str(name)) for name in found.columns]
+    figure, names = charts.empty_figure("", ""), [html_text(str(name)) for name in matrix.columns]
     template = "%{y} and %{x}: %{z:.3f}<extra></extra>"
-    figure.add_heatmap(z=found.to_numpy(), x=names, y=names, zmin=0, zmax=most, colorscale="Cividis", hovertemplate=template)
+    figure.add_heatmap(z=matrix.to_numpy(), x=names, y=names, zmin=0, zmax=most, colorscale="Cividis", hovertemplate=template)
     figure.update_xaxes(title=None, tickangle=-45)
     figure.update_yaxes(title=None, autorange="reversed")
     figure.update_layout(height=440, font={"size": 11})

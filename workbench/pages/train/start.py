@@ -41,34 +41,34 @@ class Asked:
         return run.id
 
 
-def launch_button(asked: Asked | None, prefix: str) -> None:
+def launch_button(request: Asked | None, prefix: str) -> None:
     """The button; beside it what goes on once it is pressed, and over the page the question where an equal plan was started before."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        pressed = st.button("Launch", type="primary", key=f"{prefix}launch", icon=":material/play_arrow:", disabled=asked is None)
+        pressed = st.button("Launch", type="primary", key=f"{prefix}launch", icon=":material/play_arrow:", disabled=request is None)
         beside = st.container(width="content")
-    if not pressed or asked is None:
+    if not pressed or request is None:
         return
     with told():
         with beside, st.spinner("Handing the run to the queue …", width="content"):
-            again = asked.repeats()
-            run_id = asked.launch() if again is None else ""
+            again = request.repeats()
+            run_id = request.launch() if again is None else ""
         if again is None:
             go_to_run(run_id, prefix)
-        ask(asked, again, prefix)
+        ask(request, again, prefix)
 
 
 @st.dialog("This plan has been started before", icon=":material/content_copy:")
-def ask(asked: Asked, again: Repetition, prefix: str) -> None:
+def ask(request: Asked, again: Repetition, prefix: str) -> None:
     """Whether to spend once more, over the page; closing it starts nothing."""
     st.markdown(markdown(again.question))
-    cost = number(asked.plan.bound.epsilon)
+    cost = number(request.plan.bound.epsilon)
     watch = st.button(f"Watch run {again.run.id}", key=f"{prefix}instead", type="primary", icon=":material/monitoring:", width="stretch")
     spend = st.button(f"Spend {cost} more and start another", key=f"{prefix}again", icon=":material/play_arrow:", width="stretch")
     if watch:
         go_to_run(again.run.id, prefix)
     if spend:
         with told():
-            go_to_run(asked.launch(), prefix)
+            go_to_run(request.launch(), prefix)
 
 
 def go_to_run(run_id: str, prefix: str) -> NoReturn:

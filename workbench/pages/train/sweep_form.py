@@ -31,15 +31,15 @@ def sweep_form(chosen: Choices, performance: dict[str, Any], prefix: str) -> Non
     except WorkbenchError as error:
         st.error(prose(error))
         return
-    kept, asked = f"{prefix}price", "" if grid is None else grid.model_dump_json()
+    kept, grid_text = f"{prefix}price", "" if grid is None else grid.model_dump_json()
     if st.button("Show what it costs", key=f"{prefix}cost", icon=":material/payments:", disabled=grid is None) and grid is not None:
         with told(), st.spinner("Composing all runs …"):
-            st.session_state[kept] = (asked, price(Workspace.default(), grid.recipe()))
-    shown, found = st.session_state.get(kept, ("", None))
-    if grid is None or shown != asked:
+            st.session_state[kept] = (grid_text, price(Workspace.default(), grid.recipe()))
+    shown, cost = st.session_state.get(kept, ("", None))
+    if grid is None or shown != grid_text:
         return
-    _show(found)
-    label = f"Launch {found.new + found.going_on} runs" if found.spends else "Measure what is missing"
+    _show(cost)
+    label = f"Launch {cost.new + cost.going_on} runs" if cost.spends else "Measure what is missing"
     if st.button(label, key=f"{prefix}launch", type="primary", icon=":material/play_arrow:"):
         with told():
             job = sweeping.begin(Workspace.default(), grid.recipe())
@@ -86,22 +86,22 @@ def _grid(chosen: Choices, performance: dict[str, Any], prefix: str) -> Grid | N
     )
 
 
-def _show(found: Price) -> None:
+def _show(cost: Price) -> None:
     """The whole cost: runs and time, what all runs spend together, where the account would stand, what choosing costs."""
     runs, time, together, account = st.columns(4)
-    there = {"done": found.done, "at work": found.at_work, "to go on with": found.going_on}
+    there = {"done": cost.done, "at work": cost.at_work, "to go on with": cost.going_on}
     beside = ", ".join(f"{count} {what}" for what, count in there.items() if count)
-    runs.metric("Runs", found.runs, help=f"Of these {beside}." if beside else "All of them are new.")
-    unknown = f"Of {found.unknown} runs no pace is known." if found.unknown else "Training and measuring, one run after another."
-    time.metric("Expected time", duration(found.seconds) if found.seconds or not found.unknown else "unknown", help=unknown)
-    total = found.together
+    runs.metric("Runs", cost.runs, help=f"Of these {beside}." if beside else "All of them are new.")
+    unknown = f"Of {cost.unknown} runs no pace is known." if cost.unknown else "Training and measuring, one run after another."
+    time.metric("Expected time", duration(cost.seconds) if cost.seconds or not cost.unknown else "unknown", help=unknown)
+    total = cost.together
     together.metric(
         "Epsilon of all runs", number(total.epsilon), help=f"Composed, at delta {total.delta:.3g}, {plain(total.neighboring_relation)}. "
-        f"The plain sum of their bounds is {number(found.plain_sum)} at delta {found.plain_delta:.3g}.",
+        f"The plain sum of their bounds is {number(cost.plain_sum)} at delta {cost.plain_delta:.3g}.",
     )  # fmt: skip
-    account.metric(f"Account of {markdown(found.dataset)}", number(found.account.epsilon), help="Where it would stand afterwards.")
-    st.info(prose(found.choosing))
-    if found.advice:
-        st.caption(prose(found.advice))
-    for warning in found.warnings:
+    account.metric(f"Account of {markdown(cost.dataset)}", number(cost.account.epsilon), help="Where it would stand afterwards.")
+    st.info(prose(cost.choosing))
+    if cost.advice:
+        st.caption(prose(cost.advice))
+    for warning in cost.warnings:
         st.warning(prose(warning))

@@ -56,17 +56,17 @@ def _watch(kept: KeptSweep, prefix: str) -> None:
 
 def _show(kept: KeptSweep, prefix: str) -> None:
     """The table and the picture of what has been measured so far."""
-    found = kept.results()
-    st.caption(f"{len(found)} of {len(kept.recipe.seeded)} runs measured; `workbench sweeps {kept.id} --out FILE.json` writes them.")
-    lines = results.series(kept.recipe, found)
+    rows = kept.results()
+    st.caption(f"{len(rows)} of {len(kept.recipe.seeded)} runs measured; `workbench sweeps {kept.id} --out FILE.json` writes them.")
+    lines = results.series(kept.recipe, rows)
     if lines:
         metric = METRICS[kept.recipe.measure]
         title = f"{metric.title} ({mark(all(line.releasable for line in lines))})"
         own, none = _points(lines), pd.DataFrame(columns=["method", "source", "epsilon", "value"])
         figure = charts.utility_chart(own, none, _references(lines), title, metric.is_fraction)
         charts.show(figure, f"{title} of the sweep's lines over their bounds, mean and deviation", own, f"{prefix}picture")
-    if found:
-        table = pd.DataFrame(results.table(found)).dropna(axis="columns", how="all")
+    if rows:
+        table = pd.DataFrame(results.table(rows)).dropna(axis="columns", how="all")
         st.dataframe(table, hide_index=True, alt=f"Mean and spread of every line of sweep {markdown(kept.id)}")
         st.caption(MARKS_MEAN)
 

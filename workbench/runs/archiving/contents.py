@@ -66,17 +66,17 @@ class Archive(BaseModel):
             values = json.loads(text)
             if not isinstance(values, dict) or values.get("format") != FORMAT:
                 raise WorkbenchError(f"Expected an archive of the format {FORMAT!r}. Update the workbench, or archive the runs anew.")
-            found = cls.model_validate(values)
+            archive = cls.model_validate(values)
         except json.JSONDecodeError:
             raise WorkbenchError(f"Expected a list of files in {LIST}, got no JSON.") from None
         except ValidationError as error:
             raise WorkbenchError(f"Expected an archive of runs. {first_complaint(error)}") from None
-        for archived in found.runs:
+        for archived in archive.runs:
             if not ID.fullmatch(archived.run.id):
                 raise WorkbenchError(f"Expected the id of a run, got {archived.run.id!r}.")
             for file in archived.files:
                 check_path(file.path)
-        return found
+        return archive
 
 
 def check_path(path: str) -> None:

@@ -143,9 +143,9 @@ def _known_records(workspace: Workspace, archived: ArchivedRun, key: bytes) -> s
         return ""
     if not archived.digest or dataset.fingerprint(key) != archived.digest:
         return ""
-    found = dataset.fingerprint(workspace.key)
-    Ledger(workspace.ledger).note_records(found, dataset.record_hashes(workspace.key))
-    return found
+    fingerprint = dataset.fingerprint(workspace.key)
+    Ledger(workspace.ledger).note_records(fingerprint, dataset.record_hashes(workspace.key))
+    return fingerprint
 
 
 def _charge(workspace: Workspace, archived: ArchivedRun, run: Run) -> None:

@@ -87,8 +87,8 @@ def wrong_marks(dossier: Dossier) -> str:
         return "Its part for the room does not fit whom it is for."
     if dossier.audience == "room":
         return ""
-    if told := [one.name for one in dossier.measures if not _may_be_told(one)]:
-        return f"{told[0]} is told, and its mark keeps it in the room."
+    if leaks := [one.name for one in dossier.measures if not _may_be_told(one)]:
+        return f"{leaks[0]} is told, and its mark keeps it in the room."
     return "" if dossier.card.releasable or not dossier.cautions else "Cautions of samples that may not leave are told."
 
 

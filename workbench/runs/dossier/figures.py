@@ -34,8 +34,8 @@ class LogAxis(NamedTuple):
     @classmethod
     def over(cls, values: Sequence[float], start: float, end: float) -> "LogAxis":
         """An axis that holds the finite positive values."""
-        found = [math.log10(value) for value in values if 0 < value < math.inf] or [0.0]
-        low, high = math.floor(min(found)), math.ceil(max(found))
+        exponents = [math.log10(value) for value in values if 0 < value < math.inf] or [0.0]
+        low, high = math.floor(min(exponents)), math.ceil(max(exponents))
         return cls(low, max(high, low + 1), start, end)
 
     def at(self, value: float) -> float:
@@ -47,8 +47,8 @@ class LogAxis(NamedTuple):
     def ticks(self) -> list[float]:
         """1, 2 and 5 times the powers of ten, or these alone where there are many."""
         factors = (1, 2, 5) if self.high - self.low <= 3 else (1,)
-        found = [factor * 10.0**power for power in range(self.low, self.high + 1) for factor in factors]
-        return [tick for tick in found if tick <= 10.0**self.high * (1 + 1e-9)]
+        candidates = [factor * 10.0**power for power in range(self.low, self.high + 1) for factor in factors]
+        return [tick for tick in candidates if tick <= 10.0**self.high * (1 + 1e-9)]
 
 
 def number(value: float | None) -> str:

@@ -86,5 +86,5 @@ def read(text: str) -> Dossier:
 def _open(missing: list[str]) -> str:
     if not missing:
         return paragraph("Every question to people has an answer.")
-    asked = f"{len(missing)} questions that only people can answer are open:"
-    return f'<div class="question">{paragraph(asked, "warning")}{listed(missing)}</div>'
+    words = f"{len(missing)} questions that only people can answer are open:"
+    return f'<div class="question">{paragraph(words, "warning")}{listed(missing)}</div>'

@@ -30,7 +30,7 @@ def dossier_of(workspace: Workspace, run_id: str, audience: Audience = "outside"
     audit, in_room = audit_of(workspace, run.plan), audience == "room"
     results = kept_results(workspace, run_id)
     measures = [measure_of(result, in_room) for result in results]
-    told = tuple(one for one in measures if one.value is not None or one.epsilon_zero is not None)
+    shown_measures = tuple(one for one in measures if one.value is not None or one.epsilon_zero is not None)
     room = None
     if in_room:
         from workbench.runs.dossier.room import room_of
@@ -43,8 +43,8 @@ def dossier_of(workspace: Workspace, run_id: str, audience: Audience = "outside"
         card=content.card,
         audit_ceiling=audit.ceiling if audit is not None and content.card.audit is not None else None,
         ledger=tuple(ledger_row(entry) for entry in Ledger(workspace.ledger).entries(content.card.ledger.account)),
-        measures=told,
-        withheld=len(measures) - len(told),
+        measures=shown_measures,
+        withheld=len(measures) - len(shown_measures),
         cautions=sample_set(workspace, run_id).cautions if may_show else (),
         files=content.manifest["files"],
         answers=kept_statements(workspace, run_id).answers,

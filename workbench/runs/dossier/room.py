@@ -34,7 +34,9 @@ def room_of(workspace: Workspace, run: Run) -> Room:
     given = {one.id: verdicts.of(run.id, one.id) for one in sample_sets(workspace, run.id)}
     names = tuple(dict.fromkeys(name for one in given for name in verdicts.reviewers(run.id, one) if name))
     gallery = gallery_of(workspace, run, given.get("default", {}))
-    counts = {name: dict(sorted(Counter(one.verdict for one in found.values()).items())) for name, found in given.items() if found}
+    counts = {
+        name: dict(sorted(Counter(one.verdict for one in judgements.values()).items())) for name, judgements in given.items() if judgements
+    }
     return Room(verdicts=counts, reviewers=names, findings=tuple(findings(workspace, run)), features=FEATURES, gallery=gallery)
 
 
@@ -42,11 +44,11 @@ def findings(workspace: Workspace, run: Run) -> Iterator[Finding]:
     """What the attacks, audits and experiments on a run found, a sentence each."""
     if (audit := kept_audit(workspace, run.id)) is not None:
         yield Finding(name="audit by canaries", words=f"At least epsilon {audit.epsilon:.4g}. {audit.words}")
-    for found in kept_attacks(workspace, run.id):
-        low, high = found.interval
-        rates = "; ".join(f"true positives {point.tpr[0]:.3g} where {point.aim:g} false ones were aimed at" for point in found.points)
-        words = f"AUC {found.auc:.3f} ({low:.3f} to {high:.3f}; chance .5) of {found.num_members} members. {rates}."
-        yield Finding(name=f"membership by {found.score}", words=words)
+    for attack in kept_attacks(workspace, run.id):
+        low, high = attack.interval
+        rates = "; ".join(f"true positives {point.tpr[0]:.3g} where {point.aim:g} false ones were aimed at" for point in attack.points)
+        words = f"AUC {attack.auc:.3f} ({low:.3f} to {high:.3f}; chance .5) of {attack.num_members} members. {rates}."
+        yield Finding(name=f"membership by {attack.score}", words=words)
     for game in kept_games(workspace, run.id):
         most = "" if game.most is None else f" The bound leaves {game.most:.3g} at most."
         low, high = game.interval

@@ -161,19 +161,19 @@ def files(dossier: Dossier) -> Iterator[str]:
 
 def room(dossier: Dossier) -> Iterator[str]:
     """What may not leave: verdicts, findings of attacks, the samples nearest to training records."""
-    found = dossier.room
-    if found is None:
+    part = dossier.room
+    if part is None:
         return
     yield paragraph("Private: this part shows training records, or numbers that saw them without noise. Do not share it.", "warning")
-    rows = [(name, *(str(counts.get(word, 0)) for word in _VERDICTS)) for name, counts in found.verdicts.items()]
+    rows = [(name, *(str(counts.get(word, 0)) for word in _VERDICTS)) for name, counts in part.verdicts.items()]
     yield table("Verdicts of people who looked", ["samples", *_VERDICTS], rows) if rows else paragraph("Nobody has given a verdict yet.")
-    if found.reviewers:
-        yield paragraph(f"Reviewers: {', '.join(found.reviewers)}.")
-    said = [(one.name, one.words) for one in found.findings]
+    if part.reviewers:
+        yield paragraph(f"Reviewers: {', '.join(part.reviewers)}.")
+    said = [(one.name, one.words) for one in part.findings]
     yield table("What attacks and audits found", ["attack", "found"], said) if said else paragraph("No attack has been made on this run.")
-    if not found.gallery:
+    if not part.gallery:
         yield paragraph("No neighbors were searched: open the Gallery page, or `workbench neighbours`.")
-    for card in found.gallery:
+    for card in part.gallery:
         yield f'<div class="card">{"".join(_gallery_card(card))}</div>'
 
 

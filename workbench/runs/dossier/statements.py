@@ -47,7 +47,7 @@ def state(workspace: Workspace, run_id: str, answers: Mapping[str, Any]) -> Stat
         raise WorkbenchError(f"Expected a text as the answer to {wrong[0]!r}.")
     given = {key: checked(key, text) for key, text in answers.items()}
     whole = {**kept_statements(workspace, run_id).answers, **given}
-    found = Statements(answers={key: whole[key] for key in QUESTIONS if whole.get(key)})
+    statements = Statements(answers={key: whole[key] for key in QUESTIONS if whole.get(key)})
     check_writable(workspace.home)
-    write_text_atomically(RunFolder(workspace, run_id).statements, dumps(found, indent=2))
-    return found
+    write_text_atomically(RunFolder(workspace, run_id).statements, dumps(statements, indent=2))
+    return statements

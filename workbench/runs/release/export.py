@@ -109,7 +109,7 @@ def contents(workspace: Workspace, run_id: str) -> Contents:
     card = card_of(workspace, run, plan)
     members = {CARD: _text(card), CARD_TEXT: card.markdown.encode(), PLAN: _text(plan)}
     members[WEIGHTS] = _weights(workspace, run, digest(members[PLAN]))
-    members |= {f"samples/{found.id}.npz": _samples(found, card, digest(members[PLAN])) for found in sets_of(workspace, run.id)}
+    members |= {f"samples/{samples.id}.npz": _samples(samples, card, digest(members[PLAN])) for samples in sets_of(workspace, run.id)}
     hashes = {name: digest(content) for name, content in members.items()}
     return Contents(plan, card, members, {"format": FORMAT, "files": hashes, "left_out": LEFT_OUT})
 
@@ -136,17 +136,17 @@ def restated(plan: Plan) -> Plan:
 
     used = plan.build().public_dataset
     known = _told_places(used, plan.public) if used and plan.public else {}
-    told = plan.model_copy(update={"config": without_places(plan.config, known)})
+    portable_plan = plan.model_copy(update={"config": without_places(plan.config, known)})
     request = plan.request.model_copy(update={"dataset": plan.facts, "settings": without_places(plan.request.settings, known)})
-    method = told.build()
+    method = portable_plan.build()
     public = method.public_dataset if plan.public else ""
     now = describe(method, plan.facts, plan.delta, request)
     return now.model_copy(update={"public": public or "", "warnings": tuple(dict.fromkeys((*plan.warnings, *now.warnings)))})
 
 
-def _told_places(used: str, told: str) -> dict[str, str]:
+def _told_places(used: str, description: str) -> dict[str, str]:
     """What is told of the public files that a plan used, by their places: of all in one, and of each where several are joined."""
-    return dict(zip(used.split(JOIN), told.split(JOIN), strict=False)) | {used: told}
+    return dict(zip(used.split(JOIN), description.split(JOIN), strict=False)) | {used: description}
 
 
 def without_places(config: Mapping[str, Any], known: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
@@ -154,16 +154,16 @@ def without_places(config: Mapping[str, Any], known: Mapping[str, str] = Mapping
 
     Those that are `known` have the name that they had when they were planned with, whatever lies there now.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in config.items():
         if isinstance(value, dict):
-            found[name] = without_places(value, known)
+            values[name] = without_places(value, known)
             continue
         if name.rpartition(".")[2] not in NAME_PUBLIC:
-            found[name] = value
+            values[name] = value
         else:
-            found[name] = [_told(part, known) for part in value] if isinstance(value, list | tuple) else _told(value, known)
-    return found
+            values[name] = [_told(part, known) for part in value] if isinstance(value, list | tuple) else _told(value, known)
+    return values
 
 
 def _told(value: Any, known: Mapping[str, str]) -> Any:
@@ -207,13 +207,13 @@ def _weights(workspace: Workspace, run: Run, plan: str) -> bytes:
     return packed(load_saved(RunFolder(workspace, run.id).model), {"run": run.id, "plan": plan})
 
 
-def _samples(found: RunSamples, card: PrivacyCard, plan: str) -> bytes:
+def _samples(samples: RunSamples, card: PrivacyCard, plan: str) -> bytes:
     """A set of samples as a file of arrays, with notes that name no place of this machine."""
-    kept = found.kept()
+    kept = samples.kept()
     assert kept is not None
-    told = cautions.kept_likeness(found.folder), cautions.kept_noise(found.folder)
-    beside = cautions.noted(found.run.plan, found.request, len(kept), *told)
-    return packed_arrays(arrays_of(kept, notes_of(found.request, card, plan) | beside, found.facts))
+    measures = cautions.kept_likeness(samples.folder), cautions.kept_noise(samples.folder)
+    beside = cautions.noted(samples.run.plan, samples.request, len(kept), *measures)
+    return packed_arrays(arrays_of(kept, notes_of(samples.request, card, plan) | beside, samples.facts))
 
 
 def notes_of(request: SamplesRequest, card: PrivacyCard, plan: str) -> dict[str, Any]:

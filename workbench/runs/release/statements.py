@@ -91,26 +91,26 @@ def wrong_audit(card: PrivacyCard, plan: Plan) -> str:
     audit = card.audit
     if audit is None:
         return ""
-    told = (audit.status, audit.delta, audit.neighboring_relation, audit.accountant, audit.sampling)
+    statement = (audit.status, audit.delta, audit.neighboring_relation, audit.accountant, audit.sampling)
     named = audit.source.startswith("audit of run ") and audit.reason
-    if told != ("measured", plan.delta, RELATION, "", "") or not 0.0 <= audit.epsilon < math.inf or not named:
+    if statement != ("measured", plan.delta, RELATION, "", "") or not 0.0 <= audit.epsilon < math.inf or not named:
         return "The audit is told otherwise than an audit tells a lower bound."
     if audit.epsilon > card.bound.epsilon:
         return f"An audit measured {audit.epsilon:.4g}, above its bound of {card.bound.epsilon:.4g}."
     return ""
 
 
-def differing(what: str, shown: Any, found: Any) -> str:
+def differing(what: str, shown: Any, actual: Any) -> str:
     """How a value shown differs from the one computed here: numbers by more than machines do, all else at all; "" if it does not."""
-    if isinstance(shown, PrivacyValue) and isinstance(found, PrivacyValue):
-        if alike(shown.model_dump(), found.model_dump()):
+    if isinstance(shown, PrivacyValue) and isinstance(actual, PrivacyValue):
+        if alike(shown.model_dump(), actual.model_dump()):
             return ""
-        named = [name for name in PrivacyValue.model_fields if not alike(getattr(shown, name), getattr(found, name))]
+        named = [name for name in PrivacyValue.model_fields if not alike(getattr(shown, name), getattr(actual, name))]
         if named == ["epsilon"] or "status" in named:
             said = f"the file says {shown.epsilon:.6g} ({shown.status})"
-            return f"The {what} is epsilon {found.epsilon:.6g} ({found.status}) by what was spent; {said}."
+            return f"The {what} is epsilon {actual.epsilon:.6g} ({actual.status}) by what was spent; {said}."
         return f"The {what} has another {', '.join(named)} than was computed here."
-    return "" if alike(shown, found) else f"The {what} is not what follows from plan and spending."
+    return "" if alike(shown, actual) else f"The {what} is not what follows from plan and spending."
 
 
 def alike(one: Any, other: Any) -> bool:

@@ -67,8 +67,8 @@ def changed(members: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
     listed = manifest.get("files")
     if not isinstance(listed, dict):
         return "The manifest lists no files."
-    found = {name: digest(content) for name, content in members.items() if name != MANIFEST}
-    differ = [name for name in sorted(found.keys() | listed.keys()) if found.get(name) != listed.get(name)]
+    digests = {name: digest(content) for name, content in members.items() if name != MANIFEST}
+    differ = [name for name in sorted(digests.keys() | listed.keys()) if digests.get(name) != listed.get(name)]
     return f"Changed, added or missing: {', '.join(map(str, differ))}." if differ else ""
 
 
@@ -154,7 +154,7 @@ def wrong_samples(name: str, content: bytes, card: PrivacyCard, plan: Plan, plan
     if name != f"samples/{request.id}.npz":
         return f"They were asked for as the set {request.id}."
     likeness, noise = notes.get("prior_likeness"), notes.get("noise_share")
-    if not all(told is None or isinstance(told, float) for told in (likeness, noise)):
+    if not all(value is None or isinstance(value, float) for value in (likeness, noise)):
         return "Their notes tell a likeness to the public prior, or a share of noise, that is no number."
     if notes != jsonable(notes_of(request, card, plan_digest) | cautions.noted(plan, request, len(records), likeness, noise)):
         return "Their notes are of another plan or run, or tell another bound."

@@ -52,11 +52,11 @@ def misfit(tensors: "Mapping[str, torch.Tensor]", plan: "Plan") -> str:
         state = experiment.new_state(plan, PerformanceSettings(device="cpu"))
     released = plan.build().released_parts
     expected = {name: _form(tensor) for name, tensor in _named({MODULES: state.part(released)[MODULES], TENSORS: {}})}
-    found = {name: _form(tensor) for name, tensor in tensors.items() if name.startswith(f"{MODULES}/")}
-    for name in sorted(expected.keys() | found.keys()):
-        if expected.get(name) != found.get(name):
-            return f"{name} is {found.get(name, 'missing')} and not {expected.get(name, 'there')}"
-    others = sorted(tensors.keys() - found.keys() - {f"{TENSORS}/{name}" for name in released})
+    forms = {name: _form(tensor) for name, tensor in tensors.items() if name.startswith(f"{MODULES}/")}
+    for name in sorted(expected.keys() | forms.keys()):
+        if expected.get(name) != forms.get(name):
+            return f"{name} is {forms.get(name, 'missing')} and not {expected.get(name, 'there')}"
+    others = sorted(tensors.keys() - forms.keys() - {f"{TENSORS}/{name}" for name in released})
     return f"{others[0]} is no part of what {plan.method} releases" if others else ""
 
 

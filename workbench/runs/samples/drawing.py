@@ -59,8 +59,8 @@ class Drawing:
 
     def prior(self, count: int) -> Records:
         """So many samples of the model before it saw a private record, of the same classes, to compare with; kept nowhere."""
-        asked = replace(self._asked(0, count, "public"), purpose="public samples to compare")
-        return self.method.sample(load_state(self.workspace, self.run, self.request.seed), asked)
+        request = replace(self._asked(0, count, "public"), purpose="public samples to compare")
+        return self.method.sample(load_state(self.workspace, self.run, self.request.seed), request)
 
     def noise_share(self) -> float | None:
         """What the method says of its fitted weights."""
@@ -68,8 +68,8 @@ class Drawing:
 
     def _stages(self, start: int, stop: int) -> "list[Stage]":
         """What the sampler spends on private records; refused for a seed, which would tell its noise."""
-        found = self.method.sampling_stages(self.run.plan.facts, self._asked(start, stop, "model"))
-        stages = [stage for stage in found if stage.spent != "free"]
+        all_stages = self.method.sampling_stages(self.run.plan.facts, self._asked(start, stop, "model"))
+        stages = [stage for stage in all_stages if stage.spent != "free"]
         if stages and self.request.seed is not None:
             raise WorkbenchError(f"Expected no seed: the sampler of {self.method.name} adds noise, which must be nobody's to repeat.")
         return stages
@@ -125,5 +125,5 @@ class Drawing:
 
     def _asked(self, start: int, stop: int, source: Source) -> SampleRequest:
         """Samples `start` to `stop` of the classes asked for, else as a model that learns labels draws them, else of all in turn."""
-        asked = SampleRequest.part(self.run.plan.facts, start, stop, self.request.labels, source)
-        return replace(asked, labels=None) if self.request.has_own_labels(self.method) else asked
+        request = SampleRequest.part(self.run.plan.facts, start, stop, self.request.labels, source)
+        return replace(request, labels=None) if self.request.has_own_labels(self.method) else request

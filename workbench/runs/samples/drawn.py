@@ -224,7 +224,7 @@ def set_of(workspace: Workspace, run_id: str, samples: str = DEFAULT) -> RunSamp
         return RunSamples(workspace, run, SamplesRequest())
     path = _request_file(_folder_of(RunFolder(workspace, run_id), samples))
     if not path.exists():
-        known = ", ".join(found.id for found in sets_of(workspace, run_id)) or "none"
+        known = ", ".join(other.id for other in sets_of(workspace, run_id)) or "none"
         raise WorkbenchError(f"Run {run_id} has no set of samples {samples!r}. Choose one of: {known}; `workbench sample` makes others.")
     return RunSamples(workspace, run, SamplesRequest.parse(path.read_text(), path))
 
@@ -234,9 +234,9 @@ def sets_of(workspace: Workspace, run_id: str) -> Iterator[RunSamples]:
     run, folder = RunStore(workspace).get(run_id), RunFolder(workspace, run_id)
     files = sorted(folder.samples.glob(f"*/{_request_file(Path()).name}"), key=lambda path: path.stat().st_mtime)
     requests = [SamplesRequest(), *(SamplesRequest.parse(path.read_text(), path) for path in files)]
-    for found in (RunSamples(workspace, run, request) for request in requests):
-        if found.file.exists():
-            yield found
+    for samples in (RunSamples(workspace, run, request) for request in requests):
+        if samples.file.exists():
+            yield samples
 
 
 def _folder_of(folder: RunFolder, samples: str) -> Path:

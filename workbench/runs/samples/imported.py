@@ -138,13 +138,13 @@ def import_samples(workspace: Workspace, file: Path, dataset: DatasetRef, name: 
         num_samples=len(records),
         created=time.time(),
     )
-    found = ImportedSamples(workspace, _id_of(workspace, about, records), about)
-    if not (found.file.exists() and is_import(workspace, found.owner)):
+    samples = ImportedSamples(workspace, _id_of(workspace, about, records), about)
+    if not (samples.file.exists() and is_import(workspace, samples.owner)):
         make_private_folder(workspace.imports)
-        make_private_folder(found.folder)
-        write_records(records, found.file, found.notes(), found.facts)
-        write_text_atomically(_about_file(found.folder), dumps(about, indent=2))  # last: what is listed is whole
-    return read(workspace, found.owner)
+        make_private_folder(samples.folder)
+        write_records(records, samples.file, samples.notes(), samples.facts)
+        write_text_atomically(_about_file(samples.folder), dumps(about, indent=2))  # last: what is listed is whole
+    return read(workspace, samples.owner)
 
 
 def read_samples(file: Path, facts: DatasetFacts, declared: TableDeclaration | None = None) -> Records:
@@ -164,11 +164,11 @@ def read_samples(file: Path, facts: DatasetFacts, declared: TableDeclaration | N
         raise WorkbenchError(
             f"Expected {kind.array_name} of {len(facts.shape) + 1} dimensions in {file}, got {headers[kind.array_name][0]}."
         )
-    found = arrays.read_arrays(file, names)
-    samples = kind.from_arrays(found)
+    named_arrays = arrays.read_arrays(file, names)
+    samples = kind.from_arrays(named_arrays)
     if samples.shape[1:] != facts.shape:
         raise WorkbenchError(f"Expected samples of shape {facts.shape}, as {facts.name} has, in {file}, got {samples.shape[1:]}.")
-    labels = _labels(found["labels"], len(samples), file) if facts.classes else None
+    labels = _labels(named_arrays["labels"], len(samples), file) if facts.classes else None
     return checked(Records(samples, labels), facts, file)
 
 
@@ -205,8 +205,8 @@ def read(workspace: Workspace, import_id: str) -> ImportedSamples:
 
 def imports(workspace: Workspace) -> list[ImportedSamples]:
     """All that was imported, newest first."""
-    found = [read(workspace, path.parent.name) for path in workspace.imports.glob(f"*/{_about_file(Path()).name}")]
-    return sorted(found, key=lambda samples: -samples.about.created)
+    sets = [read(workspace, path.parent.name) for path in workspace.imports.glob(f"*/{_about_file(Path()).name}")]
+    return sorted(sets, key=lambda samples: -samples.about.created)
 
 
 def forget(workspace: Workspace, import_id: str) -> None:
