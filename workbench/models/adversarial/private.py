@@ -51,8 +51,8 @@ class CriticSettings(GeneratorShape, Protocol):
     def generator(self) -> GeneratorUpdates: ...
 
 
-def initial_state(settings: CriticSettings, facts: DatasetFacts, state: State) -> State:
-    """Generator and critic with their optimisers, and room for counts of labels."""
+def initial_state(settings: CriticSettings, facts: DatasetFacts, state: State, change: Callable[[nn.Module], None] | None = None) -> State:
+    """Generator and critic with their optimisers, and room for counts of labels; `change` makes another of the critic in place."""
     channels, height, width = facts.shape
     generator = networks.initialized(
         lambda: generators.new_generator(settings, facts), state.randomness.torch_generator("initialisation")
@@ -61,6 +61,9 @@ def initial_state(settings: CriticSettings, facts: DatasetFacts, state: State) -
         lambda: networks.Critic(settings.critic, (channels, height, width), columns(facts)),
         state.randomness.torch_generator(f"{CRITIC} initialisation"),
     ).to(state.device)
+    if change is not None:
+        change(critic)
+        critic.to(state.device)
     average = networks.ExponentialMovingAverage(generator, settings.ema_decay).to(state.device)
     state.modules = {GENERATOR: generator, CRITIC: critic, AVERAGE: average}
     state.optimizers = {
