@@ -31,8 +31,8 @@ class Generator(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     latent_size: int = Field(default=10, ge=1, le=10_000, description="Inputs of the generator beside the class.")
-    hidden_layers: int = Field(default=2, ge=1, le=10, description="Hidden layers of the generator.")
-    hidden_size: int = Field(default=128, ge=1, le=10_000, description="Units of each.")
+    hidden_layers: int = Field(default=1, ge=1, le=10, description="Hidden layers of the generator.")
+    hidden_size: int = Field(default=64, ge=1, le=10_000, description="Units of each.")
 
 
 class Critics(BaseModel):
@@ -86,9 +86,9 @@ class Release(BaseModel):
         description="Which critic a step asks: one drawn in secret while the critics learn by a public schedule, or, as published, the one "
         "that was drawn to learn, which later steps tell of.",
     )
-    learning_rate: float = Field(default=2e-3, ge=1e-9, le=1e3, description="Adam's learning rate of the generator.")
+    learning_rate: float = Field(default=1e-3, ge=1e-9, le=1e3, description="Adam's learning rate of the generator.")
     schedule: Schedule = Field(default="cosine", description="How that learning rate falls over the steps.")
-    ema_decay: float = Field(default=0.98, ge=0, le=1, description="Decay of the moving average of the generator that samples come from.")
+    ema_decay: float = Field(default=0.99, ge=0, le=1, description="Decay of the moving average of the generator that samples come from.")
 
     def known_noise_multiplier(self) -> float:
         """The noise over 2 C; refused while there is none."""
@@ -263,7 +263,7 @@ class GSWGAN(Method):
         """Parts of about 100 records or more, of which there are more where records are many; wider layers for larger images."""
         large = facts.dimensions > 300
         parts = max(1, min(1_000, facts.num_records // (100 if facts.num_records < 10_000 else 300)))
-        values: dict[str, Any] = {"generator.hidden_size": 400, "critics.network.hidden_size": 200} if large else {}
+        values: dict[str, Any] = {"generator.hidden_layers": 2, "generator.hidden_size": 400, "critics.network.hidden_size": 200} if large else {}
         return {**values, "critics.parts": parts}
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
