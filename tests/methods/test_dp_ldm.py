@@ -19,6 +19,7 @@ from workbench.models.settings import DP_SGD
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.records import Records
+from workbench.training.per_record.layers import refuse_mixing_layers
 from workbench.training.private_optimizer import PrivateOptimizer
 from workbench.training.state import State
 
@@ -56,7 +57,7 @@ def test_what_is_frozen_stays_public_to_the_bit_and_noise_is_of_the_subset_s_dim
     method: str, subset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     released: list[int] = []
-    release = PrivateOptimizer._release
+    release = PrivateOptimizer._release  # pyright: ignore[reportPrivateUsage]
 
     def watched(self: PrivateOptimizer, sums: list[Tensor]) -> None:
         released.append(sum(value.numel() for value in sums))
@@ -102,7 +103,7 @@ def test_autoencoder_and_scale_are_of_public_images_and_records_are_encoded_alon
     coder = autoencoder(one)
     assert isinstance(coder, ScaledAutoencoder)
     assert 0 < float(coder.scale) < 1
-    assert not any(isinstance(module, torch.nn.modules.batchnorm._BatchNorm) for module in coder.modules())
+    refuse_mixing_layers(coder)
     latents = image_diffusion.learned_entries(digits.train, one)[0][torch.arange(8)]
     records = digits.train.records.copy()
     records[1:] = 255 - records[1:]
