@@ -20,6 +20,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "claims.md"
 METHODS_OF_OUR_NOTES = {
     "dp-promise", "chu-dpdm", "dp-sad", "dpgen", "p3dm", "ddm", "dpdm", "dp-sgd-dm", "dp-diffusion", "dp-ldm", "dp-merf", "dp-mepf",
     "dp-gan", "gs-wgan", "pate-gan", "g-pate", "datalens", "p3gm", "psg",
+    "ganobfuscator", "dp-gan-zhang", "dpaf", "dpd-fvae", "dp2-vae", "dppm",
 }  # fmt: skip
 
 
