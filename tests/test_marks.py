@@ -10,7 +10,7 @@ from support.quick import quick_plan
 
 from workbench import experiment
 from workbench.cli import main
-from workbench.cli.results import result_rows
+from workbench.cli.result_rows import result_rows
 from workbench.datasets import load
 from workbench.evaluation import METRICS
 from workbench.evaluation.context import Measurement

@@ -69,6 +69,7 @@ def test_the_error_of_an_area_is_hanley_and_mcneil_s() -> None:
 
 
 def test_f1_is_of_the_rarer_of_two_classes_and_of_more_the_mean() -> None:
+    assert uneven.f1(np.array([0, 0, 0, 0, 1, 1, 1]), np.eye(2)[[0, 0, 0, 1, 1, 1, 0]]) == pytest.approx(2 / 3, rel=1e-12)  # 2 of 3 and 3
     two = np.eye(2)[[0, 1, 0, 1, 0]]
     assert uneven.f1(np.array([0, 0, 0, 1, 1]), two) == 0.5  # one right of two said and two true
     assert uneven.f1(np.array([1, 1, 1, 0, 0]), two[:, ::-1]) == 0.5, "whichever that is"
@@ -105,7 +106,8 @@ def test_wilson_s_ends_are_the_shares_that_the_one_seen_is_1_96_deviations_from(
 
 
 def test_wilson_and_normal_intervals_stay_within_their_range() -> None:
-    assert (wilson(0.0, 10)[0], wilson(1.0, 10)[1]) == (0.0, 1.0)
+    assert (wilson(0.0, 10)[0], wilson(1.0, 10)[1]) == (0.0, pytest.approx(1.0, abs=1e-12))
+    assert max(wilson(share, total)[1] for share in (0.99, 1.0) for total in range(1, 30)) <= 1.0
     assert normal(2.0, None) is None
     assert normal(2.0, 0.5) == (pytest.approx(2 - Z95 / 2), pytest.approx(2 + Z95 / 2))
     assert normal(2.0, 5.0, low=1.0, high=3.0) == (1.0, 3.0)
@@ -122,9 +124,11 @@ def test_the_variational_bound_s_interval_is_of_the_mean_over_at_most_200_record
         held_out = Records(np.arange(count)[:, None], np.zeros(count, dtype=np.int64))
         return SimpleNamespace(dataset=SimpleNamespace(held_out=held_out), seed=0, bits=bits)
 
-    found = metrics.variational_bound(asked, context(4))  # type: ignore[arg-type]
-    error = np.sqrt(1 / 3) / 2
-    assert (found.value, found.interval) == (5.5, (pytest.approx(5.5 - Z95 * error), pytest.approx(5.5 + Z95 * error)))
+    found, error = metrics.variational_bound(asked, context(9)), np.sqrt(20 / 72) / 3  # type: ignore[arg-type]
+    ends = (pytest.approx(49 / 9 - Z95 * error), pytest.approx(49 / 9 + Z95 * error))
+    assert (found.value, found.interval) == (pytest.approx(49 / 9), ends)
     metrics.variational_bound(asked, context(300))  # type: ignore[arg-type]
     assert len(set(asked[1].records.ravel())) == 200
     assert sorted(asked[1].records.ravel()) != list(range(200)), "drawn"
+    low = SimpleNamespace(**vars(context(2)) | {"bits": lambda records, _seed: records.records.ravel().astype(float)})
+    assert metrics.variational_bound(asked, low).interval == (0.0, pytest.approx(0.5 + Z95 / 2)), "no fewer bits than none"  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from support.homes import here
 from torch import nn
 
-from workbench.cli.results import _by_protocol
+from workbench.cli.measures import by_protocol
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError
 from workbench.evaluation import METRICS, PROTOCOLS, context, eleven, evaluate, feature_space, published
@@ -111,9 +111,9 @@ def test_the_protocol_on_digits_is_labelled_as_cut_down(small_digits: Dataset, f
 def test_the_protocol_names_its_measures_and_its_number_of_samples() -> None:
     taken = measures_of("published", METRICS, "image")
     assert sorted(taken) == sorted(TAKEN)
-    assert _by_protocol("workbench", None, None, lambda: "image") == (None, None)
-    assert _by_protocol("published", None, None, lambda: "image") == (taken, 60_000)
-    assert _by_protocol("published", ["accuracy_sklearn_mean"], 600, lambda: "image") == (["accuracy_sklearn_mean"], 600)
+    assert by_protocol("workbench", None, None, lambda: "image") == (None, None)
+    assert by_protocol("published", None, None, lambda: "image") == (taken, 60_000)
+    assert by_protocol("published", ["accuracy_sklearn_mean"], 600, lambda: "image") == (["accuracy_sklearn_mean"], 600)
     for protocol, metrics, kind, message in (
         ("papers", None, "image", "Unknown protocol 'papers'"),
         ("published", ["accuracy_mlp"], "image", "accuracy_mlp_published"),
@@ -121,4 +121,4 @@ def test_the_protocol_names_its_measures_and_its_number_of_samples() -> None:
         ("workbench", ["beauty"], "image", "Unknown metric 'beauty'"),
     ):
         with pytest.raises(WorkbenchError, match=message):
-            _by_protocol(protocol, metrics, None, partial(str, kind))
+            by_protocol(protocol, metrics, None, partial(str, kind))

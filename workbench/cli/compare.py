@@ -7,7 +7,7 @@ import typer
 
 from workbench.cli.options import Json, Releasable
 from workbench.cli.output import print_json, print_table
-from workbench.cli.results import releasable_results
+from workbench.cli.result_rows import releasable_results
 from workbench.errors import WorkbenchError, choose
 from workbench.workspace import Workspace
 

@@ -152,7 +152,7 @@ def cancel(run_id: JobId, as_json: Json = False) -> None:
 def resume(run_id: JobId, wait: Wait = False, now: Now = False, on: On = None) -> None:
     """Go on, in its turn, with a paused, cancelled, failed or lost run from its checkpoint, or another job; prints {"run": ID} last."""
     from workbench import runs
-    from workbench.cli.planning import finish_launch
+    from workbench.cli.launched import finish_launch
 
     finish_launch(runs.resume(Workspace.default(), run_id, at_once=now, on=on), wait)
 
@@ -161,7 +161,7 @@ def resume(run_id: JobId, wait: Wait = False, now: Now = False, on: On = None) -
 def clone(run_id: RunId, settings: Settings = None, wait: Wait = False, yes: Yes = False, now: Now = False, priority: Priority = 0) -> None:
     """Start a new run with another's plan, --set replacing fields; the last line is {"run": ID}."""
     from workbench import runs
-    from workbench.cli.planning import finish_launch
+    from workbench.cli.launched import finish_launch
     from workbench.cli.starting import ask_again
     from workbench.runs.store import RunStore
 

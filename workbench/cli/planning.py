@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from workbench.cli.asking import Asked, asking
+from workbench.cli.launched import finish_launch, measure, watch
 from workbench.cli.options import (
     Ask,
     AuditCanaries,
@@ -27,8 +28,6 @@ from workbench.cli.options import (
     parse_resources,
 )
 from workbench.cli.output import (
-    bar_pace,
-    bounds_of,
     describe_value,
     line_width,
     print_fields,
@@ -39,11 +38,11 @@ from workbench.cli.output import (
     strict_fields,
     warn,
 )
-from workbench.cli.starting import ask_again, say_standing, seed_warning, spends, with_epsilon
+from workbench.cli.plan_output import print_plan
+from workbench.cli.starting import ask_again, seed_warning, spends, with_epsilon
 from workbench.escaping import terminal
-from workbench.jobs.job import Job, Life
 from workbench.jobs.launchers import LAUNCHERS, chosen_launcher
-from workbench.serialization import dumps, jsonable
+from workbench.serialization import jsonable
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -265,73 +264,6 @@ def read_whole(asked: "Request") -> "Dataset":
         return asked.place.load()
 
 
-def finish_launch(run: Life, wait: bool) -> None:
-    """End a command that started a run or another job: watch it if asked, print its line last, and fail if it has failed."""
-    say_standing(run)
-    if wait:
-        run = watch(run)
-    print(dumps({"run": run.id}), flush=True)
-    if run.state in ("failed", "lost"):
-        print(f"{run.id} is {run.state}: {terminal(run.error)}", file=sys.stderr)
-        raise typer.Exit(1)
-
-
-def measure(run: Life) -> None:
-    """Measure an audited run that is done, and say what was found."""
-    from workbench.cli.waiting import wait_for
-    from workbench.runs.audits import audit_run
-
-    if run.state == "done":
-        wait_for("audit", run.id, {})
-        found = audit_run(Workspace.default(), run.id)
-        print(f"{found.alarm or f'Lower bound: epsilon {found.epsilon:.4g}.'} {found.words}", file=sys.stderr)
-
-
-def watch(run: Life) -> Life:
-    """Follow a run, or another job, with a bar on stderr until it has ended; leaving does not end it."""
-    from tqdm import tqdm
-
-    from workbench.jobs import control
-    from workbench.runs.store import RunStore
-
-    with tqdm(total=run.steps, file=sys.stderr, unit="step", **{"mininterval": 1.0, **bar_pace()}) as bar:
-
-        def show(now: Job) -> None:
-            bar.set_description_str(f"{now.state} {now.stage}".strip(), refresh=False)
-            if now.task == "train":
-                bar.set_postfix_str(f"epsilon {RunStore(Workspace.default()).get(now.id).epsilon_spent:.3g}", refresh=False)
-            bar.update(max(0, now.step - bar.n))
-            if sys.stderr.isatty():
-                bar.refresh()
-
-        try:
-            return control.wait(Workspace.default(), run.id, progress=show)
-        except KeyboardInterrupt:
-            print(f"\n{run.id} goes on; `workbench cancel {run.id}` ends it.", file=sys.stderr)
-            return run
-
-
-def print_plan(plan: "Plan", everything: bool = False) -> None:
-    """A plan for people: bounds and claim, accountants, what the method offers that is no DP, and then its settings."""
-    from workbench.methods.protocols import offered
-
-    facts: dict[str, Any] = {"method": plan.method, "dataset": plan.facts.name, "num_records": plan.num_records, "delta": plan.delta}
-    facts |= {} if plan.facts.persons is None else {"persons": plan.facts.persons.number}
-    facts |= {"protects": plan.facts.unit}
-    bounds = bounds_of(plan.bound, plan.replace_one) | strict_fields(plan)
-    print_fields({**facts, **bounds, "claim": describe_value(plan.claim)})
-    if plan.sampling is not None:
-        print_fields({f"bound with its {plan.sampling.stop} samples": describe_value(plan.sampling.bound)})
-    print_fields({"accountants": jsonable(plan.accountants)})
-    for words in offered(plan.build()):
-        print(textwrap.fill(f"Not protected: {words}", line_width()))
-    if plan.claim_only:
-        print("CLAIM ONLY: the paper claims a finite epsilon, and no finite bound is proved.")
-    for warning in plan.warnings:
-        print(textwrap.fill(f"Warning: {terminal(warning)}", line_width()))
-    print_settings(plan, everything)
-
-
 def _proposed_instead(made: "Plan") -> str:
     """What the pages propose for images of one's own of such facts, where that is another method; nothing of tables or without a bound."""
     from workbench.methods.proposed import proposed_for_images
@@ -340,16 +272,3 @@ def _proposed_instead(made: "Plan") -> str:
         return ""
     found = proposed_for_images(made.facts, made.bound.epsilon, made.delta)
     return "" if found.method == made.method else f"Proposed for these images: {found.method}. {found.reason}"
-
-
-def print_settings(plan: "Plan", everything: bool) -> None:
-    """The fields of the configuration that are not at their defaults, or all of them."""
-    from workbench.methods.fields import dotted
-
-    if everything:
-        print_fields({"config": plan.config})
-        return
-    now, usual = dotted(plan.config), dotted(type(plan.build()).Config().model_dump(mode="json"))
-    changed = {name: value for name, value in now.items() if value != usual.get(name)}
-    print_fields({"settings that are not at their defaults": changed})
-    print(f"`workbench plan --all` shows the other {len(now) - len(changed)}.")

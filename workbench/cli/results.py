@@ -1,17 +1,18 @@
 """Commands about a set of samples: evaluate, neighbours; and reproduce, which does it all from a recipe."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from workbench.cli.measures import by_protocol, with_ways
 from workbench.cli.options import Features, Json, MeasuredOn, Num, Public, Releasable, RunId, Samples, check_target
-from workbench.cli.output import print_fields, print_json, print_table, progress_bar, reading_bar, short, warn
+from workbench.cli.output import print_fields, print_json, print_table, progress_bar, reading_bar, warn
+from workbench.cli.result_rows import releasable_part, releasable_results, result_rows
 from workbench.cli.takes import check_canaries, check_denoiser
 from workbench.cli.waiting import wait_for
-from workbench.errors import WorkbenchError, choose
+from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.seeds import LARGEST_SEED
 from workbench.serialization import jsonable
@@ -52,7 +53,6 @@ def evaluate(
     """Measure samples of a run or an import, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
     from workbench.evaluation.device import chosen
     from workbench.evaluation.feature_files import feature_name
-    from workbench.evaluation.likeness import likeness_note
     from workbench.runs import finished
     from workbench.runs.samples import sample_set
 
@@ -60,8 +60,8 @@ def evaluate(
         run_id = _imported(run_id, dataset)
     if attribute is not None:
         sample_set(Workspace.default(), run_id, samples).facts.labelled_by(attribute)  # refuses an unknown one
-    metric = _with_ways(metric, ways)
-    metric, num = _by_protocol(protocol, metric, num, lambda: sample_set(Workspace.default(), run_id, samples).facts.kind.name)
+    metric = with_ways(metric, ways)
+    metric, num = by_protocol(protocol, metric, num, lambda: sample_set(Workspace.default(), run_id, samples).facts.kind.name)
     space = None if features is None else feature_name(features, public=features_public)
     asked = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute, "features": space}
     asked["device"] = chosen(device)
@@ -76,12 +76,19 @@ def evaluate(
     if as_json:
         print_json({**found, "claim_only": measured.claim_only, "cautions": measured.cautions})
     else:
-        print_table(result_rows(found), "No measure fits this run's data.")
-        for row in found["results"]:
-            if row.get("baselines") and row["note"]:
-                print(terminal(f"{row['name']}: {row['note']}"))
-        if note := likeness_note(found["results"]):
-            print(terminal(note))
+        _print_results(found)
+
+
+def _print_results(found: dict[str, Any]) -> None:
+    """An evaluation for people: a row a measure, then what has to be said of some, and where public data come close."""
+    from workbench.evaluation.likeness import likeness_note
+
+    print_table(result_rows(found), "No measure fits this run's data.")
+    for row in found["results"]:
+        if row.get("baselines") and row["note"]:
+            print(terminal(f"{row['name']}: {row['note']}"))
+    if note := likeness_note(found["results"]):
+        print(terminal(note))
 
 
 def _imported(file: str, dataset: str) -> str:
@@ -236,7 +243,7 @@ def reproduce(
     known = {(row["name"], row["seed"]) for row in rows}
     with progress_bar(loaded.title) as progress:
         for result in made(loaded, Workspace.default(), reuse=reuse, progress=progress, known=known):
-            rows = pieces.merged(loaded, rows, [_releasable_part(result) if releasable else result])
+            rows = pieces.merged(loaded, rows, [releasable_part(result) if releasable else result])
             if out is not None:
                 pieces.write(loaded, rows, out)
     if out is not None and rows:
@@ -269,7 +276,7 @@ def report(
         check_target(rows, ".csv")
     recipe, results = recipe_report.read(file)
     if releasable:
-        results = [_releasable_part(result) for result in results]
+        results = [releasable_part(result) for result in results]
     for path in documents.write(results, recipe, file):
         print(terminal(path))
     if rows is not None:
@@ -294,64 +301,3 @@ def comparisons(
     for picture in comparison_page.draw(folder):
         print(terminal(picture), file=sys.stderr)
     print(comparison_page.page(folder), end="")
-
-
-def _with_ways(metrics: list[str] | None, ways: int | None) -> list[str] | None:
-    """The measures asked for, with that of so many columns together."""
-    from workbench.evaluation.cells import WAYS
-
-    return metrics if ways is None else [*(metrics or ()), WAYS[ways]]
-
-
-def _by_protocol(
-    protocol: str, metrics: list[str] | None, num: int | None, kind_of: Callable[[], str]
-) -> tuple[list[str] | None, int | None]:
-    """The measures and the number of samples that are meant; another protocol than our own names its measures and its number."""
-    from workbench.evaluation import METRICS, PROTOCOLS
-    from workbench.evaluation.context import measures_of
-    from workbench.evaluation.protocols import OWN
-
-    chosen = choose(protocol, PROTOCOLS, "protocol")
-    for name in metrics or ():
-        choose(name, METRICS, "metric")
-    if protocol == OWN:
-        return metrics, num
-    kind = kind_of()
-    names = measures_of(protocol, METRICS, kind)
-    if not names:
-        raise WorkbenchError(f"Expected images, which the {chosen.title} is of, got {kind} data. Leave --protocol out.")
-    for name in metrics or ():
-        choose(name, dict.fromkeys(names), f"measure of the {chosen.title}")
-    return metrics or names, num or chosen.num_samples
-
-
-def _releasable_part(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of a recipe's results as it may leave the room: without an audit that may not."""
-    from workbench.runs.audits import AuditRecord
-
-    kept = {**row, "evaluation": releasable_results(row["evaluation"])}
-    if "audit" in row and not AuditRecord.model_validate(row["audit"]).may_leave:
-        del kept["audit"]
-    return kept
-
-
-def releasable_results(found: dict[str, Any]) -> dict[str, Any]:
-    """An evaluation as it may leave the room: what may not is None."""
-    from workbench.marks import withheld
-
-    return {**found, "results": [withheld(result) for result in found["results"]]}
-
-
-def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """An evaluation as rows for people; every number with its mark."""
-    from workbench.marks import MARKS, mark, may_leave
-
-    def cell(result: dict[str, Any], column: str) -> Any:
-        shown = result.get(column)
-        if column == "baselines":
-            return ", ".join(f"{name} {short(value)}" for name, value in shown.items()) + " private" if shown else None
-        return shown if shown is None or column not in MARKS else f"{short(shown)} {mark(may_leave(result, column))}"
-
-    told = [name for name in ("largest_class", "baselines") if any(result.get(name) for result in found["results"])]
-    columns = ("name", "value", "interval", "epsilon_zero", "ceiling", *told, "features", "split", "protocol", "seconds")
-    return [{column: cell(result, column) for column in columns} for result in found["results"]]

@@ -28,7 +28,7 @@ from workbench.cli.options import (
     parse_resources,
 )
 from workbench.cli.output import describe_value, print_fields, print_json, print_table, progress_bar, warn
-from workbench.cli.results import releasable_results
+from workbench.cli.result_rows import releasable_results
 from workbench.cli.starting import at_terminal
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal

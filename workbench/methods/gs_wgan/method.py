@@ -263,7 +263,9 @@ class GSWGAN(Method):
         """Parts of about 100 records or more, of which there are more where records are many; wider layers for larger images."""
         large = facts.dimensions > 300
         parts = max(1, min(1_000, facts.num_records // (100 if facts.num_records < 10_000 else 300)))
-        values: dict[str, Any] = {"generator.hidden_layers": 2, "generator.hidden_size": 400, "critics.network.hidden_size": 200} if large else {}
+        values: dict[str, Any] = (
+            {"generator.hidden_layers": 2, "generator.hidden_size": 400, "critics.network.hidden_size": 200} if large else {}
+        )
         return {**values, "critics.parts": parts}
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
