@@ -21,7 +21,7 @@ from workbench.training.dp_sgd import DPSGD
 from workbench.training.mixing import MIXED
 from workbench.training.randomness import Randomness
 
-FLAT = {"psg"}  # whose loss is flat where weights are large; its gradients are longer than the norm as they are
+FLAT = {"psg", "dp-gan", "dp-cgan"}  # whose loss is flat where weights are large; its gradients are longer than the norm as they are
 SINGLE = 2e-3  # relative, of differences of releases in single precision
 
 
