@@ -2,27 +2,34 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from support.quick import quick_dataset, quick_plan
+from support.quick import QUICK, quick_dataset, quick_plan
 
 from workbench.datasets import facts
+from workbench.errors import WorkbenchError
 from workbench.experiment import new_state
+from workbench.methods.dp_cgan.coded import clipped_sum
+from workbench.methods.dp_cgan.method import OrderedBatches
 from workbench.methods.dp_gan.method import claimed_epsilon
 from workbench.models.adversarial.config import AVERAGE, CRITIC
 from workbench.models.adversarial.private import classes_of, cut_off, pool, row_losses
 from workbench.models.embeddings.config import GENERATOR
 from workbench.models.settings import DP_SGD
 from workbench.networks import ExponentialMovingAverage
+from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.bounds import proved_bound
+from workbench.privacy.accounting.formulas import gaussian_releases
 from workbench.records import Records
 from workbench.training.microbatch import Microbatch
 from workbench.training.per_record import PerRecordGradients
 from workbench.training.private_step import PrivateStep
+from workbench.training.randomness import Randomness
 from workbench.training.state import State
 
 METHODS = ("dp-gan", "dp-cgan")
@@ -151,3 +158,61 @@ def test_proved_bound_counts_every_critic_step() -> None:
     (training,) = [stage for stage in plan.stages if stage.name == DP_SGD]
     assert training.steps == 5
     assert proved_bound([training], plan.delta).epsilon == pytest.approx(plan.bound.epsilon)
+
+
+def test_dp_cgan_as_coded_has_no_bound_and_takes_slices_in_one_order() -> None:
+    plan = make_plan("dp-cgan", facts("mnist"), preset="published-coded")
+    assert (plan.claim.status, plan.bound.epsilon) == ("not_proved", math.inf)
+    assert "297.8" in plan.bound.reason
+    training, following = plan.stages
+    assert (training.name, following.name, following.spent) == (DP_SGD, GENERATOR, "per_step")
+    batches = OrderedBatches(3)
+    drawn = [batches.drawn(Randomness.from_seed(0), "", step, 10).tolist() for step in range(1, 5)]
+    assert drawn == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 1, 2]]
+
+
+def test_what_one_order_alone_makes_of_the_notebooks_claim() -> None:
+    """A record is in one batch of each epoch begun, 152 of them."""
+    epochs = math.ceil(141_566 * 64 / 60_000)
+    assert epochs == 152
+    assert gaussian_releases(0.6, epochs, 1e-5, "").epsilon == pytest.approx(297.8, abs=0.05)
+
+
+def coded_plan() -> Plan:
+    settings = QUICK["dp-cgan"] | {"training.form": "coded", "training.noise_multiplier": 1.0, "generator.critic_steps": 1}
+    return make_plan("dp-cgan", quick_dataset("dp-cgan").facts, settings=settings)
+
+
+def test_as_coded_a_record_changes_the_clipped_gradients_of_others() -> None:
+    """One record of twelve moves the sum farther than its own gradient could, which is at most twice the norm."""
+    critic = new_state(coded_plan(), seed=0).modules[CRITIC].train()
+    images, labels = torch.rand(12, 1, 8, 8, generator=torch.Generator().manual_seed(0)) * 2 - 1, torch.arange(12) % 10
+    other = images.clone()
+    other[0] = 100.0
+    sums = [
+        torch.cat([value.flatten() for value in clipped_sum(critic(shown, labels), critic, 1e-3).values()]) for shown in (images, other)
+    ]
+    assert float((sums[1] - sums[0]).norm()) > 2.5e-3
+
+
+def test_as_coded_the_generator_learns_from_the_labels_of_the_batch() -> None:
+    """Both steps spend; with other labels the generator goes elsewhere, although the critic stands where it stood."""
+    plan, data = coded_plan(), quick_dataset("dp-cgan").train
+    assert data.labels is not None
+    weights: list[torch.Tensor] = []
+    for labels in (data.labels, (data.labels + 1) % 10):
+        state, spent = new_state(plan, seed=0), list[str]()
+        state.spend = lambda stage, _step, spent=spent: spent.append(stage)
+        state.steps = {DP_SGD: 1}
+        steps = plan.build().fit(replace(data, labels=labels), None, state)
+        assert next(steps).stage == GENERATOR
+        assert spent == [GENERATOR]
+        weights.append(torch.cat([value.detach().flatten() for value in state.modules[GENERATOR].parameters()]))
+    assert not torch.equal(*weights)
+
+
+def test_as_coded_batches_of_one_are_refused() -> None:
+    with pytest.raises(WorkbenchError, match="two records"):
+        make_plan(
+            "dp-cgan", facts("digits"), settings={"training.form": "coded", "training.batch_size": 1, "training.noise_multiplier": 1.0}
+        )

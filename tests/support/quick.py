@@ -42,6 +42,7 @@ GAN = {
     "critic.hidden_size": 4,
     "training.steps": 5,
     "training.batch_size": 20,
+    "training.max_grad_norm": 1e-3,
     "generator.critic_steps": 2,
     "generator.batch_size": 10,
 }

@@ -26,7 +26,7 @@ from workbench.training.parts import Parts
 from workbench.training.randomness import Randomness
 from workbench.training.state import State
 
-FLAT = {"psg"}  # whose loss is flat where weights are large; its gradients are longer than the norm as they are
+FLAT = {"psg", "dp-gan", "dp-cgan"}  # whose loss is flat where weights are large; its gradients are longer than the norm as they are
 MOVED = ("replaced record", "null record")
 SINGLE = 2e-3  # relative, of differences of releases in single precision
 

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 from workbench.datasets.base import to_unit_range
 from workbench.methods.dp_cgan.method import DPCGANConfig
-from workbench.models.adversarial.config import CRITIC
+from workbench.models.adversarial.config import AVERAGE, CRITIC
 from workbench.models.adversarial.losses import CRITIC_LOSSES
 from workbench.models.adversarial.private import classes_of
-from workbench.models.adversarial.turns import generator_loss
+from workbench.models.adversarial.turns import drawn, generator_loss, take_turns
 from workbench.models.embeddings.config import GENERATOR
 from workbench.models.settings import DP_SGD
 from workbench.records import Records
@@ -32,7 +32,7 @@ def normalise_over_batches(network: nn.Module) -> None:
 
 def fit(config: DPCGANConfig, data: Records, state: State) -> Iterator[Step]:
     """A step of the discriminator and one of the generator on the labels of its batch, `critic_steps` to one; both look at records."""
-    training, randomness = config.training, state.randomness
+    training, randomness, per_turn = config.training, state.randomness, config.generator.critic_steps
     planned = training.private_steps(DP_SGD, state.facts.num_records)
     check_planned(planned, state)
     critic, generator, labels = state.modules[CRITIC].train(), state.modules[GENERATOR], classes_of(data)
@@ -46,24 +46,25 @@ def fit(config: DPCGANConfig, data: Records, state: State) -> Iterator[Step]:
         purpose=f"{DP_SGD}: noise",
     )
 
-    def batch(step: int) -> tuple[Tensor, Tensor, Tensor]:
+    def batch(step: int, stage: str) -> tuple[Tensor, Tensor, Tensor]:
         places = planned.batches.drawn(randomness, DP_SGD, step, len(data))
         places = places[data.mask[places]]
         images = torch.from_numpy(to_unit_range(np.asarray(data.records[places]))).to(state.device)
-        draw = randomness.torch_generator(f"{DP_SGD}: latents", step)
+        draw = randomness.torch_generator(f"{stage}: latents", step)
         return images, labels[places].to(state.device), torch.randn(len(places), config.latent_size, generator=draw).to(state.device)
 
     def generated(step: int) -> Tensor:
-        _, classes, latents = batch(step * config.generator.critic_steps)
+        _, classes, latents = batch(step * per_turn, GENERATOR)
+        if len(classes) < 2:  # as few as no network can normalise over
+            latents, classes = drawn(state, 2, config.latent_size, f"{GENERATOR}: batch", step)
         return generator_loss(generator.train(), critic, config.loss, latents, classes)
 
-    follower = OrdinaryTrainer(config.generator.training(training.steps), GENERATOR, state, generated, private=False)
-    for step in range(state.steps.get(DP_SGD, 0) + 1, planned.steps + 1):
+    def critic_step(step: int) -> Step:
         state.spend(DP_SGD, step)
-        images, classes, latents = batch(step)
-        with torch.no_grad():
-            others = generator.train()(latents, classes)
+        images, classes, latents = batch(step, DP_SGD)
         if len(images) > 1:
+            with torch.no_grad():
+                others = generator.train()(latents, classes)
             for shown, real in ((images, True), (others, False)):
                 losses = CRITIC_LOSSES[config.loss](critic(shown, classes), torch.full((len(shown),), real, device=state.device))
                 optimizer.add_clipped(clipped_sum(losses, critic, training.max_grad_norm))
@@ -71,9 +72,11 @@ def fit(config: DPCGANConfig, data: Records, state: State) -> Iterator[Step]:
         optimizer.step()
         optimizer.zero_grad()
         state.steps[DP_SGD] = step
-        yield Step(DP_SGD, step, planned.steps)
-        if step % config.generator.critic_steps == 0 and len(images) > 1:
-            yield follower.step(step // config.generator.critic_steps)
+        return Step(DP_SGD, step, planned.steps)
+
+    steps, averages = config.generator.training(training.steps), {AVERAGE: GENERATOR}
+    follower = OrdinaryTrainer(steps, GENERATOR, state, generated, private=True, averages=averages)
+    yield from take_turns(DP_SGD, critic_step, planned.steps, follower, per_turn, state)
 
 
 def clipped_sum(losses: Tensor, network: nn.Module, norm: float) -> dict[nn.Parameter, Tensor]:

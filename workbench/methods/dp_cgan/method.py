@@ -16,12 +16,17 @@ import numpy as np
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
+from workbench.errors import WorkbenchError
 from workbench.methods.adversarial import AdversarialConfig, AdversarialMethod
 from workbench.methods.base import Method, Preset, Reading
 from workbench.models.adversarial.config import CriticTraining
+from workbench.models.embeddings.config import GENERATOR
 from workbench.models.settings import DP_SGD
+from workbench.privacy.accounting.events import UnprovedDpEvent
 from workbench.privacy.accounting.formulas import older_rdp
+from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.training.dp_sgd import REASON
 from workbench.training.private_steps import FixedBatches, PrivateSteps
 from workbench.training.randomness import Randomness
 
@@ -49,7 +54,13 @@ class Training(CriticTraining):
         steps = super().private_steps(name, num_records)
         if self.form == "clipped":
             return steps
-        return replace(steps, batches=OrderedBatches(max(1, round(self.batch_size))), unproved=CODED)
+        if (size := round(self.batch_size)) < 2:
+            raise WorkbenchError(f"Expected batches of two records or more to normalise over, got training.batch_size={self.batch_size:g}.")
+        return replace(steps, batches=OrderedBatches(size), divisor=float(size), unproved=CODED)
+
+    def stage(self, name: str, num_records: int, reason: str = REASON) -> Stage:
+        """The stage; as coded, with the reason why nothing bounds it."""
+        return super().stage(name, num_records, CODED if self.form == "coded" else reason)
 
 
 class DPCGANConfig(AdversarialConfig):
@@ -60,8 +71,8 @@ class DPCGANConfig(AdversarialConfig):
 
 CODED = (
     "The published code normalises over the batch, so that a record changes the clipped gradient of every other, and gives the generator "
-    "the batch's labels without noise: nothing bounds either. Its batches are slices in one order, which amplify nothing; that alone makes "
-    "of the notebook's 9.6 the 297.8 of 152 Gaussian releases."
+    "the batch's labels without noise: nothing bounds either. Its batches are slices in one order, which amplify nothing: that alone makes "
+    "297.8 of the notebook's 9.6, a Gaussian release in each of 152 epochs."
 )
 SOURCE = "Torkzadehmahani, Kairouz and Paten 2019 (DP-CGAN)"
 FORMULA = "RDP of the Poisson-sampled Gaussian over T steps, epsilon = min over a of T rdp(a) + log(1/delta)/(a - 1)"
@@ -130,6 +141,15 @@ class DPCGAN(AdversarialMethod[DPCGANConfig]):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = READINGS
     config: DPCGANConfig
+
+    def stages(self, facts: DatasetFacts) -> list[Stage]:
+        """As ever; as coded, the generator's steps look at records too, which nothing bounds."""
+        *others, following = super().stages(facts)
+        if self.config.training.form == "clipped":
+            return [*others, following]
+        event = UnprovedDpEvent(CODED)
+        coded = Stage(GENERATOR, event, "per_step", following.steps, sampling="no amplification", reason=CODED, rows=following.rows)
+        return [*others, coded]
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The moments accountant's, converted as libraries did before 2022; not proved of the code."""

@@ -22,7 +22,9 @@ from workbench.methods.base import Method, Preset, Reading
 from workbench.models.adversarial.config import AdversarialLoss, CriticTraining
 from workbench.models.settings import DP_SGD
 from workbench.privacy.accounting.formulas import poisson_gaussian_rdp
+from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.training.dp_sgd import REASON
 from workbench.training.private_steps import PrivateSteps
 
 UNLIMITED = 1e6  # a clipping norm that no gradient of the coded form comes near to
@@ -47,6 +49,10 @@ class Training(CriticTraining):
         if self.form != "coded":
             return steps
         return replace(steps, dilution=self.batch_size * UNLIMITED / self.max_grad_norm, unproved=CODED)
+
+    def stage(self, name: str, num_records: int, reason: str = REASON) -> Stage:
+        """The stage; as coded, with the reason why nothing bounds it."""
+        return super().stage(name, num_records, CODED if self.form == "coded" else reason)
 
 
 class DPGANConfig(AdversarialConfig):

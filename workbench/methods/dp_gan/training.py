@@ -2,13 +2,19 @@
 
 from collections.abc import Iterator
 
+from workbench.datasets.base import DatasetFacts
 from workbench.methods.dp_gan.method import DPGANConfig
 from workbench.models.adversarial import private
-from workbench.models.adversarial.private import initial_state, sample
+from workbench.models.adversarial.private import sample
 from workbench.records import Records
 from workbench.training.state import State, Step
 
 __all__ = ["fit", "initial_state", "sample"]
+
+
+def initial_state(config: DPGANConfig, facts: DatasetFacts, state: State) -> State:
+    """Generator and critic with their optimisers, and the generator's average."""
+    return private.initial_state(config, facts, state)
 
 
 def fit(config: DPGANConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
