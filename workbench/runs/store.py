@@ -84,15 +84,18 @@ class RunStore:
             parent=parent,
             audit=audit,
         )
-        check_writable(self.workspace.home)
-        folder = RunFolder(self.workspace, run.id)
-        folder.create()
-        write_text_atomically(folder.plan, dumps(plan, indent=2))
+        self._make_folder(run)
         life = {name: value for name, value in run if name in LIFE}
         with self._database.transaction() as connection:
             insert(connection, "jobs", dict(Job(task=TRAIN, owner=run.id, request={}, terms=terms, **life)))
             insert(connection, "runs", {name: value for name, value in run if name == "id" or name not in LIFE})
         return run
+
+    def _make_folder(self, run: Run) -> None:
+        check_writable(self.workspace.home)
+        folder = RunFolder(self.workspace, run.id)
+        folder.create()
+        write_text_atomically(folder.plan, dumps(run.plan, indent=2))
 
     def get(self, run_id: str) -> Run:
         """The run called `run_id`; an unknown one is an error."""

@@ -1,6 +1,5 @@
 """The ledger: what every run on a dataset may spend and has spent, on the disk before a record is touched, kept for good."""
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -13,7 +12,8 @@ from workbench.errors import WorkbenchError, check_delta
 from workbench.files import is_read_only
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.accounts import kept_hashes, on_account, resembling
-from workbench.privacy.spending.journals import ACCOUNT, Counts, keep_entry, read_journals
+from workbench.privacy.spending.away import count_all, count_run
+from workbench.privacy.spending.journals import ACCOUNT, keep_entry, read_journals
 from workbench.privacy.spending.ledger_file import ledger_file
 from workbench.privacy.spending.rows import PLANNED, RUNS, columns, comparable, entry_of, planned_columns, planned_steps
 from workbench.privacy.spending.totals import Budget, LedgerEntry, StageSpending, bound_of, labelled, zero_out_total
@@ -42,7 +42,8 @@ class Ledger:
         self.path = path
         self._database = ledger_file(self.path)
         self._database.prepare()
-        self._take_in()
+        if not is_read_only(self.path.parent):  # a run that is away is open there, and counts with all that it may spend
+            count_all(self._database, self.path.parent)
 
     def open_run(
         self,
@@ -145,7 +146,7 @@ class Ledger:
             connection.execute("INSERT OR IGNORE INTO away (run_id, folder) VALUES (?, ?)", (run_id, str(place)))
             connection.execute("UPDATE away SET folder = ? WHERE run_id = ?", (str(place), run_id))
             connection.execute("UPDATE runs SET closed_at = NULL WHERE run_id = ?", (run_id,))
-        self._take_in_run(run_id, str(place))
+        count_run(self._database, self.path.parent, run_id, str(place))
 
     @staticmethod
     def knows_away(path: Path, run_id: str) -> bool:
@@ -157,47 +158,6 @@ class Ledger:
         with database.connected() as connection:
             return connection.execute("SELECT 1 FROM away WHERE run_id = ?", (run_id,)).fetchone() is not None
 
-    def _take_in(self) -> None:
-        """Count what journals say; a read-only ledger stays as it is: such a run is open there, and counts with all that it may spend."""
-        if is_read_only(self.path.parent):
-            return
-        with self._database.connected() as connection:
-            sent = [tuple(row) for row in connection.execute("SELECT run_id, folder FROM away")]
-        for run_id, folder in sent:
-            self._take_in_run(run_id, folder)
-
-    def _take_in_run(self, run_id: str, folder: str) -> bool:
-        """Count what a run's journals say; whether all can be read.
-
-        While some cannot, the most that their processes may have spent counts beside the others; while the folder cannot, all that was
-        planned does, until it can be read again: what was drawn anew there is not known before.
-        """
-        try:
-            told = read_journals(self.path.parent / folder)
-        except (OSError, WorkbenchError):
-            told = None
-        with self._database.connected() as connection:
-            paid = "SELECT name, steps, charged, charged_again FROM stages WHERE run_id = ? AND spent != 'free'"
-            known = {row["name"]: row for row in connection.execute(paid, (run_id,))}
-            found = connection.execute("SELECT unread FROM away WHERE run_id = ?", (run_id,)).fetchone()
-        before: dict[str, list[int]] = json.loads(found["unread"]) if found else {}
-        if told is None:
-            counts: Counts = {}
-            unread = {name: list(map(max, (row["steps"], 0), before.get(name, (0, 0)))) for name, row in known.items()}
-        else:
-            counts, unread = told.counts, {stage: list(pair) for stage, pair in told.most.items()}
-        more = [
-            (charged, again, run_id, stage)
-            for stage, (charged, again) in counts.items()
-            if stage in known and (charged > known[stage]["charged"] or again > known[stage]["charged_again"])
-        ]
-        if more or unread != before:
-            raised = "charged = max(charged, ?), charged_again = max(charged_again, ?)"
-            with self._database.transaction() as connection:
-                connection.executemany(f"UPDATE stages SET {raised} WHERE run_id = ? AND name = ?", more)
-                connection.execute("UPDATE away SET unread = ? WHERE run_id = ?", (json.dumps(unread), run_id))
-        return not unread
-
     def close_run(self, run_id: str) -> None:
         """Note that a run will spend no more, so that warnings count what it spent and not what it might have.
 
@@ -205,7 +165,7 @@ class Ledger:
         """
         with self._database.connected() as connection:
             sent = connection.execute("SELECT folder FROM away WHERE run_id = ?", (run_id,)).fetchone()
-        is_known = sent is None or self._take_in_run(run_id, sent["folder"])
+        is_known = sent is None or count_run(self._database, self.path.parent, run_id, sent["folder"])
         with self._database.transaction() as connection:
             connection.execute("UPDATE runs SET closed_at = coalesce(closed_at, ?) WHERE run_id = ?", (_now(), run_id))
             if is_known:
