@@ -58,8 +58,8 @@ def test_dp_gan_as_coded_has_no_bound_and_clips_nothing() -> None:
     assert training.sampling == "no amplification"
     settings = plan.build().config.training  # pyright: ignore[reportAttributeAccessIssue]
     steps = settings.private_steps(DP_SGD, 60_000)
-    assert settings.thresholds_at(1) == (1e6,)
-    assert steps.deviation * 1e6 / steps.divisor == pytest.approx(0.001686 / 64, rel=1e-3)
+    assert settings.thresholds_at(1) == (1e3,)
+    assert steps.deviation * 1e3 / steps.divisor == pytest.approx(0.001686 / 64, rel=1e-3)
 
 
 @pytest.mark.parametrize(
