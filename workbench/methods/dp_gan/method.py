@@ -95,7 +95,7 @@ def claimed_epsilon(noise_over_mean: float, sample_rate: float, critic_steps: in
 
 
 def published(facts: DatasetFacts, form: str) -> dict[str, Any]:
-    """The settings of the paper on MNIST for 9.6, its networks by the nearest shapes of ours."""
+    """The settings of the paper on MNIST for 9.6 (s_n and epsilon change places), its networks by the nearest shapes of ours."""
     size = min(64.0, facts.num_records)
     return {
         "latent_size": 100,
