@@ -24,6 +24,7 @@ from workbench.networks import ExponentialMovingAverage
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.bounds import proved_bound
+from workbench.privacy.accounting.events import UnprovedDpEvent
 from workbench.privacy.accounting.formulas import gaussian_releases
 from workbench.records import Records
 from workbench.training.microbatch import Microbatch
@@ -166,6 +167,7 @@ def test_dp_cgan_as_coded_has_no_bound_and_takes_slices_in_one_order() -> None:
     assert "297.8" in plan.bound.reason
     training, following = plan.stages
     assert (training.name, following.name, following.spent) == (DP_SGD, GENERATOR, "per_step")
+    assert all(isinstance(stage.event, UnprovedDpEvent) for stage in plan.stages)
     batches = OrderedBatches(3)
     drawn = [batches.drawn(Randomness.from_seed(0), "", step, 10).tolist() for step in range(1, 5)]
     assert drawn == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 1, 2]]
