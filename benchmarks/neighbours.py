@@ -23,12 +23,12 @@ def rows(repeats: int = REPEATS) -> list[dict[str, Any]]:
     """One row a limit, as `limit_row` makes them; printed too."""
     pairs = [(alone("ours"), alone("faiss")) for _ in range(repeats)]
     assert all(mine["distances"] == theirs["distances"] for mine, theirs in pairs), "they found different neighbours"
-    found = {
+    seconds = {
         "time over faiss's flat index": [mine["seconds"] / theirs["seconds"] for mine, theirs in pairs],
         "memory, GB": [mine["peak_bytes"] / 1e9 for mine, _ in pairs],
     }
     title = "exact nearest neighbours, {queries} x {base} x {dimensions}".format(**SIZES)
-    result = [limit_row(title, name, values, LIMITS[name]) for name, values in found.items()]
+    result = [limit_row(title, name, values, LIMITS[name]) for name, values in seconds.items()]
     print_limits(title, result)
     return result
 

@@ -28,15 +28,15 @@ def rows() -> list[dict[str, Any]]:
 
     with threadpool_limits(1):
         first, cached = curves()
-        found = {
+        seconds = {
             "50-point curve, three accountants": first,
             "the same from the cache": cached,
             "calibration of two phases": repeated(calibration),
             "import workbench.privacy": [light_import() for _ in range(REPEATS)],
             "everything imported, over dp_accounting": [full_import() for _ in range(REPEATS)],
         }
-    found["leakage of 1000 records, 2 threads"] = [leakage()]
-    result = [limit_row("privacy core", name, values, LIMITS[name]) for name, values in found.items()]
+    seconds["leakage of 1000 records, 2 threads"] = [leakage()]
+    result = [limit_row("privacy core", name, values, LIMITS[name]) for name, values in seconds.items()]
     print_limits("privacy core", result)
     return result
 

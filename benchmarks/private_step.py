@@ -121,13 +121,13 @@ def microbatch_size(images: int, noise_multiplicity: int) -> int:
 
 def rounds_of(variants: dict[str, Any], rounds: int) -> dict[str, list[tuple[float, float]]]:
     """Seconds of the variants' steps, taken in turns, every second round in reverse order; a step each before to warm up."""
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
+    timings: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
     for variant in variants.values():
         timed(variant)
     for round_number in range(rounds):
         for name in list(variants) if round_number % 2 == 0 else reversed(variants):
-            found[name].append(timed(variants[name]))
-    return found
+            timings[name].append(timed(variants[name]))
+    return timings
 
 
 def peaks_of(variant: Any) -> tuple[int, int]:

@@ -61,10 +61,10 @@ def queries(workspace: Any) -> dict[str, Callable[[], object]]:
 
     store = RunStore(workspace)
 
-    def page(asked: Selection) -> None:
+    def page(selection: Selection) -> None:
         assert store.facets().named
-        assert store.count(asked)
-        assert store.select(asked)
+        assert store.count(selection)
+        assert store.select(selection)
 
     by_bound = Selection(methods=("dpdm",), tags=("tag2",), order=list(SORTS)[1], limit=100)
     return {
@@ -99,9 +99,9 @@ def written(workspace: Any) -> tuple[float, list[float], int]:
     with context.Pool(WRITERS) as pool:
         pool.map(_ready, range(WRITERS))
         began = time.perf_counter()
-        found = pool.starmap(_write, [(str(workspace.home), number) for number in range(WRITERS)], chunksize=1)
+        answers = pool.starmap(_write, [(str(workspace.home), number) for number in range(WRITERS)], chunksize=1)
         seconds = time.perf_counter() - began
-    return seconds, [wait for waits, _ in found for wait in waits], sum(errors for _, errors in found)
+    return seconds, [wait for waits, _ in answers for wait in waits], sum(errors for _, errors in answers)
 
 
 def _ready(number: int) -> int:

@@ -79,8 +79,8 @@ def first_complaint(error: "ValidationError", field: str = "") -> str:
     detail = error.errors()[0]
     place = ".".join(str(part) for part in ([field] if field else []) + [*detail["loc"]])
     words = said_of(detail)
-    told = detail["type"] == "value_error" and ", got " in words  # a check of our own that says what came
-    return f"{place}: {words}, got {detail['input']!r}." if place and not told else f"{f'{place}: ' if place else ''}{words}."
+    is_said = detail["type"] == "value_error" and ", got " in words  # a check of our own that says what came
+    return f"{place}: {words}, got {detail['input']!r}." if place and not is_said else f"{f'{place}: ' if place else ''}{words}."
 
 
 def said_of(detail: Mapping[str, Any]) -> str:

@@ -45,7 +45,7 @@ def terminal(text: object) -> str:
 
     Line ends and tabs stay.
     """
-    return CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), str(text))
+    return CONTROL.sub(lambda match: match.group().encode("unicode_escape").decode(), str(text))
 
 
 def spreadsheet_cell(text: str) -> str:

@@ -90,11 +90,11 @@ def sample(plan: Plan, state: State, num_samples: int, **request: Any) -> Record
     """
     if num_samples < 1:
         raise WorkbenchError(f"Expected at least 1 sample, got {num_samples}.")
-    method, asked = plan.build(), SampleRequest(num_samples, **request)
-    for stage in method.sampling_stages(state.facts, asked):
+    method, sample_request = plan.build(), SampleRequest(num_samples, **request)
+    for stage in method.sampling_stages(state.facts, sample_request):
         for step in range(1, stage.steps + 1) if stage.spent != "free" else ():
             state.spend(stage.name, step)
-    return method.sample(state, asked)
+    return method.sample(state, sample_request)
 
 
 def evaluate(

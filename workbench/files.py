@@ -54,8 +54,8 @@ def network_file_system(path: Path, mounts: str | None = None) -> str:
             return ""
     place = path.absolute().resolve()
     rows = [line.split() for line in mounts.splitlines() if line.count(" ") >= 3]
-    found = [(len(where.parts), order, kind) for order, (where, kind) in enumerate(_mounted(rows)) if place.is_relative_to(where)]
-    kind = max(found)[2] if found else ""
+    systems = [(len(where.parts), order, kind) for order, (where, kind) in enumerate(_mounted(rows)) if place.is_relative_to(where)]
+    kind = max(systems)[2] if systems else ""
     return kind if kind in NETWORK or (kind.startswith("fuse.") and kind.removeprefix("fuse.") in NETWORK) else ""
 
 
@@ -103,7 +103,7 @@ def erase(path: Path) -> None:
     if not path.exists():
         return
     if path.is_dir():  # which nothing of ours made
-        for file in [found for found in path.rglob("*") if found.is_file() and not found.is_symlink()]:
+        for file in [inner for inner in path.rglob("*") if inner.is_file() and not inner.is_symlink()]:
             erase(file)
         shutil.rmtree(path)
         return

@@ -134,8 +134,8 @@ class Plan(BaseModel):
         except ValidationError as error:
             raise WorkbenchError(f"Expected a configuration of {self.method} in the plan, got {first_complaint(error)} {STALE}") from None
         training, sampling = method.releases(self.facts), sampling_stages(method, self.facts)
-        if found := difference(self.stages, training) or difference(self.sampling_stages, sampling):
-            raise WorkbenchError(f"Expected a plan whose releases are those of its configuration, got {found}. {STALE}")
+        if other := difference(self.stages, training) or difference(self.sampling_stages, sampling):
+            raise WorkbenchError(f"Expected a plan whose releases are those of its configuration, got {other}. {STALE}")
         return method
 
     def check(self) -> None:
@@ -203,13 +203,13 @@ def sampling_stages(method: Method, facts: DatasetFacts) -> list[Stage]:
     return [stage for stage in protecting(facts, method.sampling_stages(facts, own)) if stage.spent != "free"]
 
 
-def _check_shown(what: str, shown: PrivacyValue, found: PrivacyValue) -> None:
+def _check_shown(what: str, shown: PrivacyValue, proved: PrivacyValue) -> None:
     """Refuse a number that a plan shows and that is less, or said of something else, than what its releases come to."""
     named = ("status", "neighboring_relation", "delta")
-    differs = [name for name in named if getattr(shown, name) != getattr(found, name)]
-    if shown.epsilon < found.epsilon * (1 - ROUNDING) or differs:
+    differs = [name for name in named if getattr(shown, name) != getattr(proved, name)]
+    if shown.epsilon < proved.epsilon * (1 - ROUNDING) or differs:
         was, now = (
-            ", ".join([f"epsilon {value.epsilon:.6g}", *(f"{getattr(value, name)}" for name in differs)]) for value in (shown, found)
+            ", ".join([f"epsilon {value.epsilon:.6g}", *(f"{getattr(value, name)}" for name in differs)]) for value in (shown, proved)
         )
         raise WorkbenchError(f"Expected a plan whose {what} is what its releases come to ({now}), got {was}. {STALE}")
 

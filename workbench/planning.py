@@ -33,12 +33,12 @@ DECLARED_PUBLIC = (
 
 
 @overload
-def make_plan(asked: Request, facts: DatasetFacts | None = None) -> Plan: ...
+def make_plan(request_or_method: Request, facts: DatasetFacts | None = None) -> Plan: ...
 
 
 @overload
 def make_plan(
-    asked: str,
+    request_or_method: str,
     facts: DatasetFacts | DatasetRef | str,
     *,
     preset: str = "default",
@@ -49,18 +49,18 @@ def make_plan(
 ) -> Plan: ...
 
 
-def make_plan(asked: Request | str, facts: DatasetFacts | DatasetRef | str | None = None, **fields: Any) -> Plan:
+def make_plan(request_or_method: Request | str, facts: DatasetFacts | DatasetRef | str | None = None, **fields: Any) -> Plan:
     """Step 2: configure a method for a dataset's public facts and calibrate it to the epsilon asked for, with claim and bound.
 
     Takes a `Request`, with its dataset's facts where they are known already; or a method's name, a dataset or its facts, and what a
     `Request` has by name. Raises WorkbenchError for values out of range, and where no setting reaches the epsilon.
     """
-    if isinstance(asked, Request):
-        request = asked.edited()
+    if isinstance(request_or_method, Request):
+        request = request_or_method.edited()
         return _planned(request, facts if isinstance(facts, DatasetFacts) else request.facts())
     if facts is None:
         raise WorkbenchError("Expected a dataset or its facts beside the method's name, got none.")
-    request = Request.of(asked, facts, **fields)
+    request = Request.of(request_or_method, facts, **fields)
     return _planned(request, request.facts())
 
 

@@ -106,10 +106,10 @@ def read_settings(model: type[BaseModel], settings: Mapping[str, Any], method: s
 
     Nested values (`{"network": {"num_heads": 2}}`) become dotted ones. An unknown name lists the choices.
     """
-    found: dict[str, Any] = {}
+    settings_read: dict[str, Any] = {}
     for name, value in settings.items():
-        found |= _read(model, name.split("."), value, "", method)
-    return dict(sorted(found.items()))
+        settings_read |= _read(model, name.split("."), value, "", method)
+    return dict(sorted(settings_read.items()))
 
 
 def nested(field: FieldInfo) -> type[BaseModel] | None:
@@ -121,11 +121,11 @@ def nested(field: FieldInfo) -> type[BaseModel] | None:
 
 def public_fields(model: type[BaseModel], outer: str = "") -> tuple[str, ...]:
     """The fields of a configuration that name public images, by dotted name: they are called `PUBLIC` wherever they stand."""
-    found: list[str] = []
+    names: list[str] = []
     for name, field in model.model_fields.items():
         inner = nested(field)
-        found += public_fields(inner, f"{outer}{name}.") if inner else [f"{outer}{name}"] * (name == PUBLIC)
-    return tuple(found)
+        names += public_fields(inner, f"{outer}{name}.") if inner else [f"{outer}{name}"] * (name == PUBLIC)
+    return tuple(names)
 
 
 PUBLIC = "dataset"  # what a field is called that names public images

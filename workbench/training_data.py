@@ -37,15 +37,15 @@ def check_same(state: State, public: Records) -> None:
 
     With others, a step that is repeated would draw the same noise over another sum, and the difference would lie open.
     """
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for array in (public.records, public.labels):
-        found.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
-    if state.public not in ("", found.hexdigest()):
+        digest.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
+    if state.public not in ("", digest.hexdigest()):
         raise WorkbenchError(
             "Expected the public images that this run began with, got others: their files, or what draws them, changed since. "
             "Put them back, or train anew."
         )
-    state.public = found.hexdigest()
+    state.public = digest.hexdigest()
 
 
 def _digest(record: np.ndarray) -> bytes:
@@ -65,8 +65,8 @@ def public_dataset(plan: Plan, workspace: Workspace) -> Dataset | None:
     if name is None:
         return None
     check_public_apart(name, plan.request.dataset, plan.facts)
-    found = datasets.load_public(name, plan.facts.shape, method.public_records, declared_public=True, workspace=workspace)
-    return found.labelled_alike(plan.facts)
+    public = datasets.load_public(name, plan.facts.shape, method.public_records, declared_public=True, workspace=workspace)
+    return public.labelled_alike(plan.facts)
 
 
 def companion(facts: DatasetFacts, workspace: Workspace) -> Dataset | None:
@@ -94,8 +94,8 @@ def pretraining_records(plan: Plan, workspace: Workspace) -> Records | None:
 
 def check_unchanged(plan: Plan, public: str) -> None:
     """Refuse public files of one's own in which something else is by now than when they were planned with."""
-    if plan.public and (found := told_of(public)) != plan.public:
-        raise WorkbenchError(f"Expected the public images that were planned with, {plan.public}, got {found}. Plan again.")
+    if plan.public and (now := told_of(public)) != plan.public:
+        raise WorkbenchError(f"Expected the public images that were planned with, {plan.public}, got {now}. Plan again.")
 
 
 def check_public(plan: Plan, workspace: Workspace) -> None:

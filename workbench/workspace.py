@@ -162,8 +162,8 @@ def close_to_others(folder: Path) -> None:
     A folder of other things is refused: closing it may break what uses it. Nobody gets past the folder itself, so what
     another process removes meanwhile, or another account owns, is passed over.
     """
-    found = [path for path in (folder, *_inside(folder)) if _is_open(path)]
-    if not found:
+    open_ones = [path for path in (folder, *_inside(folder)) if _is_open(path)]
+    if not open_ones:
         return
     names = {path.name for path in folder.iterdir()}
     if folder.stat().st_mode & stat.S_ISVTX or not (names <= FOLDERS | MARKS | {"data"} or names & MARKS):
@@ -174,10 +174,10 @@ def close_to_others(folder: Path) -> None:
         folder.chmod(PRIVATE_FOLDER)
     except PermissionError as error:
         raise WorkbenchError(f"Expected a folder that can be closed to other accounts, got: {error}. Set WORKBENCH_HOME.") from None
-    for path in found:
+    for path in open_ones:
         with suppress(FileNotFoundError, PermissionError):
             path.chmod(path.lstat().st_mode & ~OTHERS)
-    logger.warning("Closed %s to the other accounts of this machine: %d of its files and folders gave them rights.", folder, len(found))
+    logger.warning("Closed %s to the other accounts of this machine: %d of its files and folders gave them rights.", folder, len(open_ones))
 
 
 def _inside(folder: Path) -> Iterator[Path]:

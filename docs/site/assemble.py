@@ -23,14 +23,14 @@ EVIDENCE = ("comparisons", "coverage", "mutants", "record", "slow-tests", "tried
 
 def pages() -> dict[Path, Path]:
     """Where every document, picture and notebook below the root has its page below the sources."""
-    found = dict(RENAMED)
+    targets = dict(RENAMED)
     for path in sorted((ROOT / "docs").rglob("*")):
         below = path.relative_to(ROOT)
-        if path.suffix in {".md", ".png", ".svg"} and "site" not in below.parts and below not in found:
-            found[below] = Path("evidence", path.name) if path.stem in EVIDENCE else below.relative_to("docs")
+        if path.suffix in {".md", ".png", ".svg"} and "site" not in below.parts and below not in targets:
+            targets[below] = Path("evidence", path.name) if path.stem in EVIDENCE else below.relative_to("docs")
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        found[path.relative_to(ROOT)] = Path("lessons", path.name)
-    return found
+        targets[path.relative_to(ROOT)] = Path("lessons", path.name)
+    return targets
 
 
 def assemble(sources: Path) -> None:

@@ -76,7 +76,7 @@ def _method(name: str, method: type[Method], claims: str) -> str:
     lines += ["```sh", f"workbench plan {name} --dataset {'breast-cancer' if method.kinds == {'table'} else 'digits'}", "```", ""]
     lines += ["## Claim and proved bound", "", *(_claimed(reading, claims) for reading in (method.readings or (name,))), ""]
     lines += ["## What is released", "", f"Samples are made from: {', '.join(f'`{part}`' for part in method.released)}.", ""]
-    lines += [f"The releases are named in `{folder}/stages.py`; training and sampling are in `{folder}`.", ""]
+    lines += [f"The releases are named in `{folder}/method.py`; training and sampling are in `{folder}`.", ""]
     lines += [
         "## Presets",
         "",
@@ -88,9 +88,9 @@ def _method(name: str, method: type[Method], claims: str) -> str:
 
 
 def _claimed(reading: str, claims: str) -> str:
-    _, found, rest = claims.partition(f"\n## {reading}\n")
+    _, there, rest = claims.partition(f"\n## {reading}\n")
     return (
-        f"**{reading}**: {rest.partition(chr(10) + '## ')[0].strip()}\n" if found else f"No line of the claims table is about {reading}.\n"
+        f"**{reading}**: {rest.partition(chr(10) + '## ')[0].strip()}\n" if there else f"No line of the claims table is about {reading}.\n"
     )
 
 

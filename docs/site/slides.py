@@ -97,14 +97,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="Lessons by their files' names; all by default.")
     parser.add_argument("--no-execute", action="store_true", help="Statements alone, without carrying out a lesson.")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     BUILD.mkdir(parents=True, exist_ok=True)
     shutil.copytree(Path(sphinx_revealjs.__file__).parent / "_static" / "revealjs", BUILD / "reveal", dirs_exist_ok=True)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        if asked.names and path.stem not in asked.names:
+        if arguments.names and path.stem not in arguments.names:
             continue
         notebook = nbformat.read(path, as_version=4)
-        if not asked.no_execute:
+        if not arguments.no_execute:
             execute(notebook)
         (BUILD / f"{path.stem}.html").write_text(deck(notebook))
         print(BUILD / f"{path.stem}.html")

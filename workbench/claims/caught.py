@@ -74,4 +74,4 @@ def attacked() -> tuple[str, ...]:
 
 @cache
 def _measured() -> dict[str, Caught]:
-    return {found.name: found for found in Results.validate_json(FILE.read_text())}
+    return {result.name: result for result in Results.validate_json(FILE.read_text())}

@@ -31,12 +31,12 @@ def place_of(name: str) -> Place:
     for texts in marks:
         for path in _files():
             lines = path.read_text(encoding="utf-8").splitlines()
-            found = next((number for number, line in enumerate(lines, 1) if any(text in line for text in texts)), 0)
-            if found:
+            line_number = next((number for number, line in enumerate(lines, 1) if any(text in line for text in texts)), 0)
+            if line_number:
                 built = "methods" in path.parts
                 claims = (CLAIMS,) if built and texts is marks[0] else ()
                 file = f"workbench/{path.relative_to(PACKAGE).as_posix()}"
-                return Place(file, found, (*claims, BOUNDS) if built else (TABLE,))
+                return Place(file, line_number, (*claims, BOUNDS) if built else (TABLE,))
     raise KeyError(name)
 
 

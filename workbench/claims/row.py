@@ -37,10 +37,10 @@ class ClaimEntry(Protocol):
 
 def setting_text(where: str, numbers: Mapping[str, float | None], notation: Mapping[str, str]) -> str:
     """The numbers by name, each with its symbol in the formula where `notation` has one: "MNIST: steps T=4500, ..."."""
-    told = [
+    parts = [
         f"{name} {notation[name]}={_number(value)}" if notation.get(name) else f"{name} {_number(value)}" for name, value in numbers.items()
     ]
-    return f"{where}: {', '.join(told)}"
+    return f"{where}: {', '.join(parts)}"
 
 
 def _number(value: float | None) -> str:

@@ -80,16 +80,16 @@ def caught(
     names = [name] if name is not None else list(ATTACKS)
     for each in names:
         choose(each, ATTACKS, "attacked claim")
-    found = []
+    attacks = []
     for each in names:
         wait_for("caught", WORKSPACE, {"name": each, "trials": trials, "confidence": confidence, "seed": seed})
-        found.append(caught_here(Workspace.default(), each, trials, confidence, seed))
+        attacks.append(caught_here(Workspace.default(), each, trials, confidence, seed))
     if out is not None:
-        write_text_atomically(out, dumps(found, indent=2) + "\n")
+        write_text_atomically(out, dumps(attacks, indent=2) + "\n")
     if as_json:
-        print_json(found)
+        print_json(attacks)
     else:
-        for each in found:
+        for each in attacks:
             print(f"{each.name}: {each.words}\n")
 
 
@@ -128,9 +128,9 @@ def _accounts(book: Any, dataset: str | None) -> list[str]:
         with_runs = {key for entry in entries for key in (entry.account, entry.fingerprint)}
         return [*dict.fromkeys(entry.account for entry in entries), *(key for key in budgets if key not in with_runs)]
     wanted = {dataset, str(Path(dataset).resolve())}
-    found = dict.fromkeys(entry.account for entry in entries if wanted & {entry.account, entry.dataset, entry.fingerprint})
-    if found or dataset in budgets:
-        return list(found) or [dataset]
+    accounts = dict.fromkeys(entry.account for entry in entries if wanted & {entry.account, entry.dataset, entry.fingerprint})
+    if accounts or dataset in budgets:
+        return list(accounts) or [dataset]
     from workbench import datasets
 
     if dataset not in datasets.DATASETS and not datasets.is_path(dataset):

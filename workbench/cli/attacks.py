@@ -26,12 +26,12 @@ def duplicates(
     from workbench.datasets.reference import DatasetRef
     from workbench.evaluation.copying import duplicates_among
 
-    found = duplicates_among(DatasetRef.parse(dataset).load())
+    twins = duplicates_among(DatasetRef.parse(dataset).load())
     if as_json:
-        print_json({**found, "releasable": False})
+        print_json({**twins, "releasable": False})
         return
-    print_fields(found)
-    print(f"{found['records']:g} training records have another within {found['distance']:.3g}. These numbers are private.")
+    print_fields(twins)
+    print(f"{twins['records']:g} training records have another within {twins['distance']:.3g}. These numbers are private.")
 
 
 @app.command()
@@ -58,19 +58,20 @@ def membership(
     if shadows is None and score == "lira":
         shadows = SHADOWS
     wait_for("membership", run_id, {"score": score, "seed": seed, **({} if shadows is None else {"shadows": shadows})})
-    found = membership_run(Workspace.default(), run_id, score, seed, shadows=shadows or SHADOWS)
+    result = membership_run(Workspace.default(), run_id, score, seed, shadows=shadows or SHADOWS)
     if figure is not None:
-        write_text_atomically(figure, roc_figure([found]).to_html(include_plotlyjs=True))
+        write_text_atomically(figure, roc_figure([result]).to_html(include_plotlyjs=True))
     if as_json:
-        print_json(found)
+        print_json(result)
         return
-    low, high = found.interval
+    low, high = result.interval
     print(
-        f"AUC {found.auc:.3f} ({low:.3f} to {high:.3f}; chance .5), {found.num_members} members and {found.num_nonmembers} others. Private."
+        f"AUC {result.auc:.3f} ({low:.3f} to {high:.3f}; chance .5), {result.num_members} members and {result.num_nonmembers} others. "
+        "Private."
     )
     print(ONE_TRAINING)
     named = ("aim", "threshold", "tpr", "fpr")
-    print_table([{name: getattr(point, name) for name in named} for point in found.points], "No operating point.")
+    print_table([{name: getattr(point, name) for name in named} for point in result.points], "No operating point.")
     if figure is not None:
         print(f"Wrote the curve to {terminal(figure)}. It is private.")
 
@@ -95,29 +96,29 @@ def copies(
     if attribute is not None:
         sample_set(Workspace.default(), run_id, samples).facts.labelled_by(attribute)  # refuses an unknown one
     space = feature_name(features or "pixels", public=features_public)
-    asked = {"samples": samples, "num_samples": num, "features": space, "attribute": attribute, "device": device}
-    wait_for("copies", run_id, asked)
-    found = copies_run(Workspace.default(), run_id, space, num, samples=samples, attribute=attribute)
+    request = {"samples": samples, "num_samples": num, "features": space, "attribute": attribute, "device": device}
+    wait_for("copies", run_id, request)
+    copying = copies_run(Workspace.default(), run_id, space, num, samples=samples, attribute=attribute)
     print(f"Warning: {OUTSIDE_GUARANTEE}", file=sys.stderr)
-    print_json(found) if as_json else print_copies(found)
+    print_json(copying) if as_json else print_copies(copying)
 
 
-def print_copies(found: Mapping[str, Any]) -> None:
+def print_copies(copying: Mapping[str, Any]) -> None:
     """What was found of copying, for people."""
-    near, ratios, duplicates = found["near"], found["ratios"], found["duplicates"]
-    among, space = duplicates["among_samples"], near.get("features", found["features"])  # of files of before, which name it once
+    near, ratios, duplicates = copying["near"], copying["ratios"], copying["duplicates"]
+    among, space = duplicates["among_samples"], near.get("features", copying["features"])  # of files of before, which name it once
     print_fields(
         {
-            "samples": f"{found['num_samples']} of run {found['run']}, in the features {terminal(found['features'])}",
-            "near is": f"within {found['distance']:.4g}, where a hundredth of held-out records have a training record",
+            "samples": f"{copying['num_samples']} of run {copying['run']}, in the features {terminal(copying['features'])}",
+            "near is": f"within {copying['distance']:.4g}, where a hundredth of held-out records have a training record",
             "near a record": f"{near['training']} samples training, {near['held_out']} held-out ones of as many; p {near['p']:.3g}"
-            + (f", in {terminal(space)}, as training records may have made the features" if space != found["features"] else ""),
+            + (f", in {terminal(space)}, as training records may have made the features" if space != copying["features"] else ""),
             "smallest ratios": f"{ratios['training']:.3f} to training, {ratios['held_out']:.3f} to held-out records (0 is a copy)",
             "near-duplicates": f"{among['samples']} samples in {among['groups']} groups; "
             f"{duplicates['among_training_records']['records']:g} training records",
         }
     )
-    print_table(found["extracted"], "No training record is repeated by a group of samples.")
-    if found["privacy_score"]:
-        print_table(found["privacy_score"], "")
-        print(found["caveat"])
+    print_table(copying["extracted"], "No training record is repeated by a group of samples.")
+    if copying["privacy_score"]:
+        print_table(copying["privacy_score"], "")
+        print(copying["caveat"])

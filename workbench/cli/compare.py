@@ -36,10 +36,10 @@ def compare(
     if len(runs) == 1 and Path(runs[0]).is_file():
         _, results = report.read(Path(runs[0]))
     else:
-        found = [RunStore(Workspace.default()).get(run) for run in runs]
-        if any(run.plan.facts.kind.name != "table" for run in found):
+        chosen = [RunStore(Workspace.default()).get(run) for run in runs]
+        if any(run.plan.facts.kind.name != "table" for run in chosen):
             raise WorkbenchError(NO_TABLE)
-        results = side_by_side.results_of_runs(Workspace.default(), found)
+        results = side_by_side.results_of_runs(Workspace.default(), chosen)
     if releasable:
         results = [{**result, "evaluation": releasable_results(result["evaluation"])} for result in results]
     rows = side_by_side.side_by_side(results, metric or side_by_side.MEASURES)

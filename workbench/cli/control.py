@@ -29,8 +29,8 @@ def open_app(
 
     if not address:
         serve(port, with_token=not no_token)
-    elif found := open_addresses(Workspace.default()):
-        print("\n".join(found))
+    elif addresses := open_addresses(Workspace.default()):
+        print("\n".join(addresses))
     else:
         raise WorkbenchError("Expected an open workbench, found none. Start one with `workbench app`.")
 
@@ -54,12 +54,12 @@ def list_runs(
 
     look_after(Workspace.default())
     wanted = None if state is None else choose(state, dict(zip(map(str, STATES), STATES, strict=True)), "state")
-    asked = Selection(() if wanted is None else (wanted,), () if method is None else (method,), (), tag or (), limit=limit)
-    found = RunStore(Workspace.default()).select(asked)
-    room = {run.id: size_of_run(Workspace.default(), run.id) for run in found} if sizes else {}
+    selection = Selection(() if wanted is None else (wanted,), () if method is None else (method,), (), tag or (), limit=limit)
+    listed = RunStore(Workspace.default()).select(selection)
+    room = {run.id: size_of_run(Workspace.default(), run.id) for run in listed} if sizes else {}
     if as_json:
-        told = [run_values(run) | ({"bytes": room[run.id]} if sizes else {}) for run in found]
-        print_json([{name: value for name, value in run.items() if name != "plan"} for run in told])
+        values = [run_values(run) | ({"bytes": room[run.id]} if sizes else {}) for run in listed]
+        print_json([{name: value for name, value in run.items() if name != "plan"} for run in values])
         return
     rows = [
         {
@@ -72,9 +72,9 @@ def list_runs(
             "bound": run.bound.epsilon,
             "note": ", ".join(_notes(run)),
         }
-        | ({"name": run.name, "tags": ", ".join(run.tags)} if any(one.name or one.tags for one in found) else {})
+        | ({"name": run.name, "tags": ", ".join(run.tags)} if any(one.name or one.tags for one in listed) else {})
         | ({"size": memory(room[run.id])} if sizes else {})
-        for run in found
+        for run in listed
     ]
     if state is not None or method is not None or tag:
         print_table(rows, "No run fits. `workbench runs` lists all.")
@@ -96,8 +96,8 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     folder = RunFolder(Workspace.default(), run_id)
     shown = run_values(run) | {"peak_bytes": folder.peak_bytes(), "environments": folder.environments()}
     shown["bytes"] = size_of_run(Workspace.default(), run_id)
-    found = audit_of(Workspace.default(), run.plan)
-    shown["audit"] = None if found is None else {**jsonable(found), "alarm": found.alarm}
+    audit = audit_of(Workspace.default(), run.plan)
+    shown["audit"] = None if audit is None else {**jsonable(audit), "alarm": audit.alarm}
     if chosen := votes_in(Workspace.default(), run):
         shown["public_votes"] = chosen.words
     if as_json:
@@ -105,7 +105,7 @@ def show(run_id: RunId, as_json: Json = False) -> None:
         return
     values = {name: value for name, value in shown.items() if name not in APART}
     times = {name: moment(values[name]) for name in ("heartbeat", "created", "started", "finished")}
-    measured = "No audit has been run." if found is None else describe_value(found.value)
+    measured = "No audit has been run." if audit is None else describe_value(audit.value)
     print_fields({**values, **times, "claim": describe_value(run.claim), **bounds_of(run.bound, run.replace_one), "audit": measured})
     print(f"\n{terminal(folder.log_tail(8))}")
 

@@ -44,24 +44,24 @@ def dossier(
     if questions:
         _show_questions(made.kept_statements(workspace, run_id).answers, as_json)
         return
-    found = made.dossier_of(workspace, run_id, "room" if room else "outside")
+    page = made.dossier_of(workspace, run_id, "room" if room else "outside")
     if out is not None:
-        write_text_atomically(out, made.render(found))
+        write_text_atomically(out, made.render(page))
     if export is not None:
         export_run(workspace, run_id, export, not_private=True)
     if registry is not None:
-        write_text_atomically(registry, made.registry_entry(found).text)
+        write_text_atomically(registry, made.registry_entry(page).text)
     written = [str(path) for path in (out, export, registry) if path is not None]
-    missing = [key for key in made.QUESTIONS if not found.answers.get(key)]
+    missing = [key for key in made.QUESTIONS if not page.answers.get(key)]
     if as_json:
-        print_json({"run": run_id, "sha256": found.digest, "written": written, "open": missing, "dossier": found})
+        print_json({"run": run_id, "sha256": page.digest, "written": written, "open": missing, "dossier": page})
         return
-    card = found.card
+    card = page.card
     print(f"Run {run_id}: {'may be released' if card.releasable else 'NOT PRIVATE'}. {terminal(card.release_reason)}")
-    ceiling = "" if found.audit_ceiling is None else f" (its ceiling {short(found.audit_ceiling)})"
+    ceiling = "" if page.audit_ceiling is None else f" (its ceiling {short(page.audit_ceiling)})"
     audit = "not audited" if card.audit is None else f"{short(card.audit.epsilon)}{ceiling}"
-    numbers = {"claim": card.claim.epsilon, "bound": card.bound.epsilon, "audit": audit, "mu of GDP": found.profile.mu}
-    print_fields(numbers | {"runs on these records": len(found.ledger), "SHA-256": found.digest, "written": written})
+    numbers = {"claim": card.claim.epsilon, "bound": card.bound.epsilon, "audit": audit, "mu of GDP": page.profile.mu}
+    print_fields(numbers | {"runs on these records": len(page.ledger), "SHA-256": page.digest, "written": written})
     if missing:
         print(f"{len(missing)} questions are open (--questions lists them): {', '.join(missing)}.")
 
@@ -86,9 +86,9 @@ def _from_file(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        found = json.loads(text_of(path))
+        answers = json.loads(text_of(path))
     except ValueError as error:
         raise WorkbenchError(f"Expected answers as a JSON object in {path}, got {error}.") from None
-    if not isinstance(found, dict):
-        raise WorkbenchError(f"Expected answers as a JSON object in {path}, got {type(found).__name__}.")
-    return found
+    if not isinstance(answers, dict):
+        raise WorkbenchError(f"Expected answers as a JSON object in {path}, got {type(answers).__name__}.")
+    return answers

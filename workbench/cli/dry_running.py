@@ -31,18 +31,18 @@ def dry_run(
 
     workspace, speed = Workspace.default(), parse_performance(device, performance)
     speed.torch_device()
-    asked = asked_for.of()
-    plan = experiment.make_plan(asked, checked_facts(asked))
+    request = asked_for.of()
+    plan = experiment.make_plan(request, checked_facts(request))
     wait_for("dry-run", WORKSPACE, {"dry_run": dry_run.ask(workspace, plan, speed, seed)})
-    found = dry_run.found(workspace, plan, seed)
-    assert found is not None
+    outcome = dry_run.found(workspace, plan, seed)
+    assert outcome is not None
     if as_json:
-        print_json(found)
+        print_json(outcome)
         return
-    told = {"method": plan.method, "facts of": plan.facts.name, "bound": describe_value(plan.bound), "seconds": round(found.seconds, 1)}
-    print_fields(told)
-    print_table([row_of(result) for result in found.results], "No measure fits such records.")
-    print(textwrap.fill(found.caution, line_width()))
+    fields = {"method": plan.method, "facts of": plan.facts.name, "bound": describe_value(plan.bound), "seconds": round(outcome.seconds, 1)}
+    print_fields(fields)
+    print_table([row_of(result) for result in outcome.results], "No measure fits such records.")
+    print(textwrap.fill(outcome.caution, line_width()))
 
 
 def row_of(result: Any) -> dict[str, Any]:

@@ -29,8 +29,8 @@ def label(
     from workbench.runs.labels import label as label_run
 
     run = label_run(Workspace.default(), run_id, name, note, tag or (), untag or ())
-    found = {"run": run.id, "name": run.name, "tags": run.tags, "note": run.note}
-    print_json(found) if as_json else print_fields(found)
+    labels = {"run": run.id, "name": run.name, "tags": run.tags, "note": run.note}
+    print_json(labels) if as_json else print_fields(labels)
 
 
 @app.command()
@@ -43,20 +43,20 @@ def clean(
     from workbench.runs import housekeeping
 
     workspace = Workspace.default()
-    found, parts = housekeeping.removable(workspace), housekeeping.sizes(workspace)
+    leftovers, parts = housekeeping.removable(workspace), housekeeping.sizes(workspace)
     if as_json and dry_run:
-        print_json({"sizes": parts, "removable": found, "freed": 0})
+        print_json({"sizes": parts, "removable": leftovers, "freed": 0})
         return
     if not as_json:
         print_fields({f"{workspace.home.name}/{name}": memory(size) for name, size in parts.items()})
-        print_table(housekeeping.rows(workspace, found), "Nothing can go. `workbench delete RUN` removes a run.")
-    if dry_run or not found:
+        print_table(housekeeping.rows(workspace, leftovers), "Nothing can go. `workbench delete RUN` removes a run.")
+    if dry_run or not leftovers:
         return
-    room = memory(sum(one.size for one in found))
-    if not yes and not typer.confirm(f"Remove {len(found)} files of {room}? Runs, samples and the ledger stay.", err=True):
+    room = memory(sum(one.size for one in leftovers))
+    if not yes and not typer.confirm(f"Remove {len(leftovers)} files of {room}? Runs, samples and the ledger stay.", err=True):
         raise typer.Exit(1)
-    freed = housekeeping.clean(workspace, found)
-    print_json({"sizes": parts, "removable": found, "freed": freed}) if as_json else print(f"Freed {memory(freed)}.")
+    freed = housekeeping.clean(workspace, leftovers)
+    print_json({"sizes": parts, "removable": leftovers, "freed": freed}) if as_json else print(f"Freed {memory(freed)}.")
 
 
 @app.command()
@@ -69,14 +69,20 @@ def archive(
     from workbench.runs.archiving.pack import archive_runs
 
     check_target(to, ".tar")
-    found = archive_runs(Workspace.default(), run_ids, to)
-    files = sum(len(one.files) for one in found.runs)
+    archived = archive_runs(Workspace.default(), run_ids, to)
+    files = sum(len(one.files) for one in archived.runs)
     if as_json:
         print_json(
-            {"file": str(to), "runs": [one.run.id for one in found.runs], "files": files, "bytes": to.stat().st_size, "note": found.note}
+            {
+                "file": str(to),
+                "runs": [one.run.id for one in archived.runs],
+                "files": files,
+                "bytes": to.stat().st_size,
+                "note": archived.note,
+            }
         )
     else:
-        print(f"Wrote {len(found.runs)} runs ({files} files, {memory(to.stat().st_size)}) to {terminal(to)}. {found.note}")
+        print(f"Wrote {len(archived.runs)} runs ({files} files, {memory(to.stat().st_size)}) to {terminal(to)}. {archived.note}")
 
 
 @app.command()
@@ -87,14 +93,16 @@ def restore(
     """Put archived runs into this home, which charges in its ledger what they have spent. A run that is here already is refused."""
     from workbench.runs.archiving.unpack import restore_runs
 
-    found = restore_runs(Workspace.default(), path)
+    restored = restore_runs(Workspace.default(), path)
     if as_json:
-        print_json([{"run": one.run.id, "epsilon_spent": one.run.epsilon_spent, "records_found": one.records_found} for one in found])
+        print_json([{"run": one.run.id, "epsilon_spent": one.run.epsilon_spent, "records_found": one.records_found} for one in restored])
         return
-    for one in found:
+    for one in restored:
         named = terminal(f"{one.run.id} ({one.run.method} on {one.run.dataset})")
         print(f"Restored run {named}; what it has spent is in the ledger of this home.")
-    warn(f"The records of run {one.run.id} are not here: nothing can be measured against them." for one in found if not one.records_found)
+    warn(
+        f"The records of run {one.run.id} are not here: nothing can be measured against them." for one in restored if not one.records_found
+    )
 
 
 home = typer.Typer(
@@ -110,9 +118,9 @@ def show_home(context: typer.Context, as_json: Json = False) -> None:
     if context.invoked_subcommand is not None:
         return
     workspace = Workspace.default()
-    found = contents(workspace)
-    values = {"home": str(workspace.home), "data": str(workspace.data), "read_only": workspace.is_read_only, "bytes": found.size}
-    values |= {"runs": found.runs, "active_jobs": found.active, "imports": found.imports, "sweeps": found.sweeps, "spent": found.spent}
+    inside = contents(workspace)
+    values = {"home": str(workspace.home), "data": str(workspace.data), "read_only": workspace.is_read_only, "bytes": inside.size}
+    values |= {"runs": inside.runs, "active_jobs": inside.active, "imports": inside.imports, "sweeps": inside.sweeps, "spent": inside.spent}
     print_json(values) if as_json else print_fields(values)
 
 
@@ -126,9 +134,9 @@ def reset(
     from workbench.runs import homes
 
     workspace = Workspace.default()
-    found = homes.contents(workspace)
-    ledger = f"{found.spending} It is removed too. " if with_ledger else "What they have spent stays in the ledger. "
-    if not yes and not typer.confirm(f"{found.words} {ledger}Remove all of it from {terminal(workspace.home)}?", err=True):
+    inside = homes.contents(workspace)
+    ledger = f"{inside.spending} It is removed too. " if with_ledger else "What they have spent stays in the ledger. "
+    if not yes and not typer.confirm(f"{inside.words} {ledger}Remove all of it from {terminal(workspace.home)}?", err=True):
         raise typer.Exit(1)
     homes.reset(workspace, with_ledger, forget)
     print(f"{terminal(workspace.home)} is empty" + ("." if with_ledger else ", but for its ledger."))

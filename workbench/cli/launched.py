@@ -30,8 +30,8 @@ def measure(run: Life) -> None:
 
     if run.state == "done":
         wait_for("audit", run.id, {})
-        found = audit_run(Workspace.default(), run.id)
-        print(f"{found.alarm or f'Lower bound: epsilon {found.epsilon:.4g}.'} {found.words}", file=sys.stderr)
+        audit = audit_run(Workspace.default(), run.id)
+        print(f"{audit.alarm or f'Lower bound: epsilon {audit.epsilon:.4g}.'} {audit.words}", file=sys.stderr)
 
 
 def watch(run: Life) -> Life:

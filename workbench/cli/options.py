@@ -118,14 +118,14 @@ def parse_performance(device: str, settings: list[str] | None) -> "PerformanceSe
     return PerformanceSettings.parse({"device": device, **parse_settings(settings)})
 
 
-def parse_resources(asked: list[str] | None) -> "Resources":
+def parse_resources(texts: list[str] | None) -> "Resources":
     """What an engine is asked for; an unknown name lists the choices."""
     from pydantic import ValidationError
 
     from workbench.errors import choose, first_complaint
     from workbench.jobs.launchers import Resources
 
-    values = parse_settings(asked)
+    values = parse_settings(texts)
     for name in values:
         choose(name, Resources.model_fields, "resource")
     try:

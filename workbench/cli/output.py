@@ -157,8 +157,8 @@ def strict_fields(plan: Plan) -> dict[str, Any]:
 
 def run_values(run: Run) -> dict[str, Any]:
     """A run as the command line gives it, without its process; `releasable` is of now, `seconds_running` of all attempts."""
-    told = {"releasable": run.may_be_released, "replace_one": jsonable(run.replace_one), "seconds_running": run.seconds_running}
-    values = jsonable(run) | told
+    added = {"releasable": run.may_be_released, "replace_one": jsonable(run.replace_one), "seconds_running": run.seconds_running}
+    values = jsonable(run) | added
     values.pop("process")
     values["audit_design"] = values.pop("audit")
     return values

@@ -114,11 +114,11 @@ def declare(
         _print_check(file, check, epsilon)
         return
     with reading_bar(f"read {file.name}"):
-        found = proposal(file, target, leave_out or (), person, rows_per_person)
+        proposed = proposal(file, target, leave_out or (), person, rows_per_person)
     print(f"Warning: {WARNING}", file=sys.stderr)
-    for name, reason in found.left_out.items():
+    for name, reason in proposed.left_out.items():
         print(terminal(f"Left out: {name}. {reason}"), file=sys.stderr)
-    print(readable(found.declaration.model_dump(exclude_defaults=True), indent=1))
+    print(readable(proposed.declaration.model_dump(exclude_defaults=True), indent=1))
 
 
 def _print_check(file: Path, declared: str, epsilon: float) -> None:
@@ -158,12 +158,12 @@ def plan(
     from workbench.methods.protocols import offered
     from workbench.privacy import group_bound
 
-    asked = asked_for.of(facts_by_hand(num_records, shape, num_classes))
-    made = experiment.make_plan(asked, checked_facts(asked))
+    request = asked_for.of(facts_by_hand(num_records, shape, num_classes))
+    made = experiment.make_plan(request, checked_facts(request))
     if form is not None:
         from workbench.runs.scripts import FORMS
 
-        print(FORMS[form](asked), end="")
+        print(FORMS[form](request), end="")
         return
     group = group_bound(made.stages, made.delta, group_size) if group_size != 1 else None
     if as_json:
@@ -171,7 +171,7 @@ def plan(
         print_json(jsonable(made) | {"not_dp": offered(made.build()), **strict_fields(made), **beside})
         return
     print_plan(made, everything)
-    if is_own(asked) and (words := _proposed_instead(made)):
+    if is_own(request) and (words := _proposed_instead(made)):
         print(textwrap.fill(words, line_width()))
     if group:
         print_fields({f"bound for groups of {group_size}": describe_value(group)})
@@ -226,13 +226,13 @@ def train(
     launcher, resources = chosen_launcher(on), parse_resources(ask)
     if not LAUNCHERS[launcher].is_apart:
         speed.torch_device()
-    asked = asked_for.of()
-    loaded = read_whole(asked) if asked.place.path else None
-    named, asked = asked.epsilon is not None, with_epsilon(asked, loaded.facts if loaded else asked.facts())
-    made = experiment.make_plan(asked, loaded.facts if loaded else None)
+    request = asked_for.of()
+    loaded = read_whole(request) if request.place.path else None
+    named, request = request.epsilon is not None, with_epsilon(request, loaded.facts if loaded else request.facts())
+    made = experiment.make_plan(request, loaded.facts if loaded else None)
     check_trainable(made)
     training_data.check_public(made, Workspace.default())
-    loaded = loaded or asked.place.load()
+    loaded = loaded or request.place.load()
     warn([*made.warnings, seed_warning(seed), None if named else spends(made)])
     if not as_json:
         print_plan(made)
@@ -246,22 +246,22 @@ def train(
     finish_launch(run, wait)
 
 
-def checked_facts(asked: "Request") -> "DatasetFacts":
+def checked_facts(request: "Request") -> "DatasetFacts":
     """The facts of a request's dataset; one's own files are read whole, so that all of them are checked."""
-    return read_whole(asked).facts if is_own(asked) else asked.facts()
+    return read_whole(request).facts if is_own(request) else request.facts()
 
 
-def is_own(asked: "Request") -> bool:
+def is_own(request: "Request") -> bool:
     """Whether a request is for one's own files."""
     from workbench.datasets.reference import DatasetRef
 
-    return isinstance(asked.dataset, DatasetRef) and bool(asked.dataset.path)
+    return isinstance(request.dataset, DatasetRef) and bool(request.dataset.path)
 
 
-def read_whole(asked: "Request") -> "Dataset":
+def read_whole(request: "Request") -> "Dataset":
     """The records of a request's files, with a bar on stderr where that takes long."""
-    with reading_bar(f"read {asked.place.account}"):
-        return asked.place.load()
+    with reading_bar(f"read {request.place.account}"):
+        return request.place.load()
 
 
 def _proposed_instead(made: "Plan") -> str:
@@ -270,5 +270,5 @@ def _proposed_instead(made: "Plan") -> str:
 
     if made.facts.kind.name != "image" or not math.isfinite(made.bound.epsilon):
         return ""
-    found = proposed_for_images(made.facts, made.bound.epsilon, made.delta)
-    return "" if found.method == made.method else f"Proposed for these images: {found.method}. {found.reason}"
+    proposed = proposed_for_images(made.facts, made.bound.epsilon, made.delta)
+    return "" if proposed.method == made.method else f"Proposed for these images: {proposed.method}. {proposed.reason}"

@@ -84,8 +84,8 @@ def cancel(
     workspace = Workspace.default()
     if bool(ids) + everything + waiting != 1:
         raise WorkbenchError("Expected ids of jobs, --all or --waiting, one of them.")
-    asked = [control.request_cancel(workspace, one) for one in ids] if ids else control.cancel_all(workspace, at_work=everything)
-    _print_jobs(asked, as_json, "Nothing is at work and nothing waits, so nothing was cancelled.")
+    cancelled = [control.request_cancel(workspace, one) for one in ids] if ids else control.cancel_all(workspace, at_work=everything)
+    _print_jobs(cancelled, as_json, "Nothing is at work and nothing waits, so nothing was cancelled.")
 
 
 @app.command()
@@ -101,19 +101,21 @@ def retry(
     workspace = Workspace.default()
     if bool(ids) == everything:
         raise WorkbenchError("Expected ids of jobs, or --all, one of them.")
-    found = ids or [job.id for job in reversed(Jobs(workspace).all()) if job.state in ("failed", "lost")]
-    _print_jobs([runs.resume(workspace, one) for one in found], as_json, "Nothing has failed or was lost.")
+    wanted = ids or [job.id for job in reversed(Jobs(workspace).all()) if job.state in ("failed", "lost")]
+    _print_jobs([runs.resume(workspace, one) for one in wanted], as_json, "Nothing has failed or was lost.")
 
 
 def show_queue(as_json: bool) -> None:
     """The whole queue, as a table or JSON."""
     workspace = Workspace.default()
-    found = line(workspace, lengths(workspace))
+    waiting = line(workspace, lengths(workspace))
     if as_json:
-        print_json({"paused": found.settings.paused, "cpu_runs": found.settings.cpu_runs, "jobs": [_values(one) for one in found.entries]})
+        print_json(
+            {"paused": waiting.settings.paused, "cpu_runs": waiting.settings.cpu_runs, "jobs": [_values(one) for one in waiting.entries]}
+        )
         return
-    print_table([_row(one) for one in found.entries], EMPTY)
-    if found.settings.paused:
+    print_table([_row(one) for one in waiting.entries], EMPTY)
+    if waiting.settings.paused:
         print("The queue is paused; `workbench queue resume` goes on.")
 
 

@@ -40,16 +40,16 @@ def records(
     if out is not None:
         check_target(out, ".csv")
     wait_for("records", run_id, {"num_draws": draws, "seed": seed})
-    found = expose_run(Workspace.default(), run_id, draws, seed)
-    rows = record_rows(found, epsilon, num_samples)
+    exposure = expose_run(Workspace.default(), run_id, draws, seed)
+    rows = record_rows(exposure, epsilon, num_samples)
     if out is not None:
         write_text_atomically(out, pd.DataFrame(rows).assign(mark="private").to_csv(index=False))
     print(f"Warning: {PRIVATE}", file=sys.stderr)
-    told = {"run": run_id, "what": found.leakage.label, **error_told(found)}
+    fields = {"run": run_id, "what": exposure.leakage.label, **error_told(exposure)}
     if as_json:
-        print_json({**told, "epsilon": epsilon, "num_samples": num_samples, "releasable": False, "records": rows[:top]})
+        print_json({**fields, "epsilon": epsilon, "num_samples": num_samples, "releasable": False, "records": rows[:top]})
         return
-    print_fields({**told, "they are": IDEAL})
+    print_fields({**fields, "they are": IDEAL})
     print_table([{name: short(value) for name, value in row.items()} for row in rows[:top]], "The table has no records.")
     if out is not None:
         print(f"Wrote {len(rows)} records to {terminal(out)}.")
@@ -71,12 +71,12 @@ def leakage(
     from workbench.runs.leakage import OVER, leakage_run
 
     way = choose(over, OVER, "way to vary")
-    asked = {"over": way, "epsilon": epsilon, "num_samples": num_samples, "num_draws": draws, "seed": seed}
-    wait_for("leakage", run_id, asked)
+    request = {"over": way, "epsilon": epsilon, "num_samples": num_samples, "num_draws": draws, "seed": seed}
+    wait_for("leakage", run_id, request)
     rows = leakage_run(Workspace.default(), run_id, way, epsilon, num_samples, draws, seed)
     print(f"Warning: {PRIVATE}", file=sys.stderr)
-    told = {"run": run_id, "over": way, "epsilon": epsilon, "releasable": False, "rows": rows}
-    print_json(told) if as_json else print_table(rows, "There are no records.")
+    fields = {"run": run_id, "over": way, "epsilon": epsilon, "releasable": False, "rows": rows}
+    print_json(fields) if as_json else print_table(rows, "There are no records.")
 
 
 @app.command()
@@ -91,19 +91,19 @@ def removal(
     from workbench.runs.removal import OUTSIDE, remove_run
 
     wait_for("removal", run_id, {"share": share, "seeds": seeds, "num_draws": draws})
-    found = remove_run(Workspace.default(), run_id, share, seeds, draws)
+    removed = remove_run(Workspace.default(), run_id, share, seeds, draws)
     print(f"Warning: {OUTSIDE}", file=sys.stderr)
-    print_json({"run": run_id, **found}) if as_json else print_table(found["results"], "Nothing was trained.")
+    print_json({"run": run_id, **removed}) if as_json else print_table(removed["results"], "Nothing was trained.")
 
 
-def record_rows(found: "Exposure", epsilon: float, num_samples: int) -> list[dict[str, Any]]:
+def record_rows(exposure: "Exposure", epsilon: float, num_samples: int) -> list[dict[str, Any]]:
     """A row a record, the most exposed first: J with its standard error, and delta at `epsilon`, 1 being vacuous.
 
     `delta_before` and `J_before` are those of a release after the first step of generation, the others of the release itself.
     """
-    leakage = found.leakage
+    leakage = exposure.leakage
     columns = {
-        "record": found.ranking(),
+        "record": exposure.ranking(),
         "J_before": leakage.first,
         "standard_error_before": leakage.first_error,
         "J": leakage.total,
@@ -118,9 +118,9 @@ def record_rows(found: "Exposure", epsilon: float, num_samples: int) -> list[dic
     ]
 
 
-def error_told(found: "Exposure") -> dict[str, Any]:
+def error_told(exposure: "Exposure") -> dict[str, Any]:
     """The largest gamma and gamma~ of the trained denoiser; nothing where they were not measured."""
-    error = found.error
+    error = exposure.error
     if error is None:
         return {}
     return {

@@ -47,19 +47,19 @@ def verify(
     """Check an export without any data: hashes, plan, bound, card, weights and samples; ends with 1 where something does not hold."""
     from workbench.runs.release import verify as verified
 
-    found = verified(file)
+    checked = verified(file)
     if dossier is not None:
         from workbench.runs.dossier import check_dossier
 
-        found = found.model_copy(update={"checks": found.checks | check_dossier(dossier, file, found.card)})
+        checked = checked.model_copy(update={"checks": checked.checks | check_dossier(dossier, file, checked.card)})
     if as_json:
-        print_json({"holds": found.holds, "sha256": found.sha256, "checks": found.checks, "card": found.card})
+        print_json({"holds": checked.holds, "sha256": checked.sha256, "checks": checked.checks, "card": checked.card})
     else:
-        says = "may be released" if found.card.releasable else "NOT PRIVATE"
-        verdict = says if found.holds else "THE FILE DOES NOT HOLD; do not rely on what it says"
-        print(f"Run {terminal(found.card.run)}: {verdict}. SHA-256 {found.sha256}")
-        print_fields({name: complaint or "holds" for name, complaint in found.checks.items()})
-    if not found.holds:
+        says = "may be released" if checked.card.releasable else "NOT PRIVATE"
+        verdict = says if checked.holds else "THE FILE DOES NOT HOLD; do not rely on what it says"
+        print(f"Run {terminal(checked.card.run)}: {verdict}. SHA-256 {checked.sha256}")
+        print_fields({name: complaint or "holds" for name, complaint in checked.checks.items()})
+    if not checked.holds:
         raise typer.Exit(1)
 
 
@@ -98,13 +98,13 @@ def track(
     """Tell TensorBoard or MLflow of a run: plan, bound, claim, measures and losses that may leave the room."""
     from workbench.trackers import track as told_to
 
-    place, told = told_to(Workspace.default(), run_id, to, at, private)
-    if told.private:
+    place, tracked = told_to(Workspace.default(), run_id, to, at, private)
+    if tracked.private:
         print("Warning: values that may not leave the room are among what was told.", file=sys.stderr)
     if as_json:
-        counts = {"values": len(told.values), "series": len(told.series), "parameters": len(told.parameters)}
-        print_json({"run": run_id, "place": place, **counts, "left_out": told.left_out, "releasable": not told.private})
+        counts = {"values": len(tracked.values), "series": len(tracked.series), "parameters": len(tracked.parameters)}
+        print_json({"run": run_id, "place": place, **counts, "left_out": tracked.left_out, "releasable": not tracked.private})
         return
-    print(f"Told {to} of {len(told.values)} values and {len(told.series)} series: {terminal(place)}.")
-    if told.left_out:
-        print(f"Left out, as they may not leave the room (--private tells them too): {terminal(', '.join(told.left_out))}.")
+    print(f"Told {to} of {len(tracked.values)} values and {len(tracked.series)} series: {terminal(place)}.")
+    if tracked.left_out:
+        print(f"Left out, as they may not leave the room (--private tells them too): {terminal(', '.join(tracked.left_out))}.")

@@ -15,14 +15,14 @@ def releasable_part(row: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def releasable_results(found: dict[str, Any]) -> dict[str, Any]:
+def releasable_results(evaluation: dict[str, Any]) -> dict[str, Any]:
     """An evaluation as it may leave the room: what may not is None."""
     from workbench.marks import withheld
 
-    return {**found, "results": [withheld(result) for result in found["results"]]}
+    return {**evaluation, "results": [withheld(result) for result in evaluation["results"]]}
 
 
-def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
+def result_rows(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
     """An evaluation as rows for people; every number with its mark."""
     from workbench.marks import MARKS, mark, may_leave
 
@@ -32,6 +32,6 @@ def result_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
             return ", ".join(f"{name} {short(value)}" for name, value in shown.items()) + " private" if shown else None
         return shown if shown is None or column not in MARKS else f"{short(shown)} {mark(may_leave(result, column))}"
 
-    told = [name for name in ("largest_class", "baselines") if any(result.get(name) for result in found["results"])]
-    columns = ("name", "value", "interval", "epsilon_zero", "ceiling", *told, "features", "split", "protocol", "seconds")
-    return [{column: cell(result, column) for column in columns} for result in found["results"]]
+    present = [name for name in ("largest_class", "baselines") if any(result.get(name) for result in evaluation["results"])]
+    columns = ("name", "value", "interval", "epsilon_zero", "ceiling", *present, "features", "split", "protocol", "seconds")
+    return [{column: cell(result, column) for column in columns} for result in evaluation["results"]]

@@ -63,31 +63,31 @@ def evaluate(
     metric = with_ways(metric, ways)
     metric, num = by_protocol(protocol, metric, num, lambda: sample_set(Workspace.default(), run_id, samples).facts.kind.name)
     space = None if features is None else feature_name(features, public=features_public)
-    asked = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute, "features": space}
-    asked["device"] = chosen(device)
-    wait_for("evaluate", run_id, asked)
-    found = finished.evaluate_run(
-        Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute, features=space, device=asked["device"]
+    request = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute, "features": space}
+    request["device"] = chosen(device)
+    wait_for("evaluate", run_id, request)
+    evaluation = finished.evaluate_run(
+        Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute, features=space, device=request["device"]
     )
     if releasable:
-        found = releasable_results(found)
+        evaluation = releasable_results(evaluation)
     measured = sample_set(Workspace.default(), run_id, samples)
     warn(measured.cautions)
     if as_json:
-        print_json({**found, "claim_only": measured.claim_only, "cautions": measured.cautions})
+        print_json({**evaluation, "claim_only": measured.claim_only, "cautions": measured.cautions})
     else:
-        _print_results(found)
+        _print_results(evaluation)
 
 
-def _print_results(found: dict[str, Any]) -> None:
+def _print_results(evaluation: dict[str, Any]) -> None:
     """An evaluation for people: a row a measure, then what has to be said of some, and where public data come close."""
     from workbench.evaluation.likeness import likeness_note
 
-    print_table(result_rows(found), "No measure fits this run's data.")
-    for row in found["results"]:
+    print_table(result_rows(evaluation), "No measure fits this run's data.")
+    for row in evaluation["results"]:
         if row.get("baselines") and row["note"]:
             print(terminal(f"{row['name']}: {row['note']}"))
-    if note := likeness_note(found["results"]):
+    if note := likeness_note(evaluation["results"]):
         print(terminal(note))
 
 
@@ -97,9 +97,9 @@ def _imported(file: str, dataset: str) -> str:
     from workbench.runs.samples.imported import import_samples
 
     with reading_bar(f"read {Path(file).name}"):
-        found = import_samples(Workspace.default(), Path(file), DatasetRef.parse(dataset))
-    print(f"Warning: {found.release_reason} They are kept as import {found.owner}.", file=sys.stderr)
-    return found.owner
+        imported = import_samples(Workspace.default(), Path(file), DatasetRef.parse(dataset))
+    print(f"Warning: {imported.release_reason} They are kept as import {imported.owner}.", file=sys.stderr)
+    return imported.owner
 
 
 @app.command()
@@ -125,22 +125,22 @@ def neighbours(
     check_target(out, ".html")
     space = feature_name(features or "pixels", public=features_public)
     wait_for("neighbours", run_id, {"samples": samples, "num_samples": num, "features": space, "k": k, "device": device})
-    found = finished.neighbours_run(Workspace.default(), run_id, space, k, num, samples=samples)
+    nearest = finished.neighbours_run(Workspace.default(), run_id, space, k, num, samples=samples)
     shown_set = sample_set(Workspace.default(), run_id, samples)
-    records, title = shown_set.records(len(found)), shown_set.title
+    records, title = shown_set.records(len(nearest)), shown_set.title
     said = {"title": title, "limit": limit, "cautions": shown_set.cautions}
-    write_text_atomically(out, evaluation.neighbours_html(records, shown_set.dataset(), found, **said))
+    write_text_atomically(out, evaluation.neighbours_html(records, shown_set.dataset(), nearest, **said))
     warn(shown_set.cautions)
     print(f"Warning: {evaluation.OUTSIDE_GUARANTEE}", file=sys.stderr)
     values = {
         "run": run_id,
         "samples": samples,
         "file": str(out),
-        "num_samples": len(found),
-        "features": found.features,
+        "num_samples": len(nearest),
+        "features": nearest.features,
         "releasable": False,
     }
-    shown = f"Wrote the {min(limit, len(found))} most suspicious of {len(found)} samples to {terminal(out)}."
+    shown = f"Wrote the {min(limit, len(nearest))} most suspicious of {len(nearest)} samples to {terminal(out)}."
     print_json(values) if as_json else print(shown)
 
 
@@ -152,14 +152,14 @@ def audit(run_id: RunId, as_json: Json = False) -> None:
 
     check_canaries(run_id)
     wait_for("audit", run_id, {})
-    found = audit_run(Workspace.default(), run_id)
+    measured = audit_run(Workspace.default(), run_id)
     if as_json:
-        print_json({**jsonable(found), "alarm": found.is_alarm, "releasable": found.may_leave})
+        print_json({**jsonable(measured), "alarm": measured.is_alarm, "releasable": measured.may_leave})
     else:
-        told = {"lower bound": found.epsilon, "ceiling": found.ceiling, "upper bound": found.bound, "how": found.words}
-        print_fields({**told, "mark": mark(found.may_leave)})
-    if found.is_alarm:
-        print(found.alarm, file=sys.stderr)
+        fields = {"lower bound": measured.epsilon, "ceiling": measured.ceiling, "upper bound": measured.bound, "how": measured.words}
+        print_fields({**fields, "mark": mark(measured.may_leave)})
+    if measured.is_alarm:
+        print(measured.alarm, file=sys.stderr)
         raise typer.Exit(1)
 
 
@@ -175,16 +175,16 @@ def game(
     from workbench.runs.games import GameRequest, game_run
 
     check_denoiser(run_id)
-    asked = GameRequest(score=score, games=games, seed=seed)
-    wait_for("game", run_id, asked.model_dump())
-    found = game_run(Workspace.default(), run_id, asked)
+    request = GameRequest(score=score, games=games, seed=seed)
+    wait_for("game", run_id, request.model_dump())
+    played = game_run(Workspace.default(), run_id, request)
     if as_json:
-        print_json(found)
+        print_json(played)
         return
-    low, high = found.interval
-    most = "" if found.most is None else f" The bound leaves {found.most:.3f} at most."
-    print(f"Right in {found.right} of {found.games} games.{most} Private.")
-    print(f"Advantage {found.advantage:.3f} ({low:.3f} to {high:.3f}; 0 is guessing).")
+    low, high = played.interval
+    most = "" if played.most is None else f" The bound leaves {played.most:.3f} at most."
+    print(f"Right in {played.right} of {played.games} games.{most} Private.")
+    print(f"Advantage {played.advantage:.3f} ({low:.3f} to {high:.3f}; 0 is guessing).")
 
 
 @app.command()
@@ -199,18 +199,18 @@ def pac(
     from workbench.runs.pac_audits import pac_run
     from workbench.runs.pac_request import PacRequest
 
-    asked = PacRequest(draws=draws, images=images, seed=seed)
-    wait_for("pac", run_id, asked.model_dump())
-    found = pac_run(Workspace.default(), run_id, asked)
+    request = PacRequest(draws=draws, images=images, seed=seed)
+    wait_for("pac", run_id, request.model_dump())
+    measured = pac_run(Workspace.default(), run_id, request)
     if as_json:
-        print_json(found)
+        print_json(measured)
         return
     columns = ("name", "mean_norm", "low", "high", "holds")
-    print_table([{name: getattr(row, name) for name in columns} for row in found.rows], "No noise.")
-    for row in found.rows:
+    print_table([{name: getattr(row, name) for name in columns} for row in measured.rows], "No noise.")
+    for row in measured.rows:
         print(f"{row.name}: {' '.join(row.labels) or 'no condition.'}")
-    best = ", ".join(f"{chance:.3g} (before: {prior})" for prior, chance in found.guesses.items())
-    print(f"Mean norm of an image: {found.signal:.3g}. Best chance to guess at 1 nat: {best}. {found.covers}")
+    best = ", ".join(f"{chance:.3g} (before: {prior})" for prior, chance in measured.guesses.items())
+    print(f"Mean norm of an image: {measured.signal:.3g}. Best chance to guess at 1 nat: {best}. {measured.covers}")
 
 
 @app.command()

@@ -61,37 +61,37 @@ def sample(
         raise WorkbenchError("Expected --with-records beside --sheet, which it is for, got it alone. Name a .png with --sheet.")
     if ranges and (out is None or out.suffix not in SUFFIXES):
         raise WorkbenchError(f"Expected --ranges beside --out with a {' or '.join(SUFFIXES)}, which they are for. Name one.")
-    found = request_samples(Workspace.default(), run_id, parse_settings(settings), label or (), seed, balanced=balanced)
-    _check_kind(found.facts.kind, out, sheet)
-    price = found.plan(num)
+    requested = request_samples(Workspace.default(), run_id, parse_settings(settings), label or (), seed, balanced=balanced)
+    _check_kind(requested.facts.kind, out, sheet)
+    price = requested.plan(num)
     if plan:
-        print_json({"run": run_id, "samples": found.id, **jsonable(price)}) if as_json else _print_price(found, price)
+        print_json({"run": run_id, "samples": requested.id, **jsonable(price)}) if as_json else _print_price(requested, price)
         return
     if price.releases:
         print(f"Warning: the sampler touches private records; with these samples run {run_id} is at", end=" ", file=sys.stderr)
         print(f"epsilon {price.bound.epsilon:.4g}.", file=sys.stderr)
-    found.check_ready()
-    found.begin()
-    wait_for("sample", run_id, {"samples": found.id, "num_samples": num})
-    records = found.records(num)
+    requested.check_ready()
+    requested.begin()
+    wait_for("sample", run_id, {"samples": requested.id, "num_samples": num})
+    records = requested.records(num)
     if out is not None and out.suffix in SUFFIXES:
         with progress_bar(f"write {out.name}", QUICK) as move:
-            TableFile(records, found.facts, found.notes(), not ranges).write(out, move)
+            TableFile(records, requested.facts, requested.notes(), not ranges).write(out, move)
     elif out is not None:
-        write_records(records, out, found.notes(), found.facts)
+        write_records(records, out, requested.notes(), requested.facts)
     if sheet is not None:
-        _write_sheet(sheet, found, records, with_records)
-    warn(found.cautions)
-    if not found.releasable:
-        print(f"Warning: samples of run {run_id} are not releasable. {found.release_reason}", file=sys.stderr)
-    values = {"run": run_id, "samples": found.id, "num_samples": len(records), "releasable": found.releasable}
-    values["cautions"] = found.cautions
+        _write_sheet(sheet, requested, records, with_records)
+    warn(requested.cautions)
+    if not requested.releasable:
+        print(f"Warning: samples of run {run_id} are not releasable. {requested.release_reason}", file=sys.stderr)
+    values = {"run": run_id, "samples": requested.id, "num_samples": len(records), "releasable": requested.releasable}
+    values["cautions"] = requested.cautions
     if out is not None:
         values["file"] = str(out)
     if sheet is not None:
         values["sheet"] = str(sheet)
     where = f" to {terminal(out)}" if out is not None else ""
-    shown = f"{'Wrote' if out else 'Made'} {len(records)} samples{where}, set {found.id} ({terminal(found.summary)})."
+    shown = f"{'Wrote' if out else 'Made'} {len(records)} samples{where}, set {requested.id} ({terminal(requested.summary)})."
     print_json(values) if as_json else print(shown)
 
 
@@ -104,8 +104,8 @@ def samples(
     from workbench.runs.samples import sample_sets
     from workbench.runs.samples.imported import imports
 
-    found = imports(Workspace.default()) if run_id is None else sample_sets(Workspace.default(), run_id)
-    rows = [_row(one) for one in found]
+    sets = imports(Workspace.default()) if run_id is None else sample_sets(Workspace.default(), run_id)
+    rows = [_row(one) for one in sets]
     empty = "Nothing is imported." if run_id is None else f"No samples yet. `workbench sample {run_id}` makes some."
     print_json(rows) if as_json else print_table(rows, empty)
 
@@ -126,10 +126,10 @@ def import_file(
 
     place = DatasetRef.parse(dataset, dataset_name, resize, classes)
     with reading_bar(f"read {file.name}"):
-        found = import_samples(Workspace.default(), file, place, name)
-    print(f"Warning: {found.release_reason}", file=sys.stderr)
-    row = _row(found)
-    print_json(row) if as_json else print(f"Imported {row['num_samples']} samples as {found.owner}.")
+        imported = import_samples(Workspace.default(), file, place, name)
+    print(f"Warning: {imported.release_reason}", file=sys.stderr)
+    row = _row(imported)
+    print_json(row) if as_json else print(f"Imported {row['num_samples']} samples as {imported.owner}.")
 
 
 @app.command()
@@ -143,17 +143,17 @@ def forget(
     print_json({"import": import_id, "deleted": True}) if as_json else print(f"Deleted import {import_id}.")
 
 
-def _row(found: "SampleSet") -> dict[str, Any]:
-    kept = found.kept()
+def _row(sample_set: "SampleSet") -> dict[str, Any]:
+    kept = sample_set.kept()
     return {
-        "run": found.owner,
-        "samples": found.id,
+        "run": sample_set.owner,
+        "samples": sample_set.id,
         "num_samples": 0 if kept is None else len(kept),
-        "summary": found.summary,
-        "dataset": found.place.text,
-        "bound": "none known" if found.bound is None else found.bound.epsilon,
-        "releasable": found.releasable,
-        "evaluated": found.evaluation.exists(),
+        "summary": sample_set.summary,
+        "dataset": sample_set.place.text,
+        "bound": "none known" if sample_set.bound is None else sample_set.bound.epsilon,
+        "releasable": sample_set.releasable,
+        "evaluated": sample_set.evaluation.exists(),
     }
 
 
@@ -167,19 +167,21 @@ def _check_kind(kind: "Kind", out: Path | None, sheet: Path | None) -> None:
         TableKind.of(kind)
 
 
-def _write_sheet(path: Path, found: "RunSamples", records: "Records", with_records: bool) -> None:
+def _write_sheet(path: Path, sample_set: "RunSamples", records: "Records", with_records: bool) -> None:
     from workbench.files import written_atomically
     from workbench.runs import contact_sheet
 
-    originals = found.dataset().train if with_records else None
-    content = contact_sheet.contact_sheet(records, found.facts, found.releasable, originals, found.cautions)
+    originals = sample_set.dataset().train if with_records else None
+    content = contact_sheet.contact_sheet(records, sample_set.facts, sample_set.releasable, originals, sample_set.cautions)
     with written_atomically(path, "wb") as file:
         file.write(content)
     if with_records:
         print(f"Warning: {terminal(path)} is private. {contact_sheet.PRIVATE}", file=sys.stderr)
 
 
-def _print_price(found: "RunSamples", price: "SamplingPlan") -> None:
+def _print_price(sample_set: "RunSamples", price: "SamplingPlan") -> None:
     spends = [stage.name for stage in price.releases] or "nothing: it is post-processing"
-    print_fields({"run": found.owner, "samples": found.id, "request": found.summary, "drawn": f"{price.start} to {price.stop}"})
+    print_fields(
+        {"run": sample_set.owner, "samples": sample_set.id, "request": sample_set.summary, "drawn": f"{price.start} to {price.stop}"}
+    )
     print_fields({"sampler spends": spends, "bound with it": describe_value(price.bound)})

@@ -29,26 +29,26 @@ def ask_again(plan: "Plan", loaded: "Dataset", yes: bool) -> None:
     """
     from workbench.runs.again import repetition
 
-    found = repetition(Workspace.default(), plan, loaded)
-    if found is None:
+    repeated = repetition(Workspace.default(), plan, loaded)
+    if repeated is None:
         return
     if yes:
-        warn([found.question])
+        warn([repeated.question])
     elif not sys.stdin.isatty():
-        raise WorkbenchError(f"{found.question} Nothing was started: --yes starts another all the same.")
-    elif not typer.confirm(f"{terminal(found.question)}\nStart another?", err=True):
+        raise WorkbenchError(f"{repeated.question} Nothing was started: --yes starts another all the same.")
+    elif not typer.confirm(f"{terminal(repeated.question)}\nStart another?", err=True):
         raise typer.Exit(1)
 
 
-def with_epsilon(asked: "Request", facts: "DatasetFacts") -> "Request":
+def with_epsilon(request: "Request", facts: "DatasetFacts") -> "Request":
     """The request with an epsilon: where none was given and one is calibrated to, a person at a terminal is asked for it."""
     from workbench.planning import default_epsilon
 
-    taken = default_epsilon(asked, facts) if asked.epsilon is None else None
+    taken = default_epsilon(request, facts) if request.epsilon is None else None
     if taken is None or not at_terminal():
-        return asked
+        return request
     question = f"No --epsilon was given. Epsilon to spend on {terminal(facts.name)}"
-    return asked.edited(epsilon=typer.prompt(question, default=taken, type=float, err=True))
+    return request.edited(epsilon=typer.prompt(question, default=taken, type=float, err=True))
 
 
 def at_terminal() -> bool:

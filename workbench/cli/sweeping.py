@@ -108,20 +108,20 @@ def sweep(
     )
     try:
         recipe = grid.recipe(title)
-        found = price(Workspace.default(), recipe)
+        cost = price(Workspace.default(), recipe)
     except WorkbenchError as error:
         if len(methods) > 1 and str(error).startswith("Unknown field"):
             raise WorkbenchError(f"{error} {OF_ONE}") from None
         raise
     if as_json and dry_run:
-        print_json({**jsonable(found), "choosing": found.choosing})
+        print_json({**jsonable(cost), "choosing": cost.choosing})
     elif not as_json:
-        _print_price(found)
+        _print_price(cost)
     if out is not None:
         pieces.write_recipe(recipe, out)
     if dry_run:
         return
-    _confirm(found, yes)
+    _confirm(cost, yes)
     _finish(sweeping.begin(Workspace.default(), recipe, on, resources), recipe, wait, as_json)
 
 
@@ -151,17 +151,17 @@ def sweeps(
         )
         return
     kept = KeptSweep.read(Workspace.default(), sweep_id)
-    found = kept.results()
+    measured = kept.results()
     if releasable:
-        found = [{**result, "evaluation": releasable_results(result["evaluation"])} for result in found]
-    standing, rows = _standing(kept), results.table(found)
+        measured = [{**result, "evaluation": releasable_results(result["evaluation"])} for result in measured]
+    standing, rows = _standing(kept), results.table(measured)
     if as_json:
-        print_json({**standing, "lines": rows, "results": found})
+        print_json({**standing, "lines": rows, "results": measured})
     else:
         print_fields(standing)
         print_table(rows, "Nothing has been measured yet.")
     if out is not None:
-        for path in results.write(kept.recipe, found, out):
+        for path in results.write(kept.recipe, measured, out):
             print(terminal(path), file=sys.stderr)
 
 
@@ -179,40 +179,40 @@ def _standing(kept: "KeptSweep") -> dict[str, Any]:
     from workbench.tasks.sweeping import find_job
 
     job = find_job(kept.workspace, kept.recipe)
-    told = {"sweep": kept.id, "title": kept.recipe.title, "state": "not begun" if job is None else job.state}
-    told |= {"measured": f"{len(kept.results())} of {len(kept.recipe.seeded)}"}
-    return told | ({"error": job.error} if job is not None and job.error else {})
+    fields = {"sweep": kept.id, "title": kept.recipe.title, "state": "not begun" if job is None else job.state}
+    fields |= {"measured": f"{len(kept.results())} of {len(kept.recipe.seeded)}"}
+    return fields | ({"error": job.error} if job is not None and job.error else {})
 
 
-def _print_price(found: "Price") -> None:
+def _print_price(cost: "Price") -> None:
     """The whole cost for people."""
     from workbench.ui.formats import duration
 
-    there = {"already done": found.done, "at work": found.at_work, "to go on with": found.going_on, "new": found.new}
-    unknown = f"unknown of {found.unknown} runs, whose pace has not been measured" if found.unknown else ""
-    known = f"about {duration(found.seconds)}, one run after another" if found.seconds or not unknown else ""
+    there = {"already done": cost.done, "at work": cost.at_work, "to go on with": cost.going_on, "new": cost.new}
+    unknown = f"unknown of {cost.unknown} runs, whose pace has not been measured" if cost.unknown else ""
+    known = f"about {duration(cost.seconds)}, one run after another" if cost.seconds or not unknown else ""
     print_fields({
-        "runs": f"{found.runs}: " + ", ".join(f"{number} {what}" for what, number in there.items() if number),
+        "runs": f"{cost.runs}: " + ", ".join(f"{number} {what}" for what, number in there.items() if number),
         "expected time": "; ".join(filter(None, [known, unknown])),
-        "all runs together": {name: value for name, value in describe_value(found.together).items() if name in _TOLD},
-        "plain sum of their bounds": {"epsilon": found.plain_sum, "delta": found.plain_delta},
-        f"account of {found.dataset} afterwards": {name: value for name, value in describe_value(found.account).items() if name in _TOLD},
-        "choosing the best": found.choosing,
-        **({"where to choose": found.advice} if found.advice else {}),
+        "all runs together": {name: value for name, value in describe_value(cost.together).items() if name in _TOLD},
+        "plain sum of their bounds": {"epsilon": cost.plain_sum, "delta": cost.plain_delta},
+        f"account of {cost.dataset} afterwards": {name: value for name, value in describe_value(cost.account).items() if name in _TOLD},
+        "choosing the best": cost.choosing,
+        **({"where to choose": cost.advice} if cost.advice else {}),
     })  # fmt: skip
-    warn(found.warnings)
+    warn(cost.warnings)
 
 
 _TOLD = ("epsilon", "delta", "status", "neighboring relation")
 
 
-def _confirm(found: "Price", yes: bool) -> None:
+def _confirm(cost: "Price", yes: bool) -> None:
     """Ask before anything is spent; where nobody can answer, --yes does. What spends nothing is not asked about."""
-    if yes or not found.spends:
+    if yes or not cost.spends:
         return
     if not at_terminal():
         raise WorkbenchError("Nothing was started: nobody can be asked here whether to spend this. --yes starts the sweep.")
-    if not typer.confirm(f"Start {found.new + found.going_on} runs?", err=True):
+    if not typer.confirm(f"Start {cost.new + cost.going_on} runs?", err=True):
         raise typer.Exit(1)
 
 

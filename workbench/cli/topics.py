@@ -55,20 +55,20 @@ def explain(
     """Explain a command, a group of commands, or a word; without one, list the words."""
     whole, wanted = context.find_root(), " ".join(topic or [])
     groups = {title.lower(): commands for title, commands in GROUPS.items()}
-    found = []
+    parts = []
     if command := whole.command.get_command(whole, wanted):  # type: ignore[attr-defined]
-        found.append(command.get_help(typer.Context(command, info_name=wanted, parent=whole)))
+        parts.append(command.get_help(typer.Context(command, info_name=wanted, parent=whole)))
     if wanted.lower() in groups:
-        found.append("\n".join(f"{name:<12} {line}" for name, line in groups[wanted.lower()].items()))
-    if wanted.lower() in WORDS or not found:
-        found.append(
+        parts.append("\n".join(f"{name:<12} {line}" for name, line in groups[wanted.lower()].items()))
+    if wanted.lower() in WORDS or not parts:
+        parts.append(
             _filled(
                 choose(wanted.lower(), WORDS | dict.fromkeys(groups, ""), "command, group or word")
                 if wanted
                 else f"Words: {', '.join(WORDS)}."
             )
         )
-    typer.echo("\n\n".join(found if wanted else [whole.get_help(), *found]))
+    typer.echo("\n\n".join(parts if wanted else [whole.get_help(), *parts]))
 
 
 def _filled(text: str) -> str:

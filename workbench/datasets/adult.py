@@ -139,9 +139,9 @@ def read(path: Path, published: Published) -> Records:
     except (OSError, UnicodeDecodeError) as error:
         raise WorkbenchError(f"Expected the published rows in {path}, which cannot be read ({error}). Put the original there.") from None
     lines = [line for line in lines if line and not line.startswith("|")]
-    if (found := hashlib.sha256("\n".join(lines).encode()).hexdigest()) != published.sha256:
+    if (digest := hashlib.sha256("\n".join(lines).encode()).hexdigest()) != published.sha256:
         raise WorkbenchError(
-            f"Expected the {published.rows} published rows in {path}, got {len(lines)} of SHA-256 {found}. Put the original there; for "
+            f"Expected the {published.rows} published rows in {path}, got {len(lines)} of SHA-256 {digest}. Put the original there; for "
             "rows of your own, add a line of headings and name the file."
         )
     cells = dict(zip(COLUMNS, zip(*csv.reader(lines, skipinitialspace=True), strict=True), strict=True))

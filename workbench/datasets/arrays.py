@@ -103,8 +103,8 @@ def class_names(arrays: Mapping[str, np.ndarray], given: Sequence[str], path: Pa
     if given and own and tuple(given) != own:
         raise WorkbenchError(f"Expected no other classes than those that {path} names ({', '.join(own)}), got {', '.join(given)}.")
     if not (own or given):
-        found = arrays["labels"]
-        last = min(max(int(found.max()), 1), 9)
+        labels = arrays["labels"]
+        last = min(max(int(labels.max()), 1), 9)
         raise WorkbenchError(
             f"Expected the names of the classes of {path}, got none: what is public is declared and not found in private labels. "
             f"Add an array `classes` to the file, or give their names in order, as --classes {','.join(map(str, range(last + 1)))}."
@@ -142,9 +142,11 @@ def load(path: Path, name: str, seed: int = 0, classes: Sequence[str] = ()) -> D
     """The file's records, split by `position_split` unless it brings held-out records."""
     known, beside = describe(path, name, classes)
     pixels = read_arrays(path, [f"{split}images" for split in beside])
-    found = {split: Records(np.ascontiguousarray(np.moveaxis(pixels[f"{split}images"], -1, 1)), *parts) for split, parts in beside.items()}
-    if HELD_OUT in found:
-        return Dataset(known, found[""], found[HELD_OUT])
-    records = found[""]
+    parts_by_split = {
+        split: Records(np.ascontiguousarray(np.moveaxis(pixels[f"{split}images"], -1, 1)), *parts) for split, parts in beside.items()
+    }
+    if HELD_OUT in parts_by_split:
+        return Dataset(known, parts_by_split[""], parts_by_split[HELD_OUT])
+    records = parts_by_split[""]
     train, held_out = position_split(len(records), seed)
     return Dataset(known, records.take(train), records.take(held_out))

@@ -29,13 +29,13 @@ def check_attributes(headers: Mapping[str, Header], brings: bool, path: Path) ->
     names = sorted(name.removeprefix(NUMBERS) for name in headers if name.startswith(NUMBERS))
     expected = [f"{prefix}{NUMBERS}{name}" for name in names for prefix in (("", HELD_OUT) if brings else ("",))]
     expected += [f"{NAMES}{name}" for name in names]
-    found = [array for array in headers if is_attribute(array)]
-    if wrong := sorted(set(expected) ^ set(found)):
+    present = [array for array in headers if is_attribute(array)]
+    if wrong := sorted(set(expected) ^ set(present)):
         raise WorkbenchError(
             f"Expected arrays {NUMBERS}NAME and {NAMES}NAME of every attribute in {path}, and {HELD_OUT}{NUMBERS}NAME where it has "
-            f"held-out records, got {', '.join(found)}; add or leave out {', '.join(wrong)}."
+            f"held-out records, got {', '.join(present)}; add or leave out {', '.join(wrong)}."
         )
-    for array in found:
+    for array in present:
         shape, dtype = headers[array]
         images = f"{HELD_OUT if array.startswith(HELD_OUT) else ''}images"
         if array.startswith(NAMES) and (len(shape) != 1 or not shape[0] or dtype.kind not in "iuU"):

@@ -91,7 +91,7 @@ class DatasetFacts(BaseModel):
         """The attribute that gives these records the classes and attributes of `facts`; None where none does."""
         names = (*self.attributes, *(["+".join(facts.combined)] if facts.combined else []))
         wanted = (facts.classes, facts.attributes)
-        return next((name for name in names if ((told := self.labelled_by(name)).classes, told.attributes) == wanted), None)
+        return next((name for name in names if ((relabelled := self.labelled_by(name)).classes, relabelled.attributes) == wanted), None)
 
     def combination(self, attributes: dict[str, np.ndarray]) -> np.ndarray:
         """The class int64 (N,) of records with these values of the `combined` attributes."""

@@ -61,13 +61,13 @@ def is_local(workspace: Workspace) -> bool:
 
 def locate(root: Path) -> Path:
     """The folder with the lists and the images; raises WorkbenchError where it is not there."""
-    found = find(root)
-    if found is None:
+    folder = find(root)
+    if folder is None:
         raise WorkbenchError(
             f"Expected {PARTITION}, {ATTRIBUTES} and the folder {IMAGES} in {root / FOLDERS[0]}, got none or some of them. CelebA is given "
             "for research by its authors and not downloaded here: get it from them and set WORKBENCH_DATA to the folder above."
         )
-    return found
+    return folder
 
 
 def read_partition(folder: Path) -> dict[str, int]:
@@ -102,8 +102,10 @@ def read_attributes(folder: Path, names: list[str]) -> dict[str, np.ndarray]:
         raise WorkbenchError(f"Expected {len(columns)} values, each 1 or -1, of {wrong[0]} in {path}; put the original there.")
     table = np.array([rows[name] for name in names]).reshape(len(names), len(columns)) == "1"
     hair = table[:, [columns.index(name) for name in HAIR]]
-    found = {"hair": np.where(hair.sum(axis=1) == 1, hair.argmax(axis=1), len(HAIR))}
-    return {name: values.astype(np.int64) for name, values in (found | {n: table[:, columns.index(c)] for n, c in COLUMNS.items()}).items()}
+    attributes = {"hair": np.where(hair.sum(axis=1) == 1, hair.argmax(axis=1), len(HAIR))}
+    return {
+        name: values.astype(np.int64) for name, values in (attributes | {n: table[:, columns.index(c)] for n, c in COLUMNS.items()}).items()
+    }
 
 
 def facts(faces: Faces, workspace: Workspace) -> DatasetFacts:

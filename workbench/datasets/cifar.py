@@ -45,9 +45,9 @@ def locate(root: Path) -> Path:
 
     Raises WorkbenchError where only the pickled files are there.
     """
-    found = find(root)
-    if found is not None:
-        return found
+    place = find(root)
+    if place is not None:
+        return place
     pickled = next((file for folder in pickled_folders(root) for file in (folder / "data_batch_1",) if file.is_file()), None)
     if pickled is not None:
         raise WorkbenchError(

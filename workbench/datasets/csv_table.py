@@ -124,13 +124,13 @@ def _facts(
 
 def _dataset(header: Sequence[str], rows: Iterable[Row], name: str, declared: TableDeclaration, seed: int, where: str) -> Dataset:
     declared = declared.in_order(header)
-    found = read_in(header, rows, declared, where)
-    known = _facts(name, declared, len(found.records), where, found.numbers, seed)
-    if found.numbers is None:
-        train, held_out = position_split(len(found.records), seed)
-        return Dataset(known, found.records.take(train), found.records.take(held_out))
-    everyone = PersonRows(found.records, found.numbers, declared.rows_per_person)
-    theirs, others = (everyone.take(side) for side in position_split(int(found.numbers.max()) + 1, seed))
+    table = read_in(header, rows, declared, where)
+    known = _facts(name, declared, len(table.records), where, table.numbers, seed)
+    if table.numbers is None:
+        train, held_out = position_split(len(table.records), seed)
+        return Dataset(known, table.records.take(train), table.records.take(held_out))
+    everyone = PersonRows(table.records, table.numbers, declared.rows_per_person)
+    theirs, others = (everyone.take(side) for side in position_split(int(table.numbers.max()) + 1, seed))
     return Dataset(known, theirs.drawn_by(seed), others.drawn_by(seed), theirs)
 
 

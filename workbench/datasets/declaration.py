@@ -77,11 +77,11 @@ class DeclaredColumn(BaseModel):
     def positions(self, texts: Sequence[str]) -> tuple[int, ...]:
         """The categories that a rule names, rising: by name, or all ranges and points below (`< EDGE`) or from an edge on (`>= EDGE`)."""
         known = {name: place for place, name in enumerate(self.column.categories)}
-        found = set[int]()
+        positions = set[int]()
         for text in texts:
             side = SIDE.fullmatch(text) if self.edges and text not in known else None
-            found |= set(self._beside(side[1] == "<", float(side[2]))) if side else {choose(text, known, f"category of {self.name}")}
-        return tuple(sorted(found))
+            positions |= set(self._beside(side[1] == "<", float(side[2]))) if side else {choose(text, known, f"category of {self.name}")}
+        return tuple(sorted(positions))
 
     def _beside(self, below: bool, edge: float) -> list[int]:
         if edge not in self.edges:
@@ -228,10 +228,10 @@ def _declared(column: Column) -> DeclaredColumn:
         return DeclaredColumn(name=column.name, categories=column.categories, missing=missing)
     points = tuple(value for text in beside if (value := number(text)) is not None)
     other = next((text for text in beside if text != missing and number(text) is None), "")
-    found = DeclaredColumn(name=column.name, edges=column.edges, points=points, other=other, missing=missing, decimals=column.decimals)
-    if set(found.column.categories) != set(column.categories):
+    rebuilt = DeclaredColumn(name=column.name, edges=column.edges, points=points, other=other, missing=missing, decimals=column.decimals)
+    if set(rebuilt.column.categories) != set(column.categories):
         raise WorkbenchError(f"Expected a declaration of the column {column.name!r}, which has more beside its ranges than numbers.")
-    return found
+    return rebuilt
 
 
 def even_edges(low: float, high: float, bins: int) -> tuple[float, ...]:

@@ -51,8 +51,8 @@ def draw_attributes(num: int, rng: np.random.Generator) -> dict[str, np.ndarray]
         return rng.permuted(rounds, axis=1).ravel()[:num]
 
     combined = in_turn(BLOCK)
-    found = {name: combined // step % len(ATTRIBUTES[name]) for name, step in (("smile", 1), ("glasses", 2), ("hair", 4), ("length", 12))}
-    return found | {"identity": in_turn(len(ATTRIBUTES["identity"]))}
+    drawn = {name: combined // step % len(ATTRIBUTES[name]) for name, step in (("smile", 1), ("glasses", 2), ("hair", 4), ("length", 12))}
+    return drawn | {"identity": in_turn(len(ATTRIBUTES["identity"]))}
 
 
 def draw_faces(attributes: dict[str, np.ndarray], rng: np.random.Generator) -> Faces:

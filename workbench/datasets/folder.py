@@ -72,16 +72,16 @@ def listed(root: Path, declared: Sequence[str] = ()) -> ImageFolder:
     if not (subfolders or declared) and (alone := sorted(images_in(root, root))):
         check_splittable(len(alone), str(root), "images")
         return ImageFolder(root, (), tuple(alone), None)
-    found = {subfolder.name: images_in(subfolder, root) for subfolder in subfolders}
-    if not any(found.values()):
+    by_class = {subfolder.name: images_in(subfolder, root) for subfolder in subfolders}
+    if not any(by_class.values()):
         raise WorkbenchError(
             f"Expected subfolders of images ({', '.join(sorted(SUFFIXES))}) in {root}, one a class, or images alone, which have no class "
             "then; found none. Put the images there."
         )
-    refuse(root, [name for name, files in found.items() if not files], "images in every subfolder, as each is a class")
-    classes = check_words(tuple(declared) or tuple(found), "class names")
-    refuse(root, [name for name in found if name not in classes], f"subfolders of the classes {', '.join(classes)} alone")
-    files = sorted((file, name) for name, members in found.items() for file in members)
+    refuse(root, [name for name, files in by_class.items() if not files], "images in every subfolder, as each is a class")
+    classes = check_words(tuple(declared) or tuple(by_class), "class names")
+    refuse(root, [name for name in by_class if name not in classes], f"subfolders of the classes {', '.join(classes)} alone")
+    files = sorted((file, name) for name, members in by_class.items() for file in members)
     check_splittable(len({file for file, _ in files}), str(root), "images of different file names")
     labels = np.array([classes.index(name) for _, name in files], dtype=np.int64)
     return ImageFolder(root, classes, tuple(f"{name}/{file}" for file, name in files), labels)
@@ -93,11 +93,11 @@ LINKS = "no symbolic link that leads out of the folder"
 def images_in(subfolder: Path, root: Path) -> list[str]:
     """The names of the files there that are named as images; links to what lies outside `root` are refused together."""
     with os.scandir(subfolder) as entries:
-        found = [entry for entry in entries if os.path.splitext(entry.name)[1].lower() in SUFFIXES and not entry.name.startswith(".")]
-    links = [Path(entry.path) for entry in found if entry.is_symlink()]
+        images = [entry for entry in entries if os.path.splitext(entry.name)[1].lower() in SUFFIXES and not entry.name.startswith(".")]
+    links = [Path(entry.path) for entry in images if entry.is_symlink()]
     wrong = [f"{link.relative_to(root)} leads to {os.path.realpath(link)}" for link in links if leads_out(link, root)]
     refuse(root, wrong, LINKS)
-    return [entry.name for entry in found]
+    return [entry.name for entry in images]
 
 
 def leads_out(path: Path, root: Path) -> bool:
@@ -158,13 +158,13 @@ def common_shape(folder: ImageFolder, shape: Shape | None) -> Shape:
     (most, _), *others = Counter(shapes).most_common()
     if shape is None and others:
         text = ",".join(map(str, most))
-        wrong = [f"{file} has {found}" for file, found in zip(folder.files, shapes, strict=True) if found != most]
+        wrong = [f"{file} has {one}" for file, one in zip(folder.files, shapes, strict=True) if one != most]
         remedy = f"--resize {text} (on the pages: Resize to) reads all at one size; or take these out."
         refuse(folder.root, wrong, f"images of one size, {most} (C, H, W) as most,", remedy)
     shape = shape or most
     paths = [folder.root / file for file in folder.files]
     check_unpacked(folder.root, sum(path.stat().st_size for path in paths), len(shapes) * int(np.prod(shape)))
-    largest, where = max(zip((int(np.prod(found)) for found in shapes), paths, strict=True))
+    largest, where = max(zip((int(np.prod(one)) for one in shapes), paths, strict=True))
     check_unpacked(where, where.stat().st_size, largest)
     return shape
 

@@ -55,8 +55,8 @@ def is_local(source: IdxSource, workspace: Workspace) -> bool:
 
 def locate(source: IdxSource, name: str, root: Path) -> Path:
     """The file `name`, downloaded to `root` if it is nowhere yet."""
-    found = find(source, name, root)
-    return found or fetch(source.mirrors, f"{name}.gz", source.md5[f"{name}.gz"], root / source.name)
+    path = find(source, name, root)
+    return path or fetch(source.mirrors, f"{name}.gz", source.md5[f"{name}.gz"], root / source.name)
 
 
 def open_idx(path: Path) -> IO[bytes]:

@@ -45,13 +45,13 @@ def is_local(workspace: Workspace) -> bool:
 
 def locate(root: Path) -> Path:
     """The folder with `train`; raises WorkbenchError where it is not there."""
-    found = find(root)
-    if found is None:
+    folder = find(root)
+    if folder is None:
         raise WorkbenchError(
             f"Expected folders of pictures, one a class, in {root / FOLDERS[0] / TRAIN}, got none. ImageNet is given on request by its "
             "authors and not downloaded here: get it from them and set WORKBENCH_DATA to the folder above."
         )
-    return found
+    return folder
 
 
 def files_of(split: Path, classes: tuple[str, ...]) -> tuple[list[Path], np.ndarray]:

@@ -41,6 +41,6 @@ def ordered(texts: Collection[str]) -> list[str]:
 def in_order(text: str) -> tuple[float, str]:
     """What numbers, and words that begin with one, are ordered by, other texts after them by the alphabet."""
     value = number(text)
-    if value is None and (found := LEADING.match(text)):
-        value = float(found[1])
+    if value is None and (leading := LEADING.match(text)):
+        value = float(leading[1])
     return (math.inf if value is None else value, text)

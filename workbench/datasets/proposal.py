@@ -132,9 +132,9 @@ def decimals_of(texts: Sequence[str], edges: Sequence[float]) -> int | None:
     """
     behind = max(0, *(-int(Decimal(text).as_tuple().exponent) for text in (*texts, *(repr(edge) for edge in edges if edge % 1))))
     first = math.floor(math.log10(max(abs(edges[0]), abs(edges[-1]))))
-    found = min(behind, max(0, DIGITS - 1 - first), MOST_DECIMALS)
+    decimals = min(behind, max(0, DIGITS - 1 - first), MOST_DECIMALS)
     needed = max(-int(Decimal(repr(edge)).normalize().as_tuple().exponent) for edge in edges)
-    return max(found, needed) or None if needed <= MOST_DECIMALS else None
+    return max(decimals, needed) or None if needed <= MOST_DECIMALS else None
 
 
 def check_shared(name: str, values: Sequence[float], rows: int) -> None:

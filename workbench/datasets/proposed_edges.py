@@ -58,17 +58,17 @@ def spread_edges(counts: Mapping[float, int]) -> tuple[float, ...]:
 
 def shares_between(edges: Sequence[float], counts: Mapping[float, int]) -> np.ndarray:
     """The share of each range, the last with its upper edge."""
-    found = np.histogram(np.array(list(counts)), np.array(edges), weights=np.array(list(counts.values()), dtype=np.float64))[0]
-    return found / sum(counts.values())
+    counted = np.histogram(np.array(list(counts)), np.array(edges), weights=np.array(list(counts.values()), dtype=np.float64))[0]
+    return counted / sum(counts.values())
 
 
 def logarithmic_edges(low: float, high: float) -> tuple[float, ...]:
     """1, 2 and 5 times the powers of ten from at most `low`, above 0, to at least `high`."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found = [float(f"{step}e{power}") for power in powers for step in LOGARITHMIC]
-    first = max(edge for edge in found if edge <= low)
-    last = min(edge for edge in found if edge >= high)
-    return tuple(edge for edge in found if first <= edge <= last)
+    steps = [float(f"{step}e{power}") for power in powers for step in LOGARITHMIC]
+    first = max(edge for edge in steps if edge <= low)
+    last = min(edge for edge in steps if edge >= high)
+    return tuple(edge for edge in steps if first <= edge <= last)
 
 
 def are_counts(values: Sequence[float]) -> bool:
@@ -94,8 +94,8 @@ def round_edges(low: float, high: float) -> tuple[float, ...]:
     power = 10.0 ** math.floor(math.log10(width))
     step = next(factor * power for factor in STEPS if math.floor(low / (factor * power)) + RANGES >= high / (factor * power))
     first = math.floor(low / step)
-    told = (tuple(float(f"{(first + place) * step:.{digits}g}") for place in range(RANGES + 1)) for digits in DIGITS)
-    for edges in told:
+    attempts = (tuple(float(f"{(first + place) * step:.{digits}g}") for place in range(RANGES + 1)) for digits in DIGITS)
+    for edges in attempts:
         if len(set(edges)) > RANGES and -math.inf < edges[0] <= low and high <= edges[-1] < math.inf:
             return edges
     raise WorkbenchError("Expected numbers that round edges tell apart, got some that lie too close or too far out. Leave the column out.")

@@ -75,8 +75,8 @@ class DatasetRef(BaseModel):
             raise WorkbenchError(f"Expected a declaration of columns beside a file of one's own, got one beside {text}. Leave it out.")
         if datasets.is_path(text):
             path = Path(text).expanduser().resolve()
-            found = TableDeclaration.parse(declared) if declared else None
-            values["declared"] = declaration_of(path, found) if datasets.is_csv(path) else found
+            declaration = TableDeclaration.parse(declared) if declared else None
+            values["declared"] = declaration_of(path, declaration) if datasets.is_csv(path) else declaration
             return cls(path=str(path), account=datasets.own_name(path, name or None, datasets.DATASETS), **values)
         known = datasets.as_declared(datasets.facts(text, workspace=workspace), name or None, values.pop("classes"))
         if values["shape"] == known.shape:

@@ -60,12 +60,12 @@ def _tell(share: float) -> None:
 
 def counted(header: Header, rows: Iterable[Row]) -> tuple[dict[str, Counter[str]], int]:
     """How often each text stands in each column, blanks around it left out, and the number of rows."""
-    found, total = {name: Counter[str]() for name in header}, 0
+    counters, total = {name: Counter[str]() for name in header}, 0
     for part in parts_of(rows):
         for name, cells in zip(header, zip(*part, strict=True), strict=True):
-            found[name].update(map(str.strip, cells))
+            counters[name].update(map(str.strip, cells))
         total += len(part)
-    return found, total
+    return counters, total
 
 
 def texts_of(table: "pa.Table | pa.RecordBatch") -> Iterator[Row]:
@@ -134,8 +134,8 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
 def _header(cells: Sequence[str], path: Path) -> Header:
     names = [cell.strip() for cell in cells]
     if len(names) < 2:
-        found = f"; is it {names[0].count(mark) + 1} columns with {mark!r} between?" if names and (mark := _separator(names[0])) else "."
-        raise WorkbenchError(f"Expected at least two columns with commas between in {path}, got {len(names)}{found}")
+        guess = f"; is it {names[0].count(mark) + 1} columns with {mark!r} between?" if names and (mark := _separator(names[0])) else "."
+        raise WorkbenchError(f"Expected at least two columns with commas between in {path}, got {len(names)}{guess}")
     if any(not name or number(name) is not None for name in names):
         raise WorkbenchError(f"Expected a first line of column names in {path}, got numbers or empty cells. Add the names.")
     return check_words(names, f"columns' names in {path}")

@@ -85,10 +85,10 @@ def _rows(facts: DatasetFacts, kind: TableKind, number: int, seed: int) -> Recor
         for place, (by_class, by_kind) in enumerate(leanings):
             logits = by_class[labels[missing]] + by_kind[kinds] + generator.gumbel(size=(len(missing), by_class.shape[1]))
             rows[missing, place] = logits.argmax(1)
-        found = Records(rows, labels if facts.classes else None)
-        missing = np.flatnonzero(np.logical_or.reduce([*kind.broken(found), np.zeros(number, dtype=bool)]))
+        drawn = Records(rows, labels if facts.classes else None)
+        missing = np.flatnonzero(np.logical_or.reduce([*kind.broken(drawn), np.zeros(number, dtype=bool)]))
         if not len(missing):
-            return replace(found, attributes=_attributes(facts, number, generator))
+            return replace(drawn, attributes=_attributes(facts, number, generator))
     raise WorkbenchError(
         f"Expected rules between the columns of {facts.name} that drawn rows keep; {len(missing)} of {number} broke one {MOST_TRIES} times."
     )

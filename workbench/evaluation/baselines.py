@@ -17,11 +17,11 @@ def stand_beside(metric: Metric, context: Context) -> bool:
     return is_table and context.attribute is None and (metric.needs == "labels" or metric.kinds == frozenset({"table"}))
 
 
-def baselines(metric: Metric, found: Measurement, context: Context, count: int) -> dict[str, float]:
+def baselines(metric: Metric, measurement: Measurement, context: Context, count: int) -> dict[str, float]:
     """The values by name, of `count` rows each (of half the training rows where that is what they are), computed once in a workspace."""
     if not stand_beside(metric, context):
         return {}
-    key = (context.cache.dataset_key(context.dataset), metric.name, count, context.seed, context.key_of(found.features))
+    key = (context.cache.dataset_key(context.dataset), metric.name, count, context.seed, context.key_of(measurement.features))
     return {
         name: context.cache.value((*key, name), lambda rows=rows: metric.function(rows, context).value)
         for name, rows in rows_beside(metric, context, count)

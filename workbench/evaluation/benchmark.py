@@ -61,18 +61,18 @@ def mean_of_three(samples: Records, context: Context) -> Measurement:
     truth = labels_of(held_out, facts.num_classes)
     seen = digest(samples.records, labels_of(samples, facts.num_classes))
     key = (context.cache.dataset_key(context.dataset), "three", EPOCHS, context.seed, context.attribute, seen, *mark())
-    found: dict[str, float] = {}
+    accuracies: dict[str, float] = {}
 
     def accuracy(build: Build) -> float:
-        module = trained(build, samples, facts.num_classes, context.seed, lambda share: context.report((len(found) + share) / 3))
+        module = trained(build, samples, facts.num_classes, context.seed, lambda share: context.report((len(accuracies) + share) / 3))
         return float(np.mean(predicted(module, images_of(held_out)) == truth))
 
     for name, builder in NETWORKS.items():
-        found[name] = context.cache.value((*key, name), partial(accuracy, getattr(networks, builder)))
-        context.report(len(found) / len(NETWORKS))
-    told = ", ".join(f"{name} {value:.3f}" for name, value in found.items())
-    note = f"Mean of {told}; small networks, {EPOCHS} passes over {len(samples):,} samples, no epoch chosen."
-    return Measurement(float(np.mean(list(found.values()))), None, "pixels", note)
+        accuracies[name] = context.cache.value((*key, name), partial(accuracy, getattr(networks, builder)))
+        context.report(len(accuracies) / len(NETWORKS))
+    listing = ", ".join(f"{name} {value:.3f}" for name, value in accuracies.items())
+    note = f"Mean of {listing}; small networks, {EPOCHS} passes over {len(samples):,} samples, no epoch chosen."
+    return Measurement(float(np.mean(list(accuracies.values()))), None, "pixels", note)
 
 
 MEAN_OF_THREE = Metric(

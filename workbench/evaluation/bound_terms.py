@@ -21,9 +21,9 @@ def bound_term(term: str) -> Metric:
         held_out = context.dataset.held_out
         chosen = np.random.default_rng(context.seed).permutation(len(held_out))[:MOST_BOUNDED]
         assert context.terms is not None  # what `needs` asks for
-        found = context.terms(held_out.take(chosen), context.seed)[term]
-        value, error = float(found.mean()), float(found.std(ddof=1)) / len(found) ** 0.5
-        note = f"Of the model, over {len(found)} held-out records, each by one draw a time step; the samples are not looked at."
+        nats = context.terms(held_out.take(chosen), context.seed)[term]
+        value, error = float(nats.mean()), float(nats.std(ddof=1)) / len(nats) ** 0.5
+        note = f"Of the model, over {len(nats)} held-out records, each by one draw a time step; the samples are not looked at."
         return Measurement(value, normal(value, error, low=0.0), "one-hot", note)
 
     return Metric(

@@ -65,8 +65,8 @@ class Cache:
         def tensors() -> dict[str, Tensor]:
             return {name: torch.from_numpy(values) for name, values in zip(("mean", "covariance"), compute(), strict=True)}
 
-        found = self.weights(("moments", *key), tensors)
-        return found["mean"].numpy(), found["covariance"].numpy()
+        moments = self.weights(("moments", *key), tensors)
+        return moments["mean"].numpy(), moments["covariance"].numpy()
 
     def _path(self, key: tuple[Any, ...], suffix: str) -> Path:
         folder = self.workspace.cache / "evaluation"

@@ -48,21 +48,21 @@ def table_of(records: Records, facts: DatasetFacts, labelled: bool) -> Table:
 
 def worst_column(samples: Records, context: Context) -> Measurement:
     """The largest total variation distance of a single column between samples and held-out records; the note tells each, target first."""
-    found, names = compared(samples, context, 1)
-    worst = int(found.values.argmax())
-    told = [f"{names[column]} {value:.3f}" for (column,), value in zip(found.sets[:MOST_TOLD], found.values, strict=False)]
-    note = f"Worst: {names[found.sets[worst][0]]}. Of each column: {', '.join(told)}{' ..' * (len(found.sets) > MOST_TOLD)}."
-    return _measured(float(found.values[worst]), found.resampled.max(axis=1), context, note)
+    result, names = compared(samples, context, 1)
+    worst = int(result.values.argmax())
+    entries = [f"{names[column]} {value:.3f}" for (column,), value in zip(result.sets[:MOST_TOLD], result.values, strict=False)]
+    note = f"Worst: {names[result.sets[worst][0]]}. Of each column: {', '.join(entries)}{' ..' * (len(result.sets) > MOST_TOLD)}."
+    return _measured(float(result.values[worst]), result.resampled.max(axis=1), context, note)
 
 
 def target_share(samples: Records, context: Context) -> Measurement:
     """Total variation distance of the classes' shares between samples, as they are drawn, and held-out records."""
-    found, _ = compared(samples, context, 1)
+    result, _ = compared(samples, context, 1)
     facts, records = context.dataset.facts, (samples, context.dataset.held_out)
     ones, others = (np.bincount(labels_of(part, facts.num_classes), minlength=facts.num_classes) / len(part) for part in records)
-    told = [f"{name} {one:.1%} and {other:.1%}" for name, one, other in zip(facts.classes[:MOST_TOLD], ones, others, strict=False)]
-    note = f"Of samples and of held-out rows: {', '.join(told)}{' ..' * (facts.num_classes > MOST_TOLD)}."
-    return _measured(float(found.values[0]), found.resampled[:, 0], context, note)
+    entries = [f"{name} {one:.1%} and {other:.1%}" for name, one, other in zip(facts.classes[:MOST_TOLD], ones, others, strict=False)]
+    note = f"Of samples and of held-out rows: {', '.join(entries)}{' ..' * (facts.num_classes > MOST_TOLD)}."
+    return _measured(float(result.values[0]), result.resampled[:, 0], context, note)
 
 
 def three_way_marginals(samples: Records, context: Context) -> Measurement:
@@ -81,17 +81,17 @@ def five_way_marginals(samples: Records, context: Context) -> Measurement:
 
 
 def _of_sets(samples: Records, context: Context, together: int) -> Measurement:
-    found, names = compared(samples, context, together)
-    return _measured(float(found.values.mean()), found.resampled.mean(axis=1), context, worst_of(found, names))
+    result, names = compared(samples, context, together)
+    return _measured(float(result.values.mean()), result.resampled.mean(axis=1), context, worst_of(result, names))
 
 
-def worst_of(found: Compared, names: Sequence[str]) -> str:
+def worst_of(result: Compared, names: Sequence[str]) -> str:
     """The set of columns that is farthest off, in words, of how many sets it is the worst, and how far those with each column are off."""
-    worst, means = int(found.values.argmax()), by_column(found.sets, found.values, len(names))
-    told = [f"{name} {value:.3f}" for name, value in zip(names[:MOST_TOLD], means.tolist(), strict=False)]
+    worst, means = int(result.values.argmax()), by_column(result.sets, result.values, len(names))
+    entries = [f"{name} {value:.3f}" for name, value in zip(names[:MOST_TOLD], means.tolist(), strict=False)]
     return (
-        f"Worst of {len(found.sets)}: {' x '.join(names[column] for column in found.sets[worst])} {found.values[worst]:.3f}. "
-        f"Mean of those with each column: {', '.join(told)}{' ..' * (len(names) > MOST_TOLD)}."
+        f"Worst of {len(result.sets)}: {' x '.join(names[column] for column in result.sets[worst])} {result.values[worst]:.3f}. "
+        f"Mean of those with each column: {', '.join(entries)}{' ..' * (len(names) > MOST_TOLD)}."
     )
 
 
@@ -138,8 +138,8 @@ def coded(ones: np.ndarray, others: np.ndarray, sizes: Sequence[int]) -> tuple[n
     """The number of each row's cell, int64 (N,) and (M,), and how many cells there are, or how many occur where there are too many."""
     rows, cells = np.concatenate([ones, others]), prod(sizes)
     if cells > MOST_CELLS:
-        found, codes = np.unique(rows, axis=0, return_inverse=True)
-        cells = len(found)
+        distinct_rows, codes = np.unique(rows, axis=0, return_inverse=True)
+        cells = len(distinct_rows)
     else:
         codes = np.asarray(np.ravel_multi_index(tuple(rows.T), tuple(sizes)))
     return codes[: len(ones)], codes[len(ones) :], cells

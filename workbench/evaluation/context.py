@@ -106,8 +106,8 @@ class Context:
         """Why there is not what `metric` needs beside samples; None if there is."""
         facts, public = self.dataset.facts, self.public
         if metric.needs == "public labels" and (public is None or public.facts.classes != facts.classes):
-            found = "there are none" if public is None else f"{public.facts.name} has others"
-            return f"{metric.name} needs public images of the classes of {facts.name}; {found}."
+            reason = "there are none" if public is None else f"{public.facts.name} has others"
+            return f"{metric.name} needs public images of the classes of {facts.name}; {reason}."
         if metric.needs == "model" and self.bits is None:
             return f"{metric.name} needs a model that tells the bits of a record, such as chu-dpdm's; there is none."
         if metric.needs == "terms" and self.terms is None:
@@ -189,9 +189,9 @@ class Metric:
         """The private records it touches as words of a table: train, held_out, train+held_out or none."""
         return "+".join(name for name in ("train", "held_out") if name in self.touches) or "none"
 
-    def releases(self, found: "Measurement") -> bool:
-        """Whether `found` may leave the room for all that the measure does: no private record went into it."""
-        return not self.touches and not found.private
+    def releases(self, measurement: "Measurement") -> bool:
+        """Whether `measurement` may leave the room for all that the measure does: no private record went into it."""
+        return not self.touches and not measurement.private
 
     def refusal(self, facts: DatasetFacts, samples: Records) -> str | None:
         """Why the measure cannot be taken of such samples; None if it can, with what else it needs (`Context.refusal`)."""

@@ -115,13 +115,13 @@ def extracted(samples: np.ndarray, records: np.ndarray, distance: float, least: 
 
     The attack of Carlini et al. 2023, which needs no record to find the groups: many samples, clustered; records only confirm.
     """
-    found = []
+    copies = []
     for group in duplicate_groups(samples, distance):
         if len(group) >= least:
             index, away = nearest(samples[group].mean(axis=0, keepdims=True), records)
             if away[0, 0] <= distance:
-                found.append(Extracted(int(index[0, 0]), tuple(map(int, group)), float(away[0, 0])))
-    return found
+                copies.append(Extracted(int(index[0, 0]), tuple(map(int, group)), float(away[0, 0])))
+    return copies
 
 
 def scores_by_class(judged: np.ndarray, nearest_judged: np.ndarray, classes: Sequence[str]) -> list[dict[str, Any]]:

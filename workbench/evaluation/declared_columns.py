@@ -41,11 +41,11 @@ def report(path: Path, declared: TableDeclaration, epsilon: float) -> list[dict[
     texts, _ = counted(*text_rows(path))
     rows = []
     for column in declared.columns:
-        found = survival(column, texts[column.name], path.name)
-        told = {"column": column.name, "categories": len(column.column.categories), "bits": round(found.bits, 2)}
-        order = None if found.order is None else round(found.order, 3)
-        beside = {"bits in the file": round(found.of_bits, 2), "order kept": order, "noise": round(noise[column.name], 4)}
-        rows.append(told | beside)
+        outcome = survival(column, texts[column.name], path.name)
+        row = {"column": column.name, "categories": len(column.column.categories), "bits": round(outcome.bits, 2)}
+        order = None if outcome.order is None else round(outcome.order, 3)
+        beside = {"bits in the file": round(outcome.of_bits, 2), "order kept": order, "noise": round(noise[column.name], 4)}
+        rows.append(row | beside)
     return rows
 
 

@@ -30,8 +30,8 @@ def chosen(name: str | None) -> str | None:
     """A device by its own name, None for the CPU; refuses one that is not there. `name` is auto, cpu, cuda or cuda:N, None the CPU."""
     from workbench.training.state import PerformanceSettings
 
-    found = CPU if name is None else str(PerformanceSettings(device=name).torch_device())
-    return None if found == CPU else found
+    device = CPU if name is None else str(PerformanceSettings(device=name).torch_device())
+    return None if device == CPU else device
 
 
 def name() -> str:

@@ -75,8 +75,8 @@ def inception_style_score(probabilities: np.ndarray) -> float:
 
 def inception_score(probabilities: np.ndarray) -> tuple[float, float]:
     """The Inception Score of the network's own probabilities: mean and deviation over ten splits in order (Salimans et al. 2016)."""
-    found = [inception_style_score(part) for part in np.array_split(probabilities, min(SPLITS, len(probabilities)))]
-    return float(np.mean(found)), float(np.std(found))
+    scores = [inception_style_score(part) for part in np.array_split(probabilities, min(SPLITS, len(probabilities)))]
+    return float(np.mean(scores)), float(np.std(scores))
 
 
 def bootstrap_error(statistic: Callable[[np.ndarray], float], values: np.ndarray, seed: int, resamples: int = 20) -> float:

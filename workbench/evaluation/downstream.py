@@ -46,15 +46,15 @@ def boosting_chances(train: Records, test: Records, dataset: Dataset, seed: int)
     return _chances(model, train.records, train, test.records, dataset)
 
 
-def _chances(model: Any, features: np.ndarray, train: Records, asked: np.ndarray, dataset: Dataset) -> np.ndarray:
+def _chances(model: Any, features: np.ndarray, train: Records, queries: np.ndarray, dataset: Dataset) -> np.ndarray:
     """A fitted classifier's chances of all classes, also of those that it has never seen."""
-    labels, found = labels_of(train, dataset.facts.num_classes), np.zeros((len(asked), dataset.facts.num_classes))
+    labels, chances = labels_of(train, dataset.facts.num_classes), np.zeros((len(queries), dataset.facts.num_classes))
     seen = np.unique(labels)
     if len(seen) == 1:  # a collapsed sampler; the library refuses what has an obvious answer
-        found[:, seen] = 1.0
+        chances[:, seen] = 1.0
     else:
-        found[:, seen] = model.fit(features, labels).predict_proba(asked)
-    return found
+        chances[:, seen] = model.fit(features, labels).predict_proba(queries)
+    return chances
 
 
 def random_forest(train: Records, test: Records, dataset: Dataset, seed: int) -> np.ndarray:

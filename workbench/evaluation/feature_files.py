@@ -120,11 +120,11 @@ def _extracted(call: Callable[..., Tensor], records: Records, label: str, feed: 
 
 def _rows(call: Callable[..., Tensor], images: np.ndarray, label: str, feed: Callable[..., Tensor]) -> np.ndarray:
     try:
-        found = feed(call, images)
-        rows = found.flatten(1).float().cpu().numpy()
+        features = feed(call, images)
+        rows = features.flatten(1).float().cpu().numpy()
     except (RuntimeError, TypeError, AttributeError, AssertionError) as error:
-        told = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
-        raise WorkbenchError(f"Expected the {label} to make features (N, D) of {images.shape}; it says: {told}") from None
+        message = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+        raise WorkbenchError(f"Expected the {label} to make features (N, D) of {images.shape}; it says: {message}") from None
     wanted = INCEPTION_FEATURES if is_fid(label) else rows.shape[1]
     if rows.shape != (len(images), wanted):
         raise WorkbenchError(f"Expected features ({len(images)}, {wanted}) from the {label}, got {rows.shape}.")

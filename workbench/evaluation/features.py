@@ -103,5 +103,5 @@ def remembered_classifier(source: Dataset, seed: int, cache: Cache) -> Classifie
         trained = train_classifier(build_cnn, source.train, facts.num_classes, seed).module.state_dict()
         return {key: value.cpu() for key, value in trained.items()}
 
-    found = cache.weights(("classifier", cache.fingerprint(source), facts.num_classes, seed, *device.mark()), weights)
-    return restore_classifier(build_cnn, facts.shape, facts.num_classes, found)
+    state = cache.weights(("classifier", cache.fingerprint(source), facts.num_classes, seed, *device.mark()), weights)
+    return restore_classifier(build_cnn, facts.shape, facts.num_classes, state)

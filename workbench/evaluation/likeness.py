@@ -33,21 +33,21 @@ def likeness_note(results: Iterable[Mapping[str, Any]]) -> str:
 
 def _words(row: Mapping[str, Any], direct: float | None) -> str:
     """The sentence, by what the public records themselves give (`direct`), if that is known."""
-    found = f"{float(row['epsilon_zero']):.3g} in {row['name']} ({mark(may_leave(row, 'epsilon_zero'))})"
+    result = f"{float(row['epsilon_zero']):.3g} in {row['name']} ({mark(may_leave(row, 'epsilon_zero'))})"
     guessing = f"where guessing gives {float(row['chance']):.3g}"
     if direct is None:
         return (
-            f"Public data alone give {found}, {guessing}: either these records look like nothing public, or the public model learned too "
+            f"Public data alone give {result}, {guessing}: either these records look like nothing public, or the public model learned too "
             f"little. `workbench evaluate` tells the two apart. {NO_HELP}"
         )
     itself = f"{direct:.3g} ({mark(may_leave(row, 'public_records'))})"
     if unlike_public(direct, row["chance"], row["ceiling"]):
         return (
-            f"These records look like nothing public: samples of a public model give {found}, the public records themselves {itself}, "
+            f"These records look like nothing public: samples of a public model give {result}, the public records themselves {itself}, "
             f"{guessing}. {NO_HELP}"
         )
     return (
-        f"The public model learned too little: its samples give {found}, {guessing}, and the public records that it learned from give "
+        f"The public model learned too little: its samples give {result}, {guessing}, and the public records that it learned from give "
         f"{itself}. Pre-train for more steps, or on more public records, before you judge what public data are worth here."
     )
 

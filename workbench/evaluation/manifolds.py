@@ -46,12 +46,12 @@ def manifolds(samples: np.ndarray, records: np.ndarray, k: int = DEFAULT_K) -> M
 
 def by_class(samples: np.ndarray, records: np.ndarray, labels: tuple[np.ndarray, np.ndarray], k: int = DEFAULT_K) -> dict[int, Manifolds]:
     """The measures within each class that has more than `k` samples and records; `labels` are those of both, (N,) and (M,)."""
-    found: dict[int, Manifolds] = {}
+    measures: dict[int, Manifolds] = {}
     for label in np.intersect1d(*labels):
         mine, theirs = samples[labels[0] == label], records[labels[1] == label]
         if min(len(mine), len(theirs)) > k:
-            found[int(label)] = manifolds(mine, theirs, k)
-    return found
+            measures[int(label)] = manifolds(mine, theirs, k)
+    return measures
 
 
 def radii(points: np.ndarray, k: int) -> np.ndarray:

@@ -95,12 +95,12 @@ def sample_distance(facts: DatasetFacts, samples: Records, data: Records) -> np.
     from workbench.evaluation.nearest import nearest
 
     scores = np.zeros(len(data))
-    found, wanted = facts.kind.features(samples.records), facts.kind.features(data.records)
+    sample_features, wanted = facts.kind.features(samples.records), facts.kind.features(data.records)
     same = None if samples.labels is None or data.labels is None else (samples.labels, data.labels)
     for label in [None] if same is None else np.unique(same[1]):
         mine = slice(None) if same is None else same[1] == label
         theirs = slice(None) if same is None or not (same[0] == label).any() else same[0] == label
-        scores[mine] = nearest(wanted[mine], found[theirs])[1][:, 0]
+        scores[mine] = nearest(wanted[mine], sample_features[theirs])[1][:, 0]
     return scores
 
 

@@ -124,9 +124,9 @@ def privacy(samples: Records, context: Context) -> Measurement:
 
 def agreement(samples: Records, context: Context) -> Measurement:
     """Share of samples that the judge of clean images finds to be what they carry as their label or value, with Wilson's interval."""
-    asked = context.as_judged(samples).labels
-    assert asked is not None  # what `needs` asks for
-    value = float(np.mean(context.judge.predict(samples) == asked))
+    labels = context.as_judged(samples).labels
+    assert labels is not None  # what `needs` asks for
+    value = float(np.mean(context.judge.predict(samples) == labels))
     return Measurement(value, wilson(value, len(samples)), f"classifier (trained on {context.dataset.facts.name})")
 
 
@@ -139,12 +139,12 @@ def balance_note(context: Context, judged: np.ndarray) -> str:
     for what, numbers in (("training records", truth), ("samples as judged", judged)):
         shares = np.bincount(numbers, minlength=facts.num_classes) / len(numbers)
         parts.append(f"{what}: {', '.join(f'{name} {share:.1%}' for name, share in zip(facts.classes, shares, strict=True))}")
-    told = f"{context.attribute} of {'; of '.join(parts)}."
+    sentence = f"{context.attribute} of {'; of '.join(parts)}."
     most = np.bincount(truth, minlength=facts.num_classes) / len(truth)
     if most.max() <= UNBALANCED / facts.num_classes:
-        return told
+        return sentence
     rare = facts.classes[int(most.argmin())]
-    return f"{told} Warning: out of balance, so that a sampler that always draws {rare} may score up to {1 - most.min():.2f}."
+    return f"{sentence} Warning: out of balance, so that a sampler that always draws {rare} may score up to {1 - most.min():.2f}."
 
 
 def nearer(samples: Records, context: Context) -> Measurement:

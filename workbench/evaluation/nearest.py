@@ -45,13 +45,13 @@ def nearest(queries: np.ndarray, base: np.ndarray, k: int = 1, report: Report = 
     centre = base.mean(axis=0, dtype=np.float64)
     lengths = _lengths(queries, centre), _lengths(base, centre)
     dtype = _precision(*lengths)
-    asked, kept = _Points.of(queries, centre, lengths[0], dtype), _without_spare_copies(base, k)
+    points, kept = _Points.of(queries, centre, lengths[0], dtype), _without_spare_copies(base, k)
     best = _Best(np.full((len(queries), k), -1), np.full((len(queries), k), np.inf), np.full((len(queries), k), np.inf))
     for part in _blocks(len(kept), BASE):
         chosen = kept[part]
         chunk = _Points.of(base[chosen], centre, lengths[1][chosen], dtype)
         for rows in _blocks(len(queries), QUERIES):
-            row, column = best.candidates(asked.take(rows), chunk, rows)
+            row, column = best.candidates(points.take(rows), chunk, rows)
             best.compare(queries, base, row + rows.start, chosen[column])
         report(part.stop / len(kept))
     return best.indices, best.distances
@@ -85,11 +85,11 @@ class _Best:
     distances: np.ndarray
     upper: np.ndarray
 
-    def candidates(self, asked: _Points, chunk: _Points, rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Positions of pairs, among `asked` and in `chunk`, that may be nearer than the k nearest so far."""
+    def candidates(self, points: _Points, chunk: _Points, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of pairs, among `points` and in `chunk`, that may be nearer than the k nearest so far."""
         sizes = torch.from_numpy(chunk.lengths**2).to(chunk.values)
-        squared = torch.addmm(sizes, asked.values, chunk.values.T, alpha=-2.0)
-        error = _rounding(asked, chunk)
+        squared = torch.addmm(sizes, points.values, chunk.values.T, alpha=-2.0)
+        error = _rounding(points, chunk)
         k = min(self.upper.shape[1], squared.shape[1])
         smallest = squared.amin(dim=1, keepdim=True) if k == 1 else squared.topk(k, dim=1, largest=False, sorted=True).values
         least = smallest.double().cpu().numpy()
@@ -107,33 +107,33 @@ class _Best:
         if not len(row):
             return
         distances = np.concatenate([_distances(queries[row[i]], base[column[i]]) for i in _blocks(len(row), _pairs(base))])
-        asked = np.unique(row)
-        own = np.repeat(asked, self.indices.shape[1])
+        distinct_rows = np.unique(row)
+        own = np.repeat(distinct_rows, self.indices.shape[1])
         every = (
             np.concatenate([row, own]),
-            np.concatenate([distances, self.distances[asked].ravel()]),
-            np.concatenate([column, self.indices[asked].ravel()]),
+            np.concatenate([distances, self.distances[distinct_rows].ravel()]),
+            np.concatenate([column, self.indices[distinct_rows].ravel()]),
         )
         order = np.lexsort((every[2], every[1], every[0]))
-        begins = np.searchsorted(every[0][order], asked)
+        begins = np.searchsorted(every[0][order], distinct_rows)
         taken = order[begins[:, None] + np.arange(self.indices.shape[1])]
-        self.distances[asked], self.indices[asked] = every[1][taken], every[2][taken]
+        self.distances[distinct_rows], self.indices[distinct_rows] = every[1][taken], every[2][taken]
 
 
-def _rounding(asked: _Points, chunk: _Points) -> np.ndarray:
-    """By how much a computed |b|^2 - 2 q.b may be off for each of `asked`, (N,): e of the module, and what direct differences round."""
+def _rounding(points: _Points, chunk: _Points) -> np.ndarray:
+    """By how much a computed |b|^2 - 2 q.b may be off for each of `points`, (N,): e of the module, and what direct differences round."""
     unit, dimensions = torch.finfo(chunk.values.dtype).eps / 2, chunk.values.shape[1]
     reach = float(chunk.lengths.max())
     gamma = (dimensions + 5) * unit / (1 - (dimensions + 5) * unit)
-    direct = (dimensions + 8) * 2.0**-52 * (asked.lengths + reach) ** 2
+    direct = (dimensions + 8) * 2.0**-52 * (points.lengths + reach) ** 2
     underflow = (dimensions + 8) * float(torch.finfo(chunk.values.dtype).tiny)
-    return 4 * unit * reach**2 + 2 * gamma * asked.lengths * reach + direct + underflow
+    return 4 * unit * reach**2 + 2 * gamma * points.lengths * reach + direct + underflow
 
 
-def _precision(asked: np.ndarray, lengths: np.ndarray) -> torch.dtype:
+def _precision(query_lengths: np.ndarray, lengths: np.ndarray) -> torch.dtype:
     """Single precision where it is that: lengths within its range, and matrix products that are not rounded to fewer bits."""
     low, high = SINGLE_RANGE
-    greatest = max(float(asked.max(initial=0.0)), float(lengths.max()))
+    greatest = max(float(query_lengths.max(initial=0.0)), float(lengths.max()))
     held = low < greatest < high and torch.get_float32_matmul_precision() == "highest"
     return torch.float32 if held else torch.float64
 
@@ -152,11 +152,11 @@ def _without_spare_copies(base: np.ndarray, k: int) -> np.ndarray:
 
 def _lengths(points: np.ndarray, centre: np.ndarray) -> np.ndarray:
     """|p - centre| of points (N, D), float64 (N,)."""
-    found = np.empty(len(points))
+    lengths = np.empty(len(points))
     for rows in _blocks(len(points), QUERIES):
         centred = points[rows] - centre
-        found[rows] = np.sqrt(np.einsum("nd,nd->n", centred, centred))
-    return found
+        lengths[rows] = np.sqrt(np.einsum("nd,nd->n", centred, centred))
+    return lengths
 
 
 def _distances(queries: np.ndarray, base: np.ndarray) -> np.ndarray:

@@ -31,10 +31,10 @@ def nearest(rows: np.ndarray, samples: np.ndarray, columns: Columns, over: Seque
         one_hot = np.zeros((of_rows.shape[1], len(chosen)), dtype=np.float32)
         one_hot[chosen + starts, np.arange(len(chosen))[:, None]] = 1.0
         distances = of_rows @ one_hot
-        found = distances.argmin(axis=1)
-        value = distances[np.arange(len(rows)), found]
+        positions = distances.argmin(axis=1)
+        value = distances[np.arange(len(rows)), positions]
         nearer = value < best
-        best[nearer], place[nearer] = value[nearer], start + found[nearer]
+        best[nearer], place[nearer] = value[nearer], start + positions[nearer]
     return place
 
 

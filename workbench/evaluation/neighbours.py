@@ -62,10 +62,10 @@ def find_neighbours(
     samples: Records, dataset: Dataset, space: FeatureSpace, k: int = 5, progress: Callable[[float], None] | None = None
 ) -> Neighbours:
     """The k nearest training records and the nearest held-out record of every sample; `progress` gets 0..1."""
-    told = progress or ignored
+    report = progress or ignored
     train, held_out, queries = space(dataset.train), space(dataset.held_out), space(samples)
-    training = nearest(queries, train, min(k, len(train)), lambda share: told(0.8 * share))
-    others = nearest(queries, held_out, 1, lambda share: told(0.8 + 0.2 * share))
+    training = nearest(queries, train, min(k, len(train)), lambda share: report(0.8 * share))
+    others = nearest(queries, held_out, 1, lambda share: report(0.8 + 0.2 * share))
     return Neighbours(space.label, *training, others[0][:, 0], others[1][:, 0])
 
 

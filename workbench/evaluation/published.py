@@ -77,9 +77,9 @@ def trained(build: Build, samples: Records, num_classes: int, seed: int, report:
         torch.manual_seed(seed)  # of batches and dropout
         for epoch in range(1, EPOCHS + 1):
             _pass(module.train(), optimizer, images, labels, torch.from_numpy(training))
-            found = float(np.mean(predicted(module, images[choosing]) == labels[choosing].cpu().numpy()))
-            if found > best:
-                best, best_epoch, weights = found, epoch, copy.deepcopy(module.state_dict())
+            accuracy = float(np.mean(predicted(module, images[choosing]) == labels[choosing].cpu().numpy()))
+            if accuracy > best:
+                best, best_epoch, weights = accuracy, epoch, copy.deepcopy(module.state_dict())
             report(epoch / EPOCHS)
     module.load_state_dict(weights)
     return module.eval(), best_epoch
@@ -118,9 +118,9 @@ def mean_of_eleven(samples: Records, context: Context) -> Measurement:
         context.report(done / len(SETTINGS))
         return value
 
-    found = accuracies(sides[0], sides[1], context.seed, took)
-    told = "; ".join(f"{name} {value:.3f} ({SETTINGS[name]})" for name, value in found.items())
-    return Measurement(float(np.mean(list(found.values()))), None, "pixels", f"Mean of eleven: {told}.")
+    scores = accuracies(sides[0], sides[1], context.seed, took)
+    listing = "; ".join(f"{name} {value:.3f} ({SETTINGS[name]})" for name, value in scores.items())
+    return Measurement(float(np.mean(list(scores.values()))), None, "pixels", f"Mean of eleven: {listing}.")
 
 
 def to_training(beside: str, title: str, unit: str) -> Metric:

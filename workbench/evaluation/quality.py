@@ -31,9 +31,9 @@ def quality(name: str) -> Metric:
     """The measure `name` of `TOLD`, taken where it is asked for by name."""
 
     def measure(samples: Records, context: Context) -> Measurement:
-        found = _found(_Once(context.space(samples), context.held_out_features))
-        value = found.values[name]
-        return Measurement(value, _interval(name, found), context.space.label, _note(name, samples, context))
+        measures = _found(_Once(context.space(samples), context.held_out_features))
+        value = measures.values[name]
+        return Measurement(value, _interval(name, measures), context.space.label, _note(name, samples, context))
 
     return Metric(
         name=name,
@@ -67,21 +67,21 @@ def _found(sets: _Once) -> Manifolds:
     return manifolds(sets.samples, sets.records)
 
 
-def _interval(name: str, found: Manifolds) -> tuple[float, float] | None:
+def _interval(name: str, measures: Manifolds) -> tuple[float, float] | None:
     """Over samples or records, the balls being as they are."""
     if name == "density":
-        error = float(found.density_of.std(ddof=1)) / len(found.density_of) ** 0.5
-        return normal(float(found.density_of.mean()), error, low=0.0)
-    part = {"precision": found.found, "recall": found.reached, "coverage": found.covered}[name]
+        error = float(measures.density_of.std(ddof=1)) / len(measures.density_of) ** 0.5
+        return normal(float(measures.density_of.mean()), error, low=0.0)
+    part = {"precision": measures.found, "recall": measures.reached, "coverage": measures.covered}[name]
     return wilson(float(part.mean()), len(part))
 
 
 def _note(name: str, samples: Records, context: Context) -> str:
     """How it was measured, and the value of each class that has enough samples and records."""
     held_out, facts = context.dataset.held_out, context.dataset.facts
-    told = f"k = {DEFAULT_K}, against {len(held_out)} held-out records; comparable at equal numbers only."
+    note = f"k = {DEFAULT_K}, against {len(held_out)} held-out records; comparable at equal numbers only."
     if samples.labels is None or held_out.labels is None:
-        return told
+        return note
     classes = by_class(context.space(samples), context.held_out_features, (samples.labels, held_out.labels))
-    values = ", ".join(f"{facts.classes[label]}: {found.values[name]:.2f}" for label, found in classes.items())
-    return f"{told} Within each class: {values}." if values else told
+    values = ", ".join(f"{facts.classes[label]}: {measures.values[name]:.2f}" for label, measures in classes.items())
+    return f"{note} Within each class: {values}." if values else note

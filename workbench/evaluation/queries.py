@@ -19,15 +19,15 @@ def singling_out_queries(rows: np.ndarray, columns: Columns, draw: np.random.Gen
     """
     medians, width = np.median(rows, axis=0), min(COLUMNS, rows.shape[1])
     by_column = np.ascontiguousarray(rows.T)
-    found: dict[Query, None] = {}
+    queries: dict[Query, None] = {}
     for row in rows[draw.integers(0, len(rows), MOST_TRIED)]:
         chosen = np.sort(draw.permutation(rows.shape[1])[:width])
         query = tuple((int(column), _of_row(int(row[column]), int(column), columns, medians)) for column in chosen)
-        if query not in found and count(query, by_column) == 1:
-            found[query] = None
-        if len(found) == QUERIES:
+        if query not in queries and count(query, by_column) == 1:
+            queries[query] = None
+        if len(queries) == QUERIES:
             break
-    return list(found)
+    return list(queries)
 
 
 def random_queries(rows: np.ndarray, columns: Columns, number: int, draw: np.random.Generator) -> list[Query]:
@@ -62,8 +62,8 @@ def held_out_at_size(queries: Sequence[Query], rows: np.ndarray, size: int) -> f
     modelled = _model(sizes, chances)  # (CHANCES, SIZES)
     norms = (modelled @ expected / np.square(modelled).sum(axis=1))[:, None]
     best = chances[np.square(norms * modelled - expected).sum(axis=1).argmin()]
-    there, asked = _model(np.array([len(rows), size]), best)
-    return float(min(len(queries), right * asked / there))
+    there, at_size = _model(np.array([len(rows), size]), best)
+    return float(min(len(queries), right * at_size / there))
 
 
 def _model(numbers: np.ndarray, chances: np.ndarray) -> np.ndarray:
@@ -100,5 +100,5 @@ def _of_row(value: int, column: int, columns: Columns, medians: np.ndarray) -> t
 def _drawn(values: np.ndarray, column: int, columns: Columns, draw: np.random.Generator) -> tuple[bool, ...]:
     places, ordered, value = np.arange(columns.sizes[column]), columns.ordered[column], draw.choice(values)
     within = places < ordered
-    asked = (places == value, places != value, within & (places >= value), within & (places <= value))
-    return tuple(bool(met) for met in asked[draw.integers(0, len(asked) if value < ordered else 2)])
+    conditions = (places == value, places != value, within & (places >= value), within & (places <= value))
+    return tuple(bool(met) for met in conditions[draw.integers(0, len(conditions) if value < ordered else 2)])

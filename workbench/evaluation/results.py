@@ -77,23 +77,23 @@ def measure(
     facts = context.judged.facts if metric.by_attribute else context.dataset.facts
     taken = _in_thirds(metric, context)
     start = time.perf_counter()
-    found = taken(samples)
+    measurement = taken(samples)
     seconds = time.perf_counter() - start
     reason, zero = _epsilon_zero(metric, context, samples, public_samples, public)
     public_found = None if zero is None else taken(zero)
-    ceiling, chance = _ceiling(metric, taken, found, context, len(samples)), metric.chance(facts)
+    ceiling, chance = _ceiling(metric, taken, measurement, context, len(samples)), metric.chance(facts)
     direct = None
     if metric.better == "higher" and public_found is not None and unlike_public(public_found.value, chance, ceiling):
         direct = _of_public_records(metric, context, len(samples), public)
     return MetricResult(
         name=metric.name,
-        value=found.value,
-        interval=found.interval,
+        value=measurement.value,
+        interval=measurement.interval,
         num_samples=len(samples),
-        features=found.features,
+        features=measurement.features,
         split=metric.split,
         seconds=round(seconds, 3),
-        releasable=metric.releases(found),
+        releasable=metric.releases(measurement),
         protocol=PROTOCOLS[metric.protocol].label(len(samples)),
         ceiling=ceiling,
         ceiling_num_samples=min(len(samples), len(context.dataset.train)),
@@ -102,31 +102,31 @@ def measure(
         epsilon_zero_reason=reason,
         epsilon_zero_releasable=public_found is not None and metric.releases(public_found),
         public_records=direct,
-        baselines=baselines(metric, found, context, len(samples)),
+        baselines=baselines(metric, measurement, context, len(samples)),
         largest_class=_largest_class(metric, context),
         chance=chance,
         better=metric.better,
         unit=metric.unit,
-        note=found.note,
+        note=measurement.note,
     )
 
 
 def _in_thirds(metric: Metric, context: Context) -> Callable[[Records], Measurement]:
     """The measure, which reports a third of its share each time that it is taken: of samples, of public ones, of real records."""
-    told, times = context.report, iter(range(3))
+    report, times = context.report, iter(range(3))
 
     def taken(records: Records) -> Measurement:
         before = next(times)
-        context.report = lambda share: told((before + share) / 3)
+        context.report = lambda share: report((before + share) / 3)
         return metric.function(records, context)
 
     return taken
 
 
-def _ceiling(metric: Metric, taken: Callable[[Records], Measurement], found: Measurement, context: Context, count: int) -> float | None:
+def _ceiling(metric: Metric, taken: Callable[[Records], Measurement], result: Measurement, context: Context, count: int) -> float | None:
     if metric.is_of_model:
         return None
-    key = (context.cache.dataset_key(context.dataset), metric.name, count, context.seed, context.key_of(found.features))
+    key = (context.cache.dataset_key(context.dataset), metric.name, count, context.seed, context.key_of(result.features))
     if metric.by_attribute and context.attribute:
         key = (*key, context.attribute)
     if metric.needs == "public labels" and context.public:

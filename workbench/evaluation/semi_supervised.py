@@ -45,7 +45,7 @@ def few_labels(public: Dataset, seed: int) -> Records:
     labels = labels_of(public.train, public.facts.num_classes)
     order = np.random.default_rng(seed).permutation(len(labels))
     places = [order[labels[order] == label][:PER_CLASS] for label in range(public.facts.num_classes)]
-    if missing := [public.facts.classes[label] for label, found in enumerate(places) if not len(found)]:
+    if missing := [public.facts.classes[label] for label, members in enumerate(places) if not len(members)]:
         raise WorkbenchError(f"Expected public images of every class in {public.facts.name}, got none of {', '.join(missing)}.")
     return public.train.take(np.concatenate(places))
 
@@ -132,8 +132,8 @@ def measured(samples: Records, context: Context, learner: Callable[[int, int], T
     dataset, public = context.dataset, context.public
     assert public is not None  # what `needs` asks for
     labelled = few_labels(public, context.seed)
-    found = self_trained(labelled, samples, learner(dataset.facts.num_classes, context.seed))
+    result = self_trained(labelled, samples, learner(dataset.facts.num_classes, context.seed))
     truth = labels_of(dataset.held_out, dataset.facts.num_classes)
-    alone, value = (float(np.mean(model.predict(dataset.held_out) == truth)) for model in (found.first, found.last))
-    note = f"{READING} {found.joined} of {len(samples)} images joined; the {len(labelled)} public labels alone give {alone:.3f}."
+    alone, value = (float(np.mean(model.predict(dataset.held_out) == truth)) for model in (result.first, result.last))
+    note = f"{READING} {result.joined} of {len(samples)} images joined; the {len(labelled)} public labels alone give {alone:.3f}."
     return Measurement(value, wilson(value, len(truth)), f"pixels, {len(labelled)} labels of {public.facts.name}", note)

@@ -20,28 +20,28 @@ def shares(samples: Records, others: Records | None, facts: DatasetFacts) -> dic
     kind = TableKind.of(facts.kind)
     listed = kind.listed(samples, facts.classes)
     real = [None] * len(listed) if others is None else [values for _, values in kind.listed(others, facts.classes)]
-    found = dict[str, pd.DataFrame]()
+    frames = dict[str, pd.DataFrame]()
     for (column, values), theirs in zip(listed, real, strict=True):
         size = len(column.categories)
         parts = {"samples": values} | ({} if theirs is None else {"real": theirs})
         counted = {name: np.bincount(part, minlength=size) / len(part) for name, part in parts.items()}
         frame = pd.DataFrame({"category": column.categories, **counted})
         order = np.argsort(-frame.drop(columns="category").max(axis=1).to_numpy(), kind="stable")[:MOST_CATEGORIES]
-        found[column.name] = frame.iloc[np.sort(order)]
-    return found
+        frames[column.name] = frame.iloc[np.sort(order)]
+    return frames
 
 
 def associations(records: Records, facts: DatasetFacts) -> pd.DataFrame:
     """Cramer's V of every two columns, the class too: a row and a column each, by name, 1 on the diagonal."""
     listed = TableKind.of(facts.kind).listed(records.take(slice(MOST_ROWS)), facts.classes)
     names = [column.name for column, _ in listed]
-    found = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
+    matrix = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
     for one, other in combinations(range(len(listed)), 2):
         (first, left), (second, right) = listed[one], listed[other]
         shape = len(first.categories), len(second.categories)
         joint = np.bincount(left * shape[1] + right, minlength=shape[0] * shape[1]).reshape(shape) / len(left)
-        found.iloc[one, other] = found.iloc[other, one] = cramers_v(joint)
-    return found
+        matrix.iloc[one, other] = matrix.iloc[other, one] = cramers_v(joint)
+    return matrix
 
 
 class Apart(NamedTuple):
@@ -71,7 +71,7 @@ def apart(samples: Records, others: Records, facts: DatasetFacts) -> Apart:
     for pair in combinations(range(number), 2):
         table[pair] = table[pair[::-1]] = variation_of(ones, theirs, pair)
     triples = sets_of(number, 3, draw)
-    found = by_column(triples, np.array([variation_of(ones, theirs, triple) for triple in triples]), number)
+    of_triples = by_column(triples, np.array([variation_of(ones, theirs, triple) for triple in triples]), number)
     of_pairs = (table.sum(axis=1) - alone) / max(number - 1, 1)
-    columns = pd.DataFrame({"column": ones.names, "alone": alone, "pairs": of_pairs, "triples": found})
+    columns = pd.DataFrame({"column": ones.names, "alone": alone, "pairs": of_pairs, "triples": of_triples})
     return Apart(columns, pd.DataFrame(table, index=list(ones.names), columns=list(ones.names)))

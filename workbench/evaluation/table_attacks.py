@@ -104,8 +104,8 @@ def linkability(samples: Records, context: Context) -> Measurement:
 
     train, held_out = _targets(sides, MOST_LINKED, draw)
     guessing = Rate(len(train) / len(sides.samples), len(train))
-    told = ", ".join(sides.names[column] for column in halves[0][:MOST_TOLD])
-    return _measured(Attack(rate(train), rate(held_out), guessing), context, f" By {told} on one side, the others on the other.")
+    listing = ", ".join(sides.names[column] for column in halves[0][:MOST_TOLD])
+    return _measured(Attack(rate(train), rate(held_out), guessing), context, f" By {listing} on one side, the others on the other.")
 
 
 def inference(samples: Records, context: Context) -> Measurement:
@@ -119,19 +119,19 @@ def inference(samples: Records, context: Context) -> Measurement:
     guessed = sides.samples[draw.integers(0, len(sides.samples), len(train))]
     secrets = np.arange(len(train)) % len(sides.names)
     chance = np.take_along_axis(guessed == train, secrets[:, None], axis=1)
-    attack = Attack(*(Rate(float(np.sum(found)), len(train)) for found in (*right, chance)))
+    attack = Attack(*(Rate(float(np.sum(hits)), len(train)) for hits in (*right, chance)))
     return _measured(attack, context, f" {_most(right, secrets, sides.names)}")
 
 
 def _inferred(rows: np.ndarray, sides: Sides) -> np.ndarray:
     """Whether the guess of each row's secret is right, bool (N,): columns in turn."""
-    count, found = len(sides.names), np.zeros(len(rows), dtype=bool)
+    count, hits = len(sides.names), np.zeros(len(rows), dtype=bool)
     for secret in range(min(count, len(rows))):
-        asked = slice(secret, None, count)
+        part = slice(secret, None, count)
         others = [column for column in range(count) if column != secret]
-        guess = sides.samples[nearest(rows[asked], sides.samples, sides.columns, others), secret]
-        found[asked] = guess == rows[asked, secret]
-    return found
+        guess = sides.samples[nearest(rows[part], sides.samples, sides.columns, others), secret]
+        hits[part] = guess == rows[part, secret]
+    return hits
 
 
 def _most(right: np.ndarray, secrets: np.ndarray, names: tuple[str, ...]) -> str:

@@ -43,12 +43,12 @@ def one_way_marginals(samples: Records, context: Context) -> Measurement:
 
 def two_way_marginals(samples: Records, context: Context) -> Measurement:
     """The same of every pair of columns, the class one of them; the note says what independent columns come to."""
-    found = _compared(samples, context, _two_way, _variation)
+    estimate = _compared(samples, context, _two_way, _variation)
     rows, sizes = _rows(context.dataset.held_out, context.dataset)
     apart = [np.outer(*pair) for pair in combinations(_one_way(rows, sizes), 2)]
     worst = cells.worst_of(*cells.compared(samples, context, 2))
     note = f"{worst} Independent columns with the held-out records' own shares come to {_variation(apart, _two_way(rows, sizes)):.3f}."
-    return Measurement(*found, _label(context.dataset), note)
+    return Measurement(*estimate, _label(context.dataset), note)
 
 
 def pairwise_associations(samples: Records, context: Context) -> Measurement:
@@ -57,8 +57,8 @@ def pairwise_associations(samples: Records, context: Context) -> Measurement:
     def associations(rows: np.ndarray, sizes: tuple[int, ...]) -> Shares:
         return [np.array([cramers_v(joint)]) for joint in _two_way(rows, sizes)]
 
-    found = _compared(samples, context, associations, lambda ones, others: float(np.mean(np.abs(np.array(ones) - np.array(others)))))
-    return Measurement(*found, _label(context.dataset))
+    estimate = _compared(samples, context, associations, lambda ones, others: float(np.mean(np.abs(np.array(ones) - np.array(others)))))
+    return Measurement(*estimate, _label(context.dataset))
 
 
 def closest_record(samples: Records, context: Context) -> Measurement:
@@ -138,8 +138,8 @@ def _compared(
     def value(chosen: np.ndarray) -> float:
         return distance(summary(chosen, sizes), reference)
 
-    found = value(rows)
-    return found, normal(found, bootstrap_error(value, rows, context.seed), low=0.0)
+    estimate = value(rows)
+    return estimate, normal(estimate, bootstrap_error(value, rows, context.seed), low=0.0)
 
 
 def _rows(records: Records, dataset: Dataset) -> tuple[np.ndarray, tuple[int, ...]]:
@@ -156,11 +156,11 @@ def _one_way(rows: np.ndarray, sizes: tuple[int, ...]) -> Shares:
 
 def _two_way(rows: np.ndarray, sizes: tuple[int, ...]) -> Shares:
     """Shares of the pairs of categories of every two columns."""
-    found = []
+    shares = []
     for first, second in combinations(range(rows.shape[1]), 2):
         cells = np.bincount(rows[:, first] * sizes[second] + rows[:, second], minlength=sizes[first] * sizes[second])
-        found.append(cells.reshape(sizes[first], sizes[second]) / len(rows))
-    return found
+        shares.append(cells.reshape(sizes[first], sizes[second]) / len(rows))
+    return shares
 
 
 def _variation(ones: Shares, others: Shares) -> float:

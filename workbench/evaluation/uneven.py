@@ -29,16 +29,16 @@ def area(truth: np.ndarray, chances: np.ndarray) -> float:
     from sklearn.metrics import roc_auc_score
 
     labels = np.unique(truth)
-    asked = labels[-1:] if len(labels) == 2 else labels
-    return float(np.mean([roc_auc_score(truth == label, chances[:, label]) for label in asked])) if len(labels) > 1 else 0.5
+    classes = labels[-1:] if len(labels) == 2 else labels
+    return float(np.mean([roc_auc_score(truth == label, chances[:, label]) for label in classes])) if len(labels) > 1 else 0.5
 
 
 def f1(truth: np.ndarray, chances: np.ndarray) -> float:
     """The harmonic mean of precision and recall: of the rarer of two classes; of more the mean over all."""
     labels, counts = np.unique(truth, return_counts=True)
-    asked = [labels[counts.argmin()]] if len(labels) == 2 else labels
+    classes = [labels[counts.argmin()]] if len(labels) == 2 else labels
     said = chances.argmax(axis=1)
-    values = [2 * np.sum((said == label) & (truth == label)) / max(np.sum(said == label) + np.sum(truth == label), 1) for label in asked]
+    values = [2 * np.sum((said == label) & (truth == label)) / max(np.sum(said == label) + np.sum(truth == label), 1) for label in classes]
     return float(np.mean(values))
 
 
@@ -60,30 +60,30 @@ TOLD = {
 
 def measures(learner: str, words: str, chances: Chances) -> dict[str, Metric]:
     """The three of a classifier, by name."""
-    return {f"{name}_{learner}": _metric(f"{name}_{learner}", told, words, chances) for name, told in TOLD.items()}
+    return {f"{name}_{learner}": _metric(f"{name}_{learner}", entry, words, chances) for name, entry in TOLD.items()}
 
 
-def _metric(name: str, told: Told, words: str, chances: Chances) -> Metric:
+def _metric(name: str, entry: Told, words: str, chances: Chances) -> Metric:
     def measure(samples: Records, context: Context) -> Measurement:
-        truth, found = labels_of(context.dataset.held_out, context.dataset.facts.num_classes), judged(chances, samples, context)
-        value = told.score(truth, found)
+        truth, probabilities = labels_of(context.dataset.held_out, context.dataset.facts.num_classes), judged(chances, samples, context)
+        value = entry.score(truth, probabilities)
 
         def of_rows(places: np.ndarray) -> float:
-            return told.score(truth[places], found[places])
+            return entry.score(truth[places], probabilities[places])
 
         error = bootstrap_error(of_rows, np.arange(len(truth)), context.seed)
         return Measurement(value, normal(value, error, 0.0, 1.0), context.dataset.facts.kind.feature_label)
 
     return Metric(
         name=name,
-        title=f"{told.title}, {words}",
+        title=f"{entry.title}, {words}",
         kinds=frozenset({"table"}),
         function=measure,
-        description=f"{told.description} of held-out real records, by {words} trained on the samples.",
+        description=f"{entry.description} of held-out real records, by {words} trained on the samples.",
         better="higher",
         touches=frozenset({"held_out"}),
         needs="labels",
-        chance=told.chance,
+        chance=entry.chance,
         is_fraction=True,
         in_features=False,
     )

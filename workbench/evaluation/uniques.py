@@ -20,10 +20,10 @@ def unique_rows(samples: Records, context: Context) -> Measurement:
     rows = [table_of(part, context.dataset.facts, labelled).rows for part in (context.dataset.train, context.dataset.held_out)]
     draw, size = np.random.default_rng([context.seed, 8]), min(map(len, rows))
     train, *alike = _once(rows[0]), *(_once(part[draw.permutation(len(part))[:size]]) for part in rows)
-    value, told = _share(train, made), [_share(part, made) for part in alike]
+    value, shares = _share(train, made), [_share(part, made) for part in alike]
     note = (
         f"Of {len(train)} rows that occur once among {len(rows[0])}, by {len(samples)} samples. Of those that do among {size}: training "
-        f"{told[0]:.1%}, held-out {told[1]:.1%}; copying makes the first the larger."
+        f"{shares[0]:.1%}, held-out {shares[1]:.1%}; copying makes the first the larger."
     )
     return Measurement(value, wilson(value, len(train)) if train else None, context.dataset.facts.kind.feature_label, note)
 
@@ -54,8 +54,8 @@ def unique_pairs(samples: Records, context: Context) -> Measurement:
 
 def _once(rows: np.ndarray) -> list[bytes]:
     """The rows that occur once."""
-    found, counts = np.unique(rows, axis=0, return_counts=True)
-    return [row.tobytes() for row in found[counts == 1]]
+    distinct_rows, counts = np.unique(rows, axis=0, return_counts=True)
+    return [row.tobytes() for row in distinct_rows[counts == 1]]
 
 
 def _share(rows: list[bytes], made: set[bytes]) -> float:

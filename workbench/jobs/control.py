@@ -60,12 +60,12 @@ def request_cancel(workspace: Workspace, job_id: str) -> Job:
 
 def cancel_all(workspace: Workspace, at_work: bool = True) -> list[Job]:
     """Ask every job that waits to stop, and those `at_work`; those that wait stop first, so that none of them begins. Returns at once."""
-    jobs, asked = Jobs(workspace), []
+    jobs, cancelled = Jobs(workspace), []
     waiting, working = jobs.active()
     for job in [*waiting, *jobs.paused(), *(working if at_work else [])]:
         with suppress(WorkbenchError):  # it has come to its end by itself
-            asked.append(request_cancel(workspace, job.id))
-    return asked
+            cancelled.append(request_cancel(workspace, job.id))
+    return cancelled
 
 
 def cancel(workspace: Workspace, job_id: str, grace_seconds: float | None = None) -> Job:

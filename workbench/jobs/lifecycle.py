@@ -59,14 +59,14 @@ class Jobs:
         """
         self.database.prepare()
         with self.database.transaction() as connection:
-            found = self._read(connection, "task = ? AND owner = ? AND request = ?", task, owner, text_of(request))
-            if found is None:
+            job = self._read(connection, "task = ? AND owner = ? AND request = ?", task, owner, text_of(request))
+            if job is None:
                 self._check_there(connection, owner)
                 now = time.time()
                 life: dict[str, Any] = {"state": "queued", "steps": terms.steps, "created": now, "turn": now, "launcher": DEFAULT}
-                found = Job(id=job_id or new_id(), task=task, owner=owner, request=dict(request), terms=terms, **life)
-                insert(connection, "jobs", dict(found))
-        return found
+                job = Job(id=job_id or new_id(), task=task, owner=owner, request=dict(request), terms=terms, **life)
+                insert(connection, "jobs", dict(job))
+        return job
 
     def change(self, job_id: str, states: AbstractSet[JobState], action: str, **values: Any) -> Job:
         """Set fields of a job whose state is among `states`; else an error says why it cannot be `action` (a past participle)."""

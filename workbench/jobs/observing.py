@@ -35,7 +35,11 @@ def statuses(jobs: Iterable[Job]) -> dict[str, Status]:
     for job in jobs:
         if job.state in AT_WORK and job.process is not None:
             by_launcher.setdefault(job.launcher, []).append(job)
-    return {job.id: status for name, asked in by_launcher.items() for job, status in zip(asked, _polled(name, asked), strict=True)}
+    return {
+        job.id: status
+        for name, jobs_there in by_launcher.items()
+        for job, status in zip(jobs_there, _polled(name, jobs_there), strict=True)
+    }
 
 
 def _polled(name: str, jobs: Sequence[Job]) -> list[Status]:
@@ -55,8 +59,8 @@ def following(workspace: Workspace, job: Job, status: Status | None) -> Changes 
     is_over = status.state == "ended" or (status.state == "unknown" and _silence(job) > STALE_SECONDS and not _is_held(workspace, job))
     if not is_over:
         return None
-    told = read_exit(_folder(workspace, job), job.attempt)
-    return (_dead(job), {}) if told is None else _split(told)
+    record = read_exit(_folder(workspace, job), job.attempt)
+    return (_dead(job), {}) if record is None else _split(record)
 
 
 def to_record(workspace: Workspace, job: Job, status: Status | None) -> Changes:
@@ -82,28 +86,28 @@ def forget_exit(folder: Path) -> None:
 def read_exit(folder: Path, attempt: int) -> dict[str, Any] | None:
     """How an attempt ended, as its worker wrote; None where it did not."""
     try:
-        told = json.loads((folder / EXIT).read_text())
+        record = json.loads((folder / EXIT).read_text())
     except (OSError, ValueError):
         return None
-    return told["values"] if told["attempt"] == attempt else None
+    return record["values"] if record["attempt"] == attempt else None
 
 
 def _elsewhere(workspace: Workspace, job: Job, status: Status) -> Changes | None:
     """Of a job whose worker reports through files: its exit record decides, then what its engine says."""
     news = News.of(away_folder(workspace, job), job.attempt)
-    told, run = _split(news.job | news.run)
+    values, run = _split(news.job | news.run)
     if news.ended:
-        return {"reason": ""} | told, run
+        return {"reason": ""} | values, run
     if status.state == "ended":
-        was_preempted = told.get("state") == "cancelled"  # it was signalled without a word of its owner's, and kept a checkpoint
+        was_preempted = values.get("state") == "cancelled"  # it was signalled without a word of its owner's, and kept a checkpoint
         return _without_a_word(job, replace(status, is_due=status.is_due or was_preempted)), run
     now: dict[str, Any] = {"reason": status.reason if status.state == "pending" else ""}
     if status.state == "pending":
         now |= {} if job.state == "cancelling" else {"state": "pending"}
     elif news.began:
-        is_over = told.get("state") not in AT_WORK  # of a process that was preempted: another takes its place
+        is_over = values.get("state") not in AT_WORK  # of a process that was preempted: another takes its place
         kept = {"state", "finished", "error"} if is_over or job.state == "cancelling" else set[str]()
-        now |= {name: value for name, value in told.items() if name not in kept}
+        now |= {name: value for name, value in values.items() if name not in kept}
     elif job.state == "pending" and status.state == "running":
         now |= {"state": "starting"}
     changed = {name: value for name, value in now.items() if getattr(job, name) != value}

@@ -34,8 +34,8 @@ def claim(connection: sqlite3.Connection, job: Job, device: str) -> None:
     """Take on the next attempt at a job that waits, in the transaction that found that it may start."""
     now = time.time()
     life: dict[str, Any] = {"attempt": job.attempt + 1, "process": None, "heartbeat": now, "started": now, "finished": None}
-    told: dict[str, Any] = {"placed": device, "error": None, "reason": "", "seconds_before": before(job)}
-    update(connection, "jobs", job.id, {"state": "starting", **told, **life})
+    values: dict[str, Any] = {"placed": device, "error": None, "reason": "", "seconds_before": before(job)}
+    update(connection, "jobs", job.id, {"state": "starting", **values, **life})
 
 
 def waiting_again(job: Job) -> dict[str, Any]:

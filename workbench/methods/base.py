@@ -31,8 +31,8 @@ class MethodConfig(BaseModel):
 
         Batches of `OrdinaryTraining` and `DPSGD` are found by themselves; a method whose time grows with more says so here.
         """
-        found = list(trainings(self))
-        count = max(least, round(rows / max([1.0, *(training.rows / training.batch_size for training in found)])))
+        own_trainings = list(trainings(self))
+        count = max(least, round(rows / max([1.0, *(training.rows / training.batch_size for training in own_trainings)])))
         return with_batches(self, count)
 
 
@@ -276,8 +276,8 @@ class Method(ABC):
 
         Post-processing of what was released and of public facts: it costs nothing and may leave wherever samples may.
         """
-        told = getattr(self.implemented, "noise_share", None) if self.implementation else None
-        return None if told is None else told(self.config, state)
+        share = getattr(self.implemented, "noise_share", None) if self.implementation else None
+        return None if share is None else share(self.config, state)
 
     def sample(self, state: State, request: SampleRequest) -> Records:
         """Generate records in the dataset's own schema (uint8 images or table rows) with their labels."""

@@ -29,13 +29,13 @@ def with_values(config: ModelT, values: Mapping[str, Any]) -> ModelT:
 
 def dotted(values: Mapping[str, Any]) -> dict[str, Any]:
     """Nested values as values by dotted name; what is dotted already stays."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
-            found |= {f"{name}.{inner}": item for inner, item in dotted(value).items()}
+            fields |= {f"{name}.{inner}": item for inner, item in dotted(value).items()}
         else:
-            found[name] = value
-    return found
+            fields[name] = value
+    return fields
 
 
 def part_of(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

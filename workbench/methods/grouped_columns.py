@@ -65,8 +65,8 @@ class GroupedColumns(Method):
     def sample(self, state: State, request: SampleRequest) -> Records:
         """The model's rows in the declared categories, none of which breaks a rule."""
 
-        def draw(asked: SampleRequest) -> Records:
-            return rows.ungrouped(self.grouping, super(GroupedColumns, self).sample(self.of_model(state), asked), state, asked.purpose)
+        def draw(part: SampleRequest) -> Records:
+            return rows.ungrouped(self.grouping, super(GroupedColumns, self).sample(self.of_model(state), part), state, part.purpose)
 
         return obeying(state.facts, draw, request)
 

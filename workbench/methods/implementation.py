@@ -42,7 +42,7 @@ def implementation_of(method: str, module: str) -> Implementation:
     """The module of that name, for the method called `method`; refuses none, and one without what is needed."""
     if not module:
         raise NotImplementedError(f"Expected {method} to name its module in `implementation`, or to override {', '.join(NEEDED)}.")
-    found = import_module(module)
-    if missing := [name for name in NEEDED if not callable(getattr(found, name, None))]:
+    imported = import_module(module)
+    if missing := [name for name in NEEDED if not callable(getattr(imported, name, None))]:
         raise NotImplementedError(f"Expected {', '.join(missing)} in {module}, which {method} names as its implementation.")
-    return cast(Implementation, found)
+    return cast(Implementation, imported)

@@ -26,15 +26,15 @@ def proposed_for_images(facts: DatasetFacts, epsilon: float, delta: float) -> Pr
     """
     least, most = DATASETS["processes"].sides
     seen = min(frequencies_above_noise(facts, epsilon, delta), *facts.shape[1:])
-    told = f"{facts.num_records} records of {facts.shape[0]} x {facts.shape[1]} x {facts.shape[2]} at epsilon {epsilon:g}"
+    setting = f"{facts.num_records} records of {facts.shape[0]} x {facts.shape[1]} x {facts.shape[2]} at epsilon {epsilon:g}"
     if facts.num_classes < 2 or not least <= min(facts.shape[1:]) <= max(facts.shape[1:]) <= most:
         return Proposal(ClusterMoments.name, "It needs no classes and no public images.")
     if seen >= min(ENOUGH, *facts.shape[1:]):
         return Proposal(
-            ClusterMoments.name, f"{told} leave {seen} frequencies of each side above the noise, and it rests on nothing public."
+            ClusterMoments.name, f"{setting} leave {seen} frequencies of each side above the noise, and it rests on nothing public."
         )
     return Proposal(
         PrivateClassifier.name,
-        f"{told} leave only {seen} frequencies of each side above the noise: too few for images of their own, while a classifier can "
+        f"{setting} leave only {seen} frequencies of each side above the noise: too few for images of their own, while a classifier can "
         "still be learned, which chooses among public images.",
     )

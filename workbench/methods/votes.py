@@ -30,15 +30,15 @@ def fitted(config: ConfigT, name: str, share: float, facts: DatasetFacts, epsilo
     T rounds of distance 1 are one Gaussian mechanism of mu sqrt(T) / noise (Dong, Roth and Su 2022, Corollary 3.3), so the share is
     exact; what follows may spend what the bound of both leaves. Refuses a noise of their own with which they alone exceed `epsilon`.
     """
-    asked: Rounds = value_at(config, name)
-    fitting = math.sqrt(asked.rounds / share) / gdp_mu(epsilon, delta)
-    if asked.noise_multiplier is None:
+    rounds: Rounds = value_at(config, name)
+    fitting = math.sqrt(rounds.rounds / share) / gdp_mu(epsilon, delta)
+    if rounds.noise_multiplier is None:
         return with_values(config, {f"{name}.noise_multiplier": fitting})
-    spent = proved_bound([asked.round_stage(facts)], delta).epsilon
+    spent = proved_bound([rounds.round_stage(facts)], delta).epsilon
     if spent >= epsilon:
         raise WorkbenchError(
             f"Expected {name} to leave something of epsilon {epsilon:g}, but at {name}.noise_multiplier "
-            f"{asked.noise_multiplier:g} its rounds alone reach {spent:.4g} at delta {delta:.3g}. Their share, {share:g} of mu^2, is "
+            f"{rounds.noise_multiplier:g} its rounds alone reach {spent:.4g} at delta {delta:.3g}. Their share, {share:g} of mu^2, is "
             f"kept by {name}.noise_multiplier={fitting:.4g}."
         )
     return config

@@ -68,9 +68,9 @@ def labels_by(
 
     Those of the source "public" never follow the counts, which are of private records.
     """
-    asked = request.asked_labels(num_classes)
-    if asked is not None or not request.labelled or not config.are_released or request.source == "public" or not num_classes:
+    requested = request.asked_labels(num_classes)
+    if requested is not None or not request.labelled or not config.are_released or request.source == "public" or not num_classes:
         return request.label_array(num_classes)
     total = float(counts.sum())
-    found = shares(counts, total) if total > 0 else np.full(num_classes, 1.0 / num_classes)
-    return drawn(np.broadcast_to(found, (request.num_samples, num_classes)), draw.random(request.num_samples))
+    chances = shares(counts, total) if total > 0 else np.full(num_classes, 1.0 / num_classes)
+    return drawn(np.broadcast_to(chances, (request.num_samples, num_classes)), draw.random(request.num_samples))

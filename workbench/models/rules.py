@@ -22,24 +22,24 @@ def obeying(facts: DatasetFacts, draw: Callable[[SampleRequest], Records], reque
 
     Refuses rules that leave out (nearly) all that the model draws.
     """
-    kind, found = TableKind.of(facts.kind), draw(request)
+    kind, drawn = TableKind.of(facts.kind), draw(request)
     if not kind.never:
-        return found
+        return drawn
     has_asked = request.asked_labels(facts.num_classes) is not None
     for attempt in range(1, MOST_DRAWS + 1):
-        broken = np.flatnonzero(np.logical_or.reduce(kind.broken(found)))
+        broken = np.flatnonzero(np.logical_or.reduce(kind.broken(drawn)))
         if not len(broken):
-            return found
-        labels = found.labels[broken] if has_asked and found.labels is not None else None
+            return drawn
+        labels = drawn.labels[broken] if has_asked and drawn.labels is not None else None
         purpose = f"{request.purpose}, drawn again {attempt}"
         again = draw(replace(request, num_samples=len(broken), labels=labels, balanced=False, purpose=purpose))
-        found.records[broken] = again.records
-        if found.labels is not None and again.labels is not None:
-            found.labels[broken] = again.labels
-    left = int(np.logical_or.reduce(kind.broken(found)).sum())
+        drawn.records[broken] = again.records
+        if drawn.labels is not None and again.labels is not None:
+            drawn.labels[broken] = again.labels
+    left = int(np.logical_or.reduce(kind.broken(drawn)).sum())
     if left:
         raise WorkbenchError(
             f"Expected rows that keep the declared rules, got {left} of {request.num_samples} that break one after {MOST_DRAWS} draws. "
             "Check that the rules leave something of every class that is asked for."
         )
-    return found
+    return drawn

@@ -15,9 +15,9 @@ def sizes(facts: DatasetFacts) -> tuple[int, ...]:
 def rows(facts: DatasetFacts, data: Records) -> np.ndarray:
     """The columns of every record, the class the last, zeros for null records: int64 (N, n), a copy."""
     parts = [data.records] if data.labels is None or not facts.classes else [data.records, data.labels[:, None]]
-    found = np.concatenate(parts, axis=1)
-    found[~data.mask] = 0
-    return found
+    values = np.concatenate(parts, axis=1)
+    values[~data.mask] = 0
+    return values
 
 
 def records(facts: DatasetFacts, drawn: np.ndarray, request: SampleRequest) -> Records:

@@ -53,8 +53,8 @@ class Critic(nn.Module):
 
     def forward(self, x: Tensor, labels: Tensor | None = None) -> Tensor:
         """The scores, (B,): high for images that seem to be records."""
-        found = self.features(x, labels)
-        score: Tensor = self.score(found)
+        features = self.features(x, labels)
+        score: Tensor = self.score(features)
         if self.projection is not None and labels is not None:
-            score = score + (found * self.projection(labels)).sum(dim=1, keepdim=True)
+            score = score + (features * self.projection(labels)).sum(dim=1, keepdim=True)
         return score[:, 0]

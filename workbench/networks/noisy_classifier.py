@@ -19,6 +19,6 @@ class NoisyClassifier(nn.Module):
 
     def forward(self, x: Tensor, t: Tensor, labels: Tensor) -> Tensor:
         """(B, outputs)."""
-        told: Tensor = self.time(time_embedding(t, self.features).to(x.dtype)) + self.label(labels)
-        logits: Tensor = self.judge(self.image(x) + told)
+        embedding: Tensor = self.time(time_embedding(t, self.features).to(x.dtype)) + self.label(labels)
+        logits: Tensor = self.judge(self.image(x) + embedding)
         return logits

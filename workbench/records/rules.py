@@ -23,4 +23,4 @@ class Rule(BaseModel):
 
     def broken(self, cells: Mapping[str, np.ndarray]) -> np.ndarray:
         """Which rows break it, bool (N,), from the columns' values by name, int64 (N,) each."""
-        return np.logical_and.reduce([np.isin(cells[name], found) for name, found in zip(self.columns, self.values, strict=True)])
+        return np.logical_and.reduce([np.isin(cells[name], values) for name, values in zip(self.columns, self.values, strict=True)])

@@ -144,10 +144,10 @@ class TableKind(RecordKind):
 
     def listed(self, records: Records, classes: Sequence[str]) -> list[tuple[Column, np.ndarray]]:
         """Every column as rows are written, with its values int64 (N,); the class in its place if labelled."""
-        found = list(zip(self.columns, records.records.T, strict=True))
+        pairs = list(zip(self.columns, records.records.T, strict=True))
         if classes and records.labels is not None:
-            found.insert(self.label_place, (Column(name=self.label, categories=tuple(classes)), records.labels))
-        return found
+            pairs.insert(self.label_place, (Column(name=self.label, categories=tuple(classes)), records.labels))
+        return pairs
 
     def frame(self, records: Records, classes: Sequence[str]) -> "pd.DataFrame":
         """The rows by the names of columns, categories and classes, inert in a spreadsheet; the class in its place if labelled."""
@@ -161,12 +161,12 @@ class TableKind(RecordKind):
 
     def densities(self, records: Records) -> dict[str, Density]:
         """Of each column with ranges, what its numbers are like by the records' own shares of the ranges."""
-        found = dict[str, Density]()
+        densities = dict[str, Density]()
         for column, values in zip(self.columns, records.records.T, strict=True):
             if column.edges:
                 counts = np.bincount(values, minlength=column.num_ranges)[: column.num_ranges]
-                found[column.name] = Density.of(counts / max(int(counts.sum()), 1), np.array(column.edges))
-        return found
+                densities[column.name] = Density.of(counts / max(int(counts.sum()), 1), np.array(column.edges))
+        return densities
 
     def with_numbers(
         self, frame: "pd.DataFrame", records: Records, densities: Mapping[str, Density], generator: np.random.Generator

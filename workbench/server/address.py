@@ -43,10 +43,10 @@ def kept(workspace: Workspace, port: int, opened: str) -> Iterator[None]:
 
 def open_addresses(workspace: Workspace) -> list[str]:
     """The addresses of the servers of this home that still run."""
-    found = []
+    addresses = []
     for path in sorted(workspace.app.glob("*.json")):
         with suppress(FileNotFoundError, ValueError, KeyError, TypeError):  # its server has just ended; or no file of ours
             entry = json.loads(path.read_text())
             if is_alive(ProcessIdentity.model_validate(entry["process"])):
-                found.append(entry["address"])
-    return found
+                addresses.append(entry["address"])
+    return addresses

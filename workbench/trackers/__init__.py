@@ -25,8 +25,8 @@ def track(workspace: Workspace, run_id: str, tracker: str, place: str, private: 
     `place` is a folder (TensorBoard), or the address or store of a tracking server (MLflow). Without `private` only values that may leave
     the room are told; no time is told of any, as how long a step took tells of its batch.
     """
-    write, told = choose(tracker, TRACKERS, "tracker"), told_of(workspace, run_id, private)
+    write, entry = choose(tracker, TRACKERS, "tracker"), told_of(workspace, run_id, private)
     try:
-        return write(told, place), told
+        return write(entry, place), entry
     except ImportError as error:
         raise WorkbenchError(f"Expected the extra `tracking`, got none ({error}): pip install 'dp-diffusion-workbench[tracking]'") from None

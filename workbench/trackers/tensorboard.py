@@ -9,23 +9,23 @@ from workbench.trackers.told import Told
 EVENTS = "events.out.tfevents.0.workbench"  # TensorBoard's own name for it would have this machine's
 
 
-def write(told: Told, place: str) -> str:
+def write(entry: Told, place: str) -> str:
     """Write the run's events in a folder of `place` that has its name; what was told of it before is replaced."""
     from torch.utils.tensorboard import SummaryWriter
 
-    folder = Path(place) / told.run
+    folder = Path(place) / entry.run
     if folder.exists() and sorted(path.name for path in folder.iterdir()) != [EVENTS]:
         raise WorkbenchError(f"Expected no folder {folder}, or one that this command has written, got one with other files.")
     partial = folder / "partial"
     with SummaryWriter(str(partial)) as writer:
-        for name, points in told.series.items():
+        for name, points in entry.series.items():
             for step, value in points:
                 writer.add_scalar(name, value, step, walltime=0.0)
-        for name, value in told.values.items():
+        for name, value in entry.values.items():
             writer.add_scalar(name, value, 0, walltime=0.0)
-        rows = [f"| {name} | {value} |" for name, value in told.parameters.items()]
+        rows = [f"| {name} | {value} |" for name, value in entry.parameters.items()]
         writer.add_text("plan", "\n".join(["| parameter | value |", "| --- | --- |", *rows]), walltime=0.0)
-        writer.add_text("mark", told.mark, walltime=0.0)
+        writer.add_text("mark", entry.mark, walltime=0.0)
     (written,) = partial.iterdir()
     os.replace(written, folder / EVENTS)
     partial.rmdir()

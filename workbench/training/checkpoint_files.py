@@ -23,7 +23,7 @@ def beside(path: Path, ending: str) -> Path:
 
 def leftovers(path: Path) -> list[Path]:
     """What a crash has left of other files of the checkpoint at `path`: nothing ever reads them again."""
-    return [found for ending in (WRITTEN, ERASING) if (found := beside(path, ending)).exists()]
+    return [file for ending in (WRITTEN, ERASING) if (file := beside(path, ending)).exists()]
 
 
 def is_there(path: Path) -> bool:

@@ -103,8 +103,8 @@ def digest_of_source() -> str:
 
 def _as_it_lies(path: str) -> tuple[str, int, int, int, int]:
     """What the system knows of a file without reading it; the time of its last change, which no writer can choose, comes last."""
-    found = os.stat(path)
-    return path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    status = os.stat(path)
+    return path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @lru_cache(maxsize=2)
@@ -117,12 +117,12 @@ def _digest_of(package: Path, files: Sequence[tuple[str, int, int, int, int]]) -
 
 def deciding_source(package: Path) -> list[str]:
     """All modules of the package but those that only show and ask: what is new counts by itself."""
-    found: list[str] = []
+    files_of_source: list[str] = []
     for folder, folders, files in os.walk(package):
         if Path(folder) == package:
             folders[:] = [name for name in folders if name not in SHOWING]
-        found += [os.path.join(folder, name) for name in files if name.endswith(".py")]
-    return sorted(found)
+        files_of_source += [os.path.join(folder, name) for name in files if name.endswith(".py")]
+    return sorted(files_of_source)
 
 
 AT_START = digest_of_source()

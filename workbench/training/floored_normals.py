@@ -64,9 +64,9 @@ def floored_normals(words: Words, count: int, bits: int = NOISE_BITS) -> NDArray
     finer = max(bits, NOISE_BITS)
     drawn, done = np.empty(count, dtype=np.int64), 0
     while done < count:
-        found = tried(words, min(TRIES, count - done), finer - BIN_BITS)
-        drawn[done : done + len(found)] = found
-        done += len(found)
+        accepted = tried(words, min(TRIES, count - done), finer - BIN_BITS)
+        drawn[done : done + len(accepted)] = accepted
+        done += len(accepted)
     return drawn >> (finer - bits)  # floor(floor(2^30 N) / 2^s) = floor(2^(30 - s) N)
 
 

@@ -91,9 +91,9 @@ def check_planned(steps: PrivateSteps, state: State) -> None:
     """Refuse steps that are not those that the state's plan has for the stage, if it has a plan."""
     if (planned := state.planned.get(steps.name)) is None:
         return
-    found = [steps.stage("")] if state.facts.persons is None else of_persons([steps.stage("")], *person_of(state))
-    if told := difference([planned], found):
-        raise WorkbenchError(f"Expected the steps of {steps.name} that were planned, got others ({told}). Make a new plan.")
+    carried_out = [steps.stage("")] if state.facts.persons is None else of_persons([steps.stage("")], *person_of(state))
+    if other := difference([planned], carried_out):
+        raise WorkbenchError(f"Expected the steps of {steps.name} that were planned, got others ({other}). Make a new plan.")
 
 
 def person_of(state: State) -> tuple[int, str]:

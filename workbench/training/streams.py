@@ -79,9 +79,9 @@ class Stream:
         drawn = np.empty(math.prod(_shape(size)))
         done = 0
         while done < len(drawn):
-            found = self._normals(min(PAIRS, 2 * (len(drawn) - done) // 3 + 8))[: len(drawn) - done]
-            drawn[done : done + len(found)] = found
-            done += len(found)
+            normals = self._normals(min(PAIRS, 2 * (len(drawn) - done) // 3 + 8))[: len(drawn) - done]
+            drawn[done : done + len(normals)] = normals
+            done += len(normals)
         return drawn.reshape(size)
 
     def _normals(self, tries: int) -> np.ndarray:

@@ -111,9 +111,9 @@ class DiscreteDiffusion:
         weights = clean / (now * here + (1.0 - now) / k)  # p(l) / Qb_t[l, b]
         arriving = before * weights + (1.0 - before) / k * weights.sum(dim=2, keepdim=True)
         kept = now / before
-        found = (kept * here + (1.0 - kept) / k) * arriving * real
-        found = found / found.sum(dim=2, keepdim=True)
-        return (1.0 - self.smoothing) * found + self.smoothing / k * real if t == 1 else found
+        probabilities = (kept * here + (1.0 - kept) / k) * arriving * real
+        probabilities = probabilities / probabilities.sum(dim=2, keepdim=True)
+        return (1.0 - self.smoothing) * probabilities + self.smoothing / k * real if t == 1 else probabilities
 
     def posterior(self, x_start: Tensor, x_t: Tensor, t: int) -> Tensor:
         """q(x_{t-1} | x_t, x_0) per column for t of 2 and more: (B, n, width)."""

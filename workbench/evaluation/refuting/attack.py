@@ -47,14 +47,14 @@ def caught(
         for joined in errors:
             errors[joined] += attack.accuses(joined, 2 * (seed * trials + trial) + joined) != joined
         report((trial + 1) / trials)
-    found = membership_test(errors[True], trials, errors[False], trials, delta, 1 - confidence)
+    test = membership_test(errors[True], trials, errors[False], trials, delta, 1 - confidence)
     return Caught(
         name=name,
         game=attack.game,
         observed=attack.observed,
         relation=claim.neighboring_relation,
         claim=claim.epsilon,
-        epsilon=found.epsilon,
+        epsilon=test.epsilon,
         delta=delta,
         confidence=confidence,
         trials=trials,

@@ -32,8 +32,8 @@ class Post:
         """The next post, from which moment those before it write no more; refused where the order is of another attempt, or has ended."""
         order = Order.read(folder)
         if order.attempt != attempt or order.ended:
-            told = "none, as it has ended" if order.ended else f"attempt {order.attempt}"
-            raise WorkbenchError(f"Expected {told}, got a process that was started for attempt {attempt}. It does nothing.")
+            expected = "none, as it has ended" if order.ended else f"attempt {order.attempt}"
+            raise WorkbenchError(f"Expected {expected}, got a process that was started for attempt {attempt}. It does nothing.")
         post = cls(folder, new_journal(folder), attempt)
         take_lease(folder, post.number)
         return post
@@ -44,8 +44,8 @@ class Post:
         mark = workspace.home / MARK
         if not mark.exists():
             return None
-        told = json.loads(mark.read_text())
-        return cls(Path(told["folder"]), told["number"], told["attempt"])
+        written = json.loads(mark.read_text())
+        return cls(Path(written["folder"]), written["number"], written["attempt"])
 
     @classmethod
     def of(cls, workspace: Workspace, run_id: str, attempt: int) -> Self | None:
@@ -55,8 +55,8 @@ class Post:
 
     def mark(self, workspace: Workspace) -> None:
         """Make a home this post's."""
-        told = {"folder": str(self.folder), "number": self.number, "attempt": self.attempt}
-        write_text_atomically(workspace.home / MARK, json.dumps(told))
+        values = {"folder": str(self.folder), "number": self.number, "attempt": self.attempt}
+        write_text_atomically(workspace.home / MARK, json.dumps(values))
 
     @property
     def journal(self) -> Journal:
@@ -65,8 +65,8 @@ class Post:
 
     def begin(self) -> Counts:
         """What was charged before it, by whatever process: the most that it may be, where a journal cannot be read."""
-        told = read_journals(self.folder)
-        return told.most or told.counts
+        journal = read_journals(self.folder)
+        return journal.most or journal.counts
 
     def is_taken_over(self) -> bool:
         """Whether another process has the lease, or the order has ended or is of another attempt; also where neither can be read."""
@@ -103,9 +103,9 @@ class News:
     def of(cls, folder: Path, attempt: int) -> "News":
         """The news of an attempt; a report that cannot be read now is none."""
         with suppress(OSError, ValueError):
-            told = json.loads(_report(folder, lease(folder)).read_text())
-            if told["attempt"] == attempt:
-                return cls(told["job"], told["run"] or {}, told["ended"], True)
+            report = json.loads(_report(folder, lease(folder)).read_text())
+            if report["attempt"] == attempt:
+                return cls(report["job"], report["run"] or {}, report["ended"], True)
         return cls({}, {}, False, False)
 
 

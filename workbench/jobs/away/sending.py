@@ -127,10 +127,10 @@ def _copy(source: str, target: str) -> None:
 
 def _at_least(of_run: dict[str, Any], ledger: Ledger, run_id: str) -> dict[str, Any]:
     """What a finished run says of its spending, and no less than the ledger does: a process left behind may have drawn beside it."""
-    found = ledger.entry(run_id)
-    spent = ledger.epsilon_spent(run_id, found.delta)
+    entry = ledger.entry(run_id)
+    spent = ledger.epsilon_spent(run_id, entry.delta)
     changes = of_run | {"epsilon_spent": max(spent.epsilon, of_run.get("epsilon_spent", 0.0))}
-    told = PrivacyValue.model_validate(of_run["bound"]) if of_run.get("bound") else None
-    if any(stage.charged_again for stage in found.stages) and (told is None or spent.epsilon > told.epsilon):
+    bound = PrivacyValue.model_validate(of_run["bound"]) if of_run.get("bound") else None
+    if any(stage.charged_again for stage in entry.stages) and (bound is None or spent.epsilon > bound.epsilon):
         changes["bound"] = spent
     return changes

@@ -97,10 +97,10 @@ class Engine:
         """A job that the engine has forgotten has ended."""
         now = time.monotonic()
         names = [str(process.get("job", "")) for process in processes]
-        asked = sorted({name for name in names if name not in self._kept or now - self._kept[name][0] > self.KEPT_SECONDS})
-        if asked:
-            found = self.states(asked)
-            self._kept |= {name: (now, Status("unknown") if found is None else found.get(name, Status("ended"))) for name in asked}
+        stale = sorted({name for name in names if name not in self._kept or now - self._kept[name][0] > self.KEPT_SECONDS})
+        if stale:
+            states = self.states(stale)
+            self._kept |= {name: (now, Status("unknown") if states is None else states.get(name, Status("ended"))) for name in stale}
         return [self._kept[name][1] for name in names]
 
 

@@ -45,9 +45,9 @@ class Local:
 
     def own(self) -> Handle:
         """Of the process that asks."""
-        found = identity.identity_of(os.getpid())
-        assert found is not None
-        return found.model_dump()
+        process = identity.identity_of(os.getpid())
+        assert process is not None
+        return process.model_dump()
 
 
 def visible(device: str) -> dict[str, str]:

@@ -54,8 +54,12 @@ class Ray(Engine):
             raise WorkbenchError("Expected no minutes, as Ray ends no job by time: leave out `--ask minutes`.")
         command = f"exec {shlex.join(away_command(log, attempt, needs.gpus))} >>{shlex.quote(str(log.resolve()))} 2>&1"
         name = f"workbench-{job_id}-{attempt}-{secrets.token_hex(4)}"
-        asked = {"entrypoint_num_cpus": max(1, needs.cpus), "entrypoint_num_gpus": needs.gpus, "entrypoint_memory": needs.memory * 2**20}
-        order = {"entrypoint": command, "submission_id": name} | {key: value for key, value in asked.items() if value}
+        resources = {
+            "entrypoint_num_cpus": max(1, needs.cpus),
+            "entrypoint_num_gpus": needs.gpus,
+            "entrypoint_memory": needs.memory * 2**20,
+        }
+        order = {"entrypoint": command, "submission_id": name} | {key: value for key, value in resources.items() if value}
         return {"job": _fields(_answer("jobs/", order), "submission_id")["submission_id"]}
 
     def signal(self, process: Handle, number: signal.Signals, group: bool = False) -> bool:
@@ -71,8 +75,8 @@ class Ray(Engine):
     def states(self, jobs: Sequence[str]) -> dict[str, Status] | None:
         """One list of all that the cluster knows; None where it does not answer."""
         try:
-            told = _answer("jobs/")
-            rows = [_fields(row, "status") for row in (told if isinstance(told, list) else [told])]
+            answer = _answer("jobs/")
+            rows = [_fields(row, "status") for row in (answer if isinstance(answer, list) else [answer])]
         except WorkbenchError:
             return None
         return {row["submission_id"]: _status(row) for row in rows if row.get("submission_id") in jobs}
@@ -123,11 +127,11 @@ def _is_ray(address: str) -> bool:
     return isinstance(version, dict) and "ray_version" in version
 
 
-def _fields(told: Any, *names: str) -> dict[str, Any]:
+def _fields(answer: Any, *names: str) -> dict[str, Any]:
     """An answer that has these fields; WorkbenchError for any other, as no Ray gave it."""
-    if not isinstance(told, dict) or not all(name in told for name in names):
+    if not isinstance(answer, dict) or not all(name in answer for name in names):
         raise WorkbenchError(_not_ray(os.environ.get(ADDRESS, "")))
-    return told
+    return answer
 
 
 def _not_ray(address: str) -> str:

@@ -63,10 +63,10 @@ class Slurm(Engine):
     def states(self, jobs: Sequence[str]) -> dict[str, Status] | None:
         """One squeue for all."""
         try:
-            told = _asked("squeue", "--noheader", "--states=all", f"--jobs={','.join(jobs)}", "--format=%i|%T|%r")
+            answer = _asked("squeue", "--noheader", "--states=all", f"--jobs={','.join(jobs)}", "--format=%i|%T|%r")
         except WorkbenchError as error:
             return {} if GONE in str(error) else None
-        rows = [line.split("|", 2) for line in told.splitlines() if line.count("|") >= 2]
+        rows = [line.split("|", 2) for line in answer.splitlines() if line.count("|") >= 2]
         return {job.strip(): _status(state.strip(), reason.strip()) for job, state, reason in rows}
 
 
@@ -79,8 +79,8 @@ def _status(state: str, reason: str) -> Status:
 
 
 def _resources(needs: Resources) -> list[str]:
-    asked = {"gpus": needs.gpus, "cpus-per-task": needs.cpus, "mem": needs.memory and f"{needs.memory}M", "time": needs.minutes}
-    return [f"--{name}={value}" for name, value in asked.items() if value]
+    options = {"gpus": needs.gpus, "cpus-per-task": needs.cpus, "mem": needs.memory and f"{needs.memory}M", "time": needs.minutes}
+    return [f"--{name}={value}" for name, value in options.items() if value]
 
 
 def _asked(command: str, *options: str, stdin: str | None = None) -> str:

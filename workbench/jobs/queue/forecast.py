@@ -22,7 +22,7 @@ class Expected:
 def foresee(waiting: Sequence[Job], at_work: Sequence[Job], room: Room, seconds: Seconds, now: float) -> Mapping[str, Expected]:
     """What is expected of every job, by its id; those behind a job of unknown length have no times, unless they need not wait for it."""
     ends = {job.id: _end(job, seconds, now) for job in at_work}
-    found = {job.id: Expected(job.started, _known(ends[job.id])) for job in at_work}
+    expected = {job.id: Expected(job.started, _known(ends[job.id])) for job in at_work}
     busy, left, open_room = {job.id: job for job in at_work}, list(waiting), replace(room, paused=False)
     moment = math.inf if room.paused else now
     for _ in range(MOST_EVENTS):
@@ -32,11 +32,11 @@ def foresee(waiting: Sequence[Job], at_work: Sequence[Job], room: Room, seconds:
             if turn.fits:
                 ends[turn.job.id] = moment + _whole(seconds(turn.job))
                 busy[turn.job.id] = turn.job.model_copy(update={"placed": turn.device})
-                found[turn.job.id] = Expected(moment, _known(ends[turn.job.id]))
-        left = [job for job in left if job.id not in busy and job.id not in found]
+                expected[turn.job.id] = Expected(moment, _known(ends[turn.job.id]))
+        left = [job for job in left if job.id not in busy and job.id not in expected]
         moment = min((ends[name] for name in busy), default=math.inf)
         busy = {name: job for name, job in busy.items() if ends[name] > moment}
-    return {job.id: Expected() for job in waiting} | found
+    return {job.id: Expected() for job in waiting} | expected
 
 
 def _end(job: Job, seconds: Seconds, now: float) -> float:

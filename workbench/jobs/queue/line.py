@@ -52,13 +52,13 @@ def line(workspace: Workspace, seconds: Seconds = lambda _: None) -> Line:
         return Line((), Settings())
     with jobs.database.transaction("DEFERRED") as connection:
         waiting, at_work = jobs.active_within(connection)
-        told = settings.read(connection)
-    room = settings.with_settings(settings.machine(waiting), told)
+        chosen = settings.read(connection)
+    room = settings.with_settings(settings.machine(waiting), chosen)
     expected = foresee(waiting, at_work, room, seconds, time.time())
     working = [Entry(job, 0, job.reason, expected[job.id]) for job in sorted(at_work, key=lambda job: job.started or 0.0)]
     paused = [Entry(job, 0, job.error or "it is paused", Expected()) for job in jobs.paused()]
     turns = enumerate(assign(waiting, at_work, room), 1)
-    return Line((*working, *paused, *(Entry(turn.job, place, _words(turn), expected[turn.job.id]) for place, turn in turns)), told)
+    return Line((*working, *paused, *(Entry(turn.job, place, _words(turn), expected[turn.job.id]) for place, turn in turns)), chosen)
 
 
 def _words(turn: Turn) -> str:

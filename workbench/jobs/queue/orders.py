@@ -64,7 +64,7 @@ def _set(workspace: Workspace, values: Mapping[str, Any]) -> Settings:
     jobs = Jobs(workspace)
     jobs.database.prepare()
     with jobs.database.transaction() as connection:
-        told = Settings.model_validate(settings.read(connection).model_dump() | dict(values))
-        settings.write(connection, told)
+        changed = Settings.model_validate(settings.read(connection).model_dump() | dict(values))
+        settings.write(connection, changed)
     tend(workspace)
-    return told
+    return changed

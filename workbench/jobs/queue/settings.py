@@ -39,9 +39,9 @@ def machine(waiting: Iterable[Job]) -> Room:
     return Room(gpus=gpus, memory=psutil.virtual_memory().total)
 
 
-def with_settings(room: Room, told: Settings) -> Room:
+def with_settings(room: Room, settings: Settings) -> Room:
     """The room of the machine as the queue is set."""
-    return replace(room, cpu_runs=told.cpu_runs, paused=told.paused)
+    return replace(room, cpu_runs=settings.cpu_runs, paused=settings.paused)
 
 
 @cache

@@ -90,7 +90,7 @@ class AIMConfig(GroupedConfig):
 ONE_WAY, CHOICE, MARGINALS, ESTIMATE = "one-way marginals", "choice of marginals", "chosen marginals", "estimate"
 
 
-def _choice(config: AIMConfig, rounds: int, found: int) -> Stage:
+def _choice(config: AIMConfig, rounds: int, number: int) -> Stage:
     return Stage(
         name=CHOICE,
         event=ExponentialMechanismDpEvent(2.0 * config.choice_epsilon(rounds), zero_out_ratio=0.5),
@@ -98,7 +98,7 @@ def _choice(config: AIMConfig, rounds: int, found: int) -> Stage:
         steps=rounds,
         relations=("REPLACE_SPECIAL", "REPLACE_ONE"),
         sampling="all records, once",
-        sampler_distance=rounds * choice_distance(found),
+        sampler_distance=rounds * choice_distance(number),
         reason="A marginal's score is the distance of its counts from what the model so far gives, summed over cells, less what noise "
         "would make of it, times a weight of at most 1: making a record null moves it by at most 1, replacing it by at most 2.",
     )
@@ -183,13 +183,13 @@ class AIM(GroupedColumns):
         sizes = sizes_of(facts)
         if len(sizes) < 2:
             raise WorkbenchError("Expected a table of at least two columns, the label one of them, got one. Take independent-marginals.")
-        rounds, found = self.config.num_rounds(len(sizes)), candidates(self.config, facts)
+        rounds, choices = self.config.num_rounds(len(sizes)), candidates(self.config, facts)
         marginals = marginals_stage(
-            MARGINALS, self.config.noise_of(self.config.share_of_marginals / rounds), max(cells_of(sizes, one) for one in found)
+            MARGINALS, self.config.noise_of(self.config.share_of_marginals / rounds), max(cells_of(sizes, one) for one in choices)
         )
         return [
             marginals_stage(ONE_WAY, self.config.noise_of(self.config.share_of_one_way), sum(sizes)),
-            _choice(self.config, rounds, len(found)),
+            _choice(self.config, rounds, len(choices)),
             replace(marginals, spent="per_step", steps=rounds),
             Stage(name=ESTIMATE, event=None, spent="free", steps=rounds + 1, reason="It is made of what was released."),
         ]

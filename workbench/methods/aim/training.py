@@ -91,14 +91,14 @@ def padded(columns: Columns, like: torch.Tensor) -> torch.Tensor:
 
 def choose(config: AIMConfig, tables: Tables, state: State, round_: int) -> Columns:
     """A candidate that fits in the limit, drawn by its score."""
-    found = candidates(config, state.facts)
-    open_ones = fitting(config, state, found, round_)
+    choices = candidates(config, state.facts)
+    open_ones = fitting(config, state, choices, round_)
     scored = scores(config, tables, state, round_)[open_ones]
     rate = config.choice_epsilon(len(state.tensors["chosen"])) / 2  # epsilon over twice the distance of a score, which is 1
-    return found[open_ones[state.randomness.choose(CHOICE, round_, scored, rate)]]
+    return choices[open_ones[state.randomness.choose(CHOICE, round_, scored, rate)]]
 
 
-def fitting(config: AIMConfig, state: State, found: Sequence[Columns], round_: int) -> np.ndarray:
+def fitting(config: AIMConfig, state: State, choices: Sequence[Columns], round_: int) -> np.ndarray:
     """Positions of the candidates that a clique has already, or with which the tree is in this round's part of the limit."""
     structure = structure_of(state)
     limit = config.most_cells * round_ / len(state.tensors["chosen"])
@@ -107,7 +107,7 @@ def fitting(config: AIMConfig, state: State, found: Sequence[Columns], round_: i
         inside = structure.tree.holding(columns) is not None
         return inside or junction_tree(structure.sizes, [*structure.held, columns]).cells <= limit
 
-    return np.flatnonzero([fits(columns) for columns in found])
+    return np.flatnonzero([fits(columns) for columns in choices])
 
 
 def scores(config: AIMConfig, tables: Tables, state: State, round_: int) -> np.ndarray:
@@ -116,10 +116,10 @@ def scores(config: AIMConfig, tables: Tables, state: State, round_: int) -> np.n
     Source: McKenna et al. 2022, algorithm 2, where the penalty is the mean of the noise's absolute values. A candidate that has been
     released before would have less noise with one release more, and has that penalty.
     """
-    model, total, found = beliefs_of(state), state.facts.num_records, candidates(config, state.facts)
+    model, total, choices = beliefs_of(state), state.facts.num_records, candidates(config, state.facts)
     earlier = sets_of(state.tensors["chosen"][: round_ - 1])
     result = []
-    for columns, counts, weight in zip(found, tables.counts, weights(config, state.facts), strict=True):
+    for columns, counts, weight in zip(choices, tables.counts, weights(config, state.facts), strict=True):
         expected = np.rint(np.ldexp(model.marginal(columns).cpu().numpy().ravel() * total, SCORE_BITS))
         distance = np.abs(np.ldexp(counts.astype(np.float64), SCORE_BITS) - expected).sum()
         deviation = round_noise(config, state) / math.sqrt(1 + earlier.count(columns))
@@ -144,11 +144,11 @@ def released(config: AIMConfig, tables: Tables, state: State, round_: int) -> to
 def estimate(config: AIMConfig, state: State, step: int, steps: int) -> Iterator[Step]:
     """The model of all that was released so far, from the model before on: sets come in the order in which they were first released."""
     if state.steps.get(ESTIMATE, 0) < step:
-        found = joined(measurements(config, state))
-        state.tensors["sets"] = torch.stack([padded(one.columns, state.tensors["chosen"]) for one in found])
+        marginals = joined(measurements(config, state))
+        state.tensors["sets"] = torch.stack([padded(one.columns, state.tensors["chosen"]) for one in marginals])
         structure, known = structure_of(state), state.tensors["potentials"]
         start = torch.cat([known, known.new_zeros(sum(structure.cells) - len(known))])
-        state.tensors["potentials"] = estimated(structure, found, start, last=step == steps)
+        state.tensors["potentials"] = estimated(structure, marginals, start, last=step == steps)
         state.steps[ESTIMATE] = step
         yield Step(ESTIMATE, step, steps)
 
@@ -157,13 +157,13 @@ def measurements(config: AIMConfig, state: State) -> list[Measurement]:
     """All noisy marginals so far, as shares."""
     sizes, total = sizes_of(state.facts), state.facts.num_records
     width = math.sqrt(len(sizes)) * config.noise_of(config.share_of_one_way)
-    found = [
+    measured = [
         Measurement((column,), counts / total, width / total)
         for column, counts in enumerate(split(state.tensors["one_way"].cpu().numpy(), sizes))
     ]
     chosen = sets_of(state.tensors["chosen"])[: state.steps.get(MARGINALS, 0)]
     parts = split(state.tensors["answers"].cpu().numpy(), [cells_of(sizes, columns) for columns in chosen]) if chosen else []
-    return found + [Measurement(one, part / total, round_noise(config, state) / total) for one, part in zip(chosen, parts, strict=True)]
+    return measured + [Measurement(one, part / total, round_noise(config, state) / total) for one, part in zip(chosen, parts, strict=True)]
 
 
 def sets_of(rows: torch.Tensor) -> list[Columns]:

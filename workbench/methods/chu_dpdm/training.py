@@ -90,10 +90,10 @@ def _thresholds(
         (scale,) = training.thresholds_at(step)
         if not len(index):
             return (scale * config.least_threshold,) * len(groups)
-        found = hybrid_losses(config, network, tuple(values[index] for values in entries))
-        found = with_draws(found, config.diffusion.timesteps, state.randomness.torch_generator(f"{THRESHOLD} draws", step))
+        losses = hybrid_losses(config, network, tuple(values[index] for values in entries))
+        losses = with_draws(losses, config.diffusion.timesteps, state.randomness.torch_generator(f"{THRESHOLD} draws", step))
         part = Microbatch(step, np.arange(len(index)), places, 1, state.randomness, THRESHOLD, state.device)
-        return tuple(scale * norm for norm in mean_norms(network, found, part, groups, config.least_threshold))
+        return tuple(scale * norm for norm in mean_norms(network, losses, part, groups, config.least_threshold))
 
     return thresholds
 
@@ -143,8 +143,8 @@ def mean_norms(
 ) -> tuple[float, ...]:
     """The mean Euclidean norm of the records' gradients over each group of parameters, and `least` where it is less or not finite."""
     gradients = PerRecordGradients(network, part.noise_multiplicity)
-    found = gradients.gradients(lambda: losses(part), len(part.records))
-    squares = {name: value.flatten(1).square().sum(dim=1) for name, value in found.items()}  # (R,)
+    by_parameter = gradients.gradients(lambda: losses(part), len(part.records))
+    squares = {name: value.flatten(1).square().sum(dim=1) for name, value in by_parameter.items()}  # (R,)
     means = [torch.stack([squares[name] for name in group]).sum(dim=0).sqrt().mean() for group in groups]
     return tuple(max(least, value) if value < float("inf") else least for value in map(float, means))
 
@@ -181,8 +181,8 @@ def bits_per_dimension(config: ChuDPDMConfig, state: State, data: Records, seed:
     images, rows = image_diffusion.entries(data, state.device)
     generator = torch.Generator(state.device).manual_seed(seed)
     parts = torch.arange(len(images)).split(image_diffusion.SAMPLE_BATCH[state.device.type])
-    found = [variances.bound(model, images[part], generator, rows[part.to(rows.device)]) for part in parts]
-    return np.concatenate([np.zeros(0), *(part.double().cpu().numpy() for part in found)])
+    bounds = [variances.bound(model, images[part], generator, rows[part.to(rows.device)]) for part in parts]
+    return np.concatenate([np.zeros(0), *(part.double().cpu().numpy() for part in bounds)])
 
 
 def denoiser(config: ChuDPDMConfig, state: State, source: Source) -> Denoiser:

@@ -40,8 +40,8 @@ class Reading:
 
     def vectors(self, records: Records) -> np.ndarray:
         """What the records add, not yet clipped: (N, D)."""
-        found = vectors(records, self.pooling)
-        return found if self.origins is None else found - self.origins[labels_of(records)]
+        pooled = vectors(records, self.pooling)
+        return pooled if self.origins is None else pooled - self.origins[labels_of(records)]
 
 
 Release = Callable[[ClassMomentsConfig, Records, Reading, State], np.ndarray]

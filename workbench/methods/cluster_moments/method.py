@@ -172,8 +172,8 @@ class ClusterMoments(Method):
         if signal / max(facts.num_classes, 1) < LITTLE_NOISE:
             return _coarser(config, facts, frequencies_above_noise(facts, epsilon, delta), given)
         finer = {name: value for name, value in _within(FINE, facts, FINE_RECORDS_OF_A_CLUSTER, FINE_NUMBERS).items() if name not in given}
-        told = ", ".join(f"{name} {value:g}" for name, value in finer.items())
-        return with_values(config, finer), f"Finer than usual, as epsilon {epsilon:g} leaves little noise on so many records: {told}."
+        listed = ", ".join(f"{name} {value:g}" for name, value in finer.items())
+        return with_values(config, finer), f"Finer than usual, as epsilon {epsilon:g} leaves little noise on so many records: {listed}."
 
     @property
     def learns_labels(self) -> bool:

@@ -19,14 +19,14 @@ def cosines(count: int, pixels: int) -> np.ndarray:
 
 def analysed(images: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Coefficients (N, C * rows * columns) of images (N, C, H, W): each image by products of its own, whatever stands beside it."""
-    found = cosines(rows, images.shape[2]) @ images @ cosines(columns, images.shape[3]).T
-    return found.reshape(len(images), -1)
+    coefficients = cosines(rows, images.shape[2]) @ images @ cosines(columns, images.shape[3]).T
+    return coefficients.reshape(len(images), -1)
 
 
 def synthesised(coefficients: np.ndarray, coarse: tuple[int, int, int], size: tuple[int, int]) -> np.ndarray:
     """Images (N, C, H, W) of coefficients (N, C * rows * columns), `coarse` being (C, rows, columns) and `size` (H, W)."""
-    found = coefficients.reshape(-1, *coarse)
-    return cosines(coarse[1], size[0]).T @ found @ cosines(coarse[2], size[1])
+    grids = coefficients.reshape(-1, *coarse)
+    return cosines(coarse[1], size[0]).T @ grids @ cosines(coarse[2], size[1])
 
 
 LEAST_COUNT = 0.1  # of an even share of the records: what a noisy count is taken to be at least
@@ -103,14 +103,14 @@ def directions(config: ClusterMomentsConfig, state: State) -> Directions:
     return Directions(means, axes[:, kept], np.diag(np.maximum(values[kept], 0.0)), counts / counts.sum())
 
 
-def first_clusters(config: ClusterMomentsConfig, state: State, found: Directions, round_: int) -> np.ndarray:
+def first_clusters(config: ClusterMomentsConfig, state: State, directions: Directions, round_: int) -> np.ndarray:
     """Means (classes, K, k) drawn from the Gaussian of all classes' differences, before round `round_`."""
-    shape = (len(found.means), config.clusters, len(found.covariance))
+    shape = (len(directions.means), config.clusters, len(directions.covariance))
     draw = torch.randn(shape, generator=state.randomness.torch_generator("first clusters", round_), dtype=torch.float64)
-    return draw.numpy() * np.sqrt(np.diag(found.covariance))
+    return draw.numpy() * np.sqrt(np.diag(directions.covariance))
 
 
-def clusters(config: ClusterMomentsConfig, state: State, found: Directions) -> Clusters:
+def clusters(config: ClusterMomentsConfig, state: State, directions: Directions) -> Clusters:
     """The clusters by their noisy sums, each mean believed as far as the noise lets it; one of too few records has no share.
 
     A mean's prior is the Gaussian of all differences. Where a class has no cluster left, all its records are about its mean.
@@ -121,8 +121,8 @@ def clusters(config: ClusterMomentsConfig, state: State, found: Directions) -> C
     counts = sums[..., -1] / of_ones
     kept = counts > SURE * noise / of_ones
     safe = np.where(kept, counts, 1.0)[..., None]
-    scale = found.norm(config) / of_vectors / safe
-    variances = np.diag(found.covariance)
+    scale = directions.norm(config) / of_vectors / safe
+    variances = np.diag(directions.covariance)
     believed = variances / np.maximum(variances + (noise * scale) ** 2, 1e-300)
     shares = np.where(kept, counts, 0.0)
     totals = shares.sum(1, keepdims=True)
@@ -130,17 +130,17 @@ def clusters(config: ClusterMomentsConfig, state: State, found: Directions) -> C
     return Clusters(np.where(kept[..., None], sums[..., :-1] * scale * believed, 0.0), shares)
 
 
-def within(found: Directions, parted: Clusters) -> np.ndarray:
+def within(directions: Directions, parted: Clusters) -> np.ndarray:
     """The covariance (k, k) about the clusters: what their means leave of that about the classes'; it may have negative eigenvalues."""
-    spread = np.einsum("c,cj,cjk,cjl->kl", found.shares, parted.shares, parted.means, parted.means, optimize=True)
-    return found.covariance - spread
+    spread = np.einsum("c,cj,cjk,cjl->kl", directions.shares, parted.shares, parted.means, parted.means, optimize=True)
+    return directions.covariance - spread
 
 
-def roots(config: ClusterMomentsConfig, state: State, found: Directions, parted: Clusters) -> np.ndarray:
+def roots(config: ClusterMomentsConfig, state: State, directions: Directions, parted: Clusters) -> np.ndarray:
     """Roots (classes, k, k) of each class's covariance about its clusters: the common one's, wider or narrower in each direction."""
-    common = root(within(found, parted))
+    common = root(within(directions, parted))
     variances = (common**2).sum(1)
-    norm, counts = reach(config, within(found, parted)), found.shares * state.facts.num_records
+    norm, counts = reach(config, within(directions, parted)), directions.shares * state.facts.num_records
     seen = state.tensors["spreads"].cpu().numpy() * norm**2 / counts[:, None]
     noise = (DOUBT * multiplier(config, SPREADS) * norm**2 / counts[:, None]) ** 2
     least = max(float(variances.max()), 1e-12) * 1e-9

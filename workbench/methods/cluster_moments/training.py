@@ -87,28 +87,28 @@ def release_second_moment(config: ClusterMomentsConfig, data: Records, state: St
 
 def release_clusters(config: ClusterMomentsConfig, data: Records, state: State, step: int) -> np.ndarray:
     """Sums of differences and ones by the nearest cluster of the record's class, with noise: (classes, K, k + 1)."""
-    found = mixture.directions(config, state)
-    centres = mixture.first_clusters(config, state, found, step)
+    directions = mixture.directions(config, state)
+    centres = mixture.first_clusters(config, state, directions, step)
     if step > 1:
-        parted = mixture.clusters(config, state, found)
+        parted = mixture.clusters(config, state, directions)
         centres = np.where(parted.shares[..., None] > 0, parted.means, centres)
     grid, total = unit_grid(config, CLUSTERS, state), np.zeros(tuple(state.tensors["cluster_sums"].shape), np.int64)
     for part in chunks(data):
-        turned, labels = turned_differences(config, state, found, part), labels_of(part)
-        added = grid.truncated(with_ones(config, clipped(turned, found.norm(config))))
+        turned, labels = turned_differences(config, state, directions, part), labels_of(part)
+        added = grid.truncated(with_ones(config, clipped(turned, directions.norm(config))))
         np.add.at(total, (labels, nearest(turned, labels, centres)), added * part.mask[:, None])
     return state.randomness.release(CLUSTERS, step, total, grid)
 
 
 def release_spreads(config: ClusterMomentsConfig, data: Records, state: State, step: int) -> np.ndarray:
     """Sums by class of squared differences from the nearest cluster's mean, with noise: (classes, k)."""
-    found = mixture.directions(config, state)
-    parted = mixture.clusters(config, state, found)
-    norm = mixture.reach(config, mixture.within(found, parted))
+    directions = mixture.directions(config, state)
+    parted = mixture.clusters(config, state, directions)
+    norm = mixture.reach(config, mixture.within(directions, parted))
     grid, total = unit_grid(config, SPREADS, state), np.zeros(tuple(state.tensors["spreads"].shape), np.int64)
     for part in chunks(data):
-        turned, labels = turned_differences(config, state, found, part), labels_of(part)
-        kept = clipped(turned, found.norm(config)) * found.norm(config)
+        turned, labels = turned_differences(config, state, directions, part), labels_of(part)
+        kept = clipped(turned, directions.norm(config)) * directions.norm(config)
         cluster = nearest(turned, labels, parted.means, parted.shares > 0)
         squares = clipped(kept - parted.means[labels, cluster], norm) ** 2
         np.add.at(total, labels, grid.truncated(squares) * part.mask[:, None])
@@ -131,20 +131,20 @@ def with_ones(config: ClusterMomentsConfig, vectors: np.ndarray) -> np.ndarray:
     return np.concatenate([of_vectors * vectors, np.full((len(vectors), 1), of_ones)], axis=1)
 
 
-def turned_differences(config: ClusterMomentsConfig, state: State, found: mixture.Directions, records: Records) -> np.ndarray:
+def turned_differences(config: ClusterMomentsConfig, state: State, directions: mixture.Directions, records: Records) -> np.ndarray:
     """Differences from class means in the directions (N, k): each by a product of its own, whatever stands beside it."""
-    differences = coefficients(config, state.facts, records) - found.means[labels_of(records)]
-    return (differences[:, None] @ found.axes)[:, 0]
+    differences = coefficients(config, state.facts, records) - directions.means[labels_of(records)]
+    return (differences[:, None] @ directions.axes)[:, 0]
 
 
 def nearest(vectors: np.ndarray, labels: np.ndarray, centres: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
     """Which centre of its class (classes, K, k) each vector (N, k) is nearest to, of those `allowed` (classes, K): int64 (N,)."""
-    found = np.zeros(len(vectors), np.int64)
+    cluster = np.zeros(len(vectors), np.int64)
     for label in np.unique(labels):
         own = labels == label
         distances = (centres[label] ** 2).sum(1) - 2 * (vectors[own, None] @ centres[label].T)[:, 0]
-        found[own] = (distances if allowed is None else np.where(allowed[label], distances, np.inf)).argmin(1)
-    return found
+        cluster[own] = (distances if allowed is None else np.where(allowed[label], distances, np.inf)).argmin(1)
+    return cluster
 
 
 RELEASES: dict[str, tuple[str, Release]] = {
@@ -157,18 +157,18 @@ RELEASES: dict[str, tuple[str, Release]] = {
 
 def sample(config: ClusterMomentsConfig, state: State, request: SampleRequest) -> Records:
     """Images of a cluster of their class, drawn by its share, and its class's Gaussian about it."""
-    found = mixture.directions(config, state)
-    parted = mixture.clusters(config, state, found)
+    directions = mixture.directions(config, state)
+    parted = mixture.clusters(config, state, directions)
     draw = state.randomness.stream(f"{request.purpose}, labels")
     labels = labels_by(config.labels, request, state.facts.num_classes, mixture.noisy_counts(config, state), draw)
     rows = np.zeros(request.num_samples, np.int64) if labels is None else labels
     generator = state.randomness.torch_generator(request.purpose)
     cluster = torch.multinomial(torch.from_numpy(parted.shares[rows]), 1, generator=generator)[:, 0].numpy() if len(rows) else rows
-    noise = torch.randn(len(rows), found.axes.shape[1], generator=generator, dtype=torch.float64).numpy()
+    noise = torch.randn(len(rows), directions.axes.shape[1], generator=generator, dtype=torch.float64).numpy()
     spread = np.zeros_like(noise)
-    for label, root in enumerate(mixture.roots(config, state, found, parted)):
+    for label, root in enumerate(mixture.roots(config, state, directions, parted)):
         spread[rows == label] = noise[rows == label] @ root.T
-    drawn = found.means[rows] + (parted.means[rows, cluster] + spread) @ found.axes.T
+    drawn = directions.means[rows] + (parted.means[rows, cluster] + spread) @ directions.axes.T
     images = synthesised(drawn, config.coarse_shape(state.facts), (state.facts.shape[1], state.facts.shape[2]))
     return Records(to_uint8(2.0 * images - 1.0), labels)
 

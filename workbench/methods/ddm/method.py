@@ -187,8 +187,8 @@ class DDM(GroupedColumns):
     def bound_terms(self, state: State, data: Records, seed: int = 0) -> dict[str, np.ndarray]:
         """The terms of the evidence lower bound of the moving average of the weights, in nats (N,) each."""
         _, rows = self.seen(state, data)
-        found: dict[str, np.ndarray] = self.implemented.bound_terms(self.config, self.of_model(state), rows, seed)
-        return found | {"reconstruction": found["reconstruction"] + nats_within(self.grouping, data, state)}
+        terms: dict[str, np.ndarray] = self.implemented.bound_terms(self.config, self.of_model(state), rows, seed)
+        return terms | {"reconstruction": terms["reconstruction"] + nats_within(self.grouping, data, state)}
 
     def per_instance(
         self, facts: DatasetFacts, data: Records, num_draws: int, seed: int = 0, progress: Callable[[float], None] | None = None

@@ -119,8 +119,8 @@ def sample(config: DDMConfig, state: State, request: SampleRequest) -> Records:
     labels = request.asked_labels(state.facts.num_classes)
     if labels is not None:
         return records(state.facts, of_classes(config, state, replace(request, labels=labels), labels), request)
-    found = np.concatenate([batch(config, state, request, number) for number in range(-(-request.num_samples // SAMPLE_BATCH))])
-    return records(state.facts, found[: request.num_samples], request)
+    drawn = np.concatenate([batch(config, state, request, number) for number in range(-(-request.num_samples // SAMPLE_BATCH))])
+    return records(state.facts, drawn[: request.num_samples], request)
 
 
 def of_classes(config: DDMConfig, state: State, request: SampleRequest, labels: np.ndarray) -> np.ndarray:
@@ -139,10 +139,10 @@ def of_classes(config: DDMConfig, state: State, request: SampleRequest, labels: 
         name = state.facts.classes[int(missing.argmax())]
         tried = MOST_BATCHES * SAMPLE_BATCH
         raise WorkbenchError(f"Expected rows of class {name!r}, got too few in {tried} that the model drew. Ask for no class.")
-    found = np.empty((len(labels), state.facts.dimensions + 1), np.int64)
+    made = np.empty((len(labels), state.facts.dimensions + 1), np.int64)
     for label, parts in kept.items():
-        found[labels == label] = np.concatenate(parts)
-    return found
+        made[labels == label] = np.concatenate(parts)
+    return made
 
 
 def batch(config: DDMConfig, state: State, request: SampleRequest, number: int) -> np.ndarray:
@@ -151,8 +151,8 @@ def batch(config: DDMConfig, state: State, request: SampleRequest, number: int) 
     process = diffusion(config, state.facts)
     count = SAMPLE_BATCH if request.labels is not None else min(SAMPLE_BATCH, request.num_samples - number * SAMPLE_BATCH)
     with state.performance.autocast(state.device):
-        found = generate(averaged_denoiser(config, state), process, count, generator, release_time=config.release_time)
-    return found.cpu().numpy()
+        values = generate(averaged_denoiser(config, state), process, count, generator, release_time=config.release_time)
+    return values.cpu().numpy()
 
 
 def bound_terms(config: DDMConfig, state: State, data: Records, seed: int) -> dict[str, np.ndarray]:
@@ -180,10 +180,10 @@ def per_instance(
 ) -> Leakage:
     """J of every record (N,), exactly where the table is small, else by `num_draws` chains; 0 for null records."""
     present, categories = np.flatnonzero(data.mask), np.array(sizes(facts))
-    told = informative(facts)
-    found = chain_leakage(
-        rows(facts, data)[present][:, told],
-        categories[told],
+    informed = informative(facts)
+    leakage = chain_leakage(
+        rows(facts, data)[present][:, informed],
+        categories[informed],
         alphas_cumprod(config.diffusion),
         num_draws=num_draws,
         seed=seed,
@@ -192,10 +192,10 @@ def per_instance(
         progress=progress,
     )
     names = ("per_step", "total", "standard_error", "first_error")
-    whole = {name: np.zeros((*getattr(found, name).shape[:-1], len(data))) for name in names}
+    whole = {name: np.zeros((*getattr(leakage, name).shape[:-1], len(data))) for name in names}
     for name in names:
-        whole[name][..., present] = getattr(found, name)
-    return replace(found, **whole)
+        whole[name][..., present] = getattr(leakage, name)
+    return replace(leakage, **whole)
 
 
 def informative(facts: DatasetFacts) -> np.ndarray:
@@ -210,32 +210,32 @@ PATHS = 2_000  # draws of either process whose marginals are compared
 
 def denoiser_error(config: DDMConfig, state: State, data: Records, seed: int) -> DenoiserError:
     """gamma_t and gamma~_t of the averaged denoiser at some time steps, the first and the last among them."""
-    told, facts = informative(state.facts), state.facts
-    table, categories = rows(facts, data)[data.mask][:, told], np.array(sizes(facts))[told]
+    informed, facts = informative(state.facts), state.facts
+    table, categories = rows(facts, data)[data.mask][:, informed], np.array(sizes(facts))[informed]
     chain = DiscreteChain.of(table, categories, alphas_cumprod(config.diffusion), config.diffusion.smoothing)
     process, denoise = diffusion(config, facts), averaged_denoiser(config, state)
     times = np.unique(np.linspace(1, chain.timesteps, NUM_TIMES).round().astype(np.int64))
-    predict = predictor(denoise, state.device, told, chain.width)
+    predict = predictor(denoise, state.device, informed, chain.width)
     paths = reverse_paths(denoise, process, times, torch.Generator(state.device).manual_seed(seed))
     draw = np.random.default_rng(seed)
     forward = {t: (chain.forward_draws(t, PATHS, draw), chain.forward_draws(t, PATHS, draw)) for t in times.tolist()}
     return DenoiserError(
         timesteps=times,
         gamma=np.array([denoiser_gap(chain, t, predict, DENOISED, seed) for t in times.tolist()]),
-        gamma_tilde=np.array([marginal_gap(forward[t][0], paths[t][:, told], categories) for t in times.tolist()]),
+        gamma_tilde=np.array([marginal_gap(forward[t][0], paths[t][:, informed], categories) for t in times.tolist()]),
         floor=np.array([marginal_gap(*forward[t], categories) for t in times.tolist()]),
     )
 
 
-def predictor(denoise: Denoise, device: torch.device, told: np.ndarray, width: int) -> Callable[[np.ndarray, int], np.ndarray]:
-    """What the denoiser says of the columns that are `told`: (values (B, n), t) -> probabilities (B, n, width)."""
+def predictor(denoise: Denoise, device: torch.device, columns: np.ndarray, width: int) -> Callable[[np.ndarray, int], np.ndarray]:
+    """What the denoiser says of the columns `columns`: (values (B, n), t) -> probabilities (B, n, width)."""
 
     def predict(values: np.ndarray, t: int) -> np.ndarray:
-        whole = np.zeros((len(values), len(told)), np.int64)
-        whole[:, told] = values
+        whole = np.zeros((len(values), len(columns)), np.int64)
+        whole[:, columns] = values
         with torch.no_grad():
-            found = denoise(torch.from_numpy(whole).to(device), torch.full((len(values),), t, device=device))
-        return found.double().cpu().numpy()[:, told, :width]
+            chances = denoise(torch.from_numpy(whole).to(device), torch.full((len(values),), t, device=device))
+        return chances.double().cpu().numpy()[:, columns, :width]
 
     return predict
 
@@ -244,11 +244,11 @@ def reverse_paths(denoise: Denoise, process: DiscreteDiffusion, times: np.ndarra
     """Where the trained reverse chain stands at each of `times`: int64 (PATHS, n)."""
     start = torch.rand((PATHS, process.num_columns), generator=generator, device=generator.device)
     first = (start * process.tables(generator.device).categories).long()
-    found = {process.timesteps: first.cpu().numpy()}
+    paths = {process.timesteps: first.cpu().numpy()}
 
     def keep(done: int, x: Tensor) -> None:
         if (t := process.timesteps - done) in times:
-            found[t] = x.cpu().numpy()
+            paths[t] = x.cpu().numpy()
 
     generate(denoise, process, PATHS, generator, on_step=keep)
-    return found
+    return paths

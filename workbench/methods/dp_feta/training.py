@@ -65,8 +65,8 @@ def release_central(config: CentralImages, data: Records, state: State) -> Itera
         state.spend(CENTRAL, step)
         drawn = planned.batches.drawn(state.randomness, f"{CENTRAL} batch", step, len(data))
         total = sums(config, data.take(drawn), grid, state.facts)
-        found = state.randomness.release(CENTRAL, step, total, grid)
-        state.tensors["central"][step - 1] = torch.from_numpy(found).view(-1, *config.pooled_shape(state.facts)).to(state.device)
+        noisy = state.randomness.release(CENTRAL, step, total, grid)
+        state.tensors["central"][step - 1] = torch.from_numpy(noisy).view(-1, *config.pooled_shape(state.facts)).to(state.device)
         state.steps[CENTRAL] = step
         yield Step(CENTRAL, step, planned.steps)
 
@@ -102,12 +102,12 @@ def means(config: CentralImages, state: State) -> Tensor:
 
 def central_images(config: CentralImages, state: State) -> Records:
     """The released images as records of the dataset's shape and classes: clamped, drawn as large again, large ones filtered."""
-    found = means(config, state)
+    noisy = means(config, state)
     images = torch.nn.functional.interpolate(
-        found.flatten(0, 1).clamp(0.0, 1.0), size=state.facts.shape[1:], mode="bilinear", align_corners=False
+        noisy.flatten(0, 1).clamp(0.0, 1.0), size=state.facts.shape[1:], mode="bilinear", align_corners=False
     ).numpy()
     images = filtered(images) if min(images.shape[2:]) >= FILTERED else images
-    labels = np.tile(np.arange(found.shape[1], dtype=np.int64), len(found)) if state.facts.num_classes else None
+    labels = np.tile(np.arange(noisy.shape[1], dtype=np.int64), len(noisy)) if state.facts.num_classes else None
     return Records(to_uint8(2.0 * images - 1.0), labels)
 
 

@@ -81,11 +81,11 @@ def hermite(x: Tensor, order: int, variance: float) -> Tensor:
 def raw_hermite(x: Tensor, order: int, variance: float) -> Tensor:
     """Features (.., order + 1) by their recurrence: their products sum, over all orders, to at most 1 at equal arguments."""
     rho = correlation(variance)
-    found = [(1.0 - rho**2) ** 0.25 * torch.exp(-rho * x.square() / (1.0 + rho))]
-    found.append(math.sqrt(2.0 * rho) * x * found[0])
+    features = [(1.0 - rho**2) ** 0.25 * torch.exp(-rho * x.square() / (1.0 + rho))]
+    features.append(math.sqrt(2.0 * rho) * x * features[0])
     for k in range(1, order):
-        found.append(math.sqrt(2.0 * rho / (k + 1)) * x * found[k] - rho * math.sqrt(k / (k + 1)) * found[k - 1])
-    return torch.stack(found, dim=-1)
+        features.append(math.sqrt(2.0 * rho / (k + 1)) * x * features[k] - rho * math.sqrt(k / (k + 1)) * features[k - 1])
+    return torch.stack(features, dim=-1)
 
 
 def correlation(variance: float) -> float:

@@ -99,13 +99,13 @@ def embedded_by(network: networks.SmallCNN, moment: Callable[[Tensor], Tensor]) 
 
 def features_of(network: networks.SmallCNN, images: Tensor) -> Tensor:
     """All that the network makes of images (B, C, H, W), layer by layer, after each pooling, and what its last layer sees: (B, F)."""
-    found: list[Tensor] = []
+    layers: list[Tensor] = []
     x = images
     for layer in network.convolutions:
         x = layer(x)
         if isinstance(layer, nn.MaxPool2d | nn.Flatten):
-            found.append(x.flatten(1))
-    return torch.cat([*found, network.hidden(x)], dim=1)
+            layers.append(x.flatten(1))
+    return torch.cat([*layers, network.hidden(x)], dim=1)
 
 
 def unit(vectors: Tensor) -> Tensor:

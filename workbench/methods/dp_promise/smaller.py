@@ -119,19 +119,19 @@ def refusal(config: DPPromiseConfig, aim: Aim, given: Set[str], last: int) -> st
 
 def remedies(config: DPPromiseConfig, aim: Aim, last: int, spent: float) -> list[tuple[str, float]]:
     """Values of single fields, or of epsilon, with which phase one fits its share; those that have none are left out."""
-    found: list[tuple[str, float]] = []
+    values: list[tuple[str, float]] = []
     for name in ("phase_one.steps", "phase_one.batch_size"):
         value = largest(config, aim, last, name)
         if value is not None:
-            found.append((name, value))
+            values.append((name, value))
     if config.boundary is not None and aim.fits(with_values(config, {"boundary": last}), last):
         free = with_values(config, {"boundary": None})
-        found.append(("boundary", phases.smallest_boundary(free, aim.facts, aim.epsilon, aim.delta, aim.target)))
+        values.append(("boundary", phases.smallest_boundary(free, aim.facts, aim.epsilon, aim.delta, aim.target)))
     if spent <= 0.5 * aim.epsilon:
-        found.append(("phase_one.share", rounded_up(spent / aim.epsilon)))
+        values.append(("phase_one.share", rounded_up(spent / aim.epsilon)))
     if math.isfinite(spent):
-        found.append(("epsilon", rounded_up(spent / config.phase_one.share)))
-    return found
+        values.append(("epsilon", rounded_up(spent / config.phase_one.share)))
+    return values
 
 
 def plans_without_boundary(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> bool:

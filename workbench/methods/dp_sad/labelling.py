@@ -72,8 +72,8 @@ def dp_k_means(settings: Labels, data: Records, public: Records | None, state: S
     for round_ in range(1, settings.rounds + 2):
         if state.steps.get(CENTROIDS, 0) < round_:
             first = pixels_of(public or state.facts.draw(settings.clusters), state) if round_ == 1 else None
-            found = averages(state) if first is None else first if public is None else k_means(settings, first, state)
-            yield keep_centroids(round_, settings.rounds + 1, found, state)
+            centroids = averages(state) if first is None else first if public is None else k_means(settings, first, state)
+            yield keep_centroids(round_, settings.rounds + 1, centroids, state)
         if state.steps.get(SUMS, 0) < round_ <= settings.rounds:
             yield release(settings, round_, data, state)
 
@@ -95,8 +95,8 @@ def labelled(settings: Labels, records: Records, state: State) -> Records:
 
 def nearest(features: np.ndarray, state: State) -> np.ndarray:
     """The nearest centroid's number of each row (N, D), int64 (N,): by that row and the centroids alone where both are whole numbers."""
-    found = spaces.nearest(torch.from_numpy(features).to(state.device), state.tensors[CENTROIDS], 1)
-    return found[:, 0].cpu().numpy()
+    positions = spaces.nearest(torch.from_numpy(features).to(state.device), state.tensors[CENTROIDS], 1)
+    return positions[:, 0].cpu().numpy()
 
 
 def pixels_of(records: Records, state: State) -> np.ndarray:
@@ -112,8 +112,8 @@ def features_of(records: Records, state: State) -> np.ndarray:
     assert isinstance(network, networks.SmallCNN)
     with torch.no_grad():
         parts = torch.from_numpy(to_unit_range(records.records)).to(state.device).split(CHUNK)
-        found = torch.cat([network.features(part) for part in parts])
-    return torch.nn.functional.normalize(found.double(), dim=1).cpu().numpy()
+        features = torch.cat([network.features(part) for part in parts])
+    return torch.nn.functional.normalize(features.double(), dim=1).cpu().numpy()
 
 
 def k_means(settings: Labels, features: np.ndarray, state: State) -> np.ndarray:
@@ -124,9 +124,9 @@ def k_means(settings: Labels, features: np.ndarray, state: State) -> np.ndarray:
     return KMeans(settings.clusters, random_state=seed).fit(features).cluster_centers_
 
 
-def keep_centroids(step: int, steps: int, found: np.ndarray, state: State, *, private: bool = False) -> Step:
+def keep_centroids(step: int, steps: int, centroids: np.ndarray, state: State, *, private: bool = False) -> Step:
     """Keep centroids (k, D); those of pixels become whole numbers."""
-    whole = found if FEATURES in state.modules else np.rint(found)
+    whole = centroids if FEATURES in state.modules else np.rint(centroids)
     state.tensors[CENTROIDS] = torch.from_numpy(whole).to(state.device)
     state.steps[CENTROIDS] = step
     return Step(CENTROIDS, step, steps, private=private, kept=True)

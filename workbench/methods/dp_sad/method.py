@@ -204,16 +204,16 @@ def teacher_training(config: DPSADConfig) -> DPSGD:
 
 def sound_stages(config: DPSADConfig, facts: DatasetFacts) -> list[Stage]:
     """Labels, the teacher's public steps, a selection and its DP-SGD, if there are any, the student's and the discriminator's."""
-    found = config.labels.stages(facts)
+    stages = config.labels.stages(facts)
     if config.learns_in_public:
-        found.append(config.pretraining.free_stage(PRETRAINING))
+        stages.append(config.pretraining.free_stage(PRETRAINING))
     if config.selected.takes_place:
         check_public_images(config.pretraining, config.selected.selection)
-        found += config.selected.stages(facts)
+        stages += config.selected.stages(facts)
     if config.has_private_teacher:
-        found.append(teacher_training(config).stage(TEACHER, facts.num_records))
-    found.append(config.student.stage(STUDENT, facts.num_records, reason_of(config, SOUND)))
-    return [*found, config.discriminator.free_stage(DISCRIMINATOR)] if config.has_critic else found
+        stages.append(teacher_training(config).stage(TEACHER, facts.num_records))
+    stages.append(config.student.stage(STUDENT, facts.num_records, reason_of(config, SOUND)))
+    return [*stages, config.discriminator.free_stage(DISCRIMINATOR)] if config.has_critic else stages
 
 
 def paper_stages(config: DPSADConfig, facts: DatasetFacts) -> list[Stage]:
@@ -224,10 +224,10 @@ def paper_stages(config: DPSADConfig, facts: DatasetFacts) -> list[Stage]:
     """
     check_batch_size(STUDENT, config.student.batch_size, facts.num_records)
     check_batch_size(TEACHER, config.unprotected_teacher.batch_size, facts.num_records)
-    found = [*config.labels.stages(facts), kept_stage(TEACHER, config.unprotected_teacher)]
+    stages = [*config.labels.stages(facts), kept_stage(TEACHER, config.unprotected_teacher)]
     student = paper_student(config)
-    found.append(student.stage(STUDENT, facts.num_records, student.reason))
-    return [*found, kept_stage(DISCRIMINATOR, config.discriminator)] if config.has_critic else found
+    stages.append(student.stage(STUDENT, facts.num_records, student.reason))
+    return [*stages, kept_stage(DISCRIMINATOR, config.discriminator)] if config.has_critic else stages
 
 
 def kept_stage(name: str, training: OrdinaryTraining) -> Stage:

@@ -37,11 +37,11 @@ from workbench.training.state import State, Step
 def initial_state(config: DPSADConfig, facts: DatasetFacts, state: State) -> State:
     """Teacher, student and discriminator, the moving averages of the first two, an Adam a stage, and room for labels and a selection."""
     channels, height, width = facts.shape
-    told = config.labels.told(facts)
-    own = image_diffusion.new_network(config, told, state)
-    student = image_diffusion.new_network(config, told, state, "initialisation of the student")
+    labelled_facts = config.labels.told(facts)
+    own = image_diffusion.new_network(config, labelled_facts, state)
+    student = image_diffusion.new_network(config, labelled_facts, state, "initialisation of the student")
     critic = networks.initialized(
-        lambda: networks.NoisyClassifier((channels, height, width), 2, told.num_classes),
+        lambda: networks.NoisyClassifier((channels, height, width), 2, labelled_facts.num_classes),
         state.randomness.torch_generator("initialisation of the discriminator"),
     ).to(state.device)
     state.modules = {TEACHER: own, STUDENT: student, DISCRIMINATOR: critic, "ema": image_diffusion.new_ema(config, student, state)}
@@ -200,9 +200,9 @@ def discriminator_trainer(
             outputs = distillation.teach(x_t, times, labels), student(x_t, times, distillation.student_rows(labels))
             made = torch.cat([next_image(diffusion, output, x_t, times) for output in outputs])
         makers = torch.tensor([TEACHERS, STUDENTS], device=images.device).repeat_interleave(count)
-        told = distillation.discriminator_rows(labels)
-        found = cross_entropy(discriminator(made, times.repeat(2), told.repeat(2)), makers)
-        return -found if config.discriminator.objective == "printed" else found
+        twice = distillation.discriminator_rows(labels)
+        entropy = cross_entropy(discriminator(made, times.repeat(2), twice.repeat(2)), makers)
+        return -entropy if config.discriminator.objective == "printed" else entropy
 
     return OrdinaryTrainer(config.discriminator, DISCRIMINATOR, state, loss, private=not config.is_sound)
 

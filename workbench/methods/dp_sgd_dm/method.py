@@ -51,8 +51,8 @@ def claimed(*, sample_rate: float, steps: int, noise_multiplier: float, delta: f
         noise_multiplier=noise_multiplier,
         delta=delta,
     )
-    told = {"reason": "A central-limit value is not a bound.", "source": "Wang et al. 2024 (dp-promise), Lemma 5, of its baseline"}
-    return both_phases.model_copy(update=told)
+    words = {"reason": "A central-limit value is not a bound.", "source": "Wang et al. 2024 (dp-promise), Lemma 5, of its baseline"}
+    return both_phases.model_copy(update=words)
 
 
 # Images of 28x28 and more: what dp-promise's defaults are there (workbench/methods/dp_promise/method.py).

@@ -170,9 +170,9 @@ READINGS = {"gs-wgan": Reading("GS-WGAN: B T independent draws of a critic, as c
 def claimed(*, noise_multiplier: float, parts: int, releases: int, delta: float) -> PrivacyValue:
     """The paper's number: every image a subsampled Gaussian of its own. The images of a step share their draw, so it is no bound."""
     orders = [int(order) for order in OLDER_ORDERS if order == int(order) and order >= 2]
-    found = [releases * without_replacement(1 / parts, noise_multiplier, order) + math.log(1 / delta) / (order - 1) for order in orders]
+    epsilons = [releases * without_replacement(1 / parts, noise_multiplier, order) + math.log(1 / delta) / (order - 1) for order in orders]
     return PrivacyValue(
-        epsilon=min(found),
+        epsilon=min(epsilons),
         delta=delta,
         status="approximation",
         accountant="RDP, sampling without replacement",
@@ -272,13 +272,13 @@ class GSWGAN(Method):
         """What the critics learn, which is quiet, and the noisy gradients; where the critic drawn is trained, that is part of a step."""
         critics, release = self.config.critics, self.config.release
         check_parts(facts.num_records, critics.parts)
-        found: list[Stage] = []
+        stages: list[Stage] = []
         if critics.warm_up:
             each = 2 * critics.batch_size * critics.updates * critics.warm_up
-            found.append(quiet_stage(WARM_UP, critics.parts, QUIET, rows=each))
+            stages.append(quiet_stage(WARM_UP, critics.parts, QUIET, rows=each))
         if release.drawn == "secret":
-            found.append(quiet_stage(CRITICS, release.steps, QUIET, rows=critics.rows))
-        return [*found, release_stage(self.config)]
+            stages.append(quiet_stage(CRITICS, release.steps, QUIET, rows=critics.rows))
+        return [*stages, release_stage(self.config)]
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The paper's count of subsampled Gaussians."""

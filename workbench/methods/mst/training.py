@@ -53,13 +53,13 @@ def choose_pairs(config: MSTConfig, data: Records, state: State) -> Iterator[Ste
     """Kruskal's tree: pair by pair, of those that join two parts of it, drawn by their scores."""
     edges = num_edges(state.facts)
     rate = config.choice_epsilon(edges) / 2  # epsilon over twice the distance of a score, which is 1
-    found: np.ndarray | None = None
+    pair_scores: np.ndarray | None = None
     for step in range(state.steps.get(CHOICE, 0) + 1, edges + 1):
         state.spend(CHOICE, step)
-        found = scores(config, data, state) if found is None else found
+        pair_scores = scores(config, data, state) if pair_scores is None else pair_scores
         chosen = state.tensors["chosen"].clone()
         joining = joining_pairs(all_pairs(state.facts), chosen[: step - 1].tolist(), edges + 1)
-        place = state.randomness.choose(CHOICE, step, found[joining], rate)
+        place = state.randomness.choose(CHOICE, step, pair_scores[joining], rate)
         chosen[step - 1] = torch.tensor(all_pairs(state.facts)[joining[place]])
         state.tensors["chosen"], state.steps[CHOICE] = chosen, step
         yield Step(CHOICE, step, edges)
@@ -69,12 +69,12 @@ def scores(config: MSTConfig, data: Records, state: State) -> np.ndarray:
     """Of each pair, how far its counts are from those of independent columns by the noisy ones, summed over cells, weighted: (pairs,)."""
     sizes, rows, total = sizes_of(state.facts), present_rows(data, state.facts), state.facts.num_records
     columns = [shares(counts, total) for counts in split(state.tensors["one_way"].cpu().numpy(), sizes)]
-    found = []
+    weighted = []
     for (first, second), weight in zip(all_pairs(state.facts), weights(config, state.facts), strict=True):
         expected = np.rint(np.ldexp(np.outer(columns[first], columns[second]) * total, SCORE_BITS))
         distances = np.abs(np.ldexp(counts_of(rows, sizes, (first, second)), SCORE_BITS) - expected)
-        found.append(weight * np.ldexp(distances.sum(), -SCORE_BITS))
-    return np.array(found)
+        weighted.append(weight * np.ldexp(distances.sum(), -SCORE_BITS))
+    return np.array(weighted)
 
 
 def joining_pairs(pairs: list[Pair], chosen: list[list[int]], num_columns: int) -> np.ndarray:
@@ -126,8 +126,8 @@ def _fitted(
     """The same for every part of a set of samples, so it is made once."""
     columns, cells = split(np.frombuffer(one_way), sizes), [sizes[first] * sizes[second] for first, second in pairs]
     joint = split(np.frombuffer(two_way), cells) if pairs else []
-    found = [Measurement((column,), shares, deviations[0]) for column, shares in enumerate(columns)]
-    found += [Measurement(pair, shares, deviations[1]) for pair, shares in zip(pairs, joint, strict=True)]
-    structure = Structure(sizes, tuple(one.columns for one in found), len(sizes) - 1, zeros)
-    potentials = estimated(structure, found, torch.zeros(sum(structure.cells), dtype=torch.float64))
+    marginals = [Measurement((column,), shares, deviations[0]) for column, shares in enumerate(columns)]
+    marginals += [Measurement(pair, shares, deviations[1]) for pair, shares in zip(pairs, joint, strict=True)]
+    structure = Structure(sizes, tuple(one.columns for one in marginals), len(sizes) - 1, zeros)
+    potentials = estimated(structure, marginals, torch.zeros(sum(structure.cells), dtype=torch.float64))
     return Beliefs.of(structure, potentials)

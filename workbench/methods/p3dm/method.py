@@ -187,10 +187,10 @@ class P3DM(Method):
         elif self.config.is_guided and not facts.classes:
             known = ", ".join(facts.attributes) or "none there is"
             raise WorkbenchError(f"Expected an attribute to steer by, as {facts.name} has no classes. Choose one of: {known}.")
-        found = recovery.stages(self.config)
+        stages = recovery.stages(self.config)
         if self.config.is_guided:
-            found.append(classifier_stage(self.config, facts))
-        return [*found, Stage(DETERMINATION, None, "free")] if self.config.pac_samples else found
+            stages.append(classifier_stage(self.config, facts))
+        return [*stages, Stage(DETERMINATION, None, "free")] if self.config.pac_samples else stages
 
     def sampling_stages(self, facts: DatasetFacts, request: SampleRequest) -> list[Stage]:
         """Each request asks the private classifier again; one that DP-SGD trained may be asked for nothing."""

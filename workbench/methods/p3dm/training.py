@@ -76,8 +76,8 @@ def add_classifier(config: P3DMConfig, state: State) -> None:
 
 def truth(config: P3DMConfig, data: Records) -> np.ndarray:
     """What the classifier is to tell, int64 (N,)."""
-    told = data.attributes[config.attribute] if config.attribute else data.labels
-    return np.zeros(len(data), np.int64) if told is None else told
+    values = data.attributes[config.attribute] if config.attribute else data.labels
+    return np.zeros(len(data), np.int64) if values is None else values
 
 
 def noisy_inputs(images: Tensor, noise: Tensor, at: Tensor, levels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -89,7 +89,7 @@ def noisy_inputs(images: Tensor, noise: Tensor, at: Tensor, levels: Tensor) -> t
 def train_classifier(config: P3DMConfig, data: Records, state: State) -> Iterator[Step]:
     """All its steps, from where they stand."""
     levels = torch.tensor(noise_levels(config.langevin, state.facts.dimensions), dtype=torch.float32, device=state.device)
-    images, told = Images(data, state.device), torch.from_numpy(truth(config, data)).to(state.device)
+    images, classes = Images(data, state.device), torch.from_numpy(truth(config, data)).to(state.device)
     classifier, shape = state.modules[CLASSIFIER], state.facts.shape
 
     def ordinary(step: int) -> Tensor:
@@ -99,7 +99,7 @@ def train_classifier(config: P3DMConfig, data: Records, state: State) -> Iterato
         noise = torch.randn((count, *shape), generator=draw).to(state.device)
         present = torch.from_numpy(data.mask).to(state.device)[index]
         logits = classifier(*noisy_inputs(images[index], noise, at, levels))
-        return (cross_entropy(logits, told[index], reduction="none") * present).mean()
+        return (cross_entropy(logits, classes[index], reduction="none") * present).mean()
 
     def private(batch: tuple[Tensor, ...]) -> RowLosses:
         def draw(part: Microbatch) -> tuple[Tensor, Tensor]:
@@ -114,7 +114,7 @@ def train_classifier(config: P3DMConfig, data: Records, state: State) -> Iterato
         return RowLosses(classifier, batch, draw, inputs, loss)
 
     if config.classifier == "dp-sgd":
-        yield from PrivateTraining(config.private, CLASSIFIER, classifier, state, (images, told), private, present=data.mask).run()
+        yield from PrivateTraining(config.private, CLASSIFIER, classifier, state, (images, classes), private, present=data.mask).run()
     else:
         yield from OrdinaryTrainer(config.unprotected, CLASSIFIER, state, ordinary, private=True).run()
 
@@ -157,8 +157,8 @@ def log_gradient(classifier: nn.Module, x: Tensor, position: int, levels: Tensor
         at = torch.full((len(x),), position, dtype=torch.int64, device=x.device)
         logits = classifier(*noisy_inputs(leaf, torch.zeros_like(leaf), at, levels))
         judged = log_softmax(logits, dim=1).gather(1, targets[:, None]).sum()
-        (found,) = torch.autograd.grad(judged, leaf)
-    return found
+        (gradient,) = torch.autograd.grad(judged, leaf)
+    return gradient
 
 
 def paper_form(gradient: Tensor, scale: float, variance: float) -> Tensor:

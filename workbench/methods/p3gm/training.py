@@ -113,8 +113,8 @@ def release_centre(config: P3GMConfig, data: Records, state: State) -> None:
     total = np.zeros(numbers, np.int64)
     for part in chunks(data):
         total += (grid.truncated(vectors(part, config.pooling)) * part.mask[:, None]).sum(axis=0)
-    found = grid.values(total) if exact else state.randomness.release(CENTRE, 1, total, grid)
-    put(state, "centre", found / state.facts.num_records)
+    centre = grid.values(total) if exact else state.randomness.release(CENTRE, 1, total, grid)
+    put(state, "centre", centre / state.facts.num_records)
 
 
 def release_components(config: P3GMConfig, data: Records, state: State) -> None:
@@ -146,8 +146,8 @@ class Projection:
 
     def projected(self, records: Records) -> np.ndarray:
         """Records (N, k) on the components, over the norm that they are clipped to, within the unit ball."""
-        found = self.reading.vectors(records) @ self.axes / self.reading.norm
-        return found / np.maximum(1.0, np.linalg.norm(found, axis=1, keepdims=True))
+        projections = self.reading.vectors(records) @ self.axes / self.reading.norm
+        return projections / np.maximum(1.0, np.linalg.norm(projections, axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -181,9 +181,9 @@ class Gaussians:
         """The root mean square of projections: latents are in units of it."""
         return float(np.sqrt((self.means**2 + self.variances).mean()))
 
-    def responsibilities(self, found: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def responsibilities(self, projections: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """How far each component of its class accounts for a projection (N, k): (N, K), adding up to 1."""
-        apart = (found[:, None] - self.means[labels]) ** 2 / self.variances[labels] + np.log(self.variances[labels])
+        apart = (projections[:, None] - self.means[labels]) ** 2 / self.variances[labels] + np.log(self.variances[labels])
         scores = np.log(self.counts[labels]) - 0.5 * apart.sum(axis=-1)
         grown = np.exp(scores - scores.max(axis=1, keepdims=True))
         return grown / grown.sum(axis=1, keepdims=True)
@@ -206,16 +206,16 @@ def release_mixture(config: P3GMConfig, data: Records, state: State, step: int) 
     grid = Grid(noise * norm, norm, state.facts.num_records)
     total = np.zeros((shape[0], shape[1] * shape[2]), np.int64)
     for part in chunks(data):
-        found, labels = projection.projected(part), labels_of(part)
-        added = joint_vectors(found, before.responsibilities(found, labels))
+        projections, labels = projection.projected(part), labels_of(part)
+        added = joint_vectors(projections, before.responsibilities(projections, labels))
         np.add.at(total, labels, grid.truncated(added) * part.mask[:, None])
     put(state, "sums", state.randomness.release(MIXTURE, step, total, grid).reshape(shape))
 
 
-def joint_vectors(found: np.ndarray, shared: np.ndarray) -> np.ndarray:
+def joint_vectors(projections: np.ndarray, shared: np.ndarray) -> np.ndarray:
     """Responsibilities (N, K), and these times projections (N, k) and their squares, side by side: (N, K (1 + 2 k))."""
-    beside = np.concatenate([np.ones((len(found), 1)), found, found**2], axis=1)
-    return (shared[:, :, None] * beside[:, None, :]).reshape(len(found), -1)
+    beside = np.concatenate([np.ones((len(projections), 1)), projections, projections**2], axis=1)
+    return (shared[:, :, None] * beside[:, None, :]).reshape(len(projections), -1)
 
 
 def one_hot(labels: Tensor, state: State) -> Tensor:
@@ -242,8 +242,8 @@ def learn_released(config: P3GMConfig, state: State) -> Iterator[Step]:
         labels = torch.randint(classes, (config.decoder.batch_size,), generator=draw)
         latents = mixture.drawn(labels, draw)
         images = (centre + latents @ axes.T).clamp(0.0, 1.0)
-        found = model_of(state).decode(latents.to(state.device), one_hot(labels, state).to(state.device))
-        return (found - images.to(state.device)).square().sum(dim=1).mean()
+        decoded = model_of(state).decode(latents.to(state.device), one_hot(labels, state).to(state.device))
+        return (decoded - images.to(state.device)).square().sum(dim=1).mean()
 
     yield from OrdinaryTrainer(config.decoder, DECODER, state, loss, private=False).run()
 

@@ -76,7 +76,7 @@ def learn(config: ClassMomentsConfig, public: Records | None, state: State) -> N
         raise WorkbenchError(f"Expected public images of {config.dataset!r} to take the prior from, got none.")
     means = means_of(public, state.tensors["public_means"].shape[0], config)
     centred = Reading(norm=np.inf, pooling=config.pooling, origins=means)
-    covariance = sum(found.T @ found for found in map(centred.vectors, chunks(public))) / len(public)
+    covariance = sum(vectors_of_part.T @ vectors_of_part for vectors_of_part in map(centred.vectors, chunks(public))) / len(public)
     norm = config.max_norm or quantile_of_norms(config, centred, public)
     for name, value in {"norm": norm, "public_means": means, "public_covariance": covariance}.items():
         state.tensors[name] = torch.as_tensor(value, dtype=torch.float64, device=state.device)
@@ -86,9 +86,9 @@ def means_of(public: Records, classes: int, config: ClassMomentsConfig) -> np.nd
     """The mean (classes, D) of the public images of each class, or of all of them where they have no labels."""
     sums, counts = np.zeros((classes, 1)), np.zeros((classes, 1))
     for part in chunks(public):
-        found = vectors(part, config.pooling)
+        pooled = vectors(part, config.pooling)
         shown = np.ones((classes, len(part))) if public.labels is None else np.arange(classes)[:, None] == labels_of(part)
-        sums, counts = sums + shown @ found, counts + shown.sum(1, keepdims=True)
+        sums, counts = sums + shown @ pooled, counts + shown.sum(1, keepdims=True)
     if (counts == 0).any():
         raise WorkbenchError(f"Expected public images of every class in {config.dataset}, got none of one. Use more records.")
     return sums / counts
@@ -110,27 +110,27 @@ def posterior(config: ClassMomentsConfig, state: State) -> tuple[np.ndarray, np.
     public_means, public_covariance = prior(state)
     counts, norm = counts_of(state), float(state.tensors["norm"])
     noise = (deviation_of_sums(config, norm) / counts[:, None]) ** 2
-    found = state.tensors["sums"].cpu().numpy() / counts[:, None]
-    shifts = believed(found, noise, public_covariance)
+    noisy_means = state.tensors["sums"].cpu().numpy() / counts[:, None]
+    shifts = believed(noisy_means, noise, public_covariance)
     count = numbers(config, state.facts, SECOND_MOMENT)
     deviation = deviation_of_second_moment(config, norm, count) / state.facts.num_records
     change = within(state, shifts, counts) - public_covariance
     return public_means + shifts, public_covariance + shrinkage(change, deviation, count) * change
 
 
-def believed(found: np.ndarray, noise: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+def believed(noisy: np.ndarray, noise: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """The posterior mean (classes, D) of differences found with noise of variance (classes, 1), by a prior along the covariance."""
     variances, directions = np.linalg.eigh(covariance)
-    variances, turned = np.maximum(variances, 0.0), found @ directions
+    variances, turned = np.maximum(variances, 0.0), noisy @ directions
     along, alike = likeliest(turned, noise, variances)
     width = along * variances + alike
     return (turned * (width / (width + noise))) @ directions.T
 
 
-def likeliest(found: np.ndarray, noise: np.ndarray, variances: np.ndarray) -> tuple[float, float]:
-    """a and b of the prior N(0, a variances + b) that make `found` (classes, D), with noise on it, likeliest."""
+def likeliest(noisy: np.ndarray, noise: np.ndarray, variances: np.ndarray) -> tuple[float, float]:
+    """a and b of the prior N(0, a variances + b) that make `noisy` (classes, D), with noise on it, likeliest."""
     scale = max(float(variances.mean()), LEAST_WIDTH)
-    squares = found**2
+    squares = noisy**2
 
     def surprise(logarithms: np.ndarray) -> tuple[float, np.ndarray]:
         along, alike = np.exp(logarithms)
@@ -150,5 +150,5 @@ def shrinkage(change: np.ndarray, deviation: float, count: int) -> float:
 
     1 less the squared norm that noise alone stays below in 39 of 40 cases, over the change's own.
     """
-    noise, found = deviation**2 * float(chi2.ppf(SURE, count)), float((change**2).sum())
-    return 1.0 - noise / found if found > noise else 0.0
+    noise, moved = deviation**2 * float(chi2.ppf(SURE, count)), float((change**2).sum())
+    return 1.0 - noise / moved if moved > noise else 0.0

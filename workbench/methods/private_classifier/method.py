@@ -123,10 +123,10 @@ class PrivateClassifier(Method):
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
         """As many cells as suit the images' size, and as many steps and components as so many records drown the noise of."""
-        found: dict[str, Any] = {"cells": max(2, min(facts.shape[1:]) // PIXELS_OF_A_CELL)}
+        chosen: dict[str, Any] = {"cells": max(2, min(facts.shape[1:]) // PIXELS_OF_A_CELL)}
         for fewest, values in BY_RECORDS.items():
-            found |= values if facts.num_records >= fewest else {}
-        return found
+            chosen |= values if facts.num_records >= fewest else {}
+        return chosen
 
     @property
     def public_dataset(self) -> str:

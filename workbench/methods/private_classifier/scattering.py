@@ -35,22 +35,22 @@ class Scattering:
     def __call__(self, images: np.ndarray) -> np.ndarray:
         """Features float64 (N, F) of norm at most 1 of images uint8 (N, C, H, W)."""
         parts = [self._transformed(part) for part in torch.split(torch.from_numpy(images), CHUNK)]
-        found = torch.cat(parts).double().numpy()
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), LEAST_NORM)
+        features = torch.cat(parts).double().numpy()
+        return features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), LEAST_NORM)
 
     def _transformed(self, images: Tensor) -> Tensor:
         """Averages, responses, and responses of responses to wider wavelets: (B, F)."""
         pixels = images.float() / 255
         spectra = torch.fft.fft2(functional.pad(pixels, [self.margin] * 4, mode="reflect"))
-        found = [self._averaged(pixels)]
+        averages = [self._averaged(pixels)]
         for octave in range(self.octaves):
             for wavelet in self._wavelets(octave):
                 response = modulus(spectra, wavelet)
-                found.append(self._averaged(self._cut(response)))
+                averages.append(self._averaged(self._cut(response)))
                 again = torch.fft.fft2(response)
                 for wider in range(octave + 1, self.octaves):
-                    found += [self._averaged(self._cut(modulus(again, other))) for other in self._wavelets(wider)]
-        return torch.cat(found, dim=1)
+                    averages += [self._averaged(self._cut(modulus(again, other))) for other in self._wavelets(wider)]
+        return torch.cat(averages, dim=1)
 
     def _wavelets(self, octave: int) -> Tensor:
         """Those of an octave, in frequencies: complex (orientations, H + 2 margin, W + 2 margin)."""

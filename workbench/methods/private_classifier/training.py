@@ -42,9 +42,9 @@ def learn(config: PrivateClassifierConfig, scattered: np.ndarray, state: State) 
 def turned(scattered: np.ndarray, state: State) -> np.ndarray:
     """Features (N, k + 1) of scattering (N, F): the components, cut to norm 1, and a constant."""
     origin, axes = (state.tensors[name].cpu().numpy() for name in ("origin", "axes"))
-    found = (scattered - origin) @ axes
-    found /= np.maximum(1.0, np.linalg.norm(found, axis=1, keepdims=True))
-    return np.concatenate([found, np.full((len(found), 1), CONSTANT)], axis=1)
+    components = (scattered - origin) @ axes
+    components /= np.maximum(1.0, np.linalg.norm(components, axis=1, keepdims=True))
+    return np.concatenate([components, np.full((len(components), 1), CONSTANT)], axis=1)
 
 
 CHUNK = 64  # records whose gradients are held at once, in the processor's cache
@@ -69,11 +69,11 @@ def fit(config: PrivateClassifierConfig, data: Records, public: Records | None, 
         learn(config, scattered, state)
         state.steps[FEATURES] = 1
         yield Step(FEATURES, 1, 1, private=False)
-    found: np.ndarray | None = None
+    features: np.ndarray | None = None
     for step in range(state.steps.get(GRADIENTS, 0) + 1, config.steps + 1):
         state.spend(GRADIENTS, step)
-        found = turned(scatter(data.records), state) if found is None else found
-        release(config, found, data, state, step)
+        features = turned(scatter(data.records), state) if features is None else features
+        release(config, features, data, state, step)
         state.steps[GRADIENTS] = step
         yield Step(GRADIENTS, step, config.steps)
     if state.steps.get(LABELLED, 0) == 0:
@@ -82,14 +82,14 @@ def fit(config: PrivateClassifierConfig, data: Records, public: Records | None, 
         yield Step(LABELLED, 1, 1, private=False)
 
 
-def release(config: PrivateClassifierConfig, found: np.ndarray, data: Records, state: State, step: int) -> None:
+def release(config: PrivateClassifierConfig, features: np.ndarray, data: Records, state: State, step: int) -> None:
     """The noisy sum of the records' gradients of cross-entropy on features (N, k + 1), at the weights after the steps before."""
     weights = trajectory(config, state)[step - 1]
     grid = Grid(multiplier(config) * config.max_grad_norm, config.max_grad_norm, state.facts.num_records)
     total = np.zeros(weights.shape, np.int64)
     for start in range(0, len(data), CHUNK):
         part = slice(start, start + CHUNK)
-        total += gradients(found[part], labels_of(data)[part], data.mask[part], weights, grid)
+        total += gradients(features[part], labels_of(data)[part], data.mask[part], weights, grid)
     noisy = state.randomness.release(GRADIENTS, step, total, grid)
     state.tensors["gradients"][step - 1] = torch.from_numpy(noisy).to(state.device)
 
@@ -110,11 +110,11 @@ def classifier(config: PrivateClassifierConfig, state: State) -> np.ndarray:
     return trajectory(config, state)[-config.averaged_steps :].mean(axis=0)
 
 
-def gradients(found: np.ndarray, labels: np.ndarray, mask: np.ndarray, weights: np.ndarray, grid: Grid) -> np.ndarray:
+def gradients(features: np.ndarray, labels: np.ndarray, mask: np.ndarray, weights: np.ndarray, grid: Grid) -> np.ndarray:
     """The sum (k + 1, classes) of the records' clipped gradients in steps of the grid; each is made by products of its own."""
-    residuals = chances((found[:, None] @ weights)[:, 0])
-    residuals[np.arange(len(found)), labels] -= 1.0
-    each = (found[:, :, None] * residuals[:, None, :]).reshape(len(found), -1)
+    residuals = chances((features[:, None] @ weights)[:, 0])
+    residuals[np.arange(len(features)), labels] -= 1.0
+    each = (features[:, :, None] * residuals[:, None, :]).reshape(len(features), -1)
     return (grid.truncated(each) * mask[:, None]).sum(axis=0).reshape(weights.shape)
 
 
@@ -153,5 +153,5 @@ def classify(config: PrivateClassifierConfig, state: State, records: Records) ->
     """The class (N,) that the classifier gives each record."""
     scatter, weights = scattering_of(config, state.facts), classifier(config, state)
     parts = [records.take(slice(start, start + PART)) for start in range(0, len(records), PART)]
-    found = [(turned(scatter(part.records), state) @ weights).argmax(axis=1) for part in parts]
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
+    classes = [(turned(scatter(part.records), state) @ weights).argmax(axis=1) for part in parts]
+    return np.concatenate(classes) if classes else np.zeros(0, np.int64)

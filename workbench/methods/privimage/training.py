@@ -80,8 +80,8 @@ def kinds_of(query: SemanticQuery, public: Records) -> np.ndarray:
     for place, label in enumerate(there):
         mine = np.flatnonzero(labels == label)
         parted = min(groups, len(mine))
-        found = KMeans(parted, random_state=0).fit_predict(vectors[mine]) if parted > 1 else 0
-        kinds[mine] = place * groups + found
+        cluster = KMeans(parted, random_state=0).fit_predict(vectors[mine]) if parted > 1 else 0
+        kinds[mine] = place * groups + cluster
     return kinds
 
 
@@ -151,10 +151,10 @@ def chosen_images(query: SemanticQuery, public: Records, kinds: np.ndarray, stat
     for label, mine in enumerate(chosen):
         class_of[mine] = label
     labels = class_of[kinds]
-    found = np.flatnonzero(labels >= 0)
-    if not len(found):
-        found, labels = np.arange(len(public)), np.arange(len(public), dtype=np.int64) % len(chosen)
-    return Records(public.records[found], labels[found] if state.facts.num_classes else None)
+    positions = np.flatnonzero(labels >= 0)
+    if not len(positions):
+        positions, labels = np.arange(len(public)), np.arange(len(public), dtype=np.int64) % len(chosen)
+    return Records(public.records[positions], labels[positions] if state.facts.num_classes else None)
 
 
 def pretrain(config: PrivImageConfig, chosen: Records, state: State) -> Iterator[Step]:

@@ -55,8 +55,8 @@ def counts(config: PublicChoiceConfig, data: Records, state: State) -> np.ndarra
     images = images_of(state)
     _, height, width = state.facts.shape
     space = spaces.blurred_pixels(config.blur, height, width, state.device)
-    found = spaces.count_votes(space, images.flatten(0, 1)[None], Records(data.records, present=data.present), 1)
-    return found.reshape(len(images), -1).sum(axis=1)
+    votes = spaces.count_votes(space, images.flatten(0, 1)[None], Records(data.records, present=data.present), 1)
+    return votes.reshape(len(images), -1).sum(axis=1)
 
 
 def sample(config: PublicChoiceConfig, state: State, request: SampleRequest) -> Records:

@@ -31,10 +31,10 @@ def initial_state(config: TabPEConfig, facts: DatasetFacts, state: State) -> Sta
 def even_rows(config: TabPEConfig, facts: DatasetFacts, draw: Stream) -> np.ndarray:
     """Rows int64 (rows, columns and the label) that are even in each column, and as many of one class as of another."""
     count = config.records // max(1, facts.num_classes) * max(1, facts.num_classes)
-    found = [draw.integers(0, size, count) for size in sizes_of(facts)]
+    columns = [draw.integers(0, size, count) for size in sizes_of(facts)]
     if facts.num_classes:
-        found[-1] = np.arange(count) % facts.num_classes
-    return np.stack(found, axis=1)
+        columns[-1] = np.arange(count) % facts.num_classes
+    return np.stack(columns, axis=1)
 
 
 def fit(config: TabPEConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
@@ -79,8 +79,8 @@ def votes(config: TabPEConfig, data: Records, state: State) -> np.ndarray:
     nearest = np.zeros(len(records), dtype=np.int64)
     for start in range(0, len(records), AT_ONCE):
         part = records[start : start + AT_ONCE]
-        asked = torch.from_numpy(places(columns, config.category_weight, part)).to(state.device)
-        distance = offered.square().sum(1) - 2 * asked @ offered.T
+        own = torch.from_numpy(places(columns, config.category_weight, part)).to(state.device)
+        distance = offered.square().sum(1) - 2 * own @ offered.T
         if facts.num_classes:
             others = torch.from_numpy(part[:, -1:]).to(state.device) != candidates[:, -1]
             distance = distance.masked_fill(others, torch.inf)
@@ -98,14 +98,14 @@ def following(config: TabPEConfig, state: State, step: int) -> dict[str, torch.T
         chosen(np.flatnonzero(label == number), counted, config.records // classes, step - 1 <= config.drawn_rounds, draw)
         for number in range(classes)
     ])  # fmt: skip
-    found, counts = rows[kept], counted[kept]
+    kept_rows, counts = rows[kept], counted[kept]
     if step <= config.rounds:
         times = 1 if step - 1 <= config.drawn_rounds else config.variations
-        others = varied(columns_of(facts), config.rate(step - 1), np.repeat(found, times, axis=0), draw)
-        found = others if step - 1 <= config.drawn_rounds else np.concatenate([found, others])
-        counts = np.zeros(len(found))
+        others = varied(columns_of(facts), config.rate(step - 1), np.repeat(kept_rows, times, axis=0), draw)
+        kept_rows = others if step - 1 <= config.drawn_rounds else np.concatenate([kept_rows, others])
+        counts = np.zeros(len(kept_rows))
     class_votes = state.tensors["class_votes"].cpu().numpy() + np.bincount(label, weights=counted, minlength=classes)
-    made = {"rows": found, "votes": counts, "class_votes": class_votes}
+    made = {"rows": kept_rows, "votes": counts, "class_votes": class_votes}
     return {name: torch.from_numpy(values).to(state.device) for name, values in made.items()}
 
 
@@ -150,10 +150,10 @@ def transitions(column: Column, rate: float) -> np.ndarray:
     times all ranges together, and is cut to these; it becomes one of the categories beside them as any category does.
     """
     size, ranges = len(column.categories), column.num_ranges
-    found = (1 - rate) * np.eye(size) + rate / size
+    chances = (1 - rate) * np.eye(size) + rate / size
     if ranges:
-        found[:ranges, :ranges] = (1 - rate * (size - ranges) / size) * moved(ranges, rate * ranges)
-    return found
+        chances[:ranges, :ranges] = (1 - rate * (size - ranges) / size) * moved(ranges, rate * ranges)
+    return chances
 
 
 def moved(ranges: int, reach: float) -> np.ndarray:
@@ -172,15 +172,15 @@ def _ramp(value: np.ndarray, top: float) -> np.ndarray:
 
 def varied(columns: Sequence[Column], rate: float, rows: np.ndarray, draw: Stream) -> np.ndarray:
     """Each row (N, columns and the label) once, another one; labels stay."""
-    found = rows.copy()
+    changed_rows = rows.copy()
     for number, column in enumerate(columns):
-        found[:, number] = drawn(transitions(column, rate)[rows[:, number]], draw.random(len(rows)))
-    return found
+        changed_rows[:, number] = drawn(transitions(column, rate)[rows[:, number]], draw.random(len(rows)))
+    return changed_rows
 
 
 def fitted(config: TabPEConfig, state: State, rows: np.ndarray, weights: np.ndarray, samples: np.ndarray, draw: Stream) -> np.ndarray:
     """The samples (N, columns and the label), which were drawn from `rows` by `weights` (classes, rows) and varied, with other cells."""
-    columns, found = columns_of(state.facts), samples.copy()
+    columns, moved_samples = columns_of(state.facts), samples.copy()
     classes = samples[:, -1] if state.facts.num_classes else np.zeros(len(samples), dtype=np.int64)
     for number, (column, released) in enumerate(zip(columns, counts_of_columns(state), strict=True)):
         size, changes = len(column.categories), transitions(column, config.last_rate)
@@ -188,8 +188,8 @@ def fitted(config: TabPEConfig, state: State, rows: np.ndarray, weights: np.ndar
         noise = config.noise_of_columns() * len(columns) ** 0.5
         towards = [believed(counts, before, noise) for counts, before in zip(released, own, strict=True)]
         moves = np.concatenate([changed(column, before, after) for before, after in zip(own, towards, strict=True)])
-        found[:, number] = in_strata(moves, classes * size + samples[:, number], draw)
-    return found
+        moved_samples[:, number] = in_strata(moves, classes * size + samples[:, number], draw)
+    return moved_samples
 
 
 def counts_of_columns(state: State) -> list[np.ndarray]:
@@ -217,13 +217,13 @@ def changed(column: Column, before: np.ndarray, after: np.ndarray) -> np.ndarray
     if not ranges:
         return _moved(before, after)
     coarse = _moved(*(np.concatenate([[part[:ranges].sum()], part[ranges:]]) for part in (before, after)))
-    found = np.empty((before.size, after.size))
+    chances = np.empty((before.size, after.size))
     there = after[:ranges] / after[:ranges].sum() if after[:ranges].any() else np.full(ranges, 1 / ranges)
-    found[:ranges, :ranges] = coarse[0, 0] * _in_order(before[:ranges], there)
-    found[:ranges, ranges:] = coarse[0, 1:]
-    found[ranges:, :ranges] = coarse[1:, :1] * there
-    found[ranges:, ranges:] = coarse[1:, 1:]
-    return found
+    chances[:ranges, :ranges] = coarse[0, 0] * _in_order(before[:ranges], there)
+    chances[:ranges, ranges:] = coarse[0, 1:]
+    chances[ranges:, :ranges] = coarse[1:, :1] * there
+    chances[ranges:, ranges:] = coarse[1:, 1:]
+    return chances
 
 
 def _moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -257,8 +257,8 @@ def sample(config: TabPEConfig, state: State, request: SampleRequest) -> Records
     rows, votes = state.tensors["rows"].cpu().numpy(), np.maximum(state.tensors["votes"].cpu().numpy(), 0.0)
     labels, own = np.zeros(count, dtype=np.int64), np.ones((1, len(rows)), dtype=bool)
     if facts.num_classes:
-        asked = request.asked_labels(facts.num_classes)
-        labels = in_strata(class_shares(state)[None], labels, draw) if asked is None else asked
+        requested = request.asked_labels(facts.num_classes)
+        labels = in_strata(class_shares(state)[None], labels, draw) if requested is None else requested
         own = rows[:, -1] == np.arange(facts.num_classes)[:, None]
     weights = np.where((own * votes).any(axis=1, keepdims=True), own * votes, own)
     picked = varied(columns_of(facts), config.last_rate, rows[in_strata(weights, labels, draw)], draw)

@@ -40,11 +40,11 @@ class Structure:
         tables = [*self.sets, *self.tree.cliques]
         order = sorted(range(len(tables)), key=lambda number: (len(tables[number]), cells_of(self.sizes, tables[number]), number))
         place = {number: rank for rank, number in enumerate(order)}
-        found = []
+        places = []
         for number in (number for number in order if number < len(self.sets)):
             larger = [other for other in order[place[number] + 1 :] if set(self.sets[number]) <= set(tables[other])]
-            found.append((number, min(larger, key=lambda other: cells_of(self.sizes, tables[other]))))
-        return tuple(found)
+            places.append((number, min(larger, key=lambda other: cells_of(self.sizes, tables[other]))))
+        return tuple(places)
 
     def shape(self, columns: Columns) -> tuple[int, ...]:
         """Of a table of some columns."""
@@ -122,10 +122,10 @@ class Beliefs:
     @cached_property
     def _below(self) -> list[set[int]]:
         """The columns of each clique and of all that hang on it."""
-        found = [set(clique) for clique in self.structure.tree.cliques]
-        for number in reversed(range(1, len(found))):
-            found[self.structure.tree.parents[number]] |= found[number]
-        return found
+        columns = [set(clique) for clique in self.structure.tree.cliques]
+        for number in reversed(range(1, len(columns))):
+            columns[self.structure.tree.parents[number]] |= columns[number]
+        return columns
 
     def _meeting(self, columns: Columns) -> int:
         """The lowest clique under which all of some columns are."""
@@ -138,15 +138,15 @@ class Beliefs:
         """Of a clique and what hangs on it: the wanted columns there, given the separator; the axes rise. Without `given` the joint one."""
         tree = self.structure.tree
         clique, kept = tree.cliques[number], set(given or ())
-        found = {column for column in wanted if column in self._below[number]}
-        below = [child for child in self._children[number] if found & (self._below[child] - set(tree.separators[child]))]
-        needed = tuple(c for c in clique if c in kept | found or any(c in tree.separators[child] for child in below))
+        here = {column for column in wanted if column in self._below[number]}
+        below = [child for child in self._children[number] if here & (self._below[child] - set(tree.separators[child]))]
+        needed = tuple(c for c in clique if c in kept | here or any(c in tree.separators[child] for child in below))
         operands: list[torch.Tensor | list[int]] = [summed(self.cliques[number], clique, needed), list(needed)]
         for child in below:
-            inside = found & (self._below[child] - set(tree.separators[child]))
+            inside = here & (self._below[child] - set(tree.separators[child]))
             axes = sorted(inside | set(tree.separators[child]))
             operands += [self._joined(child, sorted(inside), tree.separators[child]), axes]
-        axes = sorted(found | kept)
+        axes = sorted(here | kept)
         joint = einsum(operands, axes)
         if not given:
             return joint

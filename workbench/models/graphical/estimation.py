@@ -38,16 +38,16 @@ class Measurement:
 
 def joined(measurements: Sequence[Measurement]) -> list[Measurement]:
     """Those of the same columns as one, by their weights, in the order of their first."""
-    found: dict[Columns, Measurement] = {}
+    by_columns: dict[Columns, Measurement] = {}
     for one in measurements:
-        before = found.get(one.columns)
+        before = by_columns.get(one.columns)
         if before is not None:
             weights = np.array([before.deviation**-2, one.deviation**-2])
             shares = (weights[0] * before.shares + weights[1] * one.shares) / weights.sum()
-            found[one.columns] = Measurement(one.columns, shares, float(weights.sum() ** -0.5))
+            by_columns[one.columns] = Measurement(one.columns, shares, float(weights.sum() ** -0.5))
         else:
-            found[one.columns] = one
-    return list(found.values())
+            by_columns[one.columns] = one
+    return list(by_columns.values())
 
 
 def estimated(structure: Structure, measurements: Sequence[Measurement], start: torch.Tensor, last: bool = True) -> torch.Tensor:
@@ -60,13 +60,13 @@ def estimated(structure: Structure, measurements: Sequence[Measurement], start: 
     ridge = np.concatenate([np.full(one.shares.size, PULL * one.deviation**2 / least) for one in measurements])
     most = LAST_STEPS if last else STEPS
     options = {"maxiter": most, "maxfun": 2 * most, "maxcor": MEMORY, "ftol": 0.0, "gtol": least * (LAST_TOLERANCE if last else TOLERANCE)}
-    found = minimize(partial(dual, structure, shares, ridge), start.cpu().numpy(), jac=True, method="L-BFGS-B", options=options)
-    return torch.from_numpy(found.x).to(start.device)
+    optimum = minimize(partial(dual, structure, shares, ridge), start.cpu().numpy(), jac=True, method="L-BFGS-B", options=options)
+    return torch.from_numpy(optimum.x).to(start.device)
 
 
 def dual(structure: Structure, shares: Floats, ridge: Floats, potentials: Floats) -> tuple[float, Floats]:
     """What the potentials are the least of, and its gradient."""
     beliefs = Beliefs.of(structure, torch.from_numpy(potentials))
-    found = torch.cat([table.flatten() for table in beliefs.sets]).numpy()
+    marginals = torch.cat([table.flatten() for table in beliefs.sets]).numpy()
     value = beliefs.log_normaliser - potentials @ shares + 0.5 * (ridge * potentials) @ potentials
-    return float(value), found - shares + ridge * potentials
+    return float(value), marginals - shares + ridge * potentials

@@ -38,8 +38,8 @@ class JunctionTree:
     def holding(self, columns: Iterable[int]) -> int | None:
         """The smallest clique that has all of these columns, by number; None if none has."""
         wanted = set(columns)
-        found = [number for number, clique in enumerate(self.cliques) if wanted <= set(clique)]
-        return min(found, key=lambda number: cells_of(self.sizes, self.cliques[number]), default=None)
+        holders = [number for number, clique in enumerate(self.cliques) if wanted <= set(clique)]
+        return min(holders, key=lambda number: cells_of(self.sizes, self.cliques[number]), default=None)
 
 
 def cells_of(sizes: Sequence[int], columns: Iterable[int]) -> int:
@@ -75,8 +75,8 @@ def smallest_cliques(sizes: Sequence[int], sets: Iterable[Columns]) -> list[Colu
         return cells_of(sizes, {column, *near[column]})
 
     wanted = list(sets)
-    found = [eliminated(sizes, wanted, cost) for cost in (fewest_edges, fewest_cells)]
-    return min(found, key=lambda cliques: sum(cells_of(sizes, clique) for clique in cliques))
+    attempts = [eliminated(sizes, wanted, cost) for cost in (fewest_edges, fewest_cells)]
+    return min(attempts, key=lambda cliques: sum(cells_of(sizes, clique) for clique in cliques))
 
 
 def eliminated(sizes: Sequence[int], sets: Sequence[Columns], cost: Callable[[Neighbours, int], float]) -> list[Columns]:
@@ -85,12 +85,12 @@ def eliminated(sizes: Sequence[int], sets: Sequence[Columns], cost: Callable[[Ne
     for columns in sets:
         for column in columns:
             near[column] |= set(columns) - {column}
-    found: list[set[int]] = []
+    cliques: list[set[int]] = []
     while near:
         column = min(near, key=lambda one: (cost(near, one), cells_of(sizes, near[one]), one))
         beside = near.pop(column)
-        if not any(beside | {column} <= clique for clique in found):
-            found.append(beside | {column})
+        if not any(beside | {column} <= clique for clique in cliques):
+            cliques.append(beside | {column})
         for other in beside:
             near[other] = (near[other] | beside) - {other, column}
-    return [tuple(sorted(clique)) for clique in found]
+    return [tuple(sorted(clique)) for clique in cliques]

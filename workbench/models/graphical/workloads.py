@@ -27,19 +27,19 @@ def named_sets(text: str, facts: DatasetFacts) -> list[tuple[Columns, float]]:
     Refuses unknown columns, a set of one column or of too many, a set that is named twice, and weights that are no such numbers.
     """
     places = {name: number for number, name in enumerate(names_of(facts))}
-    found: dict[Columns, float] = {}
+    weights: dict[Columns, float] = {}
     for part in filter(None, (part.strip() for part in text.split(";"))):
         listed, _, weight = part.partition(":")
         names = [name.strip() for name in listed.split("+")]
         columns = tuple(sorted({choose(name, places, f"column of {facts.name}") for name in names}))
         if not 2 <= len(columns) <= MOST_NAMED or len(columns) < len(names):
             raise WorkbenchError(f"Expected sets of 2 to {MOST_NAMED} different columns, as {EXAMPLE}, got {part!r}.")
-        if columns in found:
+        if columns in weights:
             raise WorkbenchError(f"Expected each set of columns once, got {listed.strip()!r} again.")
-        found[columns] = _weight(weight.strip(), part)
-    if not found:
+        weights[columns] = _weight(weight.strip(), part)
+    if not weights:
         raise WorkbenchError(f"Expected sets of columns, as {EXAMPLE}, got {text!r}.")
-    return list(found.items())
+    return list(weights.items())
 
 
 def shared_weights(workload: WeightedSets, candidates: Sequence[Columns]) -> list[float]:
@@ -53,8 +53,8 @@ def shared_weights(workload: WeightedSets, candidates: Sequence[Columns]) -> lis
 
 def pair_weights(workload: WeightedSets, pairs: Sequence[Columns]) -> list[float]:
     """Of each pair, the sum of the weights of the sets that have both columns, scaled alike; the least weight where none has."""
-    found = [sum(weight for one, weight in workload if set(pair) <= set(one)) for pair in pairs]
-    return [max(weight, LEAST_WEIGHT) for weight in scaled(found)]
+    sums = [sum(weight for one, weight in workload if set(pair) <= set(one)) for pair in pairs]
+    return [max(weight, LEAST_WEIGHT) for weight in scaled(sums)]
 
 
 def scaled(weights: Sequence[float]) -> list[float]:

@@ -24,7 +24,7 @@ class Zeros:
     def mask(self, sizes: Sequence[int]) -> torch.Tensor:
         """Which combinations of the columns they are, bool (sizes of the columns)."""
         chosen = [
-            torch.isin(torch.arange(sizes[column]), torch.tensor(found)) for column, found in zip(self.columns, self.values, strict=True)
+            torch.isin(torch.arange(sizes[column]), torch.tensor(values)) for column, values in zip(self.columns, self.values, strict=True)
         ]
         return reduce(lambda one, other: one[..., None] & other, chosen)
 
@@ -33,9 +33,9 @@ def zeros_of(facts: DatasetFacts) -> tuple[Zeros, ...]:
     """Of the rules between columns that fit in a table, the class the last column."""
     kind, sizes = TableKind.of(facts.kind), sizes_of(facts)
     places = {name: place for place, name in enumerate([*(column.name for column in kind.columns), kind.label])}
-    found = []
+    every = []
     for rule in kind.never:
         columns, values = zip(*sorted((places[name], values) for name, values in zip(rule.columns, rule.values, strict=True)), strict=True)
         if columns[-1] < len(sizes) and cells_of(sizes, columns) <= MOST_CELLS:
-            found.append(Zeros(columns, values))
-    return tuple(found)
+            every.append(Zeros(columns, values))
+    return tuple(every)

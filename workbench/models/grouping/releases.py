@@ -62,8 +62,8 @@ def halved(config: Grouping, data: Records, number: int, bounds: np.ndarray, lev
     known = bounds[::each].tolist()
     for place, (low, high) in enumerate(pairwise(known)):
         first, last = low + each // 2, high - each // 2  # so many declared ranges as are to be made stay on either side
-        found = state.randomness.choose(EDGES, step, scores(counts[low:high])[first - low - 1 : last - low], rate, place)
-        bounds[(2 * place + 1) * each // 2] = first + found
+        cut = state.randomness.choose(EDGES, step, scores(counts[low:high])[first - low - 1 : last - low], rate, place)
+        bounds[(2 * place + 1) * each // 2] = first + cut
     return spread(bounds[:: each // 2].tolist(), config.quantile_ranges)
 
 

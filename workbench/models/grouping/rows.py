@@ -25,11 +25,13 @@ class Groups:
 def groups_of(config: Grouping, state: State) -> dict[int, Groups]:
     """The groups of every column that has some, by its number, as released so far."""
     columns, kind = columns_of(config, state.facts), TableKind.of(state.facts.kind)
-    found = {number: ranges(kind.columns[number], state.tensors["edges"][place].cpu().numpy()) for place, number in enumerate(columns.cut)}
+    by_column = {
+        number: ranges(kind.columns[number], state.tensors["edges"][place].cpu().numpy()) for place, number in enumerate(columns.cut)
+    }
     if columns.merged:
         counts = split(state.tensors["category_counts"].cpu().numpy(), sizes(state.facts, columns.merged))
-        found |= {number: merged(part, config.most_categories) for number, part in zip(columns.merged, counts, strict=True)}
-    return found
+        by_column |= {number: merged(part, config.most_categories) for number, part in zip(columns.merged, counts, strict=True)}
+    return by_column
 
 
 def ranges(column: Column, bounds: np.ndarray) -> Groups:
@@ -47,37 +49,37 @@ def merged(counts: np.ndarray, kept: int) -> Groups:
 
 
 def _groups(numbers: np.ndarray, weights: np.ndarray) -> Groups:
-    found = np.where(np.equal.outer(np.arange(numbers.max() + 1), numbers), weights, 0.0)
-    return Groups(numbers.astype(np.int64), found / found.sum(axis=1, keepdims=True))
+    shares = np.where(np.equal.outer(np.arange(numbers.max() + 1), numbers), weights, 0.0)
+    return Groups(numbers.astype(np.int64), shares / shares.sum(axis=1, keepdims=True))
 
 
 def grouped(config: Grouping, data: Records, state: State) -> Records:
     """Records as the model sees them."""
-    found = groups_of(config, state)
-    if not found:
+    by_column = groups_of(config, state)
+    if not by_column:
         return data
     rows = data.records.copy()
-    for number, groups in found.items():
+    for number, groups in by_column.items():
         rows[:, number] = groups.numbers[rows[:, number]]
     return replace(data, records=rows)
 
 
 def ungrouped(config: Grouping, samples: Records, state: State, purpose: str) -> Records:
     """The model's rows in the declared categories, drawn within each group by what is public or released."""
-    found = groups_of(config, state)
-    if not found:
+    by_column = groups_of(config, state)
+    if not by_column:
         return samples
     rows, draw = samples.records.copy(), state.randomness.stream(f"{purpose}, within groups")
-    for number, groups in found.items():
+    for number, groups in by_column.items():
         rows[:, number] = drawn(groups.shares[rows[:, number]], draw.random(len(rows)))
     return replace(samples, records=rows)
 
 
 def nats_within(config: Grouping, data: Records, state: State) -> np.ndarray:
     """Minus the logarithm of what each record's categories are of their groups, summed over columns: (N,)."""
-    found = np.zeros(len(data))
+    nats = np.zeros(len(data))
     for number, groups in groups_of(config, state).items():
         values = data.records[:, number]
         share = groups.shares[groups.numbers[values], values]
-        found -= np.log(share)
-    return found
+        nats -= np.log(share)
+    return nats

@@ -24,17 +24,17 @@ class Columns:
 
 def columns_of(config: Grouping, facts: DatasetFacts) -> Columns:
     """Ranges are cut, other categories merged, of columns that have more than are asked for."""
-    found = list(enumerate(TableKind.of(facts.kind).columns))
-    wide = [number for number, column in found if not column.edges and len(column.categories) > config.most_categories + 1]
-    cut = tuple(number for number, column in found if column.num_ranges > config.quantile_ranges) if config.quantile_ranges else ()
+    numbered = list(enumerate(TableKind.of(facts.kind).columns))
+    wide = [number for number, column in numbered if not column.edges and len(column.categories) > config.most_categories + 1]
+    cut = tuple(number for number, column in numbered if column.num_ranges > config.quantile_ranges) if config.quantile_ranges else ()
     return Columns(cut, tuple(wide) if config.most_categories else ())
 
 
 def stages(config: Grouping, facts: DatasetFacts) -> list[Stage]:
     """The choice of edges and the counts of categories, where there is a column for them."""
     columns = columns_of(config, facts)
-    found = [_edges(config, facts, columns.cut)] if columns.cut else []
-    return [*found, *([marginals_stage(COUNTS, config.count_noise, sum(sizes(facts, columns.merged)))] if columns.merged else [])]
+    edges = [_edges(config, facts, columns.cut)] if columns.cut else []
+    return [*edges, *([marginals_stage(COUNTS, config.count_noise, sum(sizes(facts, columns.merged)))] if columns.merged else [])]
 
 
 def squared_budget(config: Grouping, facts: DatasetFacts) -> float:

@@ -64,16 +64,16 @@ def initial_state(settings: RecoverySettings, facts: DatasetFacts, state: State)
 
 def trainer(settings: RecoverySettings, state: State) -> OrdinaryTrainer:
     """Steps on the triples of the state, evenly drawn, and on nothing else."""
-    found, training = Triples.of(state), settings.training
+    triples, training = Triples.of(state), settings.training
     model = ScoreModel(state.modules["network"], noise_levels(settings.langevin, state.facts.dimensions), state.device)
 
     def loss(step: int) -> Tensor:
         draw = state.randomness.torch_generator(f"{SCORE} batch", step)
-        index = torch.randint(len(found.levels), (training.batch_size,), generator=draw).to(state.device)
-        at, noised = found.levels[index], found.noised[index]
-        responses = found.responses[index].to(torch.float32) / 127.5 - 1.0
+        index = torch.randint(len(triples.levels), (training.batch_size,), generator=draw).to(state.device)
+        at, noised = triples.levels[index], triples.noised[index]
+        responses = triples.responses[index].to(torch.float32) / 127.5 - 1.0
         sigma = model.levels[at].reshape(-1, 1, 1, 1)
-        return energy_losses(model.scaled(noised, at, found.rows[index]), noised, responses, sigma, training.weighting).mean()
+        return energy_losses(model.scaled(noised, at, triples.rows[index]), noised, responses, sigma, training.weighting).mean()
 
     return OrdinaryTrainer(training, SCORE, state, loss, private=False, averages={"ema": "network"})
 
@@ -90,11 +90,11 @@ def draw_samples(
     """
     levels = noise_levels(settings.langevin, state.facts.dimensions)
     model = ScoreModel(image_diffusion.averaged(state), levels, state.device)
-    share, told = step_share(settings.langevin, levels), int(settings.responses.conditional)
+    share, conditional = step_share(settings.langevin, levels), int(settings.responses.conditional)
 
     def run(noise: Tensor, rows: Tensor, generator: torch.Generator, place: slice) -> Tensor:
         def score(x: Tensor, position: int) -> Tensor:
-            return model.score(x, position, rows * told)
+            return model.score(x, position, rows * conditional)
 
         x, steered = float(levels[0]) * noise, None if guide is None else guide(place)
         if reverse:

@@ -99,10 +99,10 @@ def batches(size: int, count: int, randomness: Randomness, place: int, group: np
     order = np.argsort(randomness.stream(f"{RESPONSES}: batches", place).random(size), kind="stable")
     starts = np.minimum(np.arange(size) // count * count, size - count)
     members = order[starts[:, None] + np.arange(count)]  # (G, count), of the record at each place of the order
-    found = np.empty_like(members)
+    arranged = np.empty_like(members)
     own = order[:, None]
-    found[order] = np.take_along_axis(members, np.argsort(members != own, axis=1, kind="stable"), axis=1)
-    return group[found]
+    arranged[order] = np.take_along_axis(members, np.argsort(members != own, axis=1, kind="stable"), axis=1)
+    return group[arranged]
 
 
 def respond(epsilon: float, num_candidates: int, count: int, randomness: Randomness, place: int = 0) -> np.ndarray:

@@ -110,9 +110,9 @@ class Selector:
     def favourites(self, classes: int = 10, number: int = 10) -> Records:
         """The candidates with the most noisy votes, `number` of each of the first `classes` classes, by class."""
         best = self.state.tensors["votes"].argsort(dim=1, descending=True)[:classes, :number]
-        found = torch.stack([images[index] for images, index in zip(self._images("candidates"), best, strict=False)])
+        favourites = torch.stack([images[index] for images, index in zip(self._images("candidates"), best, strict=False)])
         labels = np.repeat(np.arange(len(best)), best.shape[1]) if self.facts.classes else None
-        return Records(found.flatten(0, 1).cpu().numpy(), labels)
+        return Records(favourites.flatten(0, 1).cpu().numpy(), labels)
 
     def draw(self, labels: np.ndarray | None, count: int, draws: Draws, generator: torch.Generator, *, public: bool = False) -> Records:
         """`count` images of these labels (int64 (count,), or None for one class): candidates drawn by their votes, and varied.
@@ -148,7 +148,7 @@ class Selector:
         """Public images of each class, or of any where they have no labels, in random order; repeats, where there are few, varied."""
         classes, number = self.settings.counts(self.facts)
         order = torch.randperm(len(public), generator=generator, device=self.state.device).cpu().numpy()
-        found = torch.zeros((classes, number, *self.facts.shape), dtype=torch.uint8, device=self.state.device)
+        candidates = torch.zeros((classes, number, *self.facts.shape), dtype=torch.uint8, device=self.state.device)
         for label in range(classes):
             places = order[label::classes] if public.labels is None else order[public.labels[order] == label]
             if not len(places):
@@ -160,8 +160,8 @@ class Selector:
             images = torch.from_numpy(public.records[places[index.cpu().numpy()]]).to(self.state.device)
             repeats = repeated(index)
             images[repeats] = self._varied(images[repeats], label, self.settings.variation_size, generator)
-            found[label] = images
-        return found
+            candidates[label] = images
+        return candidates
 
     def _varied(self, images: Tensor, label: int, size: float, generator: torch.Generator) -> Tensor:
         names = [name for name in self.settings.chosen_variations(self.facts) if name != "denoise"]

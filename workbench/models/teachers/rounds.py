@@ -35,16 +35,16 @@ class Asked(nn.Module):
 
 
 def initial_state(
-    settings: GeneratorSettings, teachers: Ensemble, facts: DatasetFacts, state: State, votes: tuple[int, ...], asked: int
+    settings: GeneratorSettings, teachers: Ensemble, facts: DatasetFacts, state: State, votes: tuple[int, ...], queries: int
 ) -> State:
-    """Generator and teachers with their optimisers, and room for a round's noisy votes (`votes`) about `asked` images."""
+    """Generator and teachers with their optimisers, and room for a round's noisy votes (`votes`) about `queries` images."""
     draw = state.randomness.torch_generator("initialisation")
     generator = networks.initialized(lambda: new_generator(settings, facts), draw).to(state.device)
     state.modules[GENERATOR] = generator
     state.optimizers[GENERATOR] = torch.optim.Adam(generator.parameters(), lr=settings.training.learning_rate)
     ensemble.add_to(teachers, state)
     state.tensors[VOTES] = torch.zeros(votes, dtype=torch.float64, device=state.device)
-    state.modules[ASKED] = Asked(asked, settings.latent_size).to(state.device)
+    state.modules[ASKED] = Asked(queries, settings.latent_size).to(state.device)
     return state
 
 
@@ -67,9 +67,9 @@ def fit(
         if state.steps.get(TEACHERS, 0) < step:
             state.spend(TEACHERS, step)
             parts = PartsInPlace.of(teachers, data, state) if parts is None else parts
-            told = ensemble.teach(teachers, settings.latent_size, parts, state, step)
+            mean_loss = ensemble.teach(teachers, settings.latent_size, parts, state, step)
             state.steps[TEACHERS] = step
-            yield Step(TEACHERS, step, rounds, {"loss": told})
+            yield Step(TEACHERS, step, rounds, {"loss": mean_loss})
         if state.steps.get(VOTES, 0) < step:
             state.spend(VOTES, step)
             vote(step)

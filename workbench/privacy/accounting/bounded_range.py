@@ -40,8 +40,8 @@ def adaptive_delta(range_: float, count: int, epsilon: Floats) -> Floats:
     place = np.minimum(np.abs(epsilon) / step, len(deltas) - 1)
     low = np.minimum(place.astype(np.int64), len(deltas) - 2)
     share = np.expm1((place - low) * step) / math.expm1(step)
-    found = ((1 - share) * deltas[low] + share * deltas[low + 1]) * (1 + 8 * EPS)
-    return np.where(epsilon >= 0, found, -np.expm1(np.minimum(epsilon, 0.0)) + np.exp(np.minimum(epsilon, 0.0)) * found)
+    interpolated = ((1 - share) * deltas[low] + share * deltas[low + 1]) * (1 + 8 * EPS)
+    return np.where(epsilon >= 0, interpolated, -np.expm1(np.minimum(epsilon, 0.0)) + np.exp(np.minimum(epsilon, 0.0)) * interpolated)
 
 
 def reach(range_: float, count: int) -> float:

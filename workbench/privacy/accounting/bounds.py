@@ -71,8 +71,8 @@ def proved_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue:
         return PrivacyValue(epsilon=math.inf, delta=delta, status="not_proved", sampling=sampling, reason=str(error))
     bound = event_bound(compose(stages), delta, relation, sampler_distance(stages))
     paid = [stage for stage in stages if stage.spent != "free"]
-    told = paid if bound.is_finite else [stage for stage in paid if not _is_finite(stage, relation)]
-    reason = " ".join(filter(None, dict.fromkeys([bound.reason, *(stage.reason for stage in told)])))
+    relevant = paid if bound.is_finite else [stage for stage in paid if not _is_finite(stage, relation)]
+    reason = " ".join(filter(None, dict.fromkeys([bound.reason, *(stage.reason for stage in relevant)])))
     return bound.model_copy(update={"sampling": sampling, "reason": reason})
 
 
@@ -87,11 +87,11 @@ def replace_one_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue | N
 
 def _joined(stages: Sequence[Stage]) -> list[Stage]:
     """The stages of one run, those that are parts of one release as a single stage at the distance of all parts together."""
-    found: dict[object, list[Stage]] = {}
+    by_run: dict[object, list[Stage]] = {}
     for place, stage in enumerate(stages):
         part = stage.event if isinstance(stage.event, own.PartOfGaussianDpEvent) and stage.steps == 1 else None
-        found.setdefault(place if part is None else (part.together, part.joint_noise_multiplier), []).append(stage)
-    return [merged for parts in found.values() for merged in _as_one(parts)]
+        by_run.setdefault(place if part is None else (part.together, part.joint_noise_multiplier), []).append(stage)
+    return [merged for parts in by_run.values() for merged in _as_one(parts)]
 
 
 def _as_one(parts: Sequence[Stage]) -> Sequence[Stage]:
@@ -159,8 +159,8 @@ def _value_or_refusal(accountant: Accountant, composition: Composition, delta: f
 
 def _unproved(event: dp_event.DpEvent) -> own.UnprovedDpEvent | None:
     """The first refuted leaf, else the first that is not proved."""
-    found = [leaf for leaf, _ in leaves(event) if isinstance(leaf, own.UnprovedDpEvent)]
-    return next((leaf for leaf in found if leaf.status == "refuted"), found[0] if found else None)
+    unproved = [leaf for leaf, _ in leaves(event) if isinstance(leaf, own.UnprovedDpEvent)]
+    return next((leaf for leaf in unproved if leaf.status == "refuted"), unproved[0] if unproved else None)
 
 
 def _is_finite(stage: Stage, relation: Relation) -> bool:

@@ -76,9 +76,9 @@ def older_rdp(
     alphas = np.array(orders)
     whole = alphas * inverse_square(noise_multiplier) / 2
     curve = sampled_gaussian(sample_rate, noise_multiplier, alphas) if sample_rate < 1 else whole
-    found = float(np.min(steps * curve + math.log(1.0 / delta) / (alphas - 1.0)))
+    epsilon = float(np.min(steps * curve + math.log(1.0 / delta) / (alphas - 1.0)))
     return PrivacyValue(
-        epsilon=found,
+        epsilon=epsilon,
         delta=delta,
         status="proved",
         accountant="RDP, older conversion",

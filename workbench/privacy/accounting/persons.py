@@ -30,5 +30,5 @@ def protects_person(stage: Stage) -> bool:
 
 def person_of(stages: Iterable[Stage]) -> str:
     """The column that names whom all paid stages protect, empty for a row: where one protects a row, or another person, it is a row."""
-    found = {stage.event.person if isinstance(stage.event, PersonDpEvent) else "" for stage in stages if stage.event is not None}
-    return found.pop() if len(found) == 1 else ""
+    columns = {stage.event.person if isinstance(stage.event, PersonDpEvent) else "" for stage in stages if stage.event is not None}
+    return columns.pop() if len(columns) == 1 else ""

@@ -59,9 +59,9 @@ def privacy_profile(stages: Sequence[Stage], delta: float) -> PrivacyProfile:
 def _point(stages: Sequence[Stage], delta: float) -> ProfilePoint:
     bound = proved_bound(stages, delta).epsilon
     values = accountant_values(stages, delta) if stages else {}
-    told = {name: value if isinstance(value := values.get(name), float) else None for name in ACCOUNTANTS}
+    by_accountant = {name: value if isinstance(value := values.get(name), float) else None for name in ACCOUNTANTS}
     mu = gdp_mu(bound, delta) if 0 < bound < float("inf") else None
-    return ProfilePoint(delta=delta, bound=bound, accountants=told, mu=mu)
+    return ProfilePoint(delta=delta, bound=bound, accountants=by_accountant, mu=mu)
 
 
 def _mu(stages: Sequence[Stage]) -> tuple[float | None, Literal["exact", "approximation", "none"], str]:

@@ -59,8 +59,8 @@ def pure_moments(error: Floats, epsilon: float, orders: Floats = MOMENTS) -> Flo
     chance = np.where(holds, error, 0.0)[:, None]
     likely = np.log1p(-chance) + orders * (np.log1p(-chance) - np.log1p(-math.exp(epsilon) * chance))
     with np.errstate(divide="ignore"):
-        found = np.logaddexp(likely, np.log(chance) + epsilon * orders)
-    return np.where(holds[:, None], np.minimum(worst, np.maximum(found, 0.0)), worst)
+        moments = np.logaddexp(likely, np.log(chance) + epsilon * orders)
+    return np.where(holds[:, None], np.minimum(worst, np.maximum(moments, 0.0)), worst)
 
 
 def gnmax_rdp(error: Floats, deviation: float, orders: Floats = ORDERS) -> Floats:
@@ -102,11 +102,11 @@ def rdp_epsilon(rdp: Floats, delta: float, orders: Floats = ORDERS) -> float:
 def by_laplace(error: Floats, epsilon: float, delta: float) -> VoteGapEpsilon:
     """Of argmaxes that are (epsilon, 0)-DP each, by the chance (Q,) that noise turned each."""
     worst = len(error) * 0.5 * epsilon**2 * MOMENTS * (MOMENTS + 1.0)
-    found = pure_moments(error, epsilon).sum(axis=0)
-    return VoteGapEpsilon(moments_epsilon(found, delta), moments_epsilon(worst, delta), delta, len(error))
+    moments = pure_moments(error, epsilon).sum(axis=0)
+    return VoteGapEpsilon(moments_epsilon(moments, delta), moments_epsilon(worst, delta), delta, len(error))
 
 
 def by_gaussian(error: Floats, deviation: float, delta: float, beside: Floats | float = 0.0) -> VoteGapEpsilon:
     """Of Gaussian noisy argmaxes by the chance (Q,) that noise turned each; `beside` is the RDP (a,) of what else is released."""
-    worst, found = len(error) * ORDERS / deviation**2 + beside, gnmax_rdp(error, deviation).sum(axis=0) + beside
-    return VoteGapEpsilon(rdp_epsilon(found, delta), rdp_epsilon(worst, delta), delta, len(error))
+    worst, rdp = len(error) * ORDERS / deviation**2 + beside, gnmax_rdp(error, deviation).sum(axis=0) + beside
+    return VoteGapEpsilon(rdp_epsilon(rdp, delta), rdp_epsilon(worst, delta), delta, len(error))

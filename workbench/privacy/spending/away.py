@@ -23,19 +23,19 @@ def count_run(database: Database, home: Path, run_id: str, folder: str) -> bool:
     planned does, until it can be read again: what was drawn anew there is not known before.
     """
     try:
-        told = read_journals(home / folder)
+        journal = read_journals(home / folder)
     except (OSError, WorkbenchError):
-        told = None
+        journal = None
     with database.connected() as connection:
         paid = "SELECT name, steps, charged, charged_again FROM stages WHERE run_id = ? AND spent != 'free'"
         known = {row["name"]: row for row in connection.execute(paid, (run_id,))}
-        found = connection.execute("SELECT unread FROM away WHERE run_id = ?", (run_id,)).fetchone()
-    before: dict[str, list[int]] = json.loads(found["unread"]) if found else {}
-    if told is None:
+        unread_row = connection.execute("SELECT unread FROM away WHERE run_id = ?", (run_id,)).fetchone()
+    before: dict[str, list[int]] = json.loads(unread_row["unread"]) if unread_row else {}
+    if journal is None:
         counts: Counts = {}
         unread = {name: list(map(max, (row["steps"], 0), before.get(name, (0, 0)))) for name, row in known.items()}
     else:
-        counts, unread = told.counts, {stage: list(pair) for stage, pair in told.most.items()}
+        counts, unread = journal.counts, {stage: list(pair) for stage, pair in journal.most.items()}
     more = [
         (charged, again, run_id, stage)
         for stage, (charged, again) in counts.items()

@@ -182,7 +182,7 @@ def lease(folder: Path) -> int:
 
 def numbers(folder: Path) -> list[int]:
     """The journals of a folder."""
-    return [int(found[1]) for found in map(NAME.fullmatch, os.listdir(folder)) if found]
+    return [int(match[1]) for match in map(NAME.fullmatch, os.listdir(folder)) if match]
 
 
 def _sealed(row: object) -> str:

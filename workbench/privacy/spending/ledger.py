@@ -205,10 +205,10 @@ class Ledger:
 
     def resemblance(self, account: str, fingerprint: str, hashes: np.ndarray) -> str | None:
         """Why runs on records with these hashes belong to another account too; None if no other has a tenth of them."""
-        found = resembling(hashes, self._other_records({account, fingerprint}))
-        if not found:
+        shares = resembling(hashes, self._other_records({account, fingerprint}))
+        if not shares:
             return None
-        names = ", ".join(f"{name!r} ({share:.0%})" for name, share in sorted(found.items()))
+        names = ", ".join(f"{name!r} ({share:.0%})" for name, share in sorted(shares.items()))
         return (
             f"Expected records of {account!r} under no other name, got much the same under {names}: who is in both is protected by "
             "neither account's total alone. Use the same name, or add up the totals."
@@ -221,13 +221,13 @@ class Ledger:
         names = {entry.fingerprint: entry.account for entry in entries if entry.fingerprint not in mine}
         with self._database.transaction("DEFERRED") as connection:
             rows = connection.execute("SELECT fingerprint, hashes FROM record_hashes").fetchall()
-        found: dict[str, np.ndarray] = {}
+        by_name: dict[str, np.ndarray] = {}
         for fingerprint, hashes in rows:
             if fingerprint in names:
-                found[f"{names[fingerprint]}"] = np.union1d(
-                    found.get(names[fingerprint], np.array([], "<u8")), np.frombuffer(hashes, "<u8")
+                by_name[f"{names[fingerprint]}"] = np.union1d(
+                    by_name.get(names[fingerprint], np.array([], "<u8")), np.frombuffer(hashes, "<u8")
                 )
-        return found
+        return by_name
 
     def total(self, account: str, runs: Iterable[str] | None = None, delta: float | None = None) -> PrivacyValue:
         """The composed bound of all runs on an account, finished or not, or of `runs` alone, under REPLACE_SPECIAL.
@@ -242,8 +242,8 @@ class Ledger:
             raise WorkbenchError(f"Expected a delta: dataset {account} has no runs and no budget to take one from.")
         if delta is None:
             delta = budget.delta if budget is not None else min(entry.delta for entry in entries)
-        found = zero_out_total([(f"run {entry.run_id}", entry.paid()) for entry in entries], check_delta(delta))
-        return labelled(found, entries)
+        total = zero_out_total([(f"run {entry.run_id}", entry.paid()) for entry in entries], check_delta(delta))
+        return labelled(total, entries)
 
     def set_budget(self, account: str, epsilon: float, delta: float) -> None:
         """Set what all runs on an account together may spend (zero-out relation); infinity lifts the limit."""
@@ -259,8 +259,8 @@ class Ledger:
     def budget(self, *accounts: str) -> Budget | None:
         """The budget of an account given by names or fingerprints, the strictest where several hold, or None."""
         keys = on_account(self.entries(), accounts)[1]
-        found = [Budget(epsilon, delta) for key, (epsilon, delta) in self.budgets().items() if key in keys]
-        return min(found, key=lambda budget: (budget.epsilon, budget.delta), default=None)
+        budgets_here = [Budget(epsilon, delta) for key, (epsilon, delta) in self.budgets().items() if key in keys]
+        return min(budgets_here, key=lambda budget: (budget.epsilon, budget.delta), default=None)
 
     def budgets(self) -> dict[str, tuple[float, float]]:
         """Epsilon and delta of every budget, by the account (or, from before there were names, the fingerprint) it was set for."""

@@ -18,8 +18,8 @@ def clip_groups(contributions: dict[nn.Parameter, Contribution], groups: Sequenc
     norms: list[Tensor] = []
     for parameters, max_grad_norm in groups:
         if mine := {p: contributions.pop(p) for p in list(contributions) if p in parameters}:
-            found, over_group = clip(mine, max_grad_norm)
-            sums |= found
+            clipped, over_group = clip(mine, max_grad_norm)
+            sums |= clipped
             norms.append(over_group)
     assert not contributions, "every parameter is in a group"
     return sums, norms[0] if len(norms) == 1 else torch.stack(norms).norm(dim=0)

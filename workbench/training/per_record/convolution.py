@@ -32,12 +32,12 @@ class ConvolutionRule(LayerRule):
     def backward(
         self, layer: Any, x: Tensor, saved: tuple[Tensor, ...], grad_output: Tensor, needs_input: bool, now: Pass
     ) -> tuple[Tensor | None, dict[str, Contribution]]:
-        found: dict[str, Contribution] = {}
+        contributions: dict[str, Contribution] = {}
         if trains(layer, "bias"):
-            found["bias"] = StoredGradient(now.by_record(grad_output.flatten(2).sum(2)).sum(1))
+            contributions["bias"] = StoredGradient(now.by_record(grad_output.flatten(2).sum(2)).sum(1))
         if trains(layer, "weight"):
-            found["weight"] = self._weight(layer, x, grad_output, now)
-        return (input_gradient(layer, x, grad_output) if needs_input else None), found
+            contributions["weight"] = self._weight(layer, x, grad_output, now)
+        return (input_gradient(layer, x, grad_output) if needs_input else None), contributions
 
     def _weight(self, layer: Any, x: Tensor, grad_output: Tensor, now: Pass) -> Contribution:
         large = now.noise_multiplicity > 1 and grad_output[0, 0].numel() >= LOOP_PIXELS

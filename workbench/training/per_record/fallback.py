@@ -70,10 +70,10 @@ class UnitCall:
         gradients, inputs = self._map(pull, (0, *self.dims()), [by_record, *self._by_record(tensors)])
         for key, gradient in gradients.items():
             self.now.add(self.trainable[key], StoredGradient(gradient))
-        found: list[Tensor | None] = [None] * len(tensors)
+        results: list[Tensor | None] = [None] * len(tensors)
         for i, gradient in zip(wanted, inputs, strict=True):
-            found[i] = gradient.flatten(0, 1) if self.split[i] else gradient.sum(0)
-        return found
+            results[i] = gradient.flatten(0, 1) if self.split[i] else gradient.sum(0)
+        return results
 
     def dims(self) -> list[int | None]:
         """Which tensors `vmap` splits."""

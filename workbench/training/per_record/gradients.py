@@ -101,8 +101,8 @@ class PerRecordGradients:
     def _backward(self, losses: Tensor, now: Pass) -> list[str]:
         """Run the backward pass; names of the parameters that were used outside their layer, hence by autograd."""
         parameters = self.parameters
-        found = torch.autograd.grad(losses.sum(), [now.anchor, *parameters.values()], allow_unused=True)
-        return [name for name, gradient in zip(parameters, found[1:], strict=True) if gradient is not None]
+        gradients = torch.autograd.grad(losses.sum(), [now.anchor, *parameters.values()], allow_unused=True)
+        return [name for name, gradient in zip(parameters, gradients[1:], strict=True) if gradient is not None]
 
     def _take_whole(self, outside: list[str]) -> None:
         if len(self.layers) == 1 and self.layers[0].module is self.module:

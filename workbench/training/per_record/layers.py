@@ -52,15 +52,15 @@ def piece(name: str, module: nn.Module, rule: LayerRule | None) -> Layer:
 
 def find_layers(module: nn.Module, name: str = "") -> list[Layer]:
     """The pieces that hold all trainable parameters, shared modules once."""
-    found: dict[nn.Module, Layer] = {}
-    collect(module, name, found)
-    return list(found.values())
+    layers: dict[nn.Module, Layer] = {}
+    collect(module, name, layers)
+    return list(layers.values())
 
 
 def frozen_layers(module: nn.Module) -> list[Layer]:
     """The layers that have a rule and nothing to train: they run as ever, on inputs that are checked to be rows."""
-    found = [(name, layer) for name, layer in module.named_modules() if has_rule(layer) and "forward" not in layer.__dict__]
-    return [piece(name, layer, None) for name, layer in found if not any(p.requires_grad for p in layer.parameters())]
+    named = [(name, layer) for name, layer in module.named_modules() if has_rule(layer) and "forward" not in layer.__dict__]
+    return [piece(name, layer, None) for name, layer in named if not any(p.requires_grad for p in layer.parameters())]
 
 
 def has_rule(module: nn.Module) -> bool:
@@ -68,9 +68,9 @@ def has_rule(module: nn.Module) -> bool:
     return type(module) in RULES and is_plain(module)
 
 
-def collect(module: nn.Module, name: str, found: dict[nn.Module, Layer]) -> None:
-    """Add the pieces of `module` to `found`."""
-    if module in found or not any(p.requires_grad for p in module.parameters()):
+def collect(module: nn.Module, name: str, pieces: dict[nn.Module, Layer]) -> None:
+    """Add the pieces of `module` to `pieces`."""
+    if module in pieces or not any(p.requires_grad for p in module.parameters()):
         return
     if "forward" in module.__dict__:
         raise WorkbenchError(
@@ -79,13 +79,13 @@ def collect(module: nn.Module, name: str, found: dict[nn.Module, Layer]) -> None
     own = any(p.requires_grad for p in module.parameters(recurse=False))
     rule = RULES.get(type(module))
     if has_rule(module):
-        found[module] = piece(name, module, rule)
+        pieces[module] = piece(name, module, rule)
     elif own or rule is not None or hasattr(module, "parametrizations"):
         logger.warning("%s (%s) has no rule of its own: it goes through torch.func.", name or "module", type(module).__name__)
-        found[module] = piece(name or "module", module, None)
+        pieces[module] = piece(name or "module", module, None)
     else:
         for child_name, child in module.named_children():
-            collect(child, f"{name}.{child_name}" if name else child_name, found)
+            collect(child, f"{name}.{child_name}" if name else child_name, pieces)
 
 
 def is_plain(module: nn.Module) -> bool:

@@ -21,12 +21,12 @@ class LinearRule(LayerRule):
     ) -> tuple[Tensor | None, dict[str, Contribution]]:
         inputs = x.reshape(now.num_records, -1, layer.in_features)  # (R, T, in)
         grads = grad_output.reshape(now.num_records, -1, layer.out_features)  # (R, T, out)
-        found: dict[str, Contribution] = {}
+        contributions: dict[str, Contribution] = {}
         if trains(layer, "bias"):
-            found["bias"] = StoredGradient(grads.sum(1))
+            contributions["bias"] = StoredGradient(grads.sum(1))
         if trains(layer, "weight"):
-            found["weight"] = linear_weight(inputs, grads, now.may_defer(layer.weight))
-        return (grad_output @ as_dtype(layer.weight, x) if needs_input else None), found
+            contributions["weight"] = linear_weight(inputs, grads, now.may_defer(layer.weight))
+        return (grad_output @ as_dtype(layer.weight, x) if needs_input else None), contributions
 
 
 def linear_weight(inputs: Tensor, grads: Tensor, may_defer: bool) -> Contribution:

@@ -33,11 +33,11 @@ class GroupNormRule(LayerRule):
         mask = [needs_input, trains(layer, "weight"), trains(layer, "bias")]
         gradients = torch.ops.aten.native_group_norm_backward(grad_output.contiguous(), x.contiguous(), *saved, *sizes, mask)
         named = zip(("weight", "bias"), gradients[1:], mask[1:], strict=True)
-        found: dict[str, Contribution] = {}
+        contributions: dict[str, Contribution] = {}
         for name, values, wanted in named:
             if wanted:
-                found[name] = StoredGradient(now.by_record(values.view(rows, channels)).sum(1))
-        return (gradients[0].view_as(x) if needs_input else None), found
+                contributions[name] = StoredGradient(now.by_record(values.view(rows, channels)).sum(1))
+        return (gradients[0].view_as(x) if needs_input else None), contributions
 
 
 class LayerNormRule(LayerRule):
@@ -52,16 +52,16 @@ class LayerNormRule(LayerRule):
         self, layer: nn.LayerNorm, x: Tensor, saved: tuple[Tensor, ...], grad_output: Tensor, needs_input: bool, now: Pass
     ) -> tuple[Tensor | None, dict[str, Contribution]]:
         mean, rstd = saved
-        found: dict[str, Contribution] = {}
+        contributions: dict[str, Contribution] = {}
         if trains(layer, "weight"):
-            found["weight"] = self._summed(grad_output * (x - mean) * rstd, layer, now)
+            contributions["weight"] = self._summed(grad_output * (x - mean) * rstd, layer, now)
         if trains(layer, "bias"):
-            found["bias"] = self._summed(grad_output, layer, now)
+            contributions["bias"] = self._summed(grad_output, layer, now)
         if not needs_input:
-            return None, found
+            return None, contributions
         weight, bias = (None if p is None else as_dtype(p, x) for p in (layer.weight, layer.bias))
         backward = torch.ops.aten.native_layer_norm_backward
-        return backward(grad_output, x, layer.normalized_shape, mean, rstd, weight, bias, [True, False, False])[0], found
+        return backward(grad_output, x, layer.normalized_shape, mean, rstd, weight, bias, [True, False, False])[0], contributions
 
     def _summed(self, values: Tensor, layer: nn.LayerNorm, now: Pass) -> StoredGradient:
         return StoredGradient(values.reshape(now.num_records, -1, *layer.normalized_shape).sum(1))

@@ -81,8 +81,8 @@ def each_row(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def of_one(*row: Tensor) -> Any:
-        found = function(*(value.unsqueeze(0) for value in row))
-        return tuple(value.squeeze(0) for value in found) if isinstance(found, tuple) else found.squeeze(0)
+        result = function(*(value.unsqueeze(0) for value in row))
+        return tuple(value.squeeze(0) for value in result) if isinstance(result, tuple) else result.squeeze(0)
 
     def of_all(*rows: Tensor) -> Any:
         try:

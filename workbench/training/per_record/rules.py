@@ -111,7 +111,7 @@ class RunLayer(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[None, Tensor | None, None, None, None]:
         x, *saved = ctx.saved_tensors
-        grad_input, found = ctx.rule.backward(ctx.layer, x, tuple(saved), grad_output, ctx.needs_input_grad[1], ctx.now)
-        for name, contribution in found.items():
+        grad_input, contributions = ctx.rule.backward(ctx.layer, x, tuple(saved), grad_output, ctx.needs_input_grad[1], ctx.now)
+        for name, contribution in contributions.items():
             ctx.now.add(getattr(ctx.layer, name), contribution)
         return None, grad_input, None, None, None

@@ -69,8 +69,8 @@ class Pmf(pld_pmf.DensePLDPmf):
             return 0.0
         lower = np.cumsum(probs * np.exp(-losses))[beyond]
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            found = np.where(lower > 0, np.log(upper[beyond] / lower), math.inf)
-        return max(0.0, float(np.max(np.minimum(found, losses[beyond]))))
+            crossings = np.where(lower > 0, np.log(upper[beyond] / lower), math.inf)
+        return max(0.0, float(np.max(np.minimum(crossings, losses[beyond]))))
 
     def get_delta_for_epsilon(self, epsilon: float | Sequence[float]) -> float | Floats:
         """delta at one epsilon, or at ascending ones."""

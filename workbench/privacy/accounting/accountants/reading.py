@@ -60,8 +60,8 @@ def mechanisms(event: dp_event.DpEvent, relation: Relation) -> Composition:
     """
     counts: dict[Mechanism, int] = {}
     squared_mu = 0.0
-    found = [(_mechanism(leaf, relation), count) for leaf, count in leaves(event)]
-    for mechanism, count in _in_blocks(found):
+    counted = [(_mechanism(leaf, relation), count) for leaf, count in leaves(event)]
+    for mechanism, count in _in_blocks(counted):
         if isinstance(mechanism, ExactGaussian):
             squared_mu += count * mechanism.mu**2
         elif mechanism is not None:
@@ -71,14 +71,14 @@ def mechanisms(event: dp_event.DpEvent, relation: Relation) -> Composition:
     return MappingProxyType(counts)
 
 
-def _in_blocks(found: Sequence[tuple[Mechanism | None, int]]) -> Iterator[tuple[Mechanism | None, int]]:
+def _in_blocks(counted: Sequence[tuple[Mechanism | None, int]]) -> Iterator[tuple[Mechanism | None, int]]:
     """The same mechanisms with their choices in blocks (docs/proofs.md, section 10)."""
     choices: dict[float, int] = {}
-    for mechanism, count in found:
+    for mechanism, count in counted:
         if isinstance(mechanism, BoundedRange):
             choices[mechanism.epsilon] = choices.get(mechanism.epsilon, 0) + count
     most = max(choices, key=lambda epsilon: choices[epsilon], default=0.0)
-    for number, (mechanism, count) in enumerate(found, 1):
+    for number, (mechanism, count) in enumerate(counted, 1):
         if isinstance(mechanism, BoundedRange) and mechanism.epsilon != most:
             yield replace(mechanism, block=number), count
         else:
