@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 FIRST_RUN = "A first run"  # its exercise is to change and run it again, so nothing is checked
-SECONDS_A_CELL = 240
+SECONDS_A_CELL = 120
 # A figure of 12 inches fills a slide, so its 24 points are 24 on the wall.
 STYLE = (
     'plt.rcParams.update({"font.size": 24, "axes.titlesize": 24, "figure.titlesize": 24, "figure.figsize": (12, 5), "lines.linewidth": 4})'

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import CalibratedField, Method, MethodConfig
+from workbench.methods.fields import with_values
 from workbench.models.embeddings.config import GENERATOR
 from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
 from workbench.models.teachers.config import TEACHERS, Ensemble, Rounds
@@ -27,6 +28,12 @@ class TeachersConfig(MethodConfig):
     teachers: Ensemble = Ensemble()
     training: Rounds = Rounds()
     labels: PaidLabelShares = PaidLabelShares()
+
+    def of_size(self, rows: float, least: int) -> Self:
+        """The same with about `rows` rows in every step, of the teachers' too, whose batches are no part of a training."""
+        sized = super().of_size(rows, least)
+        count = max(least, round(rows / (2 * self.teachers.updates * self.teachers.number)))
+        return with_values(sized, {"teachers.batch_size": count})
 
 
 ConfigT = TypeVar("ConfigT", bound=TeachersConfig)

@@ -375,7 +375,9 @@ def digest(parts: Iterable[torch.nn.Module | torch.Tensor]) -> bytes:
 
 def quiet_stages(method: Method, plan: Plan) -> set[str]:
     """The stages that release nothing, of a method that names what they write."""
-    return {stage.name for stage in method.stages(plan.facts) if isinstance(stage.event, NoOpDpEvent) and method.quiet_parts}
+    if not method.quiet_parts:
+        return set()
+    return {stage.name for stage in method.stages(plan.facts) if isinstance(stage.event, NoOpDpEvent)}
 
 
 def releases_of(windows: Sequence[Window], quiet: Container[str] = ()) -> Changes:

@@ -87,6 +87,14 @@ def published_preset(name: str, epsilon: int) -> Preset:
 PRESETS = Method.presets | {"published": published_preset("published", 10), "published-1": published_preset("published-1", 1)}
 
 
+def claimed(config: DataLensConfig, delta: float) -> PrivacyValue:
+    """The RDP of all vectors of votes of `config`."""
+    from dp_accounting import dp_event
+
+    vector = dp_event.GaussianDpEvent(known(config.noise_multiplier) / (2.0 * config.top**0.5))
+    return composed_rdp([(vector, config.training.batch_size * config.training.steps)], delta, SOURCE)
+
+
 class DataLens(TeachersMethod[DataLensConfig]):
     """Noisy sums of the signs of what teachers would change most, and a generator that follows them."""
 
@@ -112,7 +120,4 @@ class DataLens(TeachersMethod[DataLensConfig]):
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The RDP of all vectors of votes."""
-        from dp_accounting import dp_event
-
-        vector = dp_event.GaussianDpEvent(known(self.config.noise_multiplier) / (2.0 * self.config.top**0.5))
-        return composed_rdp([(vector, self.config.training.batch_size * self.config.training.steps)], delta, SOURCE)
+        return claimed(self.config, delta)

@@ -111,6 +111,15 @@ def published_preset(name: str, epsilon: int) -> Preset:
 PRESETS = Method.presets | {"published": published_preset("published", 10), "published-1": published_preset("published-1", 1)}
 
 
+def claimed(config: GPATEConfig, delta: float) -> PrivacyValue:
+    """The RDP of all tests and answers of `config`, whatever the votes are."""
+    from dp_accounting import dp_event
+
+    noise, count = known(config.noise_multiplier), config.queries * config.training.steps
+    tests = [(dp_event.GaussianDpEvent(noise * config.test_noise), count)] if config.threshold else []
+    return composed_rdp([*tests, (dp_event.GaussianDpEvent(noise / math.sqrt(2.0)), count)], delta, SOURCE)
+
+
 class GPATE(TeachersMethod[GPATEConfig]):
     """Noisy argmaxes of where teachers want generated images to go, along random directions, and a generator that follows."""
 
@@ -135,8 +144,4 @@ class GPATE(TeachersMethod[GPATEConfig]):
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The RDP of all tests and answers."""
-        from dp_accounting import dp_event
-
-        noise, count = known(self.config.noise_multiplier), self.config.queries * self.config.training.steps
-        tests = [(dp_event.GaussianDpEvent(noise * self.config.test_noise), count)] if self.config.threshold else []
-        return composed_rdp([*tests, (dp_event.GaussianDpEvent(noise / math.sqrt(2.0)), count)], delta, SOURCE)
+        return claimed(self.config, delta)

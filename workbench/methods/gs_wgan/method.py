@@ -249,7 +249,7 @@ class GSWGAN(Method):
     quiet_parts: ClassVar[tuple[str, ...]] = (CRITICS,)
     shapes: ClassVar[tuple[str, ...] | None] = (
         "generator",
-        "critics.network",
+        *(f"critics.network.{name}" for name in CriticConfig.model_fields),
         "critics.turns",
         "critics.updates",
         "critics.warm_up",

@@ -126,6 +126,32 @@ PRESETS = Method.presets | {
 }
 
 
+def laplace_votes(config: PATEGANConfig) -> Stage:
+    """A round's counts with discrete Laplace noise, a label each."""
+    from dp_accounting import dp_event
+
+    label = dp_event.DiscreteLaplaceDpEvent(1.0 / known(config.noise_multiplier), 1)
+    return Stage(
+        name=VOTES,
+        event=dp_event.SelfComposedDpEvent(label, config.labels_of_round),
+        spent="per_step",
+        steps=config.training.steps,
+        relations=("REPLACE_SPECIAL",),
+        sampling="all teachers in every round",
+        reason=LAPLACE_REASON,
+    )
+
+
+def claimed(config: PATEGANConfig, delta: float) -> PrivacyValue:
+    """The moments of Laplace noise that depend on no record, or the RDP of Gaussian noise."""
+    from dp_accounting import dp_event
+
+    labels, noise = config.labels_of_round * config.training.steps, known(config.noise_multiplier)
+    if config.noise == "laplace":
+        return lnmax_moments(1.0 / (2.0 * noise), labels, delta, SOURCE)
+    return composed_rdp([(dp_event.GaussianDpEvent(noise), labels)], delta, SOURCE)
+
+
 class PATEGAN(TeachersMethod[PATEGANConfig]):
     """A student that learns from generated images under noisy majorities of teachers, and a generator that follows it."""
 
@@ -143,27 +169,11 @@ class PATEGAN(TeachersMethod[PATEGANConfig]):
         config = self.config
         if config.noise == "gaussian":
             return gaussian_votes(config.noise_multiplier, config.labels_of_round, config.training.steps, REASON)
-        from dp_accounting import dp_event
-
-        label = dp_event.DiscreteLaplaceDpEvent(1.0 / known(config.noise_multiplier), 1)
-        return Stage(
-            name=VOTES,
-            event=dp_event.SelfComposedDpEvent(label, config.labels_of_round),
-            spent="per_step",
-            steps=config.training.steps,
-            relations=("REPLACE_SPECIAL",),
-            sampling="all teachers in every round",
-            reason=LAPLACE_REASON,
-        )
+        return laplace_votes(config)
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The moments of Laplace noise that depend on no record, or the RDP of Gaussian noise."""
-        labels, noise = self.config.labels_of_round * self.config.training.steps, known(self.config.noise_multiplier)
-        if self.config.noise == "laplace":
-            return lnmax_moments(1.0 / (2.0 * noise), labels, delta, SOURCE)
-        from dp_accounting import dp_event
-
-        return composed_rdp([(dp_event.GaussianDpEvent(noise), labels)], delta, SOURCE)
+        return claimed(self.config, delta)
 
     def vote_gap_epsilon(self, state: State, delta: float) -> VoteGapEpsilon:
         """What PATE's data-dependent analysis says of a fitted state's labels."""
