@@ -198,7 +198,7 @@ def noisy_sum(bench: Bench, stage: Stage, at: At, noise_multiplier: float) -> It
 
 def clips_whole(bench: Bench, stage: Stage) -> bool:
     """Whether the stage's steps clip one gradient of their batch."""
-    parts = [part for _, part in bench.method.config if isinstance(part, DPSGD)]
+    parts = [part for _, part in bench.method.config if isinstance(part, DPSGD) and part.noise_multiplier is not None]  # None: not run
     steps = [part.private_steps(stage.name, bench.plan.facts.num_records) for part in parts]
     return any(step.clipped == "batch" and step.event == stage.event for step in steps)
 
