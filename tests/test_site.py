@@ -77,7 +77,7 @@ def test_every_method_has_a_page_with_claim_settings_and_code(reference: dict[st
         page = reference[f"methods/{name}.md"]
         assert page.startswith(f"# {name}: {method.title}")
         assert all(f"**{reading}**: " in page for reading in method.readings or (name,))
-        assert (ROOT / re.search(r"named in `([^`]+)/stages.py`", page)[1]).is_dir()  # type: ignore[index]
+        assert (ROOT / re.search(r"named in `([^`]+/method.py)`", page)[1]).is_file()  # type: ignore[index]
     assert "**dp-promise-renoised**" in reference["methods/dp-promise.md"]
     assert "| tables |" in reference["methods/mst.md"]
 
