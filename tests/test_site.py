@@ -131,6 +131,17 @@ def test_readers_answered_three_questions_for_every_lesson() -> None:
     ) in page
 
 
+def test_every_point_of_the_review_has_a_state_and_a_place() -> None:
+    page = (ROOT / "docs/contribute/review.md").read_text()
+    rows = re.findall(r"^\| (?!point|---)(.+) \| (.+) \| (.+) \|$", page, flags=re.MULTILINE)
+    count = Counter(state for _point, state, _place in rows)
+    assert set(count) == {"mended before", "mended now", "answered"}
+    assert (
+        f"Of {len(rows)} points {count['mended before']} were mended before, {count['mended now']} are mended now, "
+        f"and {count['answered']} are answered."
+    ) in page
+
+
 def test_a_table_of_beliefs_is_computed() -> None:
     from workbench.privacy import tradeoff
 

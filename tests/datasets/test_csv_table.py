@@ -1,4 +1,4 @@
-"""Tables of one's own: what is declared is read, what is not is refused by its line, and every bad file gets its sentence."""
+"""Tables of one's own: declared values are read, others rejected with their line number, and every bad file gets its sentence."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""What a method may offer that is no differential privacy, each a protocol that pages, commands, measures and tests ask for by name.
+"""Features of methods that are not differential privacy. Each is a protocol; pages, commands, measures and tests look for it by name.
 
 A method offers one by having its members; `offered` says in words what it offers. None of it changes the plan's bound.
 """
