@@ -83,6 +83,6 @@ def test_it_runs(notebook: nbformat.NotebookNode, tmp_path: Path, monkeypatch: p
     shown = [output for cell in code_cells(notebook) for output in cell.outputs]
     assert [output.text for output in shown if output.output_type == "stream" and output.name == "stderr"] == []
     if FIRST_RUN not in notebook.cells[0].source:
-        (solved,) = code_cells(notebook)[-1].outputs
-        assert ": Right" in solved.text
+        printed = "".join(output.text for output in code_cells(notebook)[-1].outputs)  # a kernel may send one line in two parts
+        assert ": Right" in printed
     assert {path.name for path in tmp_path.iterdir()} <= {"home"}, "nothing beside the workbench's own home"

@@ -301,10 +301,9 @@ def test_a_change_that_breaks_the_guarantee_is_found(what: str, monkeypatch: pyt
     assert expected in broken(bench_of(method), stage)
 
 
-CLEAN = (
-    "found = joined(measurements(config, state)); "
-    "[one.shares.__setitem__(slice(None), config.clean.of(one.columns)) for one in found if 'clean' in config.__dict__]"
-)
+JOINED = "marginals = joined(measurements(config, state))"
+CLEAN = f"{JOINED}; [one.shares.__setitem__(slice(None), config.clean.of(one.columns)) for one in marginals if 'clean' in config.__dict__]"
+SCORED = "pair_scores = scores(config, data, state) if pair_scores is None else pair_scores"
 COUNTED = 'votes = spaces.count_votes(self._space, self._images("candidates"), data, choices) * share'
 IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wrong: case, stage, the changes, the quantity that is found
     "the second moment of DP-MEPF said to move as little as its paper says": (
@@ -559,8 +558,8 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
         [
             (
                 mst.choose_pairs,
-                "state.spend(CHOICE, step)\n        found = scores(config, data, state) if found is None else found",
-                "found = scores(config, data, state) if found is None else found\n        state.spend(CHOICE, step)",
+                f"state.spend(CHOICE, step)\n        {SCORED}",
+                f"{SCORED}\n        state.spend(CHOICE, step)",
             )
         ],
         "spending comes first",
@@ -618,7 +617,7 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
         aim_stages.ESTIMATE,
         [
             (aim.released, "columns = sets_of", "tables.config.__dict__['clean'] = tables; columns = sets_of"),
-            (aim.estimate, "found = joined(measurements(config, state))", CLEAN),
+            (aim.estimate, JOINED, CLEAN),
         ],
         "free",
     ),

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import CalibratedField, Method, MethodConfig
+from workbench.methods.base import CalibratedField, MethodConfig
+from workbench.methods.counted_labels import CountedLabels
 from workbench.models.adversarial.config import AVERAGE, AdversarialLoss, CriticTraining, GeneratorUpdates
 from workbench.models.embeddings.config import GENERATOR
-from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
+from workbench.models.label_shares import PaidLabelShares
 from workbench.models.settings import DP_SGD
 from workbench.networks import CriticConfig
 from workbench.privacy.accounting.stages import Stage
@@ -42,7 +43,7 @@ class AdversarialConfig(MethodConfig):
 ConfigT = TypeVar("ConfigT", bound=AdversarialConfig)
 
 
-class AdversarialMethod(Method, Generic[ConfigT]):
+class AdversarialMethod(CountedLabels[ConfigT], Generic[ConfigT]):
     """Counts of labels if asked for, DP-SGD on a critic, and a generator that takes turns with it."""
 
     released: ClassVar[tuple[str, ...]] = (AVERAGE,)
@@ -58,16 +59,6 @@ class AdversarialMethod(Method, Generic[ConfigT]):
         large = facts.dimensions > 300
         wider = {"critic.blocks": 2, "channels": 32, "training.steps": 1_000} if large else {}
         return {**wider, "training.batch_size": min(600 if large else 150, facts.num_records)}
-
-    @property
-    def released_parts(self) -> tuple[str, ...]:
-        """The generator, and the counts of labels where samples follow them."""
-        return (*self.released, *[LABEL_COUNTS] * self.config.labels.are_released)
-
-    @property
-    def learns_labels(self) -> bool:
-        """Where labels are drawn by counts that were paid for."""
-        return self.config.labels.are_released
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Counts of labels if asked for, the critic's DP-SGD, and the generator's steps, which are free."""

@@ -12,9 +12,10 @@ from typing import ClassVar, Generic, TypeVar
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import CalibratedField, Method, MethodConfig
+from workbench.methods.base import CalibratedField, MethodConfig
+from workbench.methods.counted_labels import CountedLabels
 from workbench.models.embeddings.config import EMBEDDING, GENERATOR, GeneratorTraining
-from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
+from workbench.models.label_shares import PaidLabelShares
 from workbench.privacy.accounting.formulas import gaussian_releases, inverse_square
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -37,23 +38,13 @@ ConfigT = TypeVar("ConfigT", bound=EmbeddingConfig)
 NETWORK = ("latent_size", "hidden_size", "channels")
 
 
-class EmbeddingMethod(Method, Generic[ConfigT]):
+class EmbeddingMethod(CountedLabels[ConfigT], Generic[ConfigT]):
     """Gaussian releases of mean embeddings by class, and of counts of labels if asked for; a generator fitted to them is free."""
 
     released: ClassVar[tuple[str, ...]] = (GENERATOR, EMBEDDING)  # the noisy embedding tells how much of it is noise
     shapes: ClassVar[tuple[str, ...] | None] = NETWORK
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     config: ConfigT
-
-    @property
-    def released_parts(self) -> tuple[str, ...]:
-        """The generator, and the counts of labels where samples follow them."""
-        return (*self.released, *[LABEL_COUNTS] * self.config.labels.are_released)
-
-    @property
-    def learns_labels(self) -> bool:
-        """Where labels are drawn by counts that were paid for."""
-        return self.config.labels.are_released
 
     @abstractmethod
     def embeddings(self, facts: DatasetFacts) -> list[Stage]:

@@ -12,8 +12,9 @@ from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import DiffusionConfig, SamplerConfig
 from workbench.methods import votes
 from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Target
+from workbench.methods.counted_labels import CountedLabels
 from workbench.methods.fields import value_at
-from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
+from workbench.models.label_shares import PaidLabelShares
 from workbench.models.sample_request import Source
 from workbench.models.selection.config import SelectedPretraining, selected_values
 from workbench.models.settings import FineTunedSettings, PretrainedSettings, fine_tuned_stages
@@ -70,7 +71,7 @@ ConfigT = TypeVar("ConfigT", bound=PretrainedSettings)
 TunedT = TypeVar("TunedT", bound=FineTunedSettings)
 
 
-class Pretrained(Method, Generic[ConfigT]):
+class Pretrained(CountedLabels[ConfigT], Generic[ConfigT]):
     """Public pre-training, perhaps on images that private records selected too, and a moving average that is kept from before any vote.
 
     What all of them plan alike. State, steps and samples are `workbench.models.pretrained`'s.
@@ -111,16 +112,6 @@ class Pretrained(Method, Generic[ConfigT]):
     def has_public_model(self) -> bool:
         """The moving average that public pre-training ended with, before any vote."""
         return self.config.pretraining.takes_place
-
-    @property
-    def released_parts(self) -> tuple[str, ...]:
-        """Both averages, and the counts of labels where samples follow them."""
-        return (*self.released, *[LABEL_COUNTS] * self.config.labels.are_released)
-
-    @property
-    def learns_labels(self) -> bool:
-        """Where labels are drawn by counts that were paid for."""
-        return self.config.labels.are_released
 
     @property
     def selects_public(self) -> bool:

@@ -8,10 +8,11 @@ from typing import ClassVar, Generic, Self, TypeVar
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
-from workbench.methods.base import CalibratedField, Method, MethodConfig
+from workbench.methods.base import CalibratedField, MethodConfig
+from workbench.methods.counted_labels import CountedLabels
 from workbench.methods.fields import with_values
 from workbench.models.embeddings.config import GENERATOR
-from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
+from workbench.models.label_shares import PaidLabelShares
 from workbench.models.teachers.config import TEACHERS, Ensemble, Rounds
 from workbench.privacy.accounting.stages import Stage
 
@@ -39,7 +40,7 @@ class TeachersConfig(MethodConfig):
 ConfigT = TypeVar("ConfigT", bound=TeachersConfig)
 
 
-class TeachersMethod(Method, Generic[ConfigT]):
+class TeachersMethod(CountedLabels[ConfigT], Generic[ConfigT]):
     """Quiet teachers on disjoint parts, their votes with noise, and a generator that follows these."""
 
     released: ClassVar[tuple[str, ...]] = (GENERATOR,)
@@ -47,16 +48,6 @@ class TeachersMethod(Method, Generic[ConfigT]):
     shapes: ClassVar[tuple[str, ...] | None] = ("latent_size", "hidden_size", "channels", "teachers")
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     config: ConfigT
-
-    @property
-    def released_parts(self) -> tuple[str, ...]:
-        """The generator, and the counts of labels where samples follow them."""
-        return (*self.released, *[LABEL_COUNTS] * self.config.labels.are_released)
-
-    @property
-    def learns_labels(self) -> bool:
-        """Where labels are drawn by counts that were paid for."""
-        return self.config.labels.are_released
 
     @abstractmethod
     def votes(self) -> Stage:

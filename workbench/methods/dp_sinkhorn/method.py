@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Reading
-from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
+from workbench.methods.counted_labels import CountedLabels
+from workbench.models.label_shares import PaidLabelShares
 from workbench.privacy.accounting.formulas import TENSORFLOW_ORDERS, older_rdp
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -151,7 +152,7 @@ PRESETS = Method.presets | {
 }
 
 
-class DPSinkhorn(Method):
+class DPSinkhorn(CountedLabels[DPSinkhornConfig]):
     """A generator alone: noisy gradients of a transport cost by what it generates, one clipped vector a step."""
 
     name = "dp-sinkhorn"
@@ -177,16 +178,6 @@ class DPSinkhorn(Method):
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
         """A batch that there are records for, larger where images are: a smaller one lets more steps be taken."""
         return {"training.batch_size": min(50 if facts.dimensions > 300 else 10, facts.num_records)}
-
-    @property
-    def released_parts(self) -> tuple[str, ...]:
-        """The averaged generator, and the counts of labels where samples follow them."""
-        return (*self.released, *[LABEL_COUNTS] * self.config.labels.are_released)
-
-    @property
-    def learns_labels(self) -> bool:
-        """Where labels are drawn by counts that were paid for."""
-        return self.config.labels.are_released
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Counts of labels if asked for, and the noisy gradients."""
