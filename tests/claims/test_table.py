@@ -80,6 +80,22 @@ def test_lessons(rows: dict[str, ClaimRow]) -> None:
     assert rows["chu-dpdm"].bound.epsilon < rows["chu-dpdm"].claim.epsilon
 
 
+def test_the_document_says_why_a_claim_has_its_status_and_why_the_bound_has_its_own(rows: dict[str, ClaimRow]) -> None:
+    sections = {section.split("\n")[0]: section for section in claims_markdown().split("\n## ")[1:]}
+    for name, row in rows.items():
+        assert row.claim.reason in sections[name], name
+        assert row.bound.reason in sections[name], name
+    assert "On the claim: " + rows["dp-gan"].claim.reason in sections["dp-gan"]
+
+
+def test_claims_of_votes_say_that_a_record_is_replaced_and_that_nothing_is_sampled(rows: dict[str, ClaimRow]) -> None:
+    """A formula of sampled steps beside one that samples nothing: each says what it assumes."""
+    for name in ("g-pate", "datalens"):
+        assert (rows[name].claim.neighboring_relation, rows[name].claim.sampling) == ("REPLACE_ONE", "none"), name
+        assert rows[name].bound.sampling == "all teachers in every round"
+    assert (rows["dp-diffusion"].claim.neighboring_relation, rows["dp-diffusion"].claim.sampling) == ("ADD_OR_REMOVE_ONE", "Poisson")
+
+
 def test_document_is_up_to_date() -> None:
     assert DOCUMENT.read_text() == claims_markdown(), "Run `workbench claims --markdown > docs/claims.md`."
 

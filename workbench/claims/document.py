@@ -1,6 +1,6 @@
 """The claims table as a document."""
 
-from workbench.claims.row import ClaimRow
+from workbench.claims.row import ClaimRow, reasons_of
 from workbench.claims.table import claims_table
 from workbench.privacy.accounting.values import PrivacyValue
 
@@ -42,7 +42,8 @@ def _section(row: ClaimRow) -> list[str]:
     if row.bound.status != "not_evaluated":
         lines += [f"- Proved: {_number(row.bound)}{_conditions(row.bound)}"] if row.formula else ["", f"- Proved: {_number(row.bound)}"]
     caught = ["", row.caught.words] if row.caught is not None else []
-    return [*lines, "", row.bound.reason, *caught, "", f"Source: {row.source}."]
+    reasons = [line for reason in reasons_of(row) for line in ("", reason)]
+    return [*lines, *reasons, *caught, "", f"Source: {row.source}."]
 
 
 def _attacked(row: ClaimRow) -> str:
@@ -51,7 +52,7 @@ def _attacked(row: ClaimRow) -> str:
 
 def _conditions(value: PrivacyValue) -> str:
     named = [f"delta {value.delta:g}", value.neighboring_relation, value.accountant, value.sampling]
-    return f" ({'; '.join(item for item in named if item)})"
+    return f" ({'; '.join(item for item in named if item and item != 'none')})"
 
 
 def _number(value: PrivacyValue) -> str:

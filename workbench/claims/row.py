@@ -27,6 +27,12 @@ class ClaimRow(BaseModel):
     caught: Caught | None = None
 
 
+def reasons_of(row: ClaimRow) -> list[str]:
+    """Why the claim has its status, marked as such, and why the bound has its own: only where there is something to say."""
+    of_claim = f"On the claim: {row.claim.reason}" if row.claim.reason and row.claim.reason != row.bound.reason else ""
+    return [reason for reason in (of_claim, row.bound.reason) if reason]
+
+
 class ClaimEntry(Protocol):
     """A paper, or one reading of it, that can be evaluated at one stated setting."""
 

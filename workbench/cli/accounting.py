@@ -55,9 +55,11 @@ def _claim_line(row: "ClaimRow") -> dict[str, Any]:
 
 def _print_claim(row: "ClaimRow") -> None:
     """Everything about one method's claim."""
+    from workbench.claims.row import reasons_of
+
     what = {"method": f"{row.title} ({row.method})", "formula": row.formula, "setting": row.setting, "claim": _in_words(row.claim)}
     measured = {} if row.caught is None else {"measured": row.caught.words}
-    print_fields({**what, "bound": _in_words(row.bound), **measured, "why": row.bound.reason, "source": row.source})
+    print_fields({**what, "bound": _in_words(row.bound), **measured, "why": " ".join(reasons_of(row)), "source": row.source})
 
 
 @app.command()

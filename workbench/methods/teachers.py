@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar, Generic, Self, TypeVar
 
 from pydantic import Field
@@ -14,7 +15,9 @@ from workbench.methods.fields import with_values
 from workbench.models.embeddings.config import GENERATOR
 from workbench.models.label_shares import PaidLabelShares
 from workbench.models.teachers.config import TEACHERS, Ensemble, Rounds
+from workbench.privacy.accounting.formulas import composed_rdp
 from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.values import PrivacyValue
 
 
 class TeachersConfig(MethodConfig):
@@ -58,3 +61,10 @@ class TeachersMethod(CountedLabels[ConfigT], Generic[ConfigT]):
         rounds = self.config.training
         quiet = self.config.teachers.stage(rounds.steps, facts)
         return [*self.config.labels.stages(facts), quiet, self.votes(), rounds.free_stage(GENERATOR)]
+
+
+def votes_rdp(noises: Sequence[float], count: int, delta: float, source: str) -> PrivacyValue:
+    """The RDP of `count` releases of votes for each of `noises`: a noise in units of how far one teacher moves that release."""
+    from dp_accounting import dp_event
+
+    return composed_rdp([(dp_event.GaussianDpEvent(noise), count) for noise in noises], delta, source, relation="REPLACE_ONE")

@@ -14,9 +14,8 @@ from pydantic import Field
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.base import Method, Preset, Reading
-from workbench.methods.teachers import TeachersConfig, TeachersMethod
+from workbench.methods.teachers import TeachersConfig, TeachersMethod, votes_rdp
 from workbench.models.teachers.config import gaussian_votes, known
-from workbench.privacy.accounting.formulas import composed_rdp
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 
@@ -89,10 +88,8 @@ PRESETS = Method.presets | {"published": published_preset("published", 10), "pub
 
 def claimed(config: DataLensConfig, delta: float) -> PrivacyValue:
     """The RDP of all vectors of votes of `config`."""
-    from dp_accounting import dp_event
-
-    vector = dp_event.GaussianDpEvent(known(config.noise_multiplier) / (2.0 * config.top**0.5))
-    return composed_rdp([(vector, config.training.batch_size * config.training.steps)], delta, SOURCE)
+    noise = known(config.noise_multiplier) / (2.0 * config.top**0.5)
+    return votes_rdp([noise], config.training.batch_size * config.training.steps, delta, SOURCE)
 
 
 class DataLens(TeachersMethod[DataLensConfig]):

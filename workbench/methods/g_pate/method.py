@@ -14,9 +14,8 @@ from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Method, Preset, Reading
-from workbench.methods.teachers import TeachersConfig, TeachersMethod
+from workbench.methods.teachers import TeachersConfig, TeachersMethod, votes_rdp
 from workbench.models.teachers.config import gaussian_votes, known
-from workbench.privacy.accounting.formulas import composed_rdp
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.switches import Switches
@@ -113,11 +112,9 @@ PRESETS = Method.presets | {"published": published_preset("published", 10), "pub
 
 def claimed(config: GPATEConfig, delta: float) -> PrivacyValue:
     """The RDP of all tests and answers of `config`, whatever the votes are."""
-    from dp_accounting import dp_event
-
-    noise, count = known(config.noise_multiplier), config.queries * config.training.steps
-    tests = [(dp_event.GaussianDpEvent(noise * config.test_noise), count)] if config.threshold else []
-    return composed_rdp([*tests, (dp_event.GaussianDpEvent(noise / math.sqrt(2.0)), count)], delta, SOURCE)
+    noise = known(config.noise_multiplier)
+    tests = [noise * config.test_noise] if config.threshold else []
+    return votes_rdp([*tests, noise / math.sqrt(2.0)], config.queries * config.training.steps, delta, SOURCE)
 
 
 class GPATE(TeachersMethod[GPATEConfig]):

@@ -14,9 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Method, Preset, Reading
-from workbench.methods.teachers import TeachersConfig, TeachersMethod
+from workbench.methods.teachers import TeachersConfig, TeachersMethod, votes_rdp
 from workbench.models.teachers.config import BALLOTS, VOTES, gaussian_votes, known
-from workbench.privacy.accounting.formulas import composed_rdp
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 
@@ -144,12 +143,10 @@ def laplace_votes(config: PATEGANConfig) -> Stage:
 
 def claimed(config: PATEGANConfig, delta: float) -> PrivacyValue:
     """The moments of Laplace noise that depend on no record, or the RDP of Gaussian noise."""
-    from dp_accounting import dp_event
-
     labels, noise = config.labels_of_round * config.training.steps, known(config.noise_multiplier)
     if config.noise == "laplace":
         return lnmax_moments(1.0 / (2.0 * noise), labels, delta, SOURCE)
-    return composed_rdp([(dp_event.GaussianDpEvent(noise), labels)], delta, SOURCE)
+    return votes_rdp([noise], labels, delta, SOURCE)
 
 
 class PATEGAN(TeachersMethod[PATEGANConfig]):

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from workbench.claims.places import place_of
+from workbench.claims.row import reasons_of
 from workbench.escaping import prose
 from workbench.pages import go_to
 from workbench.pages.claims.ledger import ledger_section
@@ -40,7 +41,7 @@ def draw() -> None:
     grounds = (
         f"Formula: {row.formula}" if row.formula else "",
         f"Setting: {row.setting}" if row.setting else "",
-        f"Why: {row.bound.reason}",
+        f"Why: {' '.join(reasons_of(row))}",
         f"Source: {row.source}",
         place_of(row.method).words,
         f"On the command line: `workbench claims {row.method}`",

@@ -40,8 +40,13 @@ def poisson_gaussian_rdp(*, noise_multiplier: float, sample_rate: float, steps: 
     return composed_rdp([(step, steps)], delta, source)
 
 
-def composed_rdp(parts: Sequence[tuple[dp_event.DpEvent, int]], delta: float, source: str) -> PrivacyValue:
-    """The RDP of Gaussian releases together, Poisson-sampled or not, each with how often it is made: an upper bound."""
+def composed_rdp(
+    parts: Sequence[tuple[dp_event.DpEvent, int]], delta: float, source: str, relation: str = "ADD_OR_REMOVE_ONE"
+) -> PrivacyValue:
+    """The RDP of Gaussian releases together, Poisson-sampled or not, each with how often it is made: an upper bound.
+
+    The noise of each is in units of how far a record moves it under `relation`; a Poisson-sampled one is read as of a record more.
+    """
     from dp_accounting import dp_event
 
     from workbench.privacy.accounting.accountants import rdp
@@ -55,8 +60,8 @@ def composed_rdp(parts: Sequence[tuple[dp_event.DpEvent, int]], delta: float, so
         delta=delta,
         status="proved",
         accountant="RDP",
-        neighboring_relation="ADD_OR_REMOVE_ONE",
-        sampling="Poisson",
+        neighboring_relation=relation,
+        sampling="Poisson" if any(isinstance(event, dp_event.PoissonSampledDpEvent) for event, _ in parts) else "none",
         source=source,
     )
 

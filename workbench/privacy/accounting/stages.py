@@ -80,7 +80,7 @@ def quiet_stage(name: str, steps: int, reason: str, rows: float | None = None) -
     from dp_accounting import dp_event
 
     every: tuple[Relation, ...] = ("REPLACE_SPECIAL", "REPLACE_ONE", "ADD_OR_REMOVE_ONE")
-    return Stage(name, dp_event.NoOpDpEvent(), "per_step", steps, relations=every, sampling="released by no step", reason=reason, rows=rows)
+    return Stage(name, dp_event.NoOpDpEvent(), "per_step", steps, relations=every, reason=reason, rows=rows)
 
 
 CARRIED_OUT = ("spent", "steps", "event", "relations", "sampler_distance")  # of a stage; `sampling` and `reason` are words for people
