@@ -15,10 +15,10 @@ from pathlib import Path
 
 import nbformat
 import sphinx_revealjs
-from nbclient import NotebookClient
 from nbconvert import SlidesExporter
 from traitlets.config import Config
 
+from docs.site.lessons import carry_out
 from docs.site.links import ROOT
 
 BUILD = ROOT / "build" / "slides"
@@ -89,7 +89,7 @@ def execute(notebook: nbformat.NotebookNode) -> None:
     notebook.cells.insert(0, nbformat.v4.new_code_cell(SHARP))
     with tempfile.TemporaryDirectory() as folder:
         os.environ["WORKBENCH_HOME"] = str(Path(folder) / "home")
-        NotebookClient(notebook, timeout=SECONDS_A_CELL, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+        carry_out(notebook, Path(folder), SECONDS_A_CELL)
 
 
 def main() -> None:
