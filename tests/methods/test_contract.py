@@ -76,9 +76,10 @@ def weights(state: State) -> dict[str, torch.Tensor]:
 
 
 def assert_same(left: State, right: State) -> None:
-    assert weights(left).keys() == weights(right).keys()
-    for name, value in weights(left).items():
-        assert torch.equal(value, weights(right)[name]), name
+    ones, others = weights(left), weights(right)
+    assert ones.keys() == others.keys()
+    for name, value in ones.items():
+        assert torch.equal(value, others[name]), name
 
 
 @every_method
@@ -177,7 +178,8 @@ def test_seeds_decide_the_fit(method: str) -> None:
     for state in (same, other):
         run_to_end(plan, state)
     assert_same(one, same)
-    assert any(not torch.equal(value, weights(other)[name]) for name, value in weights(one).items())
+    others = weights(other)
+    assert any(not torch.equal(value, others[name]) for name, value in weights(one).items())
 
 
 @every_method

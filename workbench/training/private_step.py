@@ -184,15 +184,22 @@ class PrivateStep:
         multiplicity = self.gradients.noise_multiplicity
         tried: list[ClippedSum] = []
 
-        def peak(num_records: int) -> int:
-            return peak_of(lambda: tried.append(self._clipped_sum(mine.part(slice(num_records)), losses)))
+        def run(num_records: int) -> None:
+            tried.append(self._clipped_sum(mine.part(slice(num_records)), losses))
 
+        def peak(num_records: int) -> int:
+            return peak_of(lambda: run(num_records))
+
+        if self.performance.microbatch_size:  # as many as are set; counting is slow
+            run(1)
+            run(2)
+            check_independent(tried[0].losses, tried[1].losses[:multiplicity])
+            return
         one = peak(1)
-        if not self.performance.microbatch_size:
-            check_fits(one, self.performance, multiplicity)
+        check_fits(one, self.performance, multiplicity)
         two = peak(2)
         check_independent(tried[0].losses, tried[1].losses[:multiplicity])
-        if self.performance.microbatch_size or self.purpose in self.records_at_once:
+        if self.purpose in self.records_at_once:
             return
         size = records_at_once(one, two, self.performance, multiplicity)
         while size > 2 and not fits(peak(min(size, len(mine.records))), self.performance):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -197,19 +198,22 @@ def recorded(log: Log, state: State) -> Iterator[None]:
 @contextmanager
 def recorded_samplers(log: Log) -> Iterator[None]:
     """Within, the samplers log what they draw, wherever they were imported to."""
-    changed: list[tuple[Any, str, Any]] = []
-    modules = [module for name, module in sys.modules.items() if name.split(".")[0] in ("workbench", "support")]
-    for name in SAMPLERS:
-        original = getattr(poisson, name)
-        for module in modules:
-            if getattr(module, "__dict__", {}).get(name) is original:
-                changed.append((module, name, original))
-                setattr(module, name, recorded_sampler(name, original, log))
+    originals = {name: getattr(poisson, name) for name in SAMPLERS}
+    places = [(module, name) for module, name in sampling_modules(len(sys.modules)) if getattr(module, name) is originals[name]]
+    for module, name in places:
+        setattr(module, name, recorded_sampler(name, originals[name], log))
     try:
         yield
     finally:
-        for module, name, original in changed:
-            setattr(module, name, original)
+        for module, name in places:
+            setattr(module, name, originals[name])
+
+
+@lru_cache(maxsize=1)
+def sampling_modules(_imported: int) -> list[tuple[Any, str]]:
+    """The modules that have a sampler by its name; looked for again only where more modules have been imported."""
+    ours = [module for name, module in list(sys.modules.items()) if name.split(".")[0] in ("workbench", "support")]
+    return [(module, name) for module in ours for name in SAMPLERS if name in getattr(module, "__dict__", {})]
 
 
 @contextmanager
@@ -310,7 +314,9 @@ class Bench:
         return self.log.windows()
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
-        self.state.restore(deepcopy(checkpoint))
+        self.state.restore(
+            {name: part if name == "modules" else deepcopy(part) for name, part in checkpoint.items()}
+        )  # modules take copies
         self.state.randomness = self._randomness()
 
     def _begin(self, at: At) -> None:
