@@ -29,6 +29,7 @@ def noise(sigma: float) -> list[Stage]:
 @pytest.mark.parametrize("target", [0.3, 1.0, 10.0])
 def test_noise_of_a_two_phase_run(target: float) -> None:
     pld._self_composed.cache_clear()
+    pld._epsilon_of.cache_clear()
     rdp._fixed_batch.cache_clear()
     start = time.process_time()
     sigma = calibrate_real(noise, target, 1e-5)

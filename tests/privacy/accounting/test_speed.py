@@ -24,6 +24,7 @@ SIGMAS = list(np.geomspace(0.6, 10, 50))
 @pytest.mark.parametrize(("q", "steps"), [(0.01, 10_000), (1 / 15, 750), (0.001, 10_000)])
 def test_fifty_points(q: float, steps: int) -> None:
     _cached_point.cache_clear()
+    pld._epsilon_of.cache_clear()
     start = time.process_time()
     curve = poisson_gaussian_curve(SIGMAS, q, steps, 1e-5)
     first = time.process_time() - start

@@ -55,7 +55,7 @@ def composition_values(composition: Composition, delta: float, distance: float =
     return dict(_values(tuple(composition.items()), delta, distance))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _values(parts: tuple[tuple[Mechanism, int], ...], delta: float, distance: float) -> dict[str, float | Refusal]:
     """Kept, as a plan asks for the values of its last composition in calibration, for its bound and for each accountant."""
     return {name: _value_or_refusal(accountant, dict(parts), delta, distance) for name, accountant in ACCOUNTANTS.items()}

@@ -103,7 +103,7 @@ def reported_interval(composition: Composition, delta: float) -> float:
     return _refined(tuple(composition.items()), delta)[0]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _refined(parts: tuple[tuple[Mechanism, int], ...], delta: float) -> tuple[float, float]:
     """The interval, and epsilon on it: refined until it is small against epsilon over the root of the steps, or the grid large."""
     composition = dict(parts)
@@ -119,8 +119,15 @@ def _refined(parts: tuple[tuple[Mechanism, int], ...], delta: float) -> tuple[fl
 
 
 def _epsilon_on(composition: Composition, delta: float, interval: float) -> float:
+    return _epsilon_of(tuple(composition.items()), delta, interval)
+
+
+@lru_cache(maxsize=4096)
+def _epsilon_of(parts: tuple[tuple[Mechanism, int], ...], delta: float, interval: float) -> float:
+    """Kept, as a plan that is made again searches where it has searched before."""
     if interval > COARSEST:
         raise RefusedError("The PLD accountant has no grid for an epsilon so large; RDP covers it.")
+    composition = dict(parts)
     value = distribution(composition, interval).get_epsilon_for_delta(delta - rounding(num_steps(composition)))
     return max(0.0, float(value))
 
