@@ -144,6 +144,15 @@ def test_opposite_critics_are_as_far_apart_as_stated_and_none_farther() -> None:
     assert np.linalg.norm(released[0] - released[1]) <= stated.replace_one
 
 
+def test_an_image_of_several_channels_is_clipped_whole() -> None:
+    """The release without noise, in grid steps: the gradient of each image has norm C at most, of all channels together."""
+    config, state = begun(**{"release.max_grad_norm": 0.5})
+    released: list[np.ndarray] = []
+    state.randomness.release = lambda purpose, step, total, grid: released.append(total * grid.spacing) or grid.values(total)  # type: ignore[method-assign]
+    training.noisy_gradients(config, torch.ones(4, 3, 5, 5), state, 1)
+    assert np.linalg.norm(released[0].reshape(4, -1), axis=1) == pytest.approx([0.5] * 4, rel=1e-6)
+
+
 def test_who_learns_is_public_and_no_draw_decides_it() -> None:
     config, state = begun(**{"critics.turns": 3, "critics.warm_up": 0, "release.steps": 4})
     found = list(steps_of(config, DATA.train, state))
