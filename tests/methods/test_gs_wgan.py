@@ -23,7 +23,7 @@ from workbench.privacy.accounting.persons import of_persons
 from workbench.privacy.accounting.stages import Stage
 from workbench.records import Records
 from workbench.training.parts import Parts
-from workbench.training.state import State
+from workbench.training.state import State, Step
 
 DATA = quick_dataset("gs-wgan")
 
@@ -161,6 +161,22 @@ def test_who_learns_is_public_and_no_draw_decides_it() -> None:
     assert [parts for _, parts in found[1::2]] == [[]] * 4, "asking a critic teaches none"
 
 
+@pytest.mark.parametrize(("drawn", "told"), [("secret", False), ("trained", True)])
+def test_a_secret_draw_is_told_by_the_release_alone(drawn: str, told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another critic in every step, the same releases: steps say the same, and no module differs; as published, critics do."""
+    fits: list[tuple[list[Step], dict[str, torch.Tensor]]] = []
+    for part in (0, 3):
+        config, state = begun(**{"release.drawn": drawn, "release.steps": 3})
+        state.randomness.release = lambda purpose, step, total, grid: np.full(total.shape, 0.1 * step)  # type: ignore[method-assign]
+        monkeypatch.setattr(training, "fixed_size_batch", lambda *_, part=part: np.array([part]))
+        steps = list(training.fit(config, DATA.train, None, state))
+        fits.append((steps, {f"{name} {key}": value for name, one in state.modules.items() for key, value in one.state_dict().items()}))
+    (steps, weights), (other_steps, other_weights) = fits
+    assert steps == other_steps
+    differ = {name.split()[0] for name, value in weights.items() if not torch.equal(value, other_weights[name])}
+    assert differ == ({CRITICS} if told else set())
+
+
 def test_every_critic_warms_up_once() -> None:
     config, state = begun(**{"release.steps": 1})
     assert [parts for _, parts in steps_of(config, DATA.train, state)][:4] == [[0], [1], [2], [3]]
@@ -174,15 +190,19 @@ def test_as_published_the_critic_that_is_drawn_is_the_one_that_learns() -> None:
     assert len({parts[0] for _, parts in found}) > 1
 
 
-def test_a_critic_learns_from_its_part_alone() -> None:
-    config, state = begun(**{"critics.warm_up": 0, "critics.turns": 4})
-    changed = Parts.of(state, 4, len(DATA.train)).positions(2)
+@pytest.mark.parametrize("part", [0, 2])
+def test_a_critic_warms_up_and_learns_from_its_part_alone(part: int) -> None:
+    """With other records in one part, and releases that stay as they were, no other critic differs after a whole fit."""
     records = DATA.train.records.copy()
-    records[changed] = 255 - records[changed]
-    (_, other) = begun(**{"critics.warm_up": 0, "critics.turns": 4})
-    for one, data in ((state, DATA.train), (other, Records(records, DATA.train.labels))):
-        next(training.fit(config, data, None, one))
-    assert taught(other, weights(state)) == [2]
+    records[part::4] = 255 - records[part::4]
+    states: list[State] = []
+    for data in (DATA.train, Records(records, DATA.train.labels)):
+        config, state = begun(**{"critics.turns": 4, "critics.warm_up": 2, "release.steps": 2})
+        state.randomness.release = lambda purpose, step, total, grid: np.full(total.shape, 0.1 * step)  # type: ignore[method-assign]
+        assert len(list(training.fit(config, data, None, state))) == 4 + 2 * 2
+        states.append(state)
+    assert Parts.of(state, 4, len(DATA.train)).positions(part)[:2].tolist() == [part, part + 4]  # pyright: ignore[reportPossiblyUnboundVariable]
+    assert taught(states[1], weights(states[0])) == [part]
 
 
 def test_critics_together_score_and_learn_as_each_alone() -> None:
