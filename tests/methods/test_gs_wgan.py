@@ -9,6 +9,7 @@ import torch
 from support.quick import QUICK, quick_dataset
 
 from workbench import datasets
+from workbench.errors import WorkbenchError
 from workbench.experiment import new_state
 from workbench.methods.fields import with_values
 from workbench.methods.gs_wgan import training
@@ -21,6 +22,7 @@ from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.events import DrawnPartGaussianDpEvent
 from workbench.privacy.accounting.persons import of_persons
 from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.zero_out import zero_out
 from workbench.records import Records
 from workbench.training.parts import Parts
 from workbench.training.state import State, Step
@@ -66,13 +68,18 @@ def test_a_draw_among_one_part_is_none_and_add_or_remove_is_refused() -> None:
     for relation in ("REPLACE_ONE", "REPLACE_SPECIAL"):
         assert mechanisms(DrawnPartGaussianDpEvent(4, 2.0, False), relation) == {FixedBatchGaussian(4, 1, 0.5): 1}
         assert mechanisms(DrawnPartGaussianDpEvent(4, 2.0, True), relation) == {VisibleGaussian(0.25, 0.5): 1}
+        assert zero_out(DrawnPartGaussianDpEvent(4, 2.0, False)) == DrawnPartGaussianDpEvent(4, 2.0, False), "no less for a null record"
+        for parts in (0, 2.5):
+            with pytest.raises(WorkbenchError, match="whole number of parts"):
+                mechanisms(DrawnPartGaussianDpEvent(parts, 2.0, True), relation)  # pyright: ignore[reportArgumentType]
     assert set(stage(10, 4, 8, 2.0).relations) == {"REPLACE_SPECIAL", "REPLACE_ONE"}
     added = Stage("a", DrawnPartGaussianDpEvent(4, 2.0, False), "once", relations=("ADD_OR_REMOVE_ONE",))
     assert proved_bound([added], 1e-5).epsilon == math.inf
 
 
-def test_nothing_is_proved_of_a_person_with_rows_in_several_parts() -> None:
-    bound = proved_bound(of_persons([stage(10, 4, 8, 2.0)], 2, "who"), 1e-5)
+@pytest.mark.parametrize("drawn", ["secret", "trained"])
+def test_nothing_is_proved_of_a_person_with_rows_in_several_parts(drawn: str) -> None:
+    bound = proved_bound(of_persons([stage(10, 4, 8, 2.0, drawn)], 2, "who"), 1e-5)
     assert (bound.epsilon, bound.status) == (math.inf, "not_proved")
 
 
