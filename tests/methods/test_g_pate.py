@@ -58,6 +58,13 @@ def test_one_teacher_moves_two_bins_of_every_query_and_the_largest_count_by_one(
     assert np.abs(one.max(axis=2) - two.max(axis=2)).max() == 1
 
 
+def test_a_teacher_that_diverged_votes_once_like_every_other() -> None:
+    """An error would tell of the records that it learned from."""
+    wishes = torch.full((3, 4, 2), -1.0)
+    wishes[1] = math.nan
+    assert training.histograms(wishes, GPATEConfig(directions=2, bins=4))[0, 0].tolist() == [2, 0, 1, 0]
+
+
 def test_answers_are_centres_of_the_fullest_bins_and_zero_where_a_test_fails() -> None:
     plan = quick_plan("g-pate", epsilon=None, overrides={"threshold": 0.5, "noise_multiplier": 2.0, "clip": 0.4})
     config, state = plan.build().config, new_state(plan, seed=0)

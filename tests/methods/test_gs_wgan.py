@@ -9,6 +9,7 @@ import torch
 from support.quick import QUICK, quick_dataset
 
 from workbench import datasets
+from workbench.errors import WorkbenchError
 from workbench.experiment import new_state
 from workbench.methods.fields import with_values
 from workbench.methods.gs_wgan import training
@@ -21,9 +22,10 @@ from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.events import DrawnPartGaussianDpEvent
 from workbench.privacy.accounting.persons import of_persons
 from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.zero_out import zero_out
 from workbench.records import Records
 from workbench.training.parts import Parts
-from workbench.training.state import State
+from workbench.training.state import State, Step
 
 DATA = quick_dataset("gs-wgan")
 
@@ -66,13 +68,18 @@ def test_a_draw_among_one_part_is_none_and_add_or_remove_is_refused() -> None:
     for relation in ("REPLACE_ONE", "REPLACE_SPECIAL"):
         assert mechanisms(DrawnPartGaussianDpEvent(4, 2.0, False), relation) == {FixedBatchGaussian(4, 1, 0.5): 1}
         assert mechanisms(DrawnPartGaussianDpEvent(4, 2.0, True), relation) == {VisibleGaussian(0.25, 0.5): 1}
+        assert zero_out(DrawnPartGaussianDpEvent(4, 2.0, False)) == DrawnPartGaussianDpEvent(4, 2.0, False), "no less for a null record"
+        for parts in (0, 2.5):
+            with pytest.raises(WorkbenchError, match="whole number of parts"):
+                mechanisms(DrawnPartGaussianDpEvent(parts, 2.0, True), relation)  # pyright: ignore[reportArgumentType]
     assert set(stage(10, 4, 8, 2.0).relations) == {"REPLACE_SPECIAL", "REPLACE_ONE"}
     added = Stage("a", DrawnPartGaussianDpEvent(4, 2.0, False), "once", relations=("ADD_OR_REMOVE_ONE",))
     assert proved_bound([added], 1e-5).epsilon == math.inf
 
 
-def test_nothing_is_proved_of_a_person_with_rows_in_several_parts() -> None:
-    bound = proved_bound(of_persons([stage(10, 4, 8, 2.0)], 2, "who"), 1e-5)
+@pytest.mark.parametrize("drawn", ["secret", "trained"])
+def test_nothing_is_proved_of_a_person_with_rows_in_several_parts(drawn: str) -> None:
+    bound = proved_bound(of_persons([stage(10, 4, 8, 2.0, drawn)], 2, "who"), 1e-5)
     assert (bound.epsilon, bound.status) == (math.inf, "not_proved")
 
 
@@ -144,12 +151,37 @@ def test_opposite_critics_are_as_far_apart_as_stated_and_none_farther() -> None:
     assert np.linalg.norm(released[0] - released[1]) <= stated.replace_one
 
 
+def test_an_image_of_several_channels_is_clipped_whole() -> None:
+    """The release without noise, in grid steps: the gradient of each image has norm C at most, of all channels together."""
+    config, state = begun(**{"release.max_grad_norm": 0.5})
+    released: list[np.ndarray] = []
+    state.randomness.release = lambda purpose, step, total, grid: released.append(total * grid.spacing) or grid.values(total)  # type: ignore[method-assign]
+    training.noisy_gradients(config, torch.ones(4, 3, 5, 5), state, 1)
+    assert np.linalg.norm(released[0].reshape(4, -1), axis=1) == pytest.approx([0.5] * 4, rel=1e-6)
+
+
 def test_who_learns_is_public_and_no_draw_decides_it() -> None:
     config, state = begun(**{"critics.turns": 3, "critics.warm_up": 0, "release.steps": 4})
     found = list(steps_of(config, DATA.train, state))
     assert [stage for stage, _ in found] == [CRITICS, GRADIENTS] * 4
     assert [parts for _, parts in found[::2]] == [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]
     assert [parts for _, parts in found[1::2]] == [[]] * 4, "asking a critic teaches none"
+
+
+@pytest.mark.parametrize(("drawn", "told"), [("secret", False), ("trained", True)])
+def test_a_secret_draw_is_told_by_the_release_alone(drawn: str, told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another critic in every step, the same releases: steps say the same, and no module differs; as published, critics do."""
+    fits: list[tuple[list[Step], dict[str, torch.Tensor]]] = []
+    for part in (0, 3):
+        config, state = begun(**{"release.drawn": drawn, "release.steps": 3})
+        state.randomness.release = lambda purpose, step, total, grid: np.full(total.shape, 0.1 * step)  # type: ignore[method-assign]
+        monkeypatch.setattr(training, "fixed_size_batch", lambda *_, part=part: np.array([part]))
+        steps = list(training.fit(config, DATA.train, None, state))
+        fits.append((steps, {f"{name} {key}": value for name, one in state.modules.items() for key, value in one.state_dict().items()}))
+    (steps, weights), (other_steps, other_weights) = fits
+    assert steps == other_steps
+    differ = {name.split()[0] for name, value in weights.items() if not torch.equal(value, other_weights[name])}
+    assert differ == ({CRITICS} if told else set())
 
 
 def test_every_critic_warms_up_once() -> None:
@@ -165,15 +197,19 @@ def test_as_published_the_critic_that_is_drawn_is_the_one_that_learns() -> None:
     assert len({parts[0] for _, parts in found}) > 1
 
 
-def test_a_critic_learns_from_its_part_alone() -> None:
-    config, state = begun(**{"critics.warm_up": 0, "critics.turns": 4})
-    changed = Parts.of(state, 4, len(DATA.train)).positions(2)
+@pytest.mark.parametrize("part", [0, 2])
+def test_a_critic_warms_up_and_learns_from_its_part_alone(part: int) -> None:
+    """With other records in one part, and releases that stay as they were, no other critic differs after a whole fit."""
     records = DATA.train.records.copy()
-    records[changed] = 255 - records[changed]
-    (_, other) = begun(**{"critics.warm_up": 0, "critics.turns": 4})
-    for one, data in ((state, DATA.train), (other, Records(records, DATA.train.labels))):
-        next(training.fit(config, data, None, one))
-    assert taught(other, weights(state)) == [2]
+    records[part::4] = 255 - records[part::4]
+    states: list[State] = []
+    for data in (DATA.train, Records(records, DATA.train.labels)):
+        config, state = begun(**{"critics.turns": 4, "critics.warm_up": 2, "release.steps": 2})
+        state.randomness.release = lambda purpose, step, total, grid: np.full(total.shape, 0.1 * step)  # type: ignore[method-assign]
+        assert len(list(training.fit(config, data, None, state))) == 4 + 2 * 2
+        states.append(state)
+    assert Parts.of(state, 4, len(DATA.train)).positions(part)[:2].tolist() == [part, part + 4]  # pyright: ignore[reportPossiblyUnboundVariable]
+    assert taught(states[1], weights(states[0])) == [part]
 
 
 def test_critics_together_score_and_learn_as_each_alone() -> None:

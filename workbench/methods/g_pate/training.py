@@ -66,9 +66,12 @@ def directions_of(state: State) -> Directions:
 
 
 def histograms(wishes: Tensor, config: GPATEConfig) -> np.ndarray:
-    """How many teachers' wishes (K, B, p) are in each bin, int64 (B, p, bins); those beyond the clip are in the outer bins."""
+    """How many teachers' wishes (K, B, p) are in each bin, int64 (B, p, bins); those beyond the clip are in the outer bins.
+
+    What is no number counts as 0: an error where a teacher diverged would tell of the records that it learned from.
+    """
     width = 2.0 * config.clip / config.bins
-    places = ((wishes.clamp(-config.clip, config.clip) + config.clip) / width).long().clamp(max=config.bins - 1)
+    places = ((wishes.nan_to_num(nan=0.0).clamp(-config.clip, config.clip) + config.clip) / width).long().clamp(max=config.bins - 1)
     return functional.one_hot(places, config.bins).sum(dim=0).cpu().numpy().astype(np.int64)
 
 
