@@ -98,7 +98,7 @@ def removal(
 
 @app.command()
 def votes(run_id: RunId, as_json: Json = False) -> None:
-    """Tell PATE's epsilon by the true votes of a run's teachers, beside the worst case and the bound: it depends on the records; private."""
+    """Tell PATE's epsilon by the true votes of a run's teachers, beside worst case and bound: it depends on the records, and is private."""
     from workbench.runs.store import RunStore
     from workbench.runs.vote_gaps import OF_WHAT, PRIVATE, votes_run
 

@@ -29,9 +29,7 @@ OF_WHAT = (
     "the plan releases them, come on top; a round that was taken twice counts once. What the same formulas charge at worst looks at no "
     "vote; the proved bound is composed more closely and may be below that."
 )
-NONE = (
-    "The analysis is of the choice with the most noisy votes; sums of votes that are released as they are, as DataLens', have no such one."
-)
+NONE = "The analysis is of the choice with the most noisy votes; sums of votes that are released themselves, as DataLens', have none."
 READ = TypeAdapter(VoteGapEpsilon)
 
 
@@ -70,9 +68,8 @@ def checked(workspace: Workspace, run_id: str) -> tuple[Run, DataDependentEpsilo
     run = trained_run(workspace, run_id)
     method = run.plan.build()
     if not isinstance(method, DataDependentEpsilon):
-        raise WorkbenchError(
-            f"Expected a run of a method that keeps what its teachers vote ({', '.join(offering())}), got {run.method}. {NONE}"
-        )
+        names = ", ".join(offering())
+        raise WorkbenchError(f"Expected a run of a method that keeps what its teachers vote ({names}), got one of {run.method}. {NONE}")
     if not RunFolder(workspace, run.id).private.exists():
         raise WorkbenchError(f"Expected a run that has kept its teachers' votes, got {run_id}, which has none. Train it anew.")
     return run, method
