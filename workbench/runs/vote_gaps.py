@@ -25,9 +25,9 @@ PRIVATE = (
     "not share it, and do not stop or choose runs by it: what follows from such a choice is outside any bound."
 )
 OF_WHAT = (
-    "It is what PATE's analysis gives for the noisy votes alone, by the true votes of the rounds that were taken. Counts of classes, where "
-    "the plan releases them, come on top; a round that was taken twice counts once. What the same formulas charge at worst looks at no "
-    "vote; the proved bound is composed more closely and may be below that."
+    "It is what PATE's analysis gives for the noisy votes alone, added up along the rounds as they went. Counts of classes, where the plan "
+    "releases them, come on top; a round that was taken twice counts once. What the same formulas charge at worst looks at no vote; the "
+    "proved bound is composed more closely and may be below that."
 )
 NONE = "The analysis is of the choice with the most noisy votes; sums of votes that are released themselves, as DataLens', have none."
 READ = TypeAdapter(VoteGapEpsilon)
