@@ -194,7 +194,7 @@ THEOREMS: dict[int, Theorem] = {
     13: Theorem(
         "teachers that vote",
         "If teachers of K disjoint parts vote about generated images, R rounds of votes with Gaussian noise of deviation s are mu-GDP with "
-        "mu = sqrt(R v) / s, under replace special and replace one alike, sqrt(v) being the farthest that one teacher moves a round's votes; "
+        "mu = sqrt(R v) / s, under replace special and replace one alike, where sqrt(v) is how far one teacher moves the votes of a round; "
         "a label with discrete Laplace noise of scale b is (1/b, 0)-DP. An epsilon by the true votes has no finite epsilon as a release.",
         {
             "v of pate-gan": "L = student.updates * training.batch_size; Laplace noise: 1 a label",

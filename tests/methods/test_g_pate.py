@@ -16,6 +16,7 @@ from workbench.models.teachers.config import VOTES
 from workbench.models.teachers.ensemble import ballots_of
 from workbench.planning import make_plan
 from workbench.privacy.accounting.gaussian import gdp_mu
+from workbench.privacy.not_dp import vote_gaps
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,9 @@ def test_unanswered_queries_cost_their_test_and_answers_what_their_votes_say() -
     assert values["unanswered"].epsilon == pytest.approx(alone, rel=1e-3)
     assert values["tied"].epsilon == pytest.approx(at_worst, rel=1e-3)
     assert alone <= values["agreed"].epsilon < 1.2 * alone
-    assert values["agreed"].epsilon < values["near"].epsilon <= values["tied"].epsilon
+    turned = np.array([0.5 * (math.erfc(40 / (2 * 12.0)) + 2 * math.erfc(220 / (2 * 12.0)))])
+    rdp = 24 * vote_gaps.gnmax_rdp(turned, 12.0)[0] + tests * vote_gaps.ORDERS
+    assert values["near"].epsilon == pytest.approx(vote_gaps.rdp_epsilon(rdp, 1e-5), rel=1e-9)
+    assert values["agreed"].epsilon < values["near"].epsilon < values["tied"].epsilon
     state.steps[VOTES] = 1
     assert method.vote_gap_epsilon(state, 1e-5).queries == 8
