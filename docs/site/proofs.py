@@ -191,6 +191,47 @@ THEOREMS: dict[int, Theorem] = {
             ("tests/support/mechanism/checks.py", "drawn_part"),
         ),
     ),
+    13: Theorem(
+        "teachers that vote",
+        "If teachers of K disjoint parts vote about generated images, R rounds of votes with Gaussian noise of deviation s are mu-GDP with "
+        "mu = sqrt(R v) / s, under replace special and replace one alike, where sqrt(v) is how far one teacher moves the votes of a round; "
+        "a label with discrete Laplace noise of scale b is (1/b, 0)-DP. An epsilon by the true votes has no finite epsilon as a release.",
+        {
+            "v of pate-gan": "L = student.updates * training.batch_size; Laplace noise: 1 a label",
+            "v of g-pate": "B p (2 + 1/test_noise^2), or 2 B p without tests",
+            "v of datalens": "4 k B, k = top",
+            "a record of two parts": "2 mu: an exact 1 is 2.155, an exact 10 is 24.39",
+        },
+        (
+            ("workbench/models/teachers/config.py", "gaussian_votes"),
+            ("workbench/models/teachers/ensemble.py", "PartsInPlace"),
+            ("workbench/models/teachers/ensemble.py", "Discriminators"),
+            ("workbench/models/teachers/ensemble.py", "released"),
+            ("workbench/training/parts.py", "Parts"),
+            ("workbench/training/discrete_laplace.py", "discrete_laplace"),
+            ("workbench/methods/pate_gan/method.py", "laplace_votes"),
+            ("workbench/methods/g_pate/method.py", "changes"),
+            ("workbench/methods/g_pate/training.py", "histograms"),
+            ("workbench/methods/datalens/method.py", "changes"),
+            ("workbench/methods/datalens/training.py", "signs"),
+            (f"{ACCOUNTING}/stages.py", "quiet_stage"),
+            ("workbench/privacy/not_dp/vote_gaps.py", "VoteGapEpsilon"),
+        ),
+        (
+            ("tests/methods/test_pate_gan.py", "test_a_record_changes_its_own_teacher_and_no_other_to_the_last_bit"),
+            ("tests/methods/test_pate_gan.py", "test_laplace_votes_cost_what_pure_composition_says"),
+            ("tests/methods/test_pate_gan.py", "test_gaussian_votes_are_exact_whatever_a_round_holds"),
+            ("tests/methods/test_g_pate.py", "test_one_teacher_moves_two_bins_of_every_query_and_the_largest_count_by_one"),
+            ("tests/methods/test_datalens.py", "test_votes_are_top_signs_and_turned_round_move_by_two_roots_of_k"),
+            ("tests/methods/test_datalens.py", "test_a_record_of_two_teachers_doubles_the_distance"),
+            ("tests/training/test_parts.py", ""),
+            ("tests/training/test_discrete_laplace.py", ""),
+            ("tests/privacy/not_dp/test_vote_gaps.py", "test_one_teacher_near_a_tie_moves_a_moment"),
+            ("tests/runs/test_vote_gaps.py", "test_it_is_in_nothing_that_leaves_and_in_no_list"),
+            ("tests/support/mechanism/quiet.py", "moved_by_parts"),
+            ("tests/support/mechanism/checks.py", "laplace_counts"),
+        ),
+    ),
 }
 
 

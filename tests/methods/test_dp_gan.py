@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from support.quick import QUICK, quick_dataset, quick_plan
 
 from workbench.datasets import facts
@@ -26,6 +27,7 @@ from workbench.planning import make_plan
 from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.events import UnprovedDpEvent
 from workbench.privacy.accounting.formulas import gaussian_releases
+from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.records import Records
 from workbench.training.microbatch import Microbatch
 from workbench.training.per_record import PerRecordGradients
@@ -61,6 +63,19 @@ def test_dp_gan_as_coded_has_no_bound_and_clips_nothing() -> None:
     steps = settings.private_steps(DP_SGD, 60_000)
     assert settings.thresholds_at(1) == (1e3,)
     assert steps.deviation * 1e3 / steps.divisor == pytest.approx(0.001686 / 64, rel=1e-3)
+
+
+def test_what_one_release_as_coded_would_cost_is_the_number_in_its_reason() -> None:
+    """A known batch of B: a record that c_g bounds moves the mean by 1/B of it, and the noise is s_n/B; mu = 1/s_n is exact."""
+    plan = make_plan("dp-gan", facts("mnist"), preset="published-coded")
+    training = plan.build().config.training  # pyright: ignore[reportAttributeAccessIssue]
+    steps = training.private_steps(DP_SGD, 60_000)
+    mu = (1.0 / 64) / (steps.deviation * 1e3 / steps.divisor)
+    epsilon = gdp_epsilon(mu, 1e-5)
+    first, second = (stats.norm.logcdf(at) for at in (mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu))
+    assert math.exp(first) - math.exp(epsilon + second) == pytest.approx(1e-5, rel=1e-3)
+    for reason in (plan.bound.reason, plan.claim.reason):
+        assert f"{round(epsilon):,}".replace(",", " ") in reason
 
 
 @pytest.mark.parametrize(

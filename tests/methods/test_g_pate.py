@@ -11,9 +11,12 @@ from workbench.datasets import facts
 from workbench.experiment import new_state
 from workbench.methods.g_pate import GPATEConfig, training
 from workbench.methods.g_pate.method import PUBLISHED
+from workbench.methods.protocols import DataDependentEpsilon
 from workbench.models.teachers.config import VOTES
+from workbench.models.teachers.ensemble import ballots_of
 from workbench.planning import make_plan
 from workbench.privacy.accounting.gaussian import gdp_mu
+from workbench.privacy.not_dp import vote_gaps
 
 
 @pytest.mark.parametrize(
@@ -76,3 +79,45 @@ def test_answers_are_centres_of_the_fullest_bins_and_zero_where_a_test_fails() -
     assert found.shape == (4, 2)
     assert found[:, 0].tolist() == [0.0] * 4
     assert found[:, 1].tolist() == pytest.approx([0.1] * 4)
+
+
+def test_true_votes_are_kept_of_answered_queries_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of 5 teachers is 2.5; with hardly any noise a test lets 3 through and 2 not."""
+    counts = np.array([[[3, 2, 0, 0], [2, 2, 1, 0]]] * 4)
+    monkeypatch.setattr(training, "histograms", lambda *_: counts)
+    kept = {}
+    for threshold in (0.5, 0.0):
+        plan = quick_plan("g-pate", epsilon=None, overrides={"threshold": threshold, "noise_multiplier": 1e-3})
+        config, state = plan.build().config, new_state(plan, seed=0)
+        assert isinstance(config, GPATEConfig)
+        training.vote(config, state, 2)
+        kept[threshold] = ballots_of(state).counts.tolist()
+        assert "ballots" not in plan.build().released_parts
+    nothing = [[0] * 4] * 8
+    assert kept[0.5] == [nothing, [[3, 2, 0, 0], [0, 0, 0, 0]] * 4, nothing]
+    assert kept[0.0] == [nothing, counts.reshape(8, 4).tolist(), nothing]
+
+
+def test_unanswered_queries_cost_their_test_and_answers_what_their_votes_say() -> None:
+    """RDP of c a is epsilon c + 2 sqrt(c log(1/delta)) at the best order; 24 queries, and noise of 12 and 60."""
+    settings = {"threshold": 0.5, "noise_multiplier": 12.0, "test_noise": 5.0, "teachers.number": 400}
+    plan = quick_plan("g-pate", epsilon=None, overrides=settings)
+    method, state = plan.build(), new_state(plan, seed=0)
+    assert isinstance(method, DataDependentEpsilon)
+    tests, answers = 24 / (2 * 60.0**2), 24 / 12.0**2
+    alone, at_worst = (slope + 2 * math.sqrt(slope * math.log(1e5)) for slope in (tests, tests + answers))
+    values = {}
+    for name, votes in (("unanswered", (0, 0, 0, 0)), ("tied", (200, 200, 0, 0)), ("agreed", (400, 0, 0, 0)), ("near", (220, 180, 0, 0))):
+        ballots_of(state).counts[:] = torch.tensor(votes)
+        values[name] = method.vote_gap_epsilon(state, 1e-5)
+        assert values[name].queries == 24
+        assert values[name].worst_case == pytest.approx(at_worst, rel=1e-3)
+    assert values["unanswered"].epsilon == pytest.approx(alone, rel=1e-3)
+    assert values["tied"].epsilon == pytest.approx(at_worst, rel=1e-3)
+    assert alone <= values["agreed"].epsilon < 1.2 * alone
+    turned = np.array([0.5 * (math.erfc(40 / (2 * 12.0)) + 2 * math.erfc(220 / (2 * 12.0)))])
+    rdp = 24 * vote_gaps.gnmax_rdp(turned, 12.0)[0] + tests * vote_gaps.ORDERS
+    assert values["near"].epsilon == pytest.approx(vote_gaps.rdp_epsilon(rdp, 1e-5), rel=1e-9)
+    assert values["agreed"].epsilon < values["near"].epsilon < values["tied"].epsilon
+    state.steps[VOTES] = 1
+    assert method.vote_gap_epsilon(state, 1e-5).queries == 8

@@ -9,7 +9,7 @@ from support.quick import quick_dataset, quick_plan
 
 from workbench.datasets import facts
 from workbench.experiment import fit, new_state
-from workbench.methods.pate_gan import PATEGANConfig, training
+from workbench.methods.pate_gan import PATEGAN, PATEGANConfig, training
 from workbench.methods.pate_gan.method import lnmax_moments
 from workbench.methods.protocols import DataDependentEpsilon, offered
 from workbench.models.teachers.config import TEACHERS, VOTES
@@ -52,6 +52,7 @@ def test_the_published_form_claims_less_than_its_own_worst_case_alone_where_vote
     plan = make_plan("pate-gan", facts("mnist"), preset="published", target="claim")
     assert plan.config["teachers"]["number"] == 60
     assert plan.claim.epsilon == pytest.approx(lnmax_moments(0.05, 960, 1e-5, "").epsilon)
+    assert f"{plan.claim.epsilon:.3f}, is no number that the paper prints" in PATEGAN.presets["published"].description
     assert 0.8 * plan.claim.epsilon < plan.bound.epsilon < plan.claim.epsilon
 
 

@@ -55,6 +55,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "records": "Tell how much samples show of each record.",
         "leakage": "Vary one setting and measure what samples show.",
         "removal": "Train again without the most exposed records.",
+        "votes": "Tell PATE's epsilon by the true votes; private.",
         "pac": "Train on random halves, and measure PAC privacy.",
     },
     "Release": {

@@ -1,4 +1,4 @@
-"""Commands about a run's training records: what its samples show of each, and what leaving the most exposed out does."""
+"""Commands about a run's training records: what its samples show of each, what leaving some out does, and what their teachers vote."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.options import Json, RunId, check_target
-from workbench.cli.output import print_fields, print_json, print_table, short
+from workbench.cli.output import describe_value, print_fields, print_json, print_table, short
 from workbench.cli.waiting import wait_for
 from workbench.escaping import terminal
 from workbench.seeds import LARGEST_SEED
@@ -94,6 +94,28 @@ def removal(
     removed = remove_run(Workspace.default(), run_id, share, seeds, draws)
     print(f"Warning: {OUTSIDE}", file=sys.stderr)
     print_json({"run": run_id, **removed}) if as_json else print_table(removed["results"], "Nothing was trained.")
+
+
+@app.command()
+def votes(run_id: RunId, as_json: Json = False) -> None:
+    """Tell PATE's epsilon by the true votes of a run's teachers, beside worst case and bound: it depends on the records, and is private."""
+    from workbench.runs.store import RunStore
+    from workbench.runs.vote_gaps import OF_WHAT, PRIVATE, votes_run
+
+    wait_for("votes", run_id, {})
+    value = votes_run(Workspace.default(), run_id)
+    print(f"Warning: {PRIVATE}", file=sys.stderr)
+    fields = {
+        "run": run_id,
+        "epsilon_by_true_votes": value.epsilon,
+        "worst_case": value.worst_case,
+        "bound": describe_value(RunStore(Workspace.default()).get(run_id).bound),
+        "delta": value.delta,
+        "votes": value.queries,
+        "mark": value.mark,
+        "releasable": False,
+    }
+    print_json(fields) if as_json else print_fields({**fields, "of what": OF_WHAT})
 
 
 def record_rows(exposure: "Exposure", epsilon: float, num_samples: int) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from workbench.jobs.job import Job
 from workbench.tasks.attacking import Game, Leak, Refute
 from workbench.tasks.auditing import Audit, Membership, Pac
 from workbench.tasks.base import Task
+from workbench.tasks.counting import CountVotes
 from workbench.tasks.dry_running import DRY_RUNNING
 from workbench.tasks.example import EXAMPLE
 from workbench.tasks.exposing import Expose, Remove
@@ -26,6 +27,7 @@ ALL: tuple[Task, ...] = (
     Neighbours(),
     Copies(),
     Expose(),
+    CountVotes(),
     Audit(),
     Membership(),
     Pac(),

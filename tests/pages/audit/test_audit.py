@@ -1,5 +1,6 @@
 """The Audit page: each attack begins as a job with its cost, its result stays, and every section of every run can be drawn."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -15,6 +16,8 @@ from workbench.runs.copies import kept_copies
 from workbench.runs.games import kept_games
 from workbench.runs.refuted import kept_caught
 from workbench.runs.store import RunStore
+from workbench.runs.vote_gaps import PRIVATE, kept_votes
+from workbench.ui.formats import number
 
 OpenPage = Callable[..., AppTest]
 
@@ -64,3 +67,24 @@ def test_a_game_is_played_by_a_job_and_its_result_stays() -> None:
     [found] = kept_games(here(), run.id)
     assert (found.games, found.score) == (20, "loss")
     assert app.dataframe[0].value["Games"].tolist() == [20]
+
+
+@pytest.mark.usefixtures("workbench_home")
+def test_true_votes_are_looked_at_by_a_job_and_said_to_be_private_beside_the_bound() -> None:
+    run = train_in_process("pate-gan", load("digits"), None, **{**QUICK["pate-gan"], "noise_multiplier": 3.0})
+    app = app_at("audit")
+    app.query_params["audit_what"] = "Votes"
+    app.run()
+    assert "Cost" in text_of(app)
+    app.button[[button.label for button in app.button].index("Look at the votes")].click().run()
+    app.run()
+    assert not app.exception
+    votes = kept_votes(here(), run.id)
+    assert votes is not None
+    said = text_of(app)
+    assert PRIVATE in said
+    assert "24 votes" in said
+    numbers = {"upper bound": run.bound.epsilon, "same formulas, at worst": votes.worst_case, "by true votes (private)": votes.epsilon}
+    [chart] = app.get("plotly_chart")
+    traces = json.loads(chart.proto.spec)["data"]
+    assert {trace["name"]: trace["text"][0].strip() for trace in traces} == {name: number(value, 4) for name, value in numbers.items()}

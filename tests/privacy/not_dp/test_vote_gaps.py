@@ -68,3 +68,17 @@ def test_laplace_worst_case_is_the_moments_vector() -> None:
     found = vote_gaps.by_laplace(tied, 0.1, 1e-5)
     assert found.worst_case == pytest.approx(20.756, rel=1e-4)
     assert found.epsilon == pytest.approx(found.worst_case)
+
+
+def test_costs_of_many_answers_add_up_whatever_is_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = np.random.default_rng(0).choice([1e-9, 1e-4, 0.02, 0.1, 0.3], 40)
+    beside = 0.01 * vote_gaps.ORDERS
+    rdp = vote_gaps.gnmax_rdp(error, 30.0).sum(axis=0) + beside
+    worst = 43 * vote_gaps.ORDERS / 30.0**2 + beside
+    moments = vote_gaps.pure_moments(error, 0.2).sum(axis=0)
+    for at_once in (2, 4096):
+        monkeypatch.setattr(vote_gaps, "AT_ONCE", at_once)
+        answers = vote_gaps.by_gaussian(error, 30.0, 1e-5, beside, unanswered=3)
+        assert answers.epsilon == pytest.approx(vote_gaps.rdp_epsilon(rdp, 1e-5), rel=1e-12)
+        assert (answers.worst_case, answers.queries) == (pytest.approx(vote_gaps.rdp_epsilon(worst, 1e-5), rel=1e-12), 43)
+        assert vote_gaps.by_laplace(error, 0.2, 1e-5).epsilon == pytest.approx(vote_gaps.moments_epsilon(moments, 1e-5), rel=1e-12)

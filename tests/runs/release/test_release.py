@@ -162,6 +162,7 @@ def test_every_file_that_a_job_keeps_with_a_run_stays_for_a_reason_of_its_own(qu
         "removal-0.05-3-400.json",
         "pac-16-64-0.json",
         "membership-loss-0.json",
+        "votes.json",
         "audit.json",
     )
     for name in (*kept, "audit.json", "pac-16-64-1/0.npz", "shadows-16-0/3.npy"):
@@ -400,6 +401,7 @@ def test_the_commands(exported: Path, capsys: pytest.CaptureFixture[str], tmp_pa
         "removal-0.1-3-1000.json",
         "pac-3.json",
         "shadows/0.npz",
+        "votes.json",
     ],
 )
 def test_the_card_says_that_samples_were_compared_whatever_compared_them(name: str, quick_plan: PlanMaker, train_here: Make) -> None:

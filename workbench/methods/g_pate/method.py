@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Method, Preset, Reading
 from workbench.methods.teachers import TeachersConfig, TeachersMethod, votes_rdp
-from workbench.models.teachers.config import gaussian_votes, known
+from workbench.models.teachers.config import BALLOTS, gaussian_votes, known
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.switches import Switches
+
+if TYPE_CHECKING:
+    from workbench.privacy.not_dp.vote_gaps import VoteGapEpsilon
+    from workbench.training.state import State
 
 
 class GPATEConfig(TeachersConfig):
@@ -128,6 +132,7 @@ class GPATE(TeachersMethod[GPATEConfig]):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = READINGS
     shapes: ClassVar[tuple[str, ...] | None] = ("latent_size", "hidden_size", "channels", "teachers", "directions", "bins")
+    kept_private: ClassVar[tuple[str, ...]] = (BALLOTS,)
     config: GPATEConfig
 
     @classmethod
@@ -142,3 +147,7 @@ class GPATE(TeachersMethod[GPATEConfig]):
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The RDP of all tests and answers."""
         return claimed(self.config, delta)
+
+    def vote_gap_epsilon(self, state: State, delta: float) -> VoteGapEpsilon:
+        """What the paper's data-dependent analysis, Confident-GNMax, says of a fitted state's answers."""
+        return self.implemented.vote_gap_epsilon(self.config, state, delta)

@@ -15,21 +15,24 @@ from workbench.methods.g_pate.method import GPATEConfig
 from workbench.models import label_counts
 from workbench.models.embeddings.generators import sample
 from workbench.models.teachers import ensemble, rounds
-from workbench.models.teachers.config import VOTES, known
+from workbench.models.teachers.config import BALLOTS, VOTES, known
+from workbench.models.teachers.ensemble import Ballots, ballots_of
 from workbench.models.teachers.gradients import following_loss, wished_moves
+from workbench.privacy.not_dp.vote_gaps import ORDERS, VoteGapEpsilon, by_gaussian, gnmax_error
 from workbench.records import Records
 from workbench.training.state import State, Step
 
-__all__ = ["fit", "initial_state", "sample"]
+__all__ = ["fit", "initial_state", "sample", "vote_gap_epsilon"]
 
 DIRECTIONS = "directions"
 
 
 def initial_state(config: GPATEConfig, facts: DatasetFacts, state: State) -> State:
-    """Generator and teachers, and room for votes by bin and, where there are tests, the largest of them."""
+    """Generator and teachers, and room for votes by bin and, where there are tests, the largest of them; and for the true votes."""
     size = config.queries * (config.bins + bool(config.threshold))
     rounds.initial_state(config, config.teachers, facts, state, (size,), config.training.batch_size)
     state.modules[DIRECTIONS] = Directions(facts.dimensions, config.directions).to(state.device)
+    state.modules[BALLOTS] = Ballots((config.training.steps, config.queries, config.bins)).to(state.device)
     label_counts.add_to(config.labels, facts, state)
     return state
 
@@ -76,7 +79,10 @@ def histograms(wishes: Tensor, config: GPATEConfig) -> np.ndarray:
 
 
 def vote(config: GPATEConfig, state: State, step: int) -> None:
-    """A round's noisy votes by bin and, where there are tests, noisy largest counts, all in deviations of their own noise."""
+    """A round's noisy votes by bin and, where there are tests, noisy largest counts, all in deviations of their own noise.
+
+    The true votes of answered queries are kept for whoever holds the records; those of the others stay zeros.
+    """
     images, classes = rounds.ask(config, config.training.batch_size, state, step)
     counts = histograms(wished_moves(images, classes, state) @ directions_of(state).redraw(state, step), config)
     noise = known(config.noise_multiplier)
@@ -85,6 +91,17 @@ def vote(config: GPATEConfig, state: State, step: int) -> None:
         deviation = noise * config.test_noise
         parts.append(ensemble.released(counts.max(axis=2), deviation, state, step, f"{VOTES} tests").ravel() / deviation)
     state.tensors[VOTES] = torch.from_numpy(np.concatenate(parts)).to(state.device)
+    ballots = ballots_of(state).counts[step - 1]
+    ballots.copy_(torch.from_numpy(counts.reshape(ballots.shape)).to(state.device) * answered(config, state)[:, None])
+
+
+def answered(config: GPATEConfig, state: State) -> Tensor:
+    """Whether each query of the round (B p,) is answered: all are where nothing is tested."""
+    queries = config.queries
+    if not config.threshold:
+        return torch.ones(queries, dtype=torch.bool, device=state.device)
+    largest = state.tensors[VOTES][queries * config.bins :] * known(config.noise_multiplier) * config.test_noise
+    return largest >= config.threshold * config.teachers.number
 
 
 def answers(config: GPATEConfig, state: State) -> Tensor:
@@ -92,13 +109,22 @@ def answers(config: GPATEConfig, state: State) -> Tensor:
     noisy, queries = state.tensors[VOTES], config.queries
     best = noisy[: queries * config.bins].view(queries, config.bins).argmax(dim=1)
     centres = (best + 0.5) * (2.0 * config.clip / config.bins) - config.clip
-    if config.threshold:
-        largest = noisy[queries * config.bins :] * known(config.noise_multiplier) * config.test_noise
-        centres = torch.where(largest >= config.threshold * config.teachers.number, centres, torch.zeros_like(centres))
-    return centres.view(-1, config.directions)
+    return torch.where(answered(config, state), centres, torch.zeros_like(centres)).view(-1, config.directions)
 
 
 def loss(config: GPATEConfig, state: State, step: int) -> Tensor:
     """Squared distance from the images moved as the answers say, back along the round's directions."""
     moves = answers(config, state).float() @ directions_of(state).axes.T
     return following_loss(config.move * moves, state)
+
+
+def vote_gap_epsilon(config: GPATEConfig, state: State, delta: float) -> VoteGapEpsilon:
+    """By the true votes of all answers so far: how likely noise was to turn each; every test is charged whatever came of it.
+
+    Long et al. (2021) count Confident-GNMax so (Papernot et al. 2018): RDP a/(2 s1^2) a test, and that of each answer by its votes.
+    """
+    taken, noise = state.steps.get(VOTES, config.training.steps), known(config.noise_multiplier)
+    counts = ballots_of(state).counts[:taken].flatten(0, 1).cpu().numpy()
+    voted = counts[counts.any(axis=1)]
+    tests = len(counts) * ORDERS / (2.0 * (noise * config.test_noise) ** 2) if config.threshold else 0.0
+    return by_gaussian(gnmax_error(voted, noise), noise, delta, tests, len(counts) - len(voted))

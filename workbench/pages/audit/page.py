@@ -10,6 +10,7 @@ from workbench.pages.audit.copies import copies_section
 from workbench.pages.audit.measured import measured_section
 from workbench.pages.audit.pac import pac_section
 from workbench.pages.audit.records import leakage_section
+from workbench.pages.audit.votes import votes_section
 from workbench.runs.run import Run
 from workbench.ui.actions import told
 from workbench.ui.cards import run_marks
@@ -25,6 +26,7 @@ SECTIONS: dict[str, Callable[[Run, str], None]] = {
     "Copies": copies_section,
     "PAC": pac_section,
     "Records": leakage_section,
+    "Votes": votes_section,
     "Papers' claims": claims_section,
 }
 

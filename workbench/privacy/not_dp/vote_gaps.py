@@ -7,6 +7,7 @@ noise; Papernot et al. (2018), Theorem 6 and Proposition 7 for Gaussian noise.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ Floats = NDArray[np.float64]
 NOT_RELEASABLE = "depends on the records: not releasable"
 MOMENTS = np.arange(1.0, 101.0)  # orders of Papernot et al. (2017)
 ORDERS = np.concatenate([np.arange(1.1, 11.0, 0.1), np.arange(11.0, 512.0)])
+AT_ONCE = 4096  # chances whose costs are held in memory together
 
 
 @dataclass(frozen=True)
@@ -102,11 +104,23 @@ def rdp_epsilon(rdp: Floats, delta: float, orders: Floats = ORDERS) -> float:
 def by_laplace(error: Floats, epsilon: float, delta: float) -> VoteGapEpsilon:
     """Of argmaxes that are (epsilon, 0)-DP each, by the chance (Q,) that noise turned each."""
     worst = len(error) * 0.5 * epsilon**2 * MOMENTS * (MOMENTS + 1.0)
-    moments = pure_moments(error, epsilon).sum(axis=0)
+    moments = _summed(lambda part: pure_moments(part, epsilon), error)
     return VoteGapEpsilon(moments_epsilon(moments, delta), moments_epsilon(worst, delta), delta, len(error))
 
 
-def by_gaussian(error: Floats, deviation: float, delta: float, beside: Floats | float = 0.0) -> VoteGapEpsilon:
-    """Of Gaussian noisy argmaxes by the chance (Q,) that noise turned each; `beside` is the RDP (a,) of what else is released."""
-    worst, rdp = len(error) * ORDERS / deviation**2 + beside, gnmax_rdp(error, deviation).sum(axis=0) + beside
-    return VoteGapEpsilon(rdp_epsilon(rdp, delta), rdp_epsilon(worst, delta), delta, len(error))
+def by_gaussian(error: Floats, deviation: float, delta: float, beside: Floats | float = 0.0, unanswered: int = 0) -> VoteGapEpsilon:
+    """Of Gaussian noisy argmaxes by the chance (Q,) that noise turned each.
+
+    `beside` is the RDP (a,) of what else is released, such as the tests that decide which queries are answered (2018, Confident-GNMax);
+    the `unanswered` queries cost no more than that, and at worst as much as answered ones.
+    """
+    queries = len(error) + unanswered
+    worst, rdp = queries * ORDERS / deviation**2 + beside, _summed(lambda part: gnmax_rdp(part, deviation), error) + beside
+    return VoteGapEpsilon(rdp_epsilon(rdp, delta), rdp_epsilon(worst, delta), delta, queries)
+
+
+def _summed(cost: Callable[[Floats], Floats], error: Floats) -> Floats:
+    """The costs (Q, a) of chances (Q,), summed over these: equal ones are computed once, and few at a time."""
+    chances, times = np.unique(error, return_counts=True)
+    parts = range(0, len(chances), AT_ONCE)
+    return sum((times[at : at + AT_ONCE] @ cost(chances[at : at + AT_ONCE]) for at in parts), np.zeros(()))

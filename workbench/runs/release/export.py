@@ -43,6 +43,7 @@ STAYS = {  # of a run's folder, by the beginning of a file's name or of a folder
     "removal": "whom to leave out was read off private values",
     "pac": "made of trainings on private records without a bound",
     "shadows": "made of trainings on private records without a bound",
+    "votes": "an epsilon by the true votes of teachers, which depends on the records",
     "audit.json": "was measured on a run with canaries; the card of a run by an equal plan tells it",
     "statements.json": "what people said for the dossier, which has a file of its own",
     "previews": "made while training; samples take their place",
@@ -66,6 +67,7 @@ COMPARES = (  # files that exist where somebody looked
     "removal",
     "pac",
     "shadows",
+    "votes",
 )
 WORDS = ("relations", "sampling", "reason")  # of a stage, which may be told in another order or otherwise
 UNNAMED = "nothing but what is listed leaves"
