@@ -117,6 +117,14 @@ def test_parts_are_disjoint_all_of_the_records_and_drawn_from_alone() -> None:
         assert {row.numpy().tobytes() for row in inputs} <= mine
 
 
+def test_the_last_draw_of_a_smaller_part_is_of_its_own_last_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A uniform number that rounds to 1 with the size of its part draws the last record of it, not what pads it."""
+    inputs = torch.arange(7.0)[:, None]
+    parts = PartsInPlace(inputs, torch.ones(7, dtype=torch.bool), torch.tensor([[0, 3, 6], [1, 4, 0], [2, 5, 0]]), torch.tensor([3, 2, 2]))
+    monkeypatch.setattr(torch, "rand", lambda *size, generator: torch.ones(size))
+    assert parts.batch(2, torch.Generator())[0][..., 0].tolist() == [[6, 6], [4, 4], [5, 5]]
+
+
 def test_inputs_are_scaled_by_no_record() -> None:
     plan, data = quick_plan("pate-gan"), quick_dataset("pate-gan").train
     config = plan.build().config

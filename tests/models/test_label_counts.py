@@ -15,7 +15,10 @@ from workbench.models.label_counts import add_to, release
 from workbench.models.label_shares import LABEL_COUNTS, PaidLabelShares
 from workbench.training.state import State
 
-PAYING = ["dp-merf", "dpdm", "dp-sgd-dm", "dp-diffusion", "dp-ldm", "dp-lora", "dp-promise"]
+PAYING = [
+    *("dp-merf", "dpdm", "dp-sgd-dm", "dp-diffusion", "dp-ldm", "dp-lora", "dp-promise"),
+    *("dp-gan", "dp-cgan", "dp-sinkhorn", "pate-gan", "g-pate", "datalens"),
+]
 DIGITS = load("digits")
 RELEASED = {"labels.shares": "released", "labels.noise_multiplier": 4.0}
 
