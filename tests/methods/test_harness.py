@@ -645,7 +645,7 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
     "votes of teachers with half of their noise": (
         cases.Case("pate-gan"),
         TEACHER_VOTES,
-        [(ensemble.released, "Grid(noise, 1.0", "Grid(0.5 * noise, 1.0")],
+        [(ensemble.noisy_votes, "Grid(noise, 1.0", "Grid(0.5 * noise, 1.0")],
         "null record",
     ),
     "counts of teachers with half of their Laplace noise": (

@@ -136,7 +136,7 @@ def test_students_learn_the_side_that_the_noisy_count_is_on() -> None:
         state.tensors[VOTES].fill_(count)
         for _ in range(30):
             training.learn(config, state)
-        images, classes = training.rounds.asked(state)
+        images, classes = training.rounds.queried_images(state)
         scores.append(float(state.modules["student"](training.beside(images, classes, state)).detach().mean()))
     assert scores[0] > 1.0
     assert scores[1] < -1.0

@@ -120,7 +120,7 @@ def test_a_measure_on_a_gpu_is_another_job_which_waits_for_its_device(run: Run, 
 @pytest.mark.usefixtures("in_process")
 def test_what_measures_on_a_device_is_kept_apart_and_told_the_device(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr("workbench.evaluation.device.chosen", lambda name: None if name is None else "cpu:0")
+    monkeypatch.setattr("workbench.evaluation.device.chosen_device", lambda name: None if name is None else "cpu:0")
     monkeypatch.setattr("workbench.evaluation.evaluate", lambda *_, **__: seen.append(device.name()) or [])
     for request in (FEW, FEW | {"device": "cuda"}, FEW | {"device": "cuda"}, FEW):
         assert tasks.begin(here(), "evaluate", run.id, request).state == "done"

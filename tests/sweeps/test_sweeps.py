@@ -30,7 +30,7 @@ from workbench.runs.fitting import Fitting
 from workbench.runs.homes import set_read_only
 from workbench.runs.lengths import lengths
 from workbench.runs.store import RunStore
-from workbench.sweeps.children import Carrying
+from workbench.sweeps.children import SweepAttempt
 from workbench.sweeps.kept import KeptSweep
 from workbench.tasks import sweeping
 from workbench.tasks.sweeping import Sweep
@@ -173,10 +173,10 @@ def test_what_all_runs_spend_is_composed_and_choosing_says_so() -> None:
     assert found.plain_sum == pytest.approx(sum(found.epsilons))
     assert max(found.epsilons) < found.together.epsilon < found.plain_sum
     assert found.together.neighboring_relation == "REPLACE_SPECIAL"
-    assert f"epsilon {found.together.epsilon:.4g} at delta" in found.choosing
+    assert f"epsilon {found.together.epsilon:.4g} at delta" in found.choosing_words
     assert found.account == found.together.model_copy(update={"reason": found.account.reason})
-    assert "depends on all" not in small(1.0, 2.0, seeds=2).price.choosing
-    assert "of what is chosen by the scores of such runs" in small(1.0, 2.0, seeds=2).price.choosing
+    assert "depends on all" not in small(1.0, 2.0, seeds=2).price.choosing_words
+    assert "of what is chosen by the scores of such runs" in small(1.0, 2.0, seeds=2).price.choosing_words
     assert small(1.0, repeats=2, metrics=["closest_record"]).price.reading == ("closest_record",)
 
 
@@ -234,7 +234,7 @@ def test_a_cancelled_sweep_cancels_what_it_has_begun(monkeypatch: pytest.MonkeyP
 
     with pytest.raises(WorkbenchError, match=r"is starting\. Cancel it first"):
         sweeping.forget(here(), KeptSweep.keep(here(), other).id)
-    carrying = Carrying(kept, lambda run, _: Jobs(here()).get(run), tell)
+    carrying = SweepAttempt(kept, lambda run, _: Jobs(here()).get(run), tell)
     with pytest.raises(StoppedError):
         carrying.carry_out()
     assert [run.state for run in RunStore(here()).list()] == ["queued", "starting"]
@@ -256,7 +256,7 @@ def test_two_sweeps_at_once_share_the_runs_that_both_ask_for(monkeypatch: pytest
                 raise StoppedError
 
         with suppress(StoppedError):
-            Carrying(KeptSweep.keep(here(), recipe), lambda run, _: Jobs(here()).get(run), tell).carry_out()
+            SweepAttempt(KeptSweep.keep(here(), recipe), lambda run, _: Jobs(here()).get(run), tell).carry_out()
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(begin, asked))

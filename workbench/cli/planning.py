@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from workbench.cli.asking import Asked, asking
+from workbench.cli.asking import RequestOptions, with_request_options
 from workbench.cli.launched import finish_launch, measure, watch
 from workbench.cli.options import (
     Ask,
@@ -139,9 +139,9 @@ def _print_check(file: Path, declared: str, epsilon: float) -> None:
 
 
 @app.command()
-@asking
+@with_request_options
 def plan(
-    asked_for: Asked,
+    asked_for: RequestOptions,
     num_records: Annotated[int | None, typer.Option(help="In the place of --dataset: the number of training records.")] = None,
     shape: Annotated[str | None, typer.Option(help="In the place of --dataset: C,H,W.")] = None,
     num_classes: Annotated[int, typer.Option(help="In the place of --dataset: the number of classes.")] = 10,
@@ -200,9 +200,9 @@ def epsilon(
 
 
 @app.command()
-@asking
+@with_request_options
 def train(
-    asked_for: Asked,
+    asked_for: RequestOptions,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     performance: Performance = None,
     seed: Seed = None,

@@ -51,7 +51,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure samples of a run or an import, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
-    from workbench.evaluation.device import chosen
+    from workbench.evaluation.device import chosen_device
     from workbench.evaluation.feature_files import feature_name
     from workbench.runs import finished
     from workbench.runs.samples import sample_set
@@ -64,7 +64,7 @@ def evaluate(
     metric, num = by_protocol(protocol, metric, num, lambda: sample_set(Workspace.default(), run_id, samples).facts.kind.name)
     space = None if features is None else feature_name(features, public=features_public)
     request = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute, "features": space}
-    request["device"] = chosen(device)
+    request["device"] = chosen_device(device)
     wait_for("evaluate", run_id, request)
     evaluation = finished.evaluate_run(
         Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute, features=space, device=request["device"]

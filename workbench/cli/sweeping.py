@@ -114,7 +114,7 @@ def sweep(
             raise WorkbenchError(f"{error} {OF_ONE}") from None
         raise
     if as_json and dry_run:
-        print_json({**jsonable(cost), "choosing": cost.choosing})
+        print_json({**jsonable(cost), "choosing": cost.choosing_words})
     elif not as_json:
         _print_price(cost)
     if out is not None:
@@ -197,7 +197,7 @@ def _print_price(cost: "Price") -> None:
         "all runs together": {name: value for name, value in describe_value(cost.together).items() if name in _TOLD},
         "plain sum of their bounds": {"epsilon": cost.plain_sum, "delta": cost.plain_delta},
         f"account of {cost.dataset} afterwards": {name: value for name, value in describe_value(cost.account).items() if name in _TOLD},
-        "choosing the best": cost.choosing,
+        "choosing the best": cost.choosing_words,
         **({"where to choose": cost.advice} if cost.advice else {}),
     })  # fmt: skip
     warn(cost.warnings)

@@ -134,7 +134,7 @@ def _dataset(header: Sequence[str], rows: Iterable[Row], name: str, declared: Ta
     return Dataset(known, theirs.drawn_by(seed), others.drawn_by(seed), theirs)
 
 
-class Reading(NamedTuple):
+class CsvRows(NamedTuple):
     """The rows of a file: their records; who each is of as the file says, and by number int64 (N,), nothing where nobody has several."""
 
     records: Records
@@ -153,7 +153,7 @@ def _place_of_person(header: Sequence[str], declared: TableDeclaration, where: s
     return list(header).index(declared.person)
 
 
-def read_in(header: Sequence[str], rows: Iterable[Row], declared: TableDeclaration, where: str) -> Reading:
+def read_in(header: Sequence[str], rows: Iterable[Row], declared: TableDeclaration, where: str) -> CsvRows:
     """All rows by the numbers of their categories, a part at a time, and whose they are."""
     inert = {spreadsheet_cell(column.name): column.name for column in declared.columns}  # as samples have it
     header = [name if name in inert.values() else inert.get(name, name) for name in header]
@@ -171,4 +171,4 @@ def read_in(header: Sequence[str], rows: Iterable[Row], declared: TableDeclarati
         line += len(part)
     if not parts:
         raise WorkbenchError(f"Expected rows below the headings of {where}, got none.")
-    return Reading(Records.joined(parts), persons, None if place is None else numbered_persons(persons, declared.person, where))
+    return CsvRows(Records.joined(parts), persons, None if place is None else numbered_persons(persons, declared.person, where))

@@ -14,13 +14,13 @@ from workbench.evaluation.copying import (
     distance_ratio,
     duplicate_groups,
     duplicates_among,
-    extracted,
+    extracted_records,
     leak,
     natural_distance,
     scores_by_class,
 )
 from workbench.evaluation.features import FeatureSpace, can_train_classifier, pixels, remembered_classifier
-from workbench.evaluation.nearest import ignored, nearest
+from workbench.evaluation.nearest import ignore_progress, nearest
 from workbench.evaluation.neighbours import PRIVACY_SCORE_CAVEAT
 from workbench.files import write_text_atomically
 from workbench.records import Records
@@ -42,7 +42,7 @@ def copies_run(
     run_id: str,
     features: str = "pixels",
     num_samples: int | None = None,
-    progress: Callable[[float], None] = ignored,
+    progress: Callable[[float], None] = ignore_progress,
     samples: str = DEFAULT,
     attribute: str | None = None,
 ) -> dict[str, Any]:
@@ -116,7 +116,9 @@ def _measured(space: FeatureSpace, samples: Records, dataset: "Dataset", report:
     ratios = {name: float(np.quantile(distance_ratio(drawn, side), SMALL)) for name, side in sides.items()}
     report(0.8)
     groups = duplicate_groups(drawn, distance)
-    repeated = [{"record": one.record, "samples": len(one.samples), "distance": one.distance} for one in extracted(drawn, train, distance)]
+    repeated = [
+        {"record": one.record, "samples": len(one.samples), "distance": one.distance} for one in extracted_records(drawn, train, distance)
+    ]
     among = {"groups": len(groups), "samples": sum(map(len, groups)), "largest": max(map(len, groups), default=1)}
     return {
         "distance": distance,

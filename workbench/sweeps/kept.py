@@ -101,14 +101,14 @@ class KeptSweep:
         check_writable(self.workspace.home)
         shutil.rmtree(self.folder)
 
-    def begun(self) -> list[str]:
+    def begun_jobs(self) -> list[str]:
         """The jobs that it has begun, or gone on with: what is cancelled with it."""
         path = self.folder / "begun.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
 
     def note_begun(self, *jobs: str) -> None:
         """Note jobs as begun by it."""
-        noted = list(dict.fromkeys([*self.begun(), *jobs]))
+        noted = list(dict.fromkeys([*self.begun_jobs(), *jobs]))
         write_text_atomically(self.folder / "begun.json", json.dumps(noted))
 
     @property

@@ -58,7 +58,7 @@ def work(workspace: Workspace, job_id: str, attempt_number: int | None, stop: St
     stop.cancelled = stop.cancelled or job.state == "cancelling"
     print(f"Job {job_id} ({job.terms.title}), attempt {job.attempt}, process {os.getpid()}.", flush=True)
     post = Post.of_home(workspace)
-    with Heartbeat(lambda: told(workspace, post, job_id, task.beat(workspace, job, progress)), stop, job.terms.grace_seconds):
+    with Heartbeat(lambda: exchange_heartbeat(workspace, post, job_id, task.beat(workspace, job, progress)), stop, job.terms.grace_seconds):
         outcome = attempt(workspace, job, progress, stop)
     try:
         if not stop.taken_over:
@@ -91,7 +91,7 @@ def record(workspace: Workspace, job: Job, progress: Progress, outcome: dict[str
             time.sleep(ROOM_SECONDS)
 
 
-def told(workspace: Workspace, post: Post | None, job_id: str, state: JobState | None) -> JobState | None:
+def exchange_heartbeat(workspace: Workspace, post: Post | None, job_id: str, state: JobState | None) -> JobState | None:
     """What a heartbeat tells and hears: a worker elsewhere tells its post, and hears there of a cancellation and of who took over."""
     if post is None or state is None:
         return state

@@ -15,7 +15,7 @@ from workbench.methods.g_pate.method import GPATEConfig
 from workbench.models import label_counts
 from workbench.models.embeddings.generators import sample
 from workbench.models.teachers import ensemble, rounds
-from workbench.models.teachers.config import VOTES, known
+from workbench.models.teachers.config import VOTES, known_noise
 from workbench.models.teachers.gradients import following_loss, wished_moves
 from workbench.records import Records
 from workbench.training.state import State, Step
@@ -76,11 +76,11 @@ def vote(config: GPATEConfig, state: State, step: int) -> None:
     """A round's noisy votes by bin and, where there are tests, noisy largest counts, all in deviations of their own noise."""
     images, classes = rounds.ask(config, config.training.batch_size, state, step)
     counts = histograms(wished_moves(images, classes, state) @ directions_of(state).redraw(state, step), config)
-    noise = known(config.noise_multiplier)
-    parts = [ensemble.released(counts, noise, state, step).ravel() / noise]
+    noise = known_noise(config.noise_multiplier)
+    parts = [ensemble.noisy_votes(counts, noise, state, step).ravel() / noise]
     if config.threshold:
         deviation = noise * config.test_noise
-        parts.append(ensemble.released(counts.max(axis=2), deviation, state, step, f"{VOTES} tests").ravel() / deviation)
+        parts.append(ensemble.noisy_votes(counts.max(axis=2), deviation, state, step, f"{VOTES} tests").ravel() / deviation)
     state.tensors[VOTES] = torch.from_numpy(np.concatenate(parts)).to(state.device)
 
 
@@ -90,7 +90,7 @@ def answers(config: GPATEConfig, state: State) -> Tensor:
     best = noisy[: queries * config.bins].view(queries, config.bins).argmax(dim=1)
     centres = (best + 0.5) * (2.0 * config.clip / config.bins) - config.clip
     if config.threshold:
-        largest = noisy[queries * config.bins :] * known(config.noise_multiplier) * config.test_noise
+        largest = noisy[queries * config.bins :] * known_noise(config.noise_multiplier) * config.test_noise
         centres = torch.where(largest >= config.threshold * config.teachers.number, centres, torch.zeros_like(centres))
     return centres.view(-1, config.directions)
 

@@ -23,7 +23,7 @@ from workbench.ui.cards import import_marks, run_marks
 from workbench.ui.example import example_notice
 from workbench.ui.gallery import class_name
 from workbench.ui.runs import known_runs, run_choice, set_choice, show_cautions
-from workbench.ui.session import loaded
+from workbench.ui.session import loaded_dataset
 from workbench.workspace import Workspace
 
 CARDS_SAY = (
@@ -67,7 +67,7 @@ def draw() -> None:
         if not look.features:
             st.info("Type where the file of your network is: on the machine that runs the workbench.")
             return
-        dataset = look.samples.same_records(loaded(look.samples.place, look.facts))
+        dataset = look.samples.same_records(loaded_dataset(look.samples.place, look.facts))
         result = searched(look.samples, look.features, look.attribute)
     except WorkbenchError as error:
         st.error(prose(error))

@@ -13,7 +13,7 @@ from workbench.records import Records
 from workbench.runs.controls import CONTROLS, Controls, among_samples, what_was_found
 from workbench.runs.samples import SampleSet
 from workbench.runs.verdicts import JUDGEMENTS, Judgement, Verdict, Verdicts
-from workbench.ui.actions import told
+from workbench.ui.actions import errors_shown
 from workbench.ui.formats import number
 
 KEYS: dict[Judgement, str] = {"copied": "1", "similar": "2", "fine": "3", "unsure": "4"}
@@ -56,7 +56,7 @@ class Desk:
         """Undo this reviewer's latest verdict, be it on a sample or on a control."""
         kept = {self.chosen.id: self.verdicts.of(self.chosen.owner, self.chosen.id, self.reviewer), CONTROLS: self.of_controls()}
         latest = max((one.time, name) for name, those in kept.items() for one in those.values())[1]
-        with told():
+        with errors_shown():
             self.verdicts.undo(self.chosen.owner, latest, self.reviewer or None)
 
 
