@@ -58,7 +58,7 @@ def test_every_task_does_what_its_function_does(run: Run) -> None:
     for task, request in (("sample", {"num_samples": 30}), ("evaluate", FEW), ("neighbours", {})):
         job = tasks.begin(here(), task, run.id, request)
         assert (job.state, job.share, job.error) == ("done", 1.0, None)
-    kept = sample_set(here(), run.id).kept()
+    kept = sample_set(here(), run.id).kept_records()
     assert kept is not None
     assert len(kept) == 30
     measured = finished.kept_evaluation(here(), run.id)

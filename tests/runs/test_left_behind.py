@@ -47,13 +47,13 @@ def on_node(monkeypatch: pytest.MonkeyPatch) -> Move:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
     """Every noise key with the stage and step that it was drawn for."""
-    found, whole = Drawn(), fitting.Fitting._spend
+    found, whole = Drawn(), fitting.FitAttempt._spend
 
-    def spend(self: fitting.Fitting, stage: str, step: int) -> None:
+    def spend(self: fitting.FitAttempt, stage: str, step: int) -> None:
         whole(self, stage, step)
         found.add((str(self.state.randomness.to_checkpoint()["key"]), stage, step))
 
-    monkeypatch.setattr(fitting.Fitting, "_spend", spend)
+    monkeypatch.setattr(fitting.FitAttempt, "_spend", spend)
     return found
 
 

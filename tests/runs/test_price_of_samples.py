@@ -24,7 +24,7 @@ from workbench.privacy.spending.totals import LedgerEntry
 from workbench.runs.folder import RunFolder
 from workbench.runs.paid import accountants_of
 from workbench.runs.release import export_run, verify
-from workbench.runs.release.export import card_of, restated
+from workbench.runs.release.export import card_of, restated_plan
 from workbench.runs.release.verify import wrong_card
 from workbench.runs.run import Run
 from workbench.runs.samples import sample_set
@@ -78,7 +78,7 @@ def test_the_price_that_the_plan_shows_is_charged(plan: Plan, tmp_path: Path) ->
     both = accountant_values([*plan.stages, *plan.sampling_stages], plan.delta)
     assert accountants_of(here(), paid) == jsonable(both) != run.plan.accountants
     export_run(here(), run.id, tmp_path / "run.zip")
-    card = card_of(here(), paid, restated(plan)).model_copy(update={"replace_one": plan.replace_one})
+    card = card_of(here(), paid, restated_plan(plan)).model_copy(update={"replace_one": plan.replace_one})
     assert verify(tmp_path / "run.zip").holds
     assert "bound where one record is replaced" in wrong_card(card, plan, card.markdown.encode())
     assert (RunFolder(here(), run.id).drawing_seconds() or 0.0) > 0.0  # as of samples that cost nothing

@@ -26,7 +26,7 @@ from workbench.measured import WRITTEN
 from workbench.privacy.spending.ledger import Ledger
 from workbench.recipes.lines import Recipe, load_recipe
 from workbench.recipes.reproducing import reproduce
-from workbench.runs.fitting import Fitting
+from workbench.runs.fitting import FitAttempt
 from workbench.runs.homes import set_read_only
 from workbench.runs.lengths import lengths
 from workbench.runs.store import RunStore
@@ -144,13 +144,13 @@ def test_runs_of_a_sweep_train_where_it_says_and_are_measured_here(monkeypatch: 
 
 @pytest.mark.usefixtures("in_this_process")
 def test_a_failed_run_stops_no_other_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail_at_one(self: Fitting) -> dict[str, Any]:
+    def fail_at_one(self: FitAttempt) -> dict[str, Any]:
         if self.plan.target_epsilon == 1.0:
             raise WorkbenchError("The disk is gone.")
         return whole(self)
 
-    whole = Fitting.run
-    monkeypatch.setattr(Fitting, "run", fail_at_one)
+    whole = FitAttempt.run
+    monkeypatch.setattr(FitAttempt, "run", fail_at_one)
     asked = small()
     with pytest.raises(WorkbenchError, match=r"is failed. 1 of 2 runs came to no end. .*epsilon 1: run \w{8} has failed. The disk is gone"):
         asked.wait()
@@ -158,7 +158,7 @@ def test_a_failed_run_stops_no_other_and_is_tried_again(monkeypatch: pytest.Monk
     first = {run.id: run.attempt for run in RunStore(here()).list()}
     now = small().price
     assert (now.new, now.going_on, now.done, now.spends) == (0, 1, 1, True)
-    monkeypatch.setattr(Fitting, "run", whole)
+    monkeypatch.setattr(FitAttempt, "run", whole)
     asked.begin()
     asked.wait()
     assert len(asked.results) == 2

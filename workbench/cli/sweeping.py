@@ -145,7 +145,7 @@ def sweeps(
         _forget(sweep_id)
         return
     if sweep_id is None:
-        rows = [_standing(kept) for kept in KeptSweep.all(Workspace.default())]
+        rows = [_sweep_row(kept) for kept in KeptSweep.all(Workspace.default())]
         print_json(rows) if as_json else print_table(
             rows, "No sweeps yet. `workbench sweep METHOD... --dataset D --epsilons 1,10` makes one."
         )
@@ -154,7 +154,7 @@ def sweeps(
     measured = kept.results()
     if releasable:
         measured = [{**result, "evaluation": releasable_results(result["evaluation"])} for result in measured]
-    standing, rows = _standing(kept), results.table(measured)
+    standing, rows = _sweep_row(kept), results.table(measured)
     if as_json:
         print_json({**standing, "lines": rows, "results": measured})
     else:
@@ -174,13 +174,13 @@ def _forget(sweep_id: str | None) -> None:
     print(f"Removed sweep {sweep_id}. Its runs stay; `workbench delete RUN` removes one.")
 
 
-def _standing(kept: "KeptSweep") -> dict[str, Any]:
+def _sweep_row(kept: "KeptSweep") -> dict[str, Any]:
     """A sweep in a row: its title, its job's state, how many of its runs have been measured."""
     from workbench.tasks.sweeping import find_job
 
     job = find_job(kept.workspace, kept.recipe)
     fields = {"sweep": kept.id, "title": kept.recipe.title, "state": "not begun" if job is None else job.state}
-    fields |= {"measured": f"{len(kept.results())} of {len(kept.recipe.seeded)}"}
+    fields |= {"measured": f"{len(kept.results())} of {len(kept.recipe.seeded_runs)}"}
     return fields | ({"error": job.error} if job is not None and job.error else {})
 
 

@@ -145,6 +145,6 @@ def read_rows(path: Path, published: PublishedFile) -> Records:
             "rows of your own, add a line of headings and name the file."
         )
     cells = dict(zip(COLUMNS, zip(*csv.reader(lines, skipinitialspace=True), strict=True), strict=True))
-    rows = np.stack([column.numbered(cells[column.name], path.name) for column in DECLARED.features], axis=1)
+    rows = np.stack([column.category_numbers(cells[column.name], path.name) for column in DECLARED.features], axis=1)
     assert DECLARED.label is not None
-    return Records(rows, DECLARED.label.numbered([cell.removesuffix(".") for cell in cells["income"]], path.name))
+    return Records(rows, DECLARED.label.category_numbers([cell.removesuffix(".") for cell in cells["income"]], path.name))

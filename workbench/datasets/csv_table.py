@@ -89,7 +89,7 @@ def broken_rules(path: Path, declared: TableDeclaration) -> list[int]:
     """How many rows of a file break each declared rule: private, and for the eyes of those who have the rows."""
     header, rows = text_rows(path)
     known = declared.in_order(header)
-    return [int(broken.sum()) for broken in known.kind.broken(read_in(header, rows, known, path.name).records)]
+    return [int(broken.sum()) for broken in known.kind.rows_breaking(read_in(header, rows, known, path.name).records)]
 
 
 def declaration_of(path: Path, declared: TableDeclaration | None) -> TableDeclaration:
@@ -164,8 +164,8 @@ def read_in(header: Sequence[str], rows: Iterable[Row], declared: TableDeclarati
     parts, persons, line = list[Records](), list[str](), 2
     for part in parts_of(rows):
         cells = dict(zip(header, zip(*part, strict=True), strict=True))
-        values = np.stack([column.numbered(cells[column.name], where, line) for column in declared.features], axis=1)
-        labels = declared.label.numbered(cells[declared.label.name], where, line) if declared.label else None
+        values = np.stack([column.category_numbers(cells[column.name], where, line) for column in declared.features], axis=1)
+        labels = declared.label.category_numbers(cells[declared.label.name], where, line) if declared.label else None
         parts.append(Records(values, labels))
         persons += [] if place is None else [row[place].strip() for row in part]
         line += len(part)

@@ -90,7 +90,7 @@ class Context:
 
     def as_judged(self, samples: Records) -> Records:
         """`samples` labelled by what is judged, without labels where they don't tell it."""
-        return self.dataset.facts.told(samples, self.attribute) if self.attribute else samples
+        return self.dataset.facts.relabelled(samples, self.attribute) if self.attribute else samples
 
     @cached_property
     def judge(self) -> Classifier:

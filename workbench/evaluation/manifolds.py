@@ -20,7 +20,9 @@ _BLOCK = 2048
 
 @dataclass(frozen=True)
 class Manifolds:
-    """The four values; `in_real_balls`, `in_sample_balls` and `has_sample` are bool (N,), (M,), (M,) and `density_of` float (N,) of samples and records."""
+    """The four values, of N samples and M records: which samples lie `in_real_balls`, bool (N,), with the `density_of` each, float (N,);
+    which records lie `in_sample_balls`, and of which the own ball `has_sample`, bool (M,).
+    """
 
     in_real_balls: np.ndarray
     density_of: np.ndarray

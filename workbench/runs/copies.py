@@ -64,7 +64,7 @@ def copies_run(
     dataset = chosen_set.dataset()
     with few_threads():
         space = feature_space(features, dataset, chosen_set.public_dataset(), workspace=workspace)
-        values = _measured(space, records, dataset, lambda share: progress(0.3 + 0.6 * share))
+        values = _copy_measures(space, records, dataset, lambda share: progress(0.3 + 0.6 * share))
         judged = dataset.labelled_by(attribute) if attribute else dataset
         score = _scores(space, records, judged, Cache(workspace)) if can_train_classifier(judged.facts) else None
     whole = {
@@ -103,7 +103,7 @@ class _Features(NamedTuple):
         return cls(space.label, space(samples), train, held_out, natural_distance(train, held_out))
 
 
-def _measured(space: FeatureSpace, samples: Records, dataset: "Dataset", report: Callable[[float], None]) -> dict[str, Any]:
+def _copy_measures(space: FeatureSpace, samples: Records, dataset: "Dataset", report: Callable[[float], None]) -> dict[str, Any]:
     """All but the privacy score, by features alone."""
     features = _Features.of(space, samples, dataset)
     drawn, train, held_out, distance = features[1:]

@@ -28,7 +28,7 @@ CHECKPOINT_SECONDS = 30.0
 CHECKPOINT_SHARE = 20.0  # checkpoints take at most one part in this of the time
 
 
-class Fitting:
+class FitAttempt:
     """Everything one attempt holds. The first checkpoint, and with it the noise key, is on the disk before the first step."""
 
     def __init__(self, workspace: Workspace, run: Run, progress: Progress, stop: StopSignal) -> None:

@@ -17,7 +17,7 @@ from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue.passing import look_after
 from workbench.locks import locked
 from workbench.recipes.lines import Recipe
-from workbench.recipes.making import Prepared, alike, begun, measured, prepare, result_of, usable
+from workbench.recipes.making import PreparedLine, alike, launch_or_resume, line_values, prepare, result_of, usable
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
 from workbench.sweeps.kept import KeptSweep
@@ -35,7 +35,7 @@ WORDS_OF = 3  # failures that are told one by one
 class Child:
     """A run of a sweep: its line and seed, the run that there is, the job that measures it, its result, or what went wrong."""
 
-    setup: Prepared
+    setup: PreparedLine
     seed: int | None
     run: Run | None = None
     measuring_job: str = ""
@@ -121,7 +121,7 @@ class SweepAttempt:
                 if child.run is not None and child.run.state not in ENDED:
                     continue
                 try:
-                    child.run = begun(self.workspace, child.setup, child.seed, child.run, **self.sweep.launcher())
+                    child.run = launch_or_resume(self.workspace, child.setup, child.seed, child.run, **self.sweep.launcher())
                     self.sweep.note_begun(child.run.id)
                 except WorkbenchError as error:
                     child.failure = f"{_name(child)}: {error}"
@@ -156,7 +156,7 @@ class SweepAttempt:
         """The result of a child that has been measured, kept with those before."""
         assert child.run is not None
         run = RunStore(self.workspace).get(child.run.id)
-        evaluation = measured(self.workspace, child.setup.line, run, child.setup.samples, lambda _: None)
+        evaluation = line_values(self.workspace, child.setup.line, run, child.setup.samples, lambda _: None)
         child.result = result_of(self.workspace, child.setup.line, run, evaluation)
         self._write(child_runs)
 

@@ -80,7 +80,7 @@ class KeptSweep:
 
     def results(self) -> list[dict[str, Any]]:
         """The results so far, as a recipe's."""
-        return report.read(self.file)[1] if self.file.exists() else []
+        return report.recipe_with_results(self.file)[1] if self.file.exists() else []
 
     def note_launcher(self, name: str, resources: Resources) -> None:
         """Have its runs train by this launcher, which is asked for `resources` a run."""

@@ -15,7 +15,7 @@ from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import plain, zero_out_total
 from workbench.recipes.lines import Recipe
-from workbench.runs.again import account_with, paid, unopened
+from workbench.runs.again import account_with, planned_costs, runs_not_in_ledger
 from workbench.runs.launching import account_warning
 from workbench.runs.lengths import of_plan, of_task
 from workbench.sweeps.children import Child, children
@@ -132,7 +132,7 @@ def price_of(workspace: Workspace, recipe: Recipe, child_runs: Sequence[Child]) 
         unknown=seconds.count(None),
         epsilons=tuple(plan.bound.epsilon for plan in plans),
         together=zero_out_total(
-            [(child.setup.line.name, paid(child.setup.plan)) for child in child_runs], min(plan.delta for plan in plans)
+            [(child.setup.line.name, planned_costs(child.setup.plan)) for child in child_runs], min(plan.delta for plan in plans)
         ),
         plain_sum=math.fsum(plan.bound.epsilon for plan in plans),
         plain_delta=math.fsum(plan.delta for plan in plans),
@@ -164,8 +164,8 @@ def _warnings(workspace: Workspace, child_runs: Sequence[Child]) -> tuple[str, .
     of_plans = dict.fromkeys(warning for child in child_runs for warning in child.setup.plan.warnings)
     budget = None
     if new and ledger.has_budgets():
-        waiting = [(run.id, paid(run.plan)) for run in unopened(workspace, setup.plan, fingerprint)]
-        stages = [stage for plan in new for stage in paid(plan)]
+        waiting = [(run.id, planned_costs(run.plan)) for run in runs_not_in_ledger(workspace, setup.plan, fingerprint)]
+        stages = [stage for plan in new for stage in planned_costs(plan)]
         delta = min(plan.delta for plan in new)
         budget = ledger.warning_before(setup.plan.facts.name, stages, delta, fingerprint, waiting=waiting, what="this sweep")
     return tuple(filter(None, (*of_plans, budget, account_warning(workspace, setup.plan, setup.dataset))))

@@ -67,12 +67,12 @@ class Leak(RequestedTask[LeakageRequest]):
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Refuses a run that is not finished or has no values per record, and an unknown way to vary."""
-        from workbench.runs.exposure import checked
+        from workbench.runs.exposure import checked_run
         from workbench.runs.leakage import OVER
 
         typed_request = self.parse_request(request)
         choose(typed_request.over, OVER, "way to vary")
-        checked(workspace, owner)
+        checked_run(workspace, owner)
         return typed_request.model_dump(mode="json")
 
     def carry_out(self, workspace: Workspace, owner: str, request: LeakageRequest, report: Report) -> None:

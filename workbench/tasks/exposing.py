@@ -39,10 +39,10 @@ class OnRecords(RequestedTask[R]):
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """The whole request; refuses a run that is not finished or whose method has no values per record."""
-        from workbench.runs.exposure import checked
+        from workbench.runs.exposure import checked_run
 
         typed_request = self.parse_request(request)
-        run, _ = checked(workspace, owner)
+        run, _ = checked_run(workspace, owner)
         self.check_run(run, typed_request)
         return typed_request.model_dump(mode="json")
 

@@ -10,7 +10,7 @@ from workbench.methods.fields import dotted
 from workbench.runs import finished
 from workbench.runs.audits import kept_audit
 from workbench.runs.folder import RunFolder
-from workbench.runs.release.export import restated
+from workbench.runs.release.export import restated_plan
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
 from workbench.workspace import Workspace
@@ -62,7 +62,7 @@ def tracked_run(workspace: Workspace, run_id: str, private: bool = False) -> Tra
 
 def parameters_of(run: Run) -> dict[str, str]:
     """What was planned and what that costs, with no place of a file."""
-    plan = restated(run.plan)
+    plan = restated_plan(run.plan)
     costs = {"bound": run.bound, "claim": run.claim}
     said = {f"{name}.{part}": getattr(value, part) for name, value in costs.items() for part in ("epsilon", "delta", "status")}
     config = {f"config.{name}": value for name, value in dotted(plan.config).items()}

@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 from pydantic import ValidationError
 
-from workbench.datasets.declaration import DeclaredColumn, Rules, TableDeclaration, even_edges, number, told
+from workbench.datasets.declaration import DeclaredColumn, Rules, TableDeclaration, even_edges, number, number_text
 from workbench.datasets.proposal import propose_column
-from workbench.datasets.row_files import counted, text_rows
+from workbench.datasets.row_files import text_counts, text_rows
 from workbench.errors import WorkbenchError, first_complaint
 from workbench.records.tables import MOST_DECIMALS
 
@@ -54,7 +54,7 @@ def rows_of(declared: TableDeclaration) -> list[dict[str, Any]]:
 def proposed_rows(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """A row for every column of a file, proposed from its cells, and why some are not read; the last that is read is the target."""
     header, cells = text_rows(path)
-    texts, _ = counted(header, cells)
+    texts, _ = text_counts(header, cells)
     rows, reasons = list[dict[str, Any]](), list[str]()
     for name in header:
         try:
@@ -129,7 +129,7 @@ def _row(column: DeclaredColumn, target: bool) -> dict[str, Any]:
     row["person"] = False
     if not column.edges:
         return row | {"kind": CATEGORIES, "categories": _joined_words(column.categories)}
-    row |= {"kind": NUMBERS, "points": _joined_words(map(told, column.points)), "decimals": column.decimals}
+    row |= {"kind": NUMBERS, "points": _joined_words(map(number_text, column.points)), "decimals": column.decimals}
     low, high, bins = column.edges[0], column.edges[-1], len(column.edges) - 1
     if column.edges != even_edges(low, high, bins):
         return row | {"categories": _joined_words(f"{edge:.15g}" for edge in column.edges)}

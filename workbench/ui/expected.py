@@ -5,7 +5,7 @@ import math
 import streamlit as st
 
 from workbench.plan import Plan
-from workbench.runs.pace import DISTURBED, Expectation, expected, known_pace
+from workbench.runs.pace import DISTURBED, Expectation, expectation_of, known_pace
 from workbench.tasks import rehearsing
 from workbench.training.state import PerformanceSettings
 from workbench.ui.actions import errors_shown
@@ -25,7 +25,7 @@ def show_expectation(plan: Plan, performance: PerformanceSettings, prefix: str) 
     with errors_shown():
         pace = known_pace(*arguments)
         if pace is not None:
-            _show(expected(plan, pace))
+            _show(expectation_of(plan, pace))
         if pace is not None and not pace.is_due:
             return
         measuring = AutomaticJob(

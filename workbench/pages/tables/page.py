@@ -50,7 +50,7 @@ def draw() -> None:
         else:
             run_marks(run)
             st.caption(protects(run.plan.facts))
-        samples = chosen.kept()
+        samples = chosen.kept_records()
         if samples is None:
             _offer(chosen)
         else:

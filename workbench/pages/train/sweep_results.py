@@ -57,7 +57,7 @@ def _watch(kept: KeptSweep, prefix: str) -> None:
 def _show(kept: KeptSweep, prefix: str) -> None:
     """The table and the picture of what has been measured so far."""
     rows = kept.results()
-    st.caption(f"{len(rows)} of {len(kept.recipe.seeded)} runs measured; `workbench sweeps {kept.id} --out FILE.json` writes them.")
+    st.caption(f"{len(rows)} of {len(kept.recipe.seeded_runs)} runs measured; `workbench sweeps {kept.id} --out FILE.json` writes them.")
     lines = results.series(kept.recipe, rows)
     if lines:
         metric = METRICS[kept.recipe.measure]
