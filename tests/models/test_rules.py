@@ -18,7 +18,7 @@ from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods import METHODS
 from workbench.models.graphical.zeros import zeros_of
-from workbench.models.rules import obeying
+from workbench.models.rules import obeying_rows
 from workbench.models.sample_request import SampleRequest
 from workbench.records import Records, TableKind
 from workbench.records.rules import Rule
@@ -97,7 +97,7 @@ def test_rules_that_leave_nothing_are_refused_and_never_broken() -> None:
     assert rows.labels is not None
     rows.labels[:] = 1
     with pytest.raises(WorkbenchError, match="got 10 of 10 that break one after"):
-        obeying(dataset.facts, lambda asked: replace(rows), SampleRequest(10))
+        obeying_rows(dataset.facts, lambda asked: replace(rows), SampleRequest(10))
 
 
 def test_a_declaration_names_ranges_points_and_categories(tmp_path: Path) -> None:

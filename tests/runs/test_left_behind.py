@@ -279,7 +279,7 @@ def test_processes_that_share_a_batch_are_another_environment(quick_plan: Callab
         state.steps = {"training": 3}
         fitting.share_start(state)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("workbench.runs.fitting.shared", lambda *_: {"training": 2})
+            patched.setattr("workbench.runs.fitting.shared_values", lambda *_: {"training": 2})
             with pytest.raises(WorkbenchError, match="got one of another step"):
                 fitting.share_start(state)
             patched.setattr("workbench.training.checkpoints.rank_and_size", lambda _: (0, 2))

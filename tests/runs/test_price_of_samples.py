@@ -72,7 +72,7 @@ def test_the_price_that_the_plan_shows_is_charged(plan: Plan, tmp_path: Path) ->
     assert plan.replace_one is not None
     found = sample_set(here(), run.id)
     assert len(found.records()) == plan.num_samples
-    assert sampling_entry().paid() == plan.sampling_stages
+    assert sampling_entry().paid_stages() == plan.sampling_stages
     paid = RunStore(here()).get(run.id)
     assert (paid.bound, paid.replace_one) == (plan.sampling.bound, None), "of training alone there is another"
     both = accountant_values([*plan.stages, *plan.sampling_stages], plan.delta)
@@ -93,13 +93,13 @@ def test_samples_are_paid_for_before_they_are_drawn_and_again_by_a_second_attemp
         broken.setattr(type(plan.build()), "sample", out_of_memory)
         with pytest.raises(MemoryError):
             sample_set(here(), run.id).records()
-    assert sampling_entry().paid() == plan.sampling_stages
+    assert sampling_entry().paid_stages() == plan.sampling_stages
     assert plan.sampling is not None
     assert RunStore(here()).get(run.id).bound == plan.sampling.bound, "as the ledger has it, though there is no sample"
     export_run(here(), run.id, tmp_path / "run.zip")
     assert verify(tmp_path / "run.zip").holds
     sample_set(here(), run.id).records()
-    assert [stage.steps for stage in sampling_entry().paid()] == [2 * stage.steps for stage in plan.sampling_stages]
+    assert [stage.steps for stage in sampling_entry().paid_stages()] == [2 * stage.steps for stage in plan.sampling_stages]
     assert RunStore(here()).get(run.id).bound.epsilon > plan.sampling.bound.epsilon
 
 

@@ -155,7 +155,7 @@ def plan(
 ) -> None:
     """Show what a method would release and at what epsilon, before any record is touched."""
     from workbench import experiment
-    from workbench.methods.protocols import offered
+    from workbench.methods.protocols import offered_features
     from workbench.privacy import group_bound
 
     request = asked_for.of(facts_by_hand(num_records, shape, num_classes))
@@ -168,7 +168,7 @@ def plan(
     group = group_bound(made.stages, made.delta, group_size) if group_size != 1 else None
     if as_json:
         beside = {"group_size": group_size, "group_bound": group} if group else {}
-        print_json(jsonable(made) | {"not_dp": offered(made.build()), **strict_fields(made), **beside})
+        print_json(jsonable(made) | {"not_dp": offered_features(made.build()), **strict_fields(made), **beside})
         return
     print_plan(made, everything)
     if is_own(request) and (words := _proposed_instead(made)):

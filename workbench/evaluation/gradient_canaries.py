@@ -50,4 +50,4 @@ def gradient_audit(
     """
     joined = torch.from_numpy(np.flatnonzero(design.joined))
     weights = trained_weights(make_step, torch.eye(design.num_canaries)[joined], steps, length)
-    return design.judged(-weights.double().numpy(), delta)
+    return design.judged_guesses(-weights.double().numpy(), delta)

@@ -17,7 +17,7 @@ from workbench.records import Records, TableKind
 MOST_DRAWS = 300
 
 
-def obeying(facts: DatasetFacts, draw: Callable[[SampleRequest], Records], request: SampleRequest) -> Records:
+def obeying_rows(facts: DatasetFacts, draw: Callable[[SampleRequest], Records], request: SampleRequest) -> Records:
     """The rows of a request, those that break a rule drawn again with the class that was asked for, from a stream of their own.
 
     Refuses rules that leave out (nearly) all that the model draws.

@@ -58,7 +58,7 @@ def account_with(workspace: Workspace, plan: "Plan", fingerprint: str, new: "Seq
     """
     entries = Ledger(workspace.ledger).entries(records_of(plan.facts.name), fingerprint)
     mine = runs_not_in_ledger(workspace, plan, fingerprint)
-    spending = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in entries]
+    spending = [(f"run {entry.run_id}", entry.paid_stages(reserve=True)) for entry in entries]
     spending += [(f"run {run.id}", planned_costs(run.plan)) for run in mine]
     added = [plan] if new is None else new
     delta = min([plan.delta, *(one.delta for one in (*added, *entries, *mine))])

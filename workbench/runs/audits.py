@@ -109,7 +109,7 @@ def audit_run(workspace: Workspace, run_id: str, report: "Report | None" = None)
     design = design_of(run)
     with few_threads():
         name, scores = audit_scores(workspace, run, design, report or _ignore_progress)
-    correct, one, gaussian = design.judged(scores, run.delta)
+    correct, one, gaussian = design.judged_guesses(scores, run.delta)
     record = AuditRecord(
         run=run.id,
         method=run.method,

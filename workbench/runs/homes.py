@@ -53,7 +53,7 @@ def contents(workspace: Workspace) -> Contents:
     waiting, working = Jobs(workspace).active()
     spent: dict[str, int] = {}
     for entry in Ledger(workspace.ledger).entries() if workspace.ledger.exists() else ():
-        if entry.paid():
+        if entry.paid_stages():
             spent[entry.account] = spent.get(entry.account, 0) + 1
     active = len(waiting) + len(working) + len(Jobs(workspace).paused_jobs())
     imports, sweeps = (sum(1 for _ in folder.iterdir()) if folder.exists() else 0 for folder in (workspace.imports, workspace.sweeps))

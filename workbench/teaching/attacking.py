@@ -112,7 +112,7 @@ def releases(plan: Plan, records: Records) -> tuple[Release, ...]:
     config = plan.build().config
     assert isinstance(config, ClassMomentsConfig)
     norm = training.clipping_norm(config, None)
-    vectors = training.Reading(norm).vectors(records)
+    vectors = training.RecordTransform(norm).vectors(records)
     vectors = vectors * np.minimum(1.0, norm / np.linalg.norm(vectors, axis=1))[:, None]
     target, others = vectors[0], vectors[1:]
     own, rest = training.triangle(np.outer(target, target)), training.triangle(others.T @ others)

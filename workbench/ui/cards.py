@@ -8,7 +8,7 @@ import streamlit as st
 from workbench.datasets.base import DatasetFacts
 from workbench.escaping import markdown, prose
 from workbench.methods import METHODS
-from workbench.methods.protocols import offered
+from workbench.methods.protocols import offered_features
 from workbench.plan import Plan
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.privacy.accounting.values import PrivacyValue
@@ -173,7 +173,7 @@ def plan_numbers(plan: Plan) -> None:
 def plan_details(plan: Plan) -> None:
     """What a plan sets and what it will release, before any record is touched; what its method offers that is no DP."""
     calibrated_line(plan)
-    if lines := offered(plan.build()):
+    if lines := offered_features(plan.build()):
         st.caption("  \n".join(f"Not protected: {line}" for line in lines))
     with st.expander("What will be released, and what each accountant says"):
         st.dataframe(stage_table(plan), hide_index=True, alt="Releases of the plan in order")

@@ -77,7 +77,7 @@ def best_attack(card: PrivacyCard) -> dict[str, float]:
 
 def ledger_row(entry: LedgerEntry) -> LedgerRow:
     """A run of the ledger without anything that names its records."""
-    spent = entry.paid()
+    spent = entry.paid_stages()
     return LedgerRow(
         run=entry.run_id,
         method=entry.method,
