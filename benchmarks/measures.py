@@ -38,15 +38,15 @@ def all_but_the_eleven() -> tuple[float, list[Any]]:
 
     needy = ("model", "terms", "public labels")
     names = [name for name, metric in METRICS.items() if "image" in metric.kinds and metric.protocol == OWN and metric.needs not in needy]
-    return taken(names)
+    return measuring_minutes(names)
 
 
 def the_eleven() -> tuple[float, list[Any]]:
     """The same of the eleven, without a ceiling, which takes as long again and is kept."""
-    return taken(["accuracy_sklearn_mean"], ceiling=False)
+    return measuring_minutes(["accuracy_sklearn_mean"], ceiling=False)
 
 
-def taken(names: Sequence[str], ceiling: bool = True) -> tuple[float, list[Any]]:
+def measuring_minutes(names: Sequence[str], ceiling: bool = True) -> tuple[float, list[Any]]:
     """Processor minutes and results of measuring noisy training images, in a workspace where nothing is kept yet."""
     import numpy as np
 

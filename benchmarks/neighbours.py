@@ -64,7 +64,7 @@ def faiss() -> Callable[..., Any]:
     return search
 
 
-def measured(search: Callable[..., Any]) -> dict[str, Any]:
+def search_figures(search: Callable[..., Any]) -> dict[str, Any]:
     """One search of normal points, drawn by a fixed seed."""
     import resource
 
@@ -86,4 +86,4 @@ if __name__ == "__main__":
     if chosen is None:
         rows()
     else:
-        print(json.dumps(measured({"ours": ours, "faiss": faiss}[chosen]())))
+        print(json.dumps(search_figures({"ours": ours, "faiss": faiss}[chosen]())))

@@ -31,7 +31,7 @@ def rows() -> list[dict[str, Any]]:
         seconds = {
             "50-point curve, three accountants": first,
             "the same from the cache": cached,
-            "calibration of two phases": repeated(calibration),
+            "calibration of two phases": seconds_of_repeats(calibration),
             "import workbench.privacy": [light_import() for _ in range(REPEATS)],
             "everything imported, over dp_accounting": [full_import() for _ in range(REPEATS)],
         }
@@ -41,7 +41,7 @@ def rows() -> list[dict[str, Any]]:
     return result
 
 
-def repeated(run: Callable[[], object]) -> list[float]:
+def seconds_of_repeats(run: Callable[[], object]) -> list[float]:
     """Seconds of each of `REPEATS` runs."""
     return [seconds(run) for _ in range(REPEATS)]
 
@@ -86,18 +86,18 @@ def calibration() -> None:
 
 def light_import() -> float:
     """Seconds that `import workbench.privacy` takes in a fresh process."""
-    return printed("import time; t = time.perf_counter(); import workbench.privacy; print(time.perf_counter() - t)")
+    return printed_number("import time; t = time.perf_counter(); import workbench.privacy; print(time.perf_counter() - t)")
 
 
 def full_import() -> float:
     """Seconds of loading every public name of the privacy core, dp_accounting included, over those of dp_accounting alone."""
-    return printed(
+    return printed_number(
         "import time; a = time.perf_counter(); import dp_accounting; b = time.perf_counter(); import workbench.privacy as p; "
         "[getattr(p, name) for name in p.__all__]; print((time.perf_counter() - a) / (b - a))"
     )
 
 
-def printed(code: str) -> float:
+def printed_number(code: str) -> float:
     """The number that a fresh interpreter prints."""
     return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
 

@@ -123,10 +123,10 @@ def rounds_of(variants: dict[str, Any], rounds: int) -> dict[str, list[tuple[flo
     """Seconds of the variants' steps, taken in turns, every second round in reverse order; a step each before to warm up."""
     timings: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
     for variant in variants.values():
-        timed(variant)
+        step_seconds(variant)
     for round_number in range(rounds):
         for name in list(variants) if round_number % 2 == 0 else reversed(variants):
-            timings[name].append(timed(variants[name]))
+            timings[name].append(step_seconds(variants[name]))
     return timings
 
 
@@ -134,7 +134,7 @@ def peaks_of(variant: Any) -> tuple[int, int]:
     """Most bytes resident after the gradient part of a first step, which keeps no optimiser's state yet, and after two steps."""
     gradient_part = high_water(variant.gradient)
     variant.finish()
-    return gradient_part, high_water(lambda: timed(variant))
+    return gradient_part, high_water(lambda: step_seconds(variant))
 
 
 def high_water(action: Callable[[], object]) -> int:
@@ -144,7 +144,7 @@ def high_water(action: Callable[[], object]) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
-def timed(variant: Any) -> tuple[float, float]:
+def step_seconds(variant: Any) -> tuple[float, float]:
     """Seconds of the gradient part and of the whole of one step."""
     began = time.perf_counter()
     variant.gradient()

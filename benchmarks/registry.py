@@ -26,8 +26,8 @@ def rows() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         workspace = Workspace.open(Path(folder) / "home")
         fill(workspace)
-        result = [limit_row(TITLE, name, taken(query), LIMIT) for name, query in queries(workspace).items()]
-        seconds, waits, errors = written(workspace)
+        result = [limit_row(TITLE, name, query_seconds(query), LIMIT) for name, query in queries(workspace).items()]
+        seconds, waits, errors = write_seconds(workspace)
     each = f"seconds a write, {WRITERS * WRITES / seconds:.0f} a second"
     result.append(limit_row(WRITING, each, [seconds / (WRITERS * WRITES)], 1 / WRITES))
     result.append(limit_row(WRITING, "the slowest write, seconds", [max(waits)], 5.0))
@@ -77,7 +77,7 @@ def queries(workspace: Any) -> dict[str, Callable[[], object]]:
     }
 
 
-def taken(query: Callable[[], object]) -> list[float]:
+def query_seconds(query: Callable[[], object]) -> list[float]:
     """Seconds of each round, the first left out: it imports."""
     query()
     result: list[float] = []
@@ -88,7 +88,7 @@ def taken(query: Callable[[], object]) -> list[float]:
     return result
 
 
-def written(workspace: Any) -> tuple[float, list[float], int]:
+def write_seconds(workspace: Any) -> tuple[float, list[float], int]:
     """Seconds that all writes took, what each of them took, and how many failed."""
     from workbench.jobs.registry import registry, update
 

@@ -24,8 +24,8 @@ def renew(out: Path, rows: Sequence[Row] = (), limits: Sequence[Row] = (), machi
         old_rows, old_limits = [], [row for row in old_limits if not row["benchmark"].startswith("private step")]
     results = {
         "machine": before["machine"] if machine is None else machine,
-        "rows": _joined(old_rows, rows, SAME_ROW),
-        "limits": _joined(old_limits, [row | {"commit": commit()} for row in limits], SAME_LIMIT),
+        "rows": _joined_rows(old_rows, rows, SAME_ROW),
+        "limits": _joined_rows(old_limits, [row | {"commit": commit()} for row in limits], SAME_LIMIT),
     }
     out.write_text(json.dumps(results, indent=1) + "\n")
     out.with_suffix(".md").write_text(report.markdown(results))
@@ -37,7 +37,7 @@ def commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
-def _joined(before: Sequence[Row], now: Sequence[Row], same: Sequence[str]) -> list[Row]:
+def _joined_rows(before: Sequence[Row], now: Sequence[Row], same: Sequence[str]) -> list[Row]:
     """Rows in the order of before, those of `now` in place of the ones they renew, new ones at the end."""
     renewed = {tuple(row[name] for name in same): row for row in now}
     kept = [renewed.pop(tuple(row[name] for name in same), row) for row in before]

@@ -20,7 +20,7 @@ from workbench.methods import METHODS
 from workbench.methods.fields import value_at
 from workbench.planning import DECLARED_PUBLIC, make_plan, with_public
 from workbench.request import Request, public_fields
-from workbench.runs.release.export import restated
+from workbench.runs.release.export import restated_plan
 from workbench.training_data import check_public
 
 TAKES = {name for name, method in METHODS.items() if public_fields(method.Config)}
@@ -146,6 +146,6 @@ def test_files_that_changed_since_are_refused_and_an_export_names_what_was_plann
     data = experiment.load("digits")
     with pytest.raises(WorkbenchError, match="Plan again"):
         next(experiment.fit(plan, data, experiment.new_state(plan, seed=0), here()))
-    told = restated(plan)
+    told = restated_plan(plan)
     assert (told.public, told.config["dataset"], told.request.settings["dataset"]) == (before, before, before)
-    assert restated(told) == told
+    assert restated_plan(told) == told

@@ -253,7 +253,7 @@ def test_the_results_show_the_recipe_s_own_table(recipe: str) -> None:
 def test_a_document_of_results_is_made_of_them(recipe: str) -> None:
     from workbench.recipes.lines import load_recipe
 
-    made, rows = recipe_report.read(ROOT / f"docs/results/{recipe}.json")
+    made, rows = recipe_report.recipe_with_results(ROOT / f"docs/results/{recipe}.json")
     assert (ROOT / f"docs/results/{recipe}.md").read_text() == documents.page(rows, made)
     assert f"({recipe}.md)" in read("docs/results/index.md")
     assert {line.name for line in made.runs} == {line.name for line in load_recipe(recipe).runs} >= {row["name"] for row in rows}

@@ -26,10 +26,10 @@ def markdown(text: object) -> str:
 def prose(text: object) -> str:
     """A sentence of ours that may quote a stranger: as `markdown`, but what is between two backticks is shown as code, as inert."""
     parts = CODE.split(" ".join(str(text).split()))
-    return "".join(f"`{part}`" if place % 2 else _spaced(part) for place, part in enumerate(parts))
+    return "".join(f"`{part}`" if place % 2 else _markdown_with_blanks(part) for place, part in enumerate(parts))
 
 
-def _spaced(part: str) -> str:
+def _markdown_with_blanks(part: str) -> str:
     """`markdown` of a part of a line, with the blanks at its ends."""
     inner = part.strip()
     return part.replace(inner, markdown(inner)) if inner else part
@@ -52,11 +52,11 @@ def spreadsheet_cell(text: str) -> str:
     """`text` as a cell that no spreadsheet takes for a formula, whatever blanks it starts with; numbers stay as they are."""
     if NUMBER.fullmatch(text.strip()):
         return text
-    runs = text.startswith(("\t", "\r", "\n")) or seen(text).startswith(FORMULA_STARTS)
+    runs = text.startswith(("\t", "\r", "\n")) or visible_text(text).startswith(FORMULA_STARTS)
     return f"'{text}" if runs else text
 
 
-def seen(text: str) -> str:
+def visible_text(text: str) -> str:
     """`text` from the first letter that shows."""
     start = next((place for place, letter in enumerate(text) if not unicodedata.category(letter).startswith(UNSEEN)), len(text))
     return text[start:]

@@ -54,12 +54,12 @@ def network_file_system(path: Path, mounts: str | None = None) -> str:
             return ""
     place = path.absolute().resolve()
     rows = [line.split() for line in mounts.splitlines() if line.count(" ") >= 3]
-    systems = [(len(where.parts), order, kind) for order, (where, kind) in enumerate(_mounted(rows)) if place.is_relative_to(where)]
+    systems = [(len(where.parts), order, kind) for order, (where, kind) in enumerate(_mount_points(rows)) if place.is_relative_to(where)]
     kind = max(systems)[2] if systems else ""
     return kind if kind in NETWORK or (kind.startswith("fuse.") and kind.removeprefix("fuse.") in NETWORK) else ""
 
 
-def _mounted(rows: list[list[str]]) -> Iterator[tuple[Path, str]]:
+def _mount_points(rows: list[list[str]]) -> Iterator[tuple[Path, str]]:
     for row in rows:
         yield Path(row[1].encode().decode("unicode_escape")), row[2]
 
@@ -134,7 +134,7 @@ def remove_unfinished(folder: Path, pattern: str = "*") -> list[Path]:
     return removed
 
 
-def unfinished(folder: Path) -> list[Path]:
+def unfinished_files(folder: Path) -> list[Path]:
     """What writers that are gone left of files anywhere in a folder."""
     return [path for path in folder.rglob(f".*.{UNFINISHED}") if _is_left(path)]
 

@@ -57,14 +57,14 @@ def make_plan(request_or_method: Request | str, facts: DatasetFacts | DatasetRef
     """
     if isinstance(request_or_method, Request):
         request = request_or_method.edited()
-        return _planned(request, facts if isinstance(facts, DatasetFacts) else request.facts())
+        return _plan_of(request, facts if isinstance(facts, DatasetFacts) else request.facts())
     if facts is None:
         raise WorkbenchError("Expected a dataset or its facts beside the method's name, got none.")
     request = Request.of(request_or_method, facts, **fields)
-    return _planned(request, request.facts())
+    return _plan_of(request, request.facts())
 
 
-def _planned(request: Request, facts: DatasetFacts) -> Plan:
+def _plan_of(request: Request, facts: DatasetFacts) -> Plan:
     method_class, kind = METHODS[request.method], facts.kind.name
     if kind not in method_class.kinds:
         taken = " and ".join(sorted(method_class.kinds))
@@ -87,10 +87,10 @@ def _planned(request: Request, facts: DatasetFacts) -> Plan:
         return made
     check_public_apart(public, request.dataset, facts)
     datasets.check_known(public)
-    return _declaring(made, public)
+    return _with_declarations(made, public)
 
 
-def _declaring(plan: Plan, public: str) -> Plan:
+def _with_declarations(plan: Plan, public: str) -> Plan:
     """The plan with what is in one's own files, and what it means to declare images public, as request or preset do, that are not so."""
     own = told_of(public)
     if not own and datasets.is_public(public):
@@ -109,7 +109,7 @@ def with_public(request: Request, public: str, facts: DatasetFacts | None = None
     fields = public_fields(method_class.Config)
     if not fields:
         raise WorkbenchError(f"Expected a method that takes public images, got {request.method}, which takes none. Leave them out.")
-    name = datasets.whole(public)
+    name = datasets.absolute_name(public)
     datasets.check_known(name)
     named = request.edited(settings={**dict.fromkeys(fields, name), **request.settings})
     config = configure(method_class, facts, method_class.presets[request.preset].values(facts), named.settings)

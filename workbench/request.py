@@ -112,7 +112,7 @@ def read_settings(model: type[BaseModel], settings: Mapping[str, Any], method: s
     return dict(sorted(settings_read.items()))
 
 
-def nested(field: FieldInfo) -> type[BaseModel] | None:
+def nested_model(field: FieldInfo) -> type[BaseModel] | None:
     """The model that a field holds, or None; an optional model counts."""
     kinds = get_args(field.annotation) if get_origin(field.annotation) in (Union, UnionType) else (field.annotation,)
     models = [model for model in kinds if model is not NoneType]
@@ -123,7 +123,7 @@ def public_fields(model: type[BaseModel], outer: str = "") -> tuple[str, ...]:
     """The fields of a configuration that name public images, by dotted name: they are called `PUBLIC` wherever they stand."""
     names: list[str] = []
     for name, field in model.model_fields.items():
-        inner = nested(field)
+        inner = nested_model(field)
         names += public_fields(inner, f"{outer}{name}.") if inner else [f"{outer}{name}"] * (name == PUBLIC)
     return tuple(names)
 
@@ -140,7 +140,7 @@ def _absolute(place: Any) -> Any:
 
 def _read(model: type[BaseModel], path: list[str], value: Any, outer: str, method: str) -> dict[str, Any]:
     name, *rest = path
-    inner, full = nested(choose(name, model.model_fields, f"field of {model.__name__}")), f"{outer}{name}"
+    inner, full = nested_model(choose(name, model.model_fields, f"field of {model.__name__}")), f"{outer}{name}"
     if inner is None:
         if rest:
             raise WorkbenchError(f"{name} has no fields of its own, so {'.'.join(path)!r} names nothing.")

@@ -34,13 +34,13 @@ class Database:
     @contextmanager
     def connected(self) -> Iterator[sqlite3.Connection]:
         """A connection of its own (any thread, any process) whose rows go by name or position; closed at the end."""
-        with self._undamaged(), closing(self._opened()) as connection:
+        with self._undamaged(), closing(self._open()) as connection:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             yield connection
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         """A connection; one that writes nothing, not even beside the file, in a home that is read-only."""
         if not is_read_only(self.path.parent):
             return sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)

@@ -142,7 +142,7 @@ class Workspace:
         """32 random bytes made once; fingerprints keyed with them cannot be compared across installations."""
         path = self.home / KEY
         try:
-            key = path.read_bytes() if path.exists() else _made(path)
+            key = path.read_bytes() if path.exists() else _new_key(path)
         except OSError as error:
             raise WorkbenchError(
                 f"Expected to read the key of this installation from {path}: {error}. Make it readable for you."
@@ -162,7 +162,7 @@ def close_to_others(folder: Path) -> None:
     A folder of other things is refused: closing it may break what uses it. Nobody gets past the folder itself, so what
     another process removes meanwhile, or another account owns, is passed over.
     """
-    open_ones = [path for path in (folder, *_inside(folder)) if _is_open(path)]
+    open_ones = [path for path in (folder, *_files_inside(folder)) if _is_open(path)]
     if not open_ones:
         return
     names = {path.name for path in folder.iterdir()}
@@ -180,7 +180,7 @@ def close_to_others(folder: Path) -> None:
     logger.warning("Closed %s to the other accounts of this machine: %d of its files and folders gave them rights.", folder, len(open_ones))
 
 
-def _inside(folder: Path) -> Iterator[Path]:
+def _files_inside(folder: Path) -> Iterator[Path]:
     """The files of a home and all that lies in the folders that the workbench makes."""
     for path in folder.iterdir():
         if path.is_file() or path.name in FOLDERS:
@@ -197,7 +197,7 @@ def _is_open(path: Path) -> bool:
     return bool(mode & OTHERS) and not stat.S_ISLNK(mode)
 
 
-def _made(path: Path) -> bytes:
+def _new_key(path: Path) -> bytes:
     """A new key, in its place whole or not at all; where several processes make one, the first one's stays."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -45,7 +45,7 @@ def assemble(sources: Path) -> None:
             for name, proof in proof_pages(text).items():
                 (target.parent / f"{name}.md").write_text(proof)
         elif document.suffix == ".md":
-            target.write_text(_titled(rewritten((ROOT / document).read_text(), document, page, known), document))
+            target.write_text(_with_title(rewritten((ROOT / document).read_text(), document, page, known), document))
         elif document.suffix == ".ipynb":
             target.write_text(_notebook(ROOT / document, document, page, known))
         else:
@@ -60,7 +60,7 @@ def assemble(sources: Path) -> None:
         shutil.copyfile(ROOT / "docs/site" / name, sources / name)
 
 
-def _titled(text: str, document: Path) -> str:
+def _with_title(text: str, document: Path) -> str:
     """The text with a title: tables of results carry their recipe's."""
     if text.startswith("# "):
         return text

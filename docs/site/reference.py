@@ -74,7 +74,7 @@ def _method(name: str, method: type[Method], claims: str) -> str:
     folder = "/".join(method.__module__.split(".")[:-1])
     lines = [f"# {name}: {method.title}", "", f"Source: {method.source}. Records: {', '.join(sorted(method.kinds))}.", ""]
     lines += ["```sh", f"workbench plan {name} --dataset {'breast-cancer' if method.kinds == {'table'} else 'digits'}", "```", ""]
-    lines += ["## Claim and proved bound", "", *(_claimed(reading, claims) for reading in (method.readings or (name,))), ""]
+    lines += ["## Claim and proved bound", "", *(_claims_of(reading, claims) for reading in (method.readings or (name,))), ""]
     lines += ["## What is released", "", f"Samples are made from: {', '.join(f'`{part}`' for part in method.released)}.", ""]
     lines += [f"The releases are named in `{folder}/method.py`; training and sampling are in `{folder}`.", ""]
     lines += [
@@ -83,11 +83,11 @@ def _method(name: str, method: type[Method], claims: str) -> str:
         *rows_of(("preset", "what it is"), ((f"`{key}`", preset.description) for key, preset in method.presets.items())),
         "",
     ]
-    lines += ["## Settings", "", "As `--set NAME=VALUE`.", "", *settings_table(method.Config), "", *_results(name), *_published(name)]
+    lines += ["## Settings", "", "As `--set NAME=VALUE`.", "", *settings_table(method.Config), "", *_results(name), *_published_table(name)]
     return "\n".join(lines) + "\n"
 
 
-def _claimed(reading: str, claims: str) -> str:
+def _claims_of(reading: str, claims: str) -> str:
     _, there, rest = claims.partition(f"\n## {reading}\n")
     return (
         f"**{reading}**: {rest.partition(chr(10) + '## ')[0].strip()}\n" if there else f"No line of the claims table is about {reading}.\n"
@@ -120,7 +120,7 @@ def _results(name: str) -> list[str]:
     return ["## Results here", "", "As recipes measured them, at the proved bound.", "", *rows_of(heads, rows), ""]
 
 
-def _published(name: str) -> list[str]:
+def _published_table(name: str) -> list[str]:
     frame = load_published()
     rows = frame[frame["method_id"] == name].to_dict("records")
     if not rows:

@@ -38,7 +38,7 @@ def deck(notebook: nbformat.NotebookNode) -> str:
     """A lesson as HTML of reveal.js: a slide a section, without code and without the exercise at its end."""
     shown = [cell for cell in takewhile(lambda cell: EXERCISE not in cell.source, notebook.cells) if cell.source != SHARP]
     for place, cell in enumerate(shown):
-        described(cell)
+        describe_pictures(cell)
         begins = cell.cell_type == "markdown" and (place == 0 or re.match(r"#+ ", cell.source))
         cell.metadata["slideshow"] = {"slide_type": "slide" if begins else "-"}
     notebook = nbformat.from_dict({**notebook, "cells": shown})
@@ -57,7 +57,7 @@ def deck(notebook: nbformat.NotebookNode) -> str:
     return offline(html).replace("</head>", f"{STYLE}</head>", 1)
 
 
-def described(cell: nbformat.NotebookNode) -> None:
+def describe_pictures(cell: nbformat.NotebookNode) -> None:
     """Give a cell's pictures its alternative text, where the site reads it too: `mystnb.image.alt` in the cell's metadata."""
     alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
     for output in cell.get("outputs", []) if alt else []:

@@ -11,7 +11,7 @@ from workbench.teaching import attacking
 
 @pytest.mark.usefixtures("few_attacks")
 def test_files_work_offline_and_ask_for_nothing(browser: Browser, tmp_path: Path) -> None:
-    truth = attacking.attack(attacking.AttackAsked()).took_part
+    truth = attacking.attack(attacking.AttackChoices()).took_part
     asked: list[Request] = []
     said: list[ConsoleMessage] = []
     context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)

@@ -78,7 +78,7 @@ def write_adult(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ]
         comment = ["|1x3 Cross validator"] if end else []
         (folder / name).write_text("\n".join([*comment, *lines, "", ""]))
-        published = adult.Published(count, hashlib.sha256("\n".join(lines).encode()).hexdigest())
+        published = adult.PublishedFile(count, hashlib.sha256("\n".join(lines).encode()).hexdigest())
         monkeypatch.setitem(adult.PUBLISHED, name, published)
 
 

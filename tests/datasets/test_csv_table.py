@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from workbench import datasets
 from workbench.cli.commands import app
 from workbench.datasets.declaration import DeclaredColumn, TableDeclaration
-from workbench.datasets.ordered_words import ordered
+from workbench.datasets.ordered_words import ordered_words
 from workbench.datasets.proposal import decimals_of, proposal, propose, propose_column
 from workbench.datasets.proposed_edges import round_edges, shares_between, suited_ranges
 from workbench.datasets.reference import DatasetRef
@@ -266,7 +266,7 @@ def test_numbers_leave_with_the_decimals_that_the_file_has(tmp_path: Path, size:
     TableFile(dataset.train, dataset.facts, {}, numbers=True).write(tmp_path / "numbers.csv")
     left = pd.read_csv(tmp_path / "numbers.csv", dtype=str)["size"]
     assert left.str.fullmatch(shown).all()
-    assert np.array_equal(column.numbered(left.tolist(), ""), dataset.train.records[:, 0]), "each in its range"
+    assert np.array_equal(column.category_numbers(left.tolist(), ""), dataset.train.records[:, 0]), "each in its range"
     assert str(numbers_of(left.tolist(), column.column).type) == ("int64" if decimals is None else "double")
 
 
@@ -301,14 +301,14 @@ def test_the_number_of_a_heap_leaves_as_it_came_and_no_other_takes_its_place(tmp
     is_heap = left.to_numpy() == heap
     assert np.array_equal(is_heap, dataset.train.records[:, 0] == of_heap)
     assert is_heap.mean() >= 0.1
-    assert column.numbered(["-0.0" if heap == "0" else f" {heap}e0 "], "")[0] == of_heap, "however it is written"
+    assert column.category_numbers(["-0.0" if heap == "0" else f" {heap}e0 "], "")[0] == of_heap, "however it is written"
 
 
 def test_ordered_words_are_proposed_in_their_order() -> None:
-    assert ordered(["high", "Low", "medium"]) == ["Low", "medium", "high"]
-    assert ordered(["10th", "7th-8th", "1st-4th", "Masters", "11th"]) == ["1st-4th", "7th-8th", "10th", "11th", "Masters"]
-    assert ordered(["sometimes", "never", "banana"]) == ["banana", "never", "sometimes"]
-    assert ordered([">50K", "<=50K", "2", "10"]) == ["2", "10", "<=50K", ">50K"]
+    assert ordered_words(["high", "Low", "medium"]) == ["Low", "medium", "high"]
+    assert ordered_words(["10th", "7th-8th", "1st-4th", "Masters", "11th"]) == ["1st-4th", "7th-8th", "10th", "11th", "Masters"]
+    assert ordered_words(["sometimes", "never", "banana"]) == ["banana", "never", "sometimes"]
+    assert ordered_words([">50K", "<=50K", "2", "10"]) == ["2", "10", "<=50K", ">50K"]
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.053, 0.163), (6.98, 28.1), (-3, 977), (143.5, 2501), (10, 10.5)])
@@ -403,7 +403,7 @@ def test_samples_leave_as_a_csv_that_reads_back(tmp_path: Path) -> None:
     assert sorted(map(tuple, everyone.tolist())) == sorted(map(tuple, dataset.train.records.tolist())), "ranges and what is missing too"
     TableFile(dataset.train, dataset.facts, {}, numbers=True).write(tmp_path / "numbers.csv")
     ages = pd.read_csv(tmp_path / "numbers.csv", dtype=str)["age"]
-    assert [DECLARED.columns[1].numbered([age], "")[0] for age in ages] == dataset.train.records[:, 1].tolist()
+    assert [DECLARED.columns[1].category_numbers([age], "")[0] for age in ages] == dataset.train.records[:, 1].tolist()
     assert all(age == "unknown" or age.isdigit() for age in ages), "whole numbers between whole edges"
     with pytest.raises(WorkbenchError, match="Expected rows of a table, got images"):
         TableFile(dataset.train, datasets.facts("digits"), {}).write(tmp_path / "rows.csv")

@@ -159,11 +159,11 @@ def test_more_public_records_than_there_are(write_family: WriteFamily) -> None:
 
 
 def test_class_names_from_text() -> None:
-    assert datasets.reading(None, None, "cat, dog")["classes"] == ("cat", "dog")
-    assert datasets.reading(None, None, '["cat, black", "dog"]')["classes"] == ("cat, black", "dog")
+    assert datasets.reading_arguments(None, None, "cat, dog")["classes"] == ("cat", "dog")
+    assert datasets.reading_arguments(None, None, '["cat, black", "dog"]')["classes"] == ("cat, black", "dog")
 
 
 @pytest.mark.parametrize("text", ["[cat", "[1, 2]", '[["cat"], "dog"]', "[]x"])
 def test_what_is_no_list_of_class_names_is_one_sentence(text: str) -> None:
     with pytest.raises(WorkbenchError, match="Expected class names between commas, or a JSON list"):
-        datasets.reading(None, None, text)
+        datasets.reading_arguments(None, None, text)

@@ -110,8 +110,8 @@ def test_classes_may_combine_attributes_which_stay() -> None:
     np.testing.assert_array_equal(alike.labels, 3 * public.train.attributes["smile"] + public.train.attributes["hair"])
     samples = Records(alike.records, alike.labels)
     for name in ("smile", "hair"):
-        np.testing.assert_array_equal(known.told(samples, name).labels, public.train.attributes[name])
-    assert known.told(samples, "glasses").labels is None
+        np.testing.assert_array_equal(known.relabelled(samples, name).labels, public.train.attributes[name])
+    assert known.relabelled(samples, "glasses").labels is None
     assert known.labelled_by("hair").combined == (), "its class is one attribute's value again"
 
 

@@ -34,7 +34,7 @@ def test_the_second_time_no_image_is_opened(root: Path, monkeypatch: pytest.Monk
     assert datasets.facts(root).num_records == 10
     assert not (here().cache / "folders").exists(), "facts keep nothing"
     first = datasets.load(root)
-    monkeypatch.setattr(folder, "opened", None)
+    monkeypatch.setattr(folder, "open_image", None)
     again = datasets.load(root)
     assert again.facts == datasets.facts(root) == first.facts
     assert isinstance(again.train.records.base, np.memmap), "mapped, and not held in memory"

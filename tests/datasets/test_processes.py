@@ -6,7 +6,7 @@ from support.homes import here
 
 from workbench import datasets
 from workbench.datasets import processes
-from workbench.datasets.process_canvas import Canvas, Shapes, covered
+from workbench.datasets.process_canvas import Canvas, Shapes, pixel_cover
 from workbench.datasets.process_families import FAMILIES, HIGH, LOW
 from workbench.datasets.resize import Shape
 from workbench.errors import WorkbenchError
@@ -85,7 +85,7 @@ def test_wavelets_take_whole_banks() -> None:
 def test_a_pixel_is_covered_as_far_as_the_shape_reaches_into_it() -> None:
     canvas = Canvas(1, (1, 64, 64), np.random.default_rng(0))
     disc = Shapes(np.zeros((1, 2)), np.array([[0.25, 0.25]]), np.zeros(1), np.array([[1.0, 0, 0]]))
-    cover = covered(disc.depth(*disc.local(*canvas.positions())), canvas.pixel)
+    cover = pixel_cover(disc.depth(*disc.local(*canvas.positions())), canvas.pixel)
     assert cover.sum() / 64**2 == pytest.approx(np.pi * 0.25**2, rel=0.01)
 
 

@@ -43,7 +43,7 @@ def test_classes_can_be_learnt(name: str) -> None:
 
 def test_rules_between_columns_hold() -> None:
     found = stand_in(ROWS).train
-    assert not RULED.broken(found)[0].any()
+    assert not RULED.rows_breaking(found)[0].any()
     assert found.labels is not None
     assert found.labels.mean() > 0.1
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from workbench.cli.commands import app
 from workbench.datasets.base import DatasetFacts
 from workbench.datasets.declaration import TableDeclaration
-from workbench.datasets.row_files import watched
+from workbench.datasets.row_files import reading_progress
 from workbench.datasets.table_files import AT_ONCE, TableFile
 from workbench.errors import WorkbenchError
 from workbench.records import Records
@@ -43,7 +43,7 @@ def test_rows_leave_as_parquet_with_types_and_their_notes_and_read_back(tmp_path
     assert np.array_equal(visits >= 1, records.records[:, 1] == 1)
     assert table.column("town").to_pylist()[:9] == [("=A", "B")[value] for value in records.records[:9, 2]], "no spreadsheet reads it"
     heard = list[float]()
-    with watched(heard.append):
+    with reading_progress(heard.append):
         read_samples(tmp_path / "rows.parquet", facts)
     assert heard[-1] == 1.0
     assert heard == sorted(heard)

@@ -18,7 +18,7 @@ from workbench.datasets.whose import same_files
 from workbench.errors import WorkbenchError
 from workbench.methods import METHODS
 from workbench.plan import Plan
-from workbench.request import nested
+from workbench.request import nested_model
 from workbench.training_data import check_public
 
 SAME = "which has the same people's records as"
@@ -49,7 +49,7 @@ def planned(method: str, field: str, public: str, private: Any = "digits") -> Pl
 def test_every_field_that_names_public_images_is_looked_at_here() -> None:
     def fields(model: type[BaseModel], outer: str = "") -> Iterator[str]:
         for name, field in model.model_fields.items():
-            inner = nested(field)
+            inner = nested_model(field)
             yield from fields(inner, f"{outer}{name}.") if inner else (f"{outer}{name}",)
 
     named = {(name, field) for name, method in METHODS.items() for field in fields(method.Config) if field.rpartition(".")[2] == "dataset"}

@@ -17,7 +17,7 @@ from workbench.diffusion.discrete import (
     denoiser,
     generate,
 )
-from workbench.diffusion.discrete.sampler import drawn
+from workbench.diffusion.discrete.sampler import drawn_categories
 from workbench.errors import WorkbenchError
 from workbench.networks import TableDenoiser, TableNetworkConfig
 from workbench.privacy.not_dp.discrete_chain import DiscreteChain, reverse_columns, softmax
@@ -149,7 +149,7 @@ def test_samples_are_draws_of_the_reverse_chain_and_stop_where_they_are_released
 
 def test_a_draw_is_never_a_category_without_a_chance() -> None:
     probabilities = torch.tensor([[[0.0, 0.5, 0.5, 0.0]]]).expand(5000, 1, 4)
-    assert set(drawn(probabilities, torch.Generator().manual_seed(0)).flatten().tolist()) == {1, 2}
+    assert set(drawn_categories(probabilities, torch.Generator().manual_seed(0)).flatten().tolist()) == {1, 2}
 
 
 def test_the_loss_is_least_for_the_exact_denoiser_and_the_bound_meets_the_entropy() -> None:

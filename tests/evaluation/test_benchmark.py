@@ -10,7 +10,7 @@ from workbench.datasets.base import Dataset
 from workbench.evaluation import METRICS, PROTOCOLS, benchmark, evaluate
 from workbench.evaluation.context import measures_of
 from workbench.evaluation.learners import labels_of
-from workbench.evaluation.published import images_of, predicted
+from workbench.evaluation.published import images_of, predicted_classes
 from workbench.networks.residual import Residual
 from workbench.records import Records
 
@@ -41,15 +41,15 @@ def test_the_mean_of_three_and_its_words(small_digits: Dataset, fresh: Records, 
     (found,) = evaluate(fresh, small_digits, **asked, progress=lambda _, share: calls.append(share))
     alone = []
     for build in BUILDERS:
-        module = benchmark.trained(build, fresh, 10, 0)
-        alone.append(np.mean(predicted(module, images_of(small_digits.held_out)) == labels_of(small_digits.held_out, 10)))
+        module = benchmark.trained_network(build, fresh, 10, 0)
+        alone.append(np.mean(predicted_classes(module, images_of(small_digits.held_out)) == labels_of(small_digits.held_out, 10)))
     assert found.value == pytest.approx(np.mean(alone))
     assert min(alone) > 0.5
     assert calls == sorted(calls)
     assert found.protocol == "DPImageBench's protocol with small networks, cut down to 300 samples"
     assert "5 passes over 300 samples, no epoch chosen" in found.note
     assert not found.releasable
-    monkeypatch.setattr(benchmark, "trained", lambda *_: pytest.fail("what was trained was trained again"))
+    monkeypatch.setattr(benchmark, "trained_network", lambda *_: pytest.fail("what was trained was trained again"))
     assert evaluate(fresh, small_digits, **asked)[0].value == found.value
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import WorkbenchError
-from workbench.evaluation.attacks import auc, judged
+from workbench.evaluation.attacks import auc, membership_result
 from workbench.evaluation.calibrated import judged_by_quantiles, offline_ratio, shadow_halves
 
 COUNT, SHADOWS, GAIN = 300, 16, 0.15  # members score e^-GAIN times what they would without membership
@@ -39,7 +39,7 @@ def test_lira_asks_what_is_to_be_expected_of_each_record_and_of_out_models_alone
     assert 0.8 < ratio[~member].std() < 1.3
     np.testing.assert_array_equal(offline_ratio(scores, np.where(halves, 1e9, found), halves), ratio)
     without = np.split(offline_ratio(drawn(generator, 0 * member, difficulty), found, halves), 2)
-    low, high = judged("lira", *without).interval
+    low, high = membership_result("lira", *without).interval
     assert low < 0.5 < high
 
 

@@ -12,7 +12,7 @@ from workbench.evaluation.copying import (
     distance_ratio,
     duplicate_groups,
     duplicates_among,
-    extracted,
+    extracted_records,
     extraction_leak,
     leak,
     natural_distance,
@@ -55,10 +55,10 @@ def test_a_ratio_is_small_for_a_copy_alone() -> None:
 def test_only_what_is_repeated_and_near_a_record_is_extracted() -> None:
     records = np.eye(6) * 10
     samples = np.concatenate([np.tile(records[2], (5, 1)) + 0.01, np.tile(records[3], (4, 1)), np.full((7, 6), 50.0)])
-    (found,) = extracted(samples, records, 0.1)
+    (found,) = extracted_records(samples, records, 0.1)
     assert (found.record, found.samples) == (2, (0, 1, 2, 3, 4))
     assert found.distance == pytest.approx(0.01 * 6**0.5)
-    assert [one.record for one in extracted(samples, records, 0.1, least=4)] == [2, 3]
+    assert [one.record for one in extracted_records(samples, records, 0.1, least=4)] == [2, 3]
 
 
 def test_the_gallery_s_first_are_judged_by_the_side_they_point_to() -> None:
@@ -93,7 +93,7 @@ def alarms() -> dict[tuple[str, bool], float]:
         for leaking, samples in ((True, planted), (False, null)):
             found = {
                 "share": leak(samples, train, comparison, distance).p < 0.05,
-                "extraction": bool(extracted(samples, train, distance)),
+                "extraction": bool(extracted_records(samples, train, distance)),
                 "ratio": distance_ratio(samples, train).min() < 0.1,
             }
             for name, raised in found.items():

@@ -25,7 +25,7 @@ def test_classifiers_and_distances_are_where_they_are_asked_for(few: Records, mo
     with device.measuring_on("meta"):
         trained = learners.train_classifier(learners.build_cnn, few, 3, seed=0)
         assert (places(trained.module), trained.device.type) == ({"meta"}, "meta")
-        assert places(benchmark.trained(networks.resnet, few, 3, seed=0)) == {"meta"}
+        assert places(benchmark.trained_network(networks.resnet, few, 3, seed=0)) == {"meta"}
         points = few.records.reshape(40, -1).astype(np.float32)
         with pytest.raises(NotImplementedError, match="meta"):
             nearest.nearest(points, points)
@@ -35,4 +35,4 @@ def test_classifiers_and_distances_are_where_they_are_asked_for(few: Records, mo
 
 
 def test_the_cpu_is_no_device_of_its_own() -> None:
-    assert [device.chosen(name) for name in (None, "cpu", "auto")] == [None, None, None]
+    assert [device.chosen_device(name) for name in (None, "cpu", "auto")] == [None, None, None]

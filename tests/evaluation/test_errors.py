@@ -78,7 +78,7 @@ def test_f1_is_of_the_rarer_of_two_classes_and_of_more_the_mean() -> None:
 
 def test_the_interval_of_a_score_is_its_bootstrap_s_within_0_and_1() -> None:
     seen: list[np.ndarray] = []
-    told = uneven.Told(lambda truth, _chances: counting(seen)(truth) / 40, "A", "B", lambda _facts: None)
+    told = uneven.NamedScore(lambda truth, _chances: counting(seen)(truth) / 40, "A", "B", lambda _facts: None)
     held_out = Records(np.zeros((6, 1), dtype=np.int64), np.array([0, 1, 0, 1, 0, 1]))
     dataset: Any = SimpleNamespace(held_out=held_out, facts=SimpleNamespace(num_classes=2, kind=SimpleNamespace(feature_label="columns")))
     context: Any = SimpleNamespace(dataset=dataset, seed=0, chances={})

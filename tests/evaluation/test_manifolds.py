@@ -62,7 +62,7 @@ def test_the_four_are_their_formulas_with_copies_and_ties(k: int, monkeypatch: p
 def test_a_point_on_the_edge_of_a_ball_is_outside() -> None:
     records, samples = np.array([[0.0], [1.0], [5.0]]), np.array([[2.0], [2.0], [9.0]])
     assert measured(samples, records, 1).values == pytest.approx(by_brute_force(samples, records, 1))
-    assert measured(samples, records, 1).found.tolist() == [True, True, False]  # 5 reaches to 1 exclusive; 9 is on its edge
+    assert measured(samples, records, 1).in_real_balls.tolist() == [True, True, False]  # 5 reaches to 1 exclusive; 9 is on its edge
 
 
 def test_too_few_are_refused_and_left_out_by_class() -> None:

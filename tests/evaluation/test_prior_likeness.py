@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workbench.datasets.base import DatasetFacts
-from workbench.evaluation.prior_likeness import ALIKE, centred, inner, prior_likeness
+from workbench.evaluation.prior_likeness import ALIKE, centred_by_class, inner, prior_likeness
 from workbench.records import ImageKind, Records
 
 FACTS = DatasetFacts(name="own", kind=ImageKind(size=(1, 4, 4)), num_records=300, classes=("a", "b"))
@@ -43,4 +43,4 @@ def test_what_does_not_vary_cannot_be_told_from_the_prior() -> None:
 def test_the_inner_product_is_that_of_the_covariances() -> None:
     one, other = np.random.default_rng(0).normal(size=(7, 3)), np.random.default_rng(1).normal(size=(5, 3))
     assert inner(one, other) == pytest.approx(float(((one.T @ one / 7) * (other.T @ other / 5)).sum()))
-    assert centred(one, np.array([0, 0, 1, 1, 1, 0, 1]))[[0, 1, 5]].sum() == pytest.approx(0.0)
+    assert centred_by_class(one, np.array([0, 0, 1, 1, 1, 0, 1]))[[0, 1, 5]].sum() == pytest.approx(0.0)

@@ -51,9 +51,9 @@ def test_the_weights_of_the_best_epoch_are_kept(small_digits: Dataset, fresh: Re
         assert right is not None
         return right if len(weights) in (3, 4) else (right + 1) % 10
 
-    monkeypatch.setattr(published, "predicted", scripted)
+    monkeypatch.setattr(published, "predicted_classes", scripted)
     shares: list[float] = []
-    module, epoch = published.trained(published.mlp, fresh, 10, 0, shares.append)
+    module, epoch = published.trained_network(published.mlp, fresh, 10, 0, shares.append)
     assert epoch == 3, "the first of two that are as good"
     assert all(np.array_equal(value, weights[2][name]) for name, value in module.state_dict().items())
     assert not np.array_equal(weights[4]["1.weight"], weights[2]["1.weight"])
@@ -86,7 +86,7 @@ def test_a_mean_of_ten_is_never_called_one_of_eleven(small_digits: Dataset, fres
 def test_the_protocol_on_digits_is_labelled_as_cut_down(small_digits: Dataset, fresh: Records, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(published, "EPOCHS", 20)
     monkeypatch.setattr(published, "BATCH_SIZE", 16)
-    monkeypatch.setattr(eleven, "_built", lambda *_: GaussianNB())
+    monkeypatch.setattr(eleven, "_classifier", lambda *_: GaussianNB())
     calls: list[tuple[str, float]] = []
     results = evaluate(fresh, small_digits, metrics=TAKEN, features="pixels", workspace=here(), progress=lambda *call: calls.append(call))
     found = {result.name: result for result in results}
@@ -103,7 +103,7 @@ def test_the_protocol_on_digits_is_labelled_as_cut_down(small_digits: Dataset, f
     assert found["frechet_distance_published"].value == pytest.approx(frechet_distance(*sets), rel=1e-9)
     assert found["kernel_distance_published"].value == pytest.approx(kernel_distance(*sets), rel=1e-9)
     assert not any(result.releasable for result in results)
-    monkeypatch.setattr(eleven, "_built", lambda *_: pytest.fail("what was fitted was fitted again"))
+    monkeypatch.setattr(eleven, "_classifier", lambda *_: pytest.fail("what was fitted was fitted again"))
     again = evaluate(fresh, small_digits, metrics=["accuracy_sklearn_mean"], workspace=here())
     assert again[0].value == found["accuracy_sklearn_mean"].value
 

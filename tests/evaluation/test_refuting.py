@@ -5,13 +5,13 @@ import pytest
 
 from workbench.claims import claims_table
 from workbench.claims.caught import attack_of
-from workbench.evaluation.refuting import ATTACKS, caught, dp_promise, dp_sad
+from workbench.evaluation.refuting import ATTACKS, attack_claim, dp_promise, dp_sad
 from workbench.privacy.attacks.audit import two_sided_epsilon
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_claim_of_1_is_caught_in_few_trials(name: str) -> None:
-    found = caught(name, ATTACKS[name], trials=60)
+    found = attack_claim(name, ATTACKS[name], trials=60)
     assert found.claim <= 1.0 < found.epsilon
     assert found.is_caught
     assert found.accused == 0

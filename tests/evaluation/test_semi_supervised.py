@@ -38,9 +38,9 @@ def training(labelled: Records, samples: Records) -> tuple[list[Records], int]:
     """What the classifier was trained on, round by round, and how many samples joined last."""
     seen: list[Records] = []
     found = self_trained(labelled, samples, lambda records: cast(Any, (seen.append(records), Nearest(records))[1]))
-    assert isinstance(found.last, Nearest)
-    assert found.last.seen is seen[-1]
-    return seen, found.joined
+    assert isinstance(found.last_classifier, Nearest)
+    assert found.last_classifier.seen is seen[-1]
+    return seen, found.num_synthetic
 
 
 def test_what_is_sure_joins_with_the_class_it_is_judged_to_be() -> None:

@@ -64,7 +64,7 @@ def test_the_risk_is_what_the_published_package_says() -> None:
     assert (value, *interval) == pytest.approx(VECTORS[0], abs=1e-9)
     value, interval = Attack(Rate(300, 300), Rate(290, 300), Rate(3, 300)).risk
     assert (value, *interval) == pytest.approx(VECTORS[1], abs=1e-9)
-    assert "No better than guessing" in Attack(Rate(3, 300), Rate(0, 300), Rate(4, 300)).told
+    assert "No better than guessing" in Attack(Rate(3, 300), Rate(0, 300), Rate(4, 300)).words
 
 
 def gower(row: np.ndarray, other: np.ndarray, columns: Columns, over: tuple[int, ...]) -> Fraction:

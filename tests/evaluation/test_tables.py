@@ -67,7 +67,7 @@ def test_cells_that_are_too_many_to_count_one_by_one_are_counted_where_they_occu
     monkeypatch.setattr(cells, "MOST_CELLS", 1)
     assert cells.three_way_marginals(samples, context).value == pytest.approx(dense.value)
     wide = np.array([[9_999] * 5, [0] * 5])
-    assert cells.coded(wide, wide[:1], [10_000] * 5)[2] == 2, "more cells than a number can name"
+    assert cells.cell_numbers(wide, wide[:1], [10_000] * 5)[2] == 2, "more cells than a number can name"
 
 
 def test_what_one_training_row_alone_has_is_counted_where_samples_repeat_it(context: Context) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from workbench.jobs.job import Job, Terms
-from workbench.jobs.queue.forecast import Expected, foresee
+from workbench.jobs.queue.forecast import ExpectedTimes, foresee
 from workbench.jobs.queue.places import PAUSED, Room, assign
 
 
@@ -73,17 +73,22 @@ def test_times_are_those_that_the_rule_gives() -> None:
     waiting = [job("b"), job("m", share=0.5), job("c")]
     takes = {"a": 40.0, "b": 10.0, "m": 5.0, "c": 1.0}
     found = foresee(waiting, at_work, Room(), lambda one: takes[one.id], now=100.0)
-    assert found == {"a": Expected(90.0, 130.0), "m": Expected(100.0, 105.0), "b": Expected(130.0, 140.0), "c": Expected(140.0, 141.0)}
+    assert found == {
+        "a": ExpectedTimes(90.0, 130.0),
+        "m": ExpectedTimes(100.0, 105.0),
+        "b": ExpectedTimes(130.0, 140.0),
+        "c": ExpectedTimes(140.0, 141.0),
+    }
     two = foresee(waiting, at_work, Room(cpu_runs=2), lambda one: takes[one.id], now=100.0)
-    assert (two["b"], two["c"]) == (Expected(100.0, 110.0), Expected(110.0, 111.0))
+    assert (two["b"], two["c"]) == (ExpectedTimes(100.0, 110.0), ExpectedTimes(110.0, 111.0))
 
 
 def test_behind_a_job_of_unknown_length_nothing_is_foreseen() -> None:
     takes = {"a": 40.0, "b": None, "c": 1.0}
     found = foresee([job("b"), job("c")], [job("a", state="running", started=90.0)], Room(), lambda one: takes[one.id], now=100.0)
-    assert (found["b"], found["c"]) == (Expected(130.0, None), Expected(None, None))
+    assert (found["b"], found["c"]) == (ExpectedTimes(130.0, None), ExpectedTimes(None, None))
     paused = foresee([job("c")], [], Room(paused=True), lambda one: takes[one.id], now=100.0)
-    assert paused["c"] == Expected(None, None)
+    assert paused["c"] == ExpectedTimes(None, None)
 
 
 def test_a_job_at_work_ends_at_its_own_pace_and_not_in_the_past() -> None:

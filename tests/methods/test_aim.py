@@ -14,7 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.aim import AIMConfig
 from workbench.methods.aim.method import CHOICE, candidates, claimed, weights
-from workbench.methods.aim.training import Tables, fitting, measurements, round_noise, scores, sets_of, structure_of
+from workbench.methods.aim.training import Tables, fitting_candidates, measurements, round_noise, scores, sets_of, structure_of
 from workbench.plan import Plan
 from workbench.records import Records, TableKind
 from workbench.training.exponential import choice_distance
@@ -170,7 +170,7 @@ def test_earlier_rounds_may_fill_their_part_of_the_limit() -> None:
     plan, state = fitted(most_cells=36, rounds=8)
     config = config_of(plan)
     start, found = new_state(plan, seed=1), candidates(config, FACTS)
-    in_first, in_last = ({found[place] for place in fitting(config, start, found, round_)} for round_ in (1, 8))
+    in_first, in_last = ({found[place] for place in fitting_candidates(config, start, found, round_)} for round_ in (1, 8))
     assert in_first == {one for one in found if len(one) == 1}, "a pair has 4 cells more than the 36 / 8 of the first round"
     assert {one for one in found if len(one) == 2} <= in_last
     assert structure_of(state).tree.cells <= 36

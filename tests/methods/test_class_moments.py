@@ -14,7 +14,7 @@ from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.class_moments import COUNTS, SECOND_MOMENT, SUMS, ClassMomentsConfig
 from workbench.methods.class_moments.training import (
     RELEASES,
-    Reading,
+    RecordTransform,
     clipping_norm,
     gaussians,
     second_moment,
@@ -99,7 +99,7 @@ def test_one_record_moves_a_release_as_far_as_stated(stage: str) -> None:
     deviation = {SUMS: 3.0 / math.sqrt(0.45), COUNTS: 1 / math.sqrt(0.05), SECOND_MOMENT: 9.0 / math.sqrt(0.5)}[stage]
 
     def released(records: Records) -> np.ndarray:
-        return release(made.build().config, records, Reading(3.0), new_state(made, seed=0))
+        return release(made.build().config, records, RecordTransform(3.0), new_state(made, seed=0))
 
     left, right = np.zeros((2, 1, 8, 8), np.uint8)
     left[..., :4], right[..., 4:] = 255, 255
@@ -123,7 +123,7 @@ def test_one_record_moves_a_release_as_far_as_stated(stage: str) -> None:
 def test_a_second_moment_is_summed_exactly() -> None:
     """In whole numbers, whatever the order and whoever stands beside: held against sums of Python's integers."""
     data = DIGITS.train.take(slice(40))
-    found = second_moment(data, Reading(3.0), 1500)
+    found = second_moment(data, RecordTransform(3.0), 1500)
     bits = (52 - (1500).bit_length()) // 2
     steps = Grid(math.ldexp(3.0, 30 - bits), 3.0, 1500).truncated(vectors(data, 1)).tolist()
     exact = [[sum(row[i] * row[j] for row in steps) for j in range(64)] for i in range(64)]

@@ -12,8 +12,8 @@ from workbench.datasets import Dataset, load
 from workbench.datasets.base import DatasetFacts
 from workbench.experiment import fit, new_state, sample
 from workbench.methods.cluster_moments import ClusterMoments, ClusterMomentsConfig, mixture, training
-from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS, replaced
-from workbench.methods.cluster_moments.mixture import analysed, cosines, synthesised
+from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS, replacement_factor
+from workbench.methods.cluster_moments.mixture import coefficients_of, cosines, images_of
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
@@ -90,11 +90,11 @@ def test_opposite_vectors_are_as_far_apart_as_is_stated() -> None:
     vector = np.array([[3.0, 4.0]])
     for share in (0.2, 0.9):
         config = ClusterMomentsConfig(noise_multiplier=1.0, share_of_counts=share)
-        one, other = (training.with_ones(config, training.clipped(sign * vector, 1.0)) for sign in (1, -1))
+        one, other = (training.with_ones(config, training.clipped_vectors(sign * vector, 1.0)) for sign in (1, -1))
         assert np.linalg.norm(one) == pytest.approx(1.0)
         elsewhere = np.sqrt((one**2).sum() + (other**2).sum())
-        assert max(np.linalg.norm(one - other), elsewhere) == pytest.approx(replaced(config, CLUSTERS))
-    assert replaced(config, SECOND_MOMENT) == replaced(config, SPREADS) == pytest.approx(np.sqrt(2))
+        assert max(np.linalg.norm(one - other), elsewhere) == pytest.approx(replacement_factor(config, CLUSTERS))
+    assert replacement_factor(config, SECOND_MOMENT) == replacement_factor(config, SPREADS) == pytest.approx(np.sqrt(2))
 
 
 def test_what_is_made_of_a_record_does_not_depend_on_the_others_to_the_bit() -> None:
@@ -111,7 +111,7 @@ def test_what_is_made_of_a_record_does_not_depend_on_the_others_to_the_bit() -> 
 def test_without_noise_the_releases_are_what_they_say() -> None:
     made = plan(SILENT, frequencies=8, directions=64, clusters=3, max_norm=1.0, max_difference=1.0, reach=5.0)
     state, config = fitted(made), config_of(made)
-    images, labels = analysed(DIGITS.train.records / 255, 8, 8), np.asarray(DIGITS.train.labels)
+    images, labels = coefficients_of(DIGITS.train.records / 255, 8, 8), np.asarray(DIGITS.train.labels)
     means = np.stack([images[labels == label].mean(0) for label in range(10)])
     found = mixture.directions(config, state)
     assert np.allclose(found.means, means, atol=0.02)
@@ -191,9 +191,9 @@ def test_cosines_are_orthonormal_and_coarse_first() -> None:
     assert np.allclose(cosines(8, 8) @ cosines(8, 8).T, np.eye(8))
     assert np.array_equal(cosines(3, 8), cosines(8, 8)[:3])
     images = np.random.default_rng(0).random((2, 3, 8, 6))
-    assert np.allclose(synthesised(analysed(images, 8, 6), (3, 8, 6), (8, 6)), images)
+    assert np.allclose(images_of(coefficients_of(images, 8, 6), (3, 8, 6), (8, 6)), images)
     flat = np.full((1, 1, 8, 8), 0.5)
-    assert np.allclose(synthesised(analysed(flat, 2, 2), (1, 2, 2), (8, 8)), flat)
+    assert np.allclose(images_of(coefficients_of(flat, 2, 2), (1, 2, 2), (8, 8)), flat)
 
 
 def test_colour_has_fewer_frequencies_and_few_records_fewer_clusters() -> None:

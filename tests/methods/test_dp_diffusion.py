@@ -12,7 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state
 from workbench.methods.dp_diffusion import FINE_TUNING, DPDiffusionConfig
 from workbench.methods.dp_diffusion.method import TimestepMixture
-from workbench.methods.dp_diffusion.training import augmented, augmented_losses
+from workbench.methods.dp_diffusion.training import augmented_image, augmented_losses
 from workbench.planning import make_plan
 from workbench.training.microbatch import Microbatch
 from workbench.training.per_record import PerRecordGradients
@@ -45,7 +45,7 @@ def test_a_draw_is_mirrored_and_then_cropped() -> None:
     for flip, down, right in ((0, 0, 0), (1, 0, 0), (0, 1, -2), (1, -1, 1)):
         padded = functional.pad(image.flip(-1) if flip else image, (2, 2, 2, 2), mode="replicate")
         expected = padded[:, :, 2 + down : 5 + down, 2 + right : 6 + right]
-        assert torch.equal(augmented(image, torch.tensor([bool(flip)]), torch.tensor([down]), torch.tensor([right])), expected)
+        assert torch.equal(augmented_image(image, torch.tensor([bool(flip)]), torch.tensor([down]), torch.tensor([right])), expected)
 
 
 def parts(

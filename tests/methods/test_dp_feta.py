@@ -127,7 +127,7 @@ def test_large_images_are_smoothed_and_keep_their_strokes() -> None:
     clean = np.zeros((1, 10, 1, 14, 14))
     clean[..., 3:11, 6:9] = 1.0
     noisy = clean + 0.117 * np.random.default_rng(0).normal(size=clean.shape)
-    state.tensors["central"] = torch.from_numpy(noisy * config.expected(MNIST))
+    state.tensors["central"] = torch.from_numpy(noisy * config.expected_batch(MNIST))
     images = training.central_images(config, state).records / 255
     assert images.shape == (10, 1, 28, 28)
     assert images[:, :, 10:18, 14:16].mean() > 0.9

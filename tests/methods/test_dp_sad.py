@@ -15,7 +15,7 @@ from workbench.experiment import fit, new_state, sample
 from workbench.methods.dp_sad import training
 from workbench.methods.dp_sad.distillation import Distillation, next_image
 from workbench.methods.dp_sad.method import DPSADConfig, claimed
-from workbench.methods.dp_sad.paper import OutputClipped, clipped
+from workbench.methods.dp_sad.paper import OutputClipped, clipped_rows
 from workbench.networks import UNETS
 from workbench.networks.size import num_parameters
 from workbench.planning import make_plan
@@ -231,7 +231,7 @@ def test_equation_17_clips_the_derivative_by_what_losses_compare(compared: str) 
 
 def test_clipping_uses_the_norm_and_not_its_square() -> None:
     rows = torch.tensor([[[3.0, 4.0]], [[0.3, 0.4]]])
-    assert clipped(rows, 1.0).tolist() == [[[pytest.approx(0.6), pytest.approx(0.8)]], [[pytest.approx(0.3), pytest.approx(0.4)]]]
+    assert clipped_rows(rows, 1.0).tolist() == [[[pytest.approx(0.6), pytest.approx(0.8)]], [[pytest.approx(0.3), pytest.approx(0.4)]]]
 
 
 def test_one_time_step_a_batch() -> None:

@@ -122,7 +122,7 @@ def test_clusters_of_next_to_no_noise_are_those_of_the_records() -> None:
     settings = Labels.model_validate(plan.config["labels"])
     for step in labelling.find(settings, data, pretraining_records(plan, here()), state):
         assert step.stage in (CENTROIDS, SUMS)
-    labels = labelling.labelled(settings, data, state).labels
+    labels = labelling.with_cluster_labels(settings, data, state).labels
     assert labels is not None
     pixels, centroids = labelling.pixels_of(data, state), state.tensors[CENTROIDS].numpy()
     for cluster in range(4):

@@ -15,7 +15,7 @@ from workbench.datasets import DatasetFacts, facts
 from workbench.experiment import fit, new_state, sample
 from workbench.methods.dp_sinkhorn.method import IMAGES, Training
 from workbench.methods.dp_sinkhorn.training import FEWEST
-from workbench.methods.dp_sinkhorn.transport import class_weights, costs, falling, transport_plan
+from workbench.methods.dp_sinkhorn.transport import class_weights, costs, falling_scales, transport_plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.accountants.moments import fixed_batch
 from workbench.privacy.accounting.events import RealisedBatchSizeDpEvent
@@ -113,9 +113,9 @@ def test_weights_are_kept_and_large_costs_are_no_infinities() -> None:
 
 
 def test_the_entropys_weight_falls_to_its_end_and_no_further() -> None:
-    assert falling(16.0, 1.0) == [16.0, 4.0]
-    assert falling(17.0, 1.0) == [17.0, 4.25, 1.0625]
-    assert falling(0.5, 1.0) == falling(0.0, 1.0) == falling(math.inf, 1.0) == []
+    assert falling_scales(16.0, 1.0) == [16.0, 4.0]
+    assert falling_scales(17.0, 1.0) == [17.0, 4.25, 1.0625]
+    assert falling_scales(0.5, 1.0) == falling_scales(0.0, 1.0) == falling_scales(math.inf, 1.0) == []
 
 
 def test_classes_of_images_weigh_what_those_of_the_batch_do() -> None:

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from workbench.errors import WorkbenchError
 from workbench.methods import METHODS
-from workbench.request import Request, nested, read_settings
+from workbench.request import Request, nested_model, read_settings
 
 FINE = {  # where next to nothing is as good as nothing, or as the least there is
     "absolute",
@@ -45,7 +45,7 @@ CHECKED_TOGETHER = {"ends", "weights"}  # by the model that holds them, of which
 def floats(model: type[BaseModel], outer: str = "") -> Iterator[tuple[str, bool]]:
     """Dotted names of a configuration's numbers that are not whole; whether one is a list of them."""
     for name, field in model.model_fields.items():
-        inner = nested(field)
+        inner = nested_model(field)
         if inner is not None:
             yield from floats(inner, f"{outer}{name}.")
         elif "float" in str(field.annotation):

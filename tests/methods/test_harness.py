@@ -197,7 +197,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         "dp-promise",
         PHASE_ONE,
         (
-            dp_promise_phases.noised,
+            dp_promise_phases.noised_images,
             "alpha_at_boundary(config)",
             EARLIER_ALPHA,
         ),
@@ -225,7 +225,7 @@ CHANGES: dict[str, tuple[str, str, Change, tuple[str, str]]] = {  # what is wron
         "dp-promise",
         PHASE_ONE,
         (
-            dp_promise_phases.noised,
+            dp_promise_phases.noised_images,
             RELEASED,
             SAME_ZETA,
         ),
@@ -301,7 +301,7 @@ def test_a_change_that_breaks_the_guarantee_is_found(what: str, monkeypatch: pyt
     assert expected in broken(bench_of(method), stage)
 
 
-JOINED = "marginals = joined(measurements(config, state))"
+JOINED = "marginals = joined_measurements(measurements(config, state))"
 CLEAN = f"{JOINED}; [one.shares.__setitem__(slice(None), config.clean.of(one.columns)) for one in marginals if 'clean' in config.__dict__]"
 SCORED = "pair_scores = scores(config, data, state) if pair_scores is None else pair_scores"
 COUNTED = 'votes = spaces.count_votes(self._space, self._images("candidates"), data, choices) * share'
@@ -321,7 +321,7 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
     "one draw for all ranges of a level": (
         cases.Case("mst", {"columns.quantile_ranges": 4}),
         EDGES,
-        [(grouping.halved, "rate, place)", "rate)")],
+        [(grouping.halved_bounds, "rate, place)", "rate)")],
         "freshness",
     ),
     "votes counted before they are recorded": (
@@ -387,7 +387,7 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
     "votes for kinds with half of their noise": (
         cases.Case("privimage"),
         QUERY,
-        [(privimage.counted, "Grid(query.noise_multiplier", "Grid(0.5 * query.noise_multiplier")],
+        [(privimage.record_votes, "Grid(query.noise_multiplier", "Grid(0.5 * query.noise_multiplier")],
         "null record",
     ),
     "image gradients with half of their noise": (
@@ -585,13 +585,13 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
     "marginals released with half of their noise": (
         cases.Case("aim"),
         aim_stages.MARGINALS,
-        [(aim.released, "grid_of(1, round_noise", "grid_of(1, 0.5 * round_noise")],
+        [(aim.noisy_counts, "grid_of(1, round_noise", "grid_of(1, 0.5 * round_noise")],
         "null record",
     ),
     "marginals of every round with the first one's noise": (
         cases.Case("aim"),
         "all",
-        [(aim.released, "release(MARGINALS, round_,", "release(MARGINALS, 1,")],
+        [(aim.noisy_counts, "release(MARGINALS, round_,", "release(MARGINALS, 1,")],
         "freshness",
     ),
     "votes for rows with half of their noise": (
@@ -616,7 +616,7 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
         cases.Case("aim"),
         aim_stages.ESTIMATE,
         [
-            (aim.released, "columns = sets_of", "tables.config.__dict__['clean'] = tables; columns = sets_of"),
+            (aim.noisy_counts, "columns = sets_of", "tables.config.__dict__['clean'] = tables; columns = sets_of"),
             (aim.estimate, JOINED, CLEAN),
         ],
         "free",
@@ -645,7 +645,7 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
     "votes of teachers with half of their noise": (
         cases.Case("pate-gan"),
         TEACHER_VOTES,
-        [(ensemble.released, "Grid(noise, 1.0", "Grid(0.5 * noise, 1.0")],
+        [(ensemble.noisy_votes, "Grid(noise, 1.0", "Grid(0.5 * noise, 1.0")],
         "null record",
     ),
     "counts of teachers with half of their Laplace noise": (
@@ -657,7 +657,7 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
     "clean counts of teachers": (
         cases.Case("pate-gan"),
         TEACHER_VOTES,
-        [(pate_gan.with_noise, "return ensemble.released(counts, noise, state, step)", "return counts.astype(np.float64)")],
+        [(pate_gan.with_noise, "return ensemble.noisy_votes(counts, noise, state, step)", "return counts.astype(np.float64)")],
         "follows from releases",
     ),
     "teachers that vote twice": (

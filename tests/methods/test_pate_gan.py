@@ -11,7 +11,7 @@ from workbench.datasets import facts
 from workbench.experiment import fit, new_state
 from workbench.methods.pate_gan import PATEGAN, PATEGANConfig, training
 from workbench.methods.pate_gan.method import lnmax_moments
-from workbench.methods.protocols import DataDependentEpsilon, offered
+from workbench.methods.protocols import DataDependentEpsilon, offered_features
 from workbench.models.teachers.config import TEACHERS, VOTES
 from workbench.models.teachers.ensemble import PartsInPlace, ballots_of, teachers_of
 from workbench.plan import Plan
@@ -145,7 +145,7 @@ def test_students_learn_the_side_that_the_noisy_count_is_on() -> None:
         state.tensors[VOTES].fill_(count)
         for _ in range(30):
             training.learn(config, state)
-        images, classes = training.rounds.asked(state)
+        images, classes = training.rounds.queried_images(state)
         scores.append(float(state.modules["student"](training.beside(images, classes, state)).detach().mean()))
     assert scores[0] > 1.0
     assert scores[1] < -1.0
@@ -156,7 +156,7 @@ def test_true_votes_are_kept_for_the_holder_alone_and_say_less_where_teachers_ag
     plan = quick_plan("pate-gan", epsilon=None, overrides={"noise": noise, "noise_multiplier": 1.0, "teachers.number": 60})
     method, state = plan.build(), new_state(plan, seed=0)
     assert isinstance(method, DataDependentEpsilon)
-    assert "not releasable" in " ".join(offered(method))
+    assert "not releasable" in " ".join(offered_features(method))
     assert not {"ballots", TEACHERS, VOTES} & set(method.released_parts)
     for _ in fit(plan, quick_dataset("pate-gan"), state):
         pass

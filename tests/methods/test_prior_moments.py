@@ -15,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
 from workbench.methods.class_moments import COUNTS, SECOND_MOMENT, SUMS, ClassMomentsConfig
 from workbench.methods.class_moments import method as stages
-from workbench.methods.class_moments.training import RELEASES, Reading
+from workbench.methods.class_moments.training import RELEASES, RecordTransform
 from workbench.methods.prior_moments import PriorMoments, training
 from workbench.plan import Plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
@@ -121,7 +121,7 @@ def test_real_releases_are_no_farther_apart_together() -> None:
     made = plan(1e-2, max_norm=1.0)
     config = made.build().config
     assert isinstance(config, ClassMomentsConfig)
-    reading = Reading(1.0, 1, np.full((10, 64), 0.5))
+    reading = RecordTransform(1.0, 1, np.full((10, 64), 0.5))
     cosine = -0.6 / 0.7
     one, two = np.zeros(64), np.zeros(64)
     one[:32], two[:32], two[32:] = 1.0, cosine, math.sqrt(1 - cosine**2)
@@ -149,7 +149,7 @@ def test_one_record_moves_a_release_as_far_as_stated(stage: str) -> None:
     state.tensors["norm"] = torch.tensor(0.5, dtype=torch.float64)
     config = made.build().config
     assert isinstance(config, ClassMomentsConfig)
-    reading = training.reading(config, state)
+    reading = training.record_transform(config, state)
     deviation = {SUMS: 0.5 / math.sqrt(0.6), COUNTS: 1 / math.sqrt(0.05), SECOND_MOMENT: 0.25 / math.sqrt(0.35)}[stage]
 
     def released(records: Records) -> np.ndarray:
@@ -237,9 +237,9 @@ def test_the_widths_that_made_the_differences_are_found(along: float, alike: flo
 def test_a_difference_is_believed_as_normal_laws_say() -> None:
     """With one direction, noise v and width w: w / (w + v) of what was found, wherever the width is the likeliest."""
     found = np.array([[2.0], [-2.0]])
-    believed = training.believed(found, np.full((2, 1), 1.0), np.eye(1))
+    believed = training.posterior_mean(found, np.full((2, 1), 1.0), np.eye(1))
     assert believed == pytest.approx(found * 0.75, rel=1e-3), "4 = 3 + 1: the likeliest width is 3"
-    assert np.abs(training.believed(found / 4, np.full((2, 1), 1.0), np.eye(1))).max() < 1e-4, "less than the noise alone"
+    assert np.abs(training.posterior_mean(found / 4, np.full((2, 1), 1.0), np.eye(1))).max() < 1e-4, "less than the noise alone"
 
 
 def test_a_change_that_is_all_noise_is_not_believed() -> None:

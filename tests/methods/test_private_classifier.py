@@ -43,7 +43,7 @@ def config_of(made: Plan) -> PrivateClassifierConfig:
 
 
 def turned(made: Plan, state: State, records: Records) -> np.ndarray:
-    return training.turned(training.scattering_of(config_of(made), state.facts)(records.records), state)
+    return training.component_features(training.scattering_of(config_of(made), state.facts)(records.records), state)
 
 
 def test_all_steps_are_one_gaussian_mechanism() -> None:

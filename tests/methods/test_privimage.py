@@ -52,12 +52,14 @@ def test_one_record_moves_the_counts_as_far_as_stated_and_some_as_far() -> None:
     state, data, stated = state_of(QUERIED), DIGITS.train.take(slice(60)), QUERIED.round_stage(DIGITS.facts).distances
     assert stated is not None
     assert data.labels is not None
-    before, grid = training.counted(QUERIED, data, state)
-    nulled = np.linalg.norm(training.counted(QUERIED, data.without(3), state)[0] - before) * grid.spacing / grid.deviation
+    before, grid = training.record_votes(QUERIED, data, state)
+    nulled = np.linalg.norm(training.record_votes(QUERIED, data.without(3), state)[0] - before) * grid.spacing / grid.deviation
     assert stated.zero_out * 0.9999 < nulled <= stated.zero_out
     labels = data.labels.copy()
     labels[3] = (labels[3] + 1) % 10
-    replaced = np.linalg.norm(training.counted(QUERIED, Records(data.records, labels), state)[0] - before) * grid.spacing / grid.deviation
+    replaced = (
+        np.linalg.norm(training.record_votes(QUERIED, Records(data.records, labels), state)[0] - before) * grid.spacing / grid.deviation
+    )
     assert stated.replace_one * 0.9999 < replaced <= stated.replace_one
     assert before.sum() * grid.spacing == pytest.approx(60 * math.sqrt(3), rel=1e-6), "three votes of norm 1 together"
 
@@ -99,7 +101,7 @@ def test_a_known_seed_gives_the_exact_counts_to_whoever_subtracts_its_noise() ->
         query = QUERIED.model_copy(update={"noise": noise})
         state = state_of(query)
         state.randomness = Randomness.from_seed(5)
-        exact, grid = training.counted(query, data, state)
+        exact, grid = training.record_votes(query, data, state)
         list(training.ask(query, data, state))
         known = Randomness.from_seed(0).release(QUERY, 1, np.zeros_like(exact), grid)
         clean = state.tensors["counts"].numpy() / math.sqrt(3) - known

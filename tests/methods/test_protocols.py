@@ -12,7 +12,7 @@ from workbench.cli.commands import app
 from workbench.datasets import DATASETS, DatasetEntry
 from workbench.experiment import fit, new_state, sample
 from workbench.methods.base import Method
-from workbench.methods.protocols import WORDS, AttributeGuided, PacRelease, PerInstanceValues, PrivatelyGuided, offered
+from workbench.methods.protocols import WORDS, AttributeGuided, PacRelease, PerInstanceValues, PrivatelyGuided, offered_features
 from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan
 from workbench.training.state import State
@@ -95,12 +95,12 @@ def test_what_is_offered_is_told_with_the_plan(name: str, monkeypatch: pytest.Mo
     assert {protocol for protocol in WORDS if isinstance(method, protocol)} == OFFERED[name]
     said = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["plan", name, "--dataset", dataset.facts.name]).stdout
     assert [line for line in said.splitlines() if line.startswith("Not protected: ")] == [
-        f"Not protected: {words}" for words in offered(method)
+        f"Not protected: {words}" for words in offered_features(method)
     ]
     values = CliRunner().invoke(app, ["plan", name, "--dataset", dataset.facts.name, "--json"]).stdout
-    assert json.loads(values)["not_dp"] == offered(method)
+    assert json.loads(values)["not_dp"] == offered_features(method)
 
 
 def test_methods_that_offer_nothing_else_say_nothing() -> None:
-    assert offered(quick_plan("dp-merf").build()) == []
+    assert offered_features(quick_plan("dp-merf").build()) == []
     assert "Not protected" not in CliRunner().invoke(app, ["plan", "dp-merf", "--dataset", "digits"]).stdout

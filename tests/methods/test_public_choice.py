@@ -19,7 +19,7 @@ from workbench.plan import Plan
 from workbench.planning import make_plan, with_public
 from workbench.records import Records
 from workbench.request import Request
-from workbench.runs.release.export import restated
+from workbench.runs.release.export import restated_plan
 from workbench.training.state import State
 from workbench.training_data import check_public, public_dataset
 from workbench.workspace import Workspace
@@ -135,12 +135,12 @@ def test_folders_of_ones_own_are_candidates_named_by_their_content(tmp_path: Pat
     own = load_public(mine, SHAPE, 25, declared_public=True).train.records
     assert np.array_equal(kept[1], own)
     assert state.tensors["votes"][1] > state.tensors["votes"][0]
-    told = restated(plan)
+    told = restated_plan(plan)
     assert (told.public, told.config["candidates"]) == (plan.public, plan.public.split("+"))
     assert str(tmp_path) not in told.model_dump_json()
     votes = make_plan(with_public(Request.of("private-evolution", "digits", epsilon=1.0), "glyphs+./mine"))
     assert votes.config["selection"]["dataset"] == f"glyphs+{mine}"
-    assert restated(votes).config["selection"]["dataset"] == votes.public == plan.public
+    assert restated_plan(votes).config["selection"]["dataset"] == votes.public == plan.public
     Image.fromarray(np.zeros((16, 16), np.uint8)).save(mine / "one_more.png")
     with pytest.raises(WorkbenchError, match="that were planned with, glyphs\\+mine"):
         list(fit(plan, data, new_state(plan, seed=0)))

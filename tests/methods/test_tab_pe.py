@@ -12,20 +12,20 @@ from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.tab_pe import TabPEConfig
 from workbench.methods.tab_pe.training import (
-    believed,
-    changed,
-    chosen,
+    believed_shares,
+    change_chances,
+    chosen_rows,
     class_shares,
     coordinates,
     counts_of_columns,
     even_rows,
-    following,
+    next_rows,
     places,
     transitions,
-    varied,
+    varied_rows,
     votes,
 )
-from workbench.methods.tab_pe.training import fitted as fitted_to_columns
+from workbench.methods.tab_pe.training import fitted_rows as fitted_to_columns
 from workbench.plan import Plan
 from workbench.records import Column, Records, TableKind
 from workbench.training.state import State
@@ -93,7 +93,7 @@ def test_variations_are_the_draws_that_the_paper_describes(rate: float) -> None:
 
 def test_varied_rows_keep_their_label() -> None:
     rows = np.tile([[0, 1, 1]], (3_000, 1))
-    found = varied((AGE, CITY), 0.3, rows, Stream(bytes(32)))
+    found = varied_rows((AGE, CITY), 0.3, rows, Stream(bytes(32)))
     assert (found[:, 2] == 1).all()
     np.testing.assert_allclose(np.bincount(found[:, 1], minlength=3) / 3_000, [0.1, 0.8, 0.1], atol=0.03)
 
@@ -133,17 +133,17 @@ def test_every_round_varies_rows_by_draws_of_its_own() -> None:
     config = plan.build().config
     assert isinstance(config, TabPEConfig)
     even = config.model_copy(update={"first_rate": 0.5, "last_rate": 0.5})  # so that rounds differ in their draws alone
-    early, late = (following(even, state, step)["rows"] for step in (2, 3))
+    early, late = (next_rows(even, state, step)["rows"] for step in (2, 3))
     assert early.shape == late.shape, "both of rounds that draw"
     assert not torch.equal(early, late)
 
 
 def test_rows_are_drawn_by_votes_or_kept_by_rank() -> None:
     counted, of_class = np.array([9.0, -1.0, 5.0, 3.0, 1.0]), np.array([1, 2, 3, 4])
-    assert chosen(of_class, counted, 2, False, Stream(bytes(32))).tolist() == [2, 3]
-    drawn = chosen(of_class, counted, 3_000, True, Stream(bytes(32)))
+    assert chosen_rows(of_class, counted, 2, False, Stream(bytes(32))).tolist() == [2, 3]
+    drawn = chosen_rows(of_class, counted, 3_000, True, Stream(bytes(32)))
     np.testing.assert_allclose(np.bincount(drawn, minlength=5) / 3_000, [0, 0, 5 / 9, 3 / 9, 1 / 9], atol=0.04)
-    assert set(chosen(of_class, -np.ones(5), 300, True, Stream(bytes(32))).tolist()) == {1, 2, 3, 4}, "evenly where no vote is above 0"
+    assert set(chosen_rows(of_class, -np.ones(5), 300, True, Stream(bytes(32))).tolist()) == {1, 2, 3, 4}, "evenly where no vote is above 0"
 
 
 def test_first_rows_are_even_and_the_rate_falls_as_the_paper_has_it() -> None:
@@ -206,27 +206,27 @@ def test_changes_make_one_shares_of_the_others_and_move_as_little_as_can_be(colu
     for _ in range(20):
         before, after = draw.dirichlet(np.ones(size)), draw.dirichlet(np.ones(size)) * (draw.random(size) < 0.8)
         after = after / after.sum() if after.any() else np.full(size, 1 / size)
-        moves = changed(column, before, after)
+        moves = change_chances(column, before, after)
         assert (moves >= 0).all()
         np.testing.assert_allclose(moves.sum(axis=1), 1)
         np.testing.assert_allclose(before @ moves, after, atol=1e-12)
         if not column.edges:
             assert before @ (1 - np.diag(moves)) == pytest.approx(abs(before - after).sum() / 2)
-    np.testing.assert_allclose(changed(column, before, before), np.eye(size), atol=1e-12)
+    np.testing.assert_allclose(change_chances(column, before, before), np.eye(size), atol=1e-12)
 
 
 def test_numbers_keep_their_order_and_who_is_beside_them_is_drawn_by_what_is_missing() -> None:
-    moves = changed(YEARS, np.array([0.5, 0.5, 0, 0]), np.array([0.25, 0.25, 0.25, 0.25]))
+    moves = change_chances(YEARS, np.array([0.5, 0.5, 0, 0]), np.array([0.25, 0.25, 0.25, 0.25]))
     np.testing.assert_allclose(moves[:2], [[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]])
-    moves = changed(AGE, np.array([1.0, 0, 0, 0, 0, 0]), np.array([0.25, 0, 0, 0.25, 0.5, 0]))
+    moves = change_chances(AGE, np.array([1.0, 0, 0, 0, 0, 0]), np.array([0.25, 0, 0, 0.25, 0.5, 0]))
     np.testing.assert_allclose(moves[0], [0.25, 0, 0, 0.25, 0.5, 0])
 
 
 def test_counts_are_believed_as_far_as_they_are_more_than_noise() -> None:
     before = np.array([0.7, 0.2, 0.1])
-    np.testing.assert_allclose(believed(np.array([100.0, 500.0, 400.0]), before, 0.0), [0.1, 0.5, 0.4])
-    np.testing.assert_allclose(believed(np.array([690.0, 220.0, 90.0]), before, 30.0), before)
-    half = believed(np.array([100.0, 500.0, 400.0]), before, np.sqrt((600**2 + 300**2 + 300**2) / 4))
+    np.testing.assert_allclose(believed_shares(np.array([100.0, 500.0, 400.0]), before, 0.0), [0.1, 0.5, 0.4])
+    np.testing.assert_allclose(believed_shares(np.array([690.0, 220.0, 90.0]), before, 30.0), before)
+    half = believed_shares(np.array([100.0, 500.0, 400.0]), before, np.sqrt((600**2 + 300**2 + 300**2) / 4))
     np.testing.assert_allclose(half, [0.4, 0.35, 0.25])
 
 

@@ -9,7 +9,7 @@ from scipy.optimize import LinearConstraint, minimize
 
 from workbench.models.graphical.beliefs import Beliefs, Structure
 from workbench.models.graphical.drawing import drawn_rows, in_strata
-from workbench.models.graphical.estimation import PULL, Measurement, estimated, joined
+from workbench.models.graphical.estimation import PULL, Measurement, estimated_potentials, joined_measurements
 from workbench.models.graphical.junction_tree import Columns, JunctionTree, junction_tree, smallest_cliques
 from workbench.models.graphical.zeros import Zeros
 from workbench.training.streams import Stream
@@ -107,7 +107,7 @@ def test_the_estimate_is_the_least_of_what_it_says_by_another_optimiser(noise: f
     options = {"gtol": 1e-10, "xtol": 1e-12, "maxiter": 2_000}
     best = minimize(objective, np.full(12, 1 / 12), method="trust-constr", bounds=[(1e-9, 1)] * 12, constraints=whole, options=options)
     structure = Structure(sizes, sets, 2)
-    found = Beliefs.of(structure, estimated(structure, measured, torch.zeros(sum(structure.cells), dtype=torch.float64)))
+    found = Beliefs.of(structure, estimated_potentials(structure, measured, torch.zeros(sum(structure.cells), dtype=torch.float64)))
     joint = found.marginal((0, 1, 2)).numpy()
     assert objective(joint.ravel()) == pytest.approx(float(best.fun), abs=2e-6)
     np.testing.assert_allclose(joint, best.x.reshape(sizes), atol=2e-3)
@@ -119,7 +119,7 @@ def test_a_loop_is_held_that_no_tree_of_pairs_holds() -> None:
     sets: tuple[Columns, ...] = ((0, 1), (1, 2), (0, 2))
     structure = Structure((2, 2, 2), sets, 0)
     measured = [Measurement(columns, summed_out(joint, columns).ravel(), 1e-5) for columns in sets]
-    beliefs = Beliefs.of(structure, estimated(structure, measured, torch.zeros(12, dtype=torch.float64)))
+    beliefs = Beliefs.of(structure, estimated_potentials(structure, measured, torch.zeros(12, dtype=torch.float64)))
     assert structure.tree.cliques == ((0, 1, 2),)
     for columns in sets:
         np.testing.assert_allclose(beliefs.marginal(columns).numpy(), summed_out(joint, columns), atol=1e-4)
@@ -127,7 +127,7 @@ def test_a_loop_is_held_that_no_tree_of_pairs_holds() -> None:
 
 def test_measurements_of_one_set_count_as_one_of_less_noise() -> None:
     ones = [Measurement((0,), np.array([0.4, 0.6]), 0.1), Measurement((1,), np.ones(1), 0.3), Measurement((0,), np.array([0.6, 0.4]), 0.2)]
-    first, second = joined(ones)
+    first, second = joined_measurements(ones)
     assert (first.columns, second.columns) == ((0,), (1,))
     np.testing.assert_allclose(first.shares, [0.44, 0.56])
     assert first.deviation == pytest.approx(1 / np.sqrt(100 + 25))

@@ -12,8 +12,8 @@ from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.aim.method import AIM, CHOICE
 from workbench.models.grouping import COUNTS, EDGES, Grouping, grouped_facts, stages
-from workbench.models.grouping.releases import scores, spread
-from workbench.models.grouping.rows import merged, ranges
+from workbench.models.grouping.releases import scores, spread_bounds
+from workbench.models.grouping.rows import merged_categories, ranges
 from workbench.models.grouping.stages import columns_of, num_steps
 from workbench.plan import Plan
 from workbench.privacy.accounting.events import ExponentialMechanismDpEvent
@@ -168,7 +168,7 @@ def test_declared_columns_stay_where_nothing_is_asked_for_or_there_is_no_more() 
 
 def test_bounds_rise_whatever_is_chosen() -> None:
     for low, middle, high in ((0, 2, 4), (0, 2, 100), (0, 97, 100)):
-        found = spread([low, middle, high], 4)
+        found = spread_bounds([low, middle, high], 4)
         assert found[[0, 2, 4]].tolist() == [low, middle, high]
         assert (np.diff(found) > 0).all()
 
@@ -178,6 +178,6 @@ def test_a_range_is_even_over_its_width_and_a_group_follows_its_counts() -> None
     found = ranges(column, np.array([0, 1, 3]))
     np.testing.assert_array_equal(found.numbers, [0, 1, 1, 2])
     np.testing.assert_allclose(found.shares, [[1, 0, 0, 0], [0, 0.25, 0.75, 0], [0, 0, 0, 1]])
-    found = merged(np.array([2.0, 50.0, -4.0, 40.0]), 2)
+    found = merged_categories(np.array([2.0, 50.0, -4.0, 40.0]), 2)
     np.testing.assert_array_equal(found.numbers, [2, 0, 2, 1])
     np.testing.assert_allclose(found.shares, [[0, 1, 0, 0], [0, 0, 0, 1], [2 / 3, 0, 1 / 3, 0]])

@@ -20,7 +20,7 @@ from workbench.networks import UNet
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.records import Records
-from workbench.runs.release.weights import misfit, packed, unpacked
+from workbench.runs.release.weights import misfit, packed_part, unpacked_tensors
 from workbench.training.entries import Images
 from workbench.training.state import State
 
@@ -137,7 +137,7 @@ def test_weights_that_leave_bring_the_decoder(digits: Dataset) -> None:
         plan = plan_of(digits, latents__channels=channels)
         part = experiment.new_state(plan, seed=0).part(plan.build().released_parts)
         assert (MODULE in part["modules"]) == kept
-        assert misfit(unpacked(packed(part, {}))[0], plan) == ""
+        assert misfit(unpacked_tensors(packed_part(part, {}))[0], plan) == ""
 
 
 def test_images_without_latents_are_refused_before_anything_is_spent() -> None:

@@ -18,7 +18,7 @@ from workbench.errors import WorkbenchError
 from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods import METHODS
 from workbench.models.graphical.zeros import zeros_of
-from workbench.models.rules import obeying
+from workbench.models.rules import obeying_rows
 from workbench.models.sample_request import SampleRequest
 from workbench.records import Records, TableKind
 from workbench.records.rules import Rule
@@ -41,7 +41,7 @@ def ruled(dataset: Dataset, never: tuple[Rule, ...] = NEVER) -> Dataset:
 
 
 def breaking(samples: Records, dataset: Dataset) -> int:
-    return sum(int(broken.sum()) for broken in TableKind.of(dataset.facts.kind).broken(samples))
+    return sum(int(broken.sum()) for broken in TableKind.of(dataset.facts.kind).rows_breaking(samples))
 
 
 @pytest.mark.parametrize("method", OF_TABLES)
@@ -67,7 +67,7 @@ def test_no_row_of_any_method_breaks_a_rule_that_records_break(method: str) -> N
 def test_a_graphical_model_gives_what_is_impossible_no_probability(method: str) -> None:
     """Rows that are not drawn again: the model itself has the zeros, and fits what the records that keep the rules are like."""
     dataset = ruled(toy_table(4_000))
-    kept = np.logical_not(np.logical_or.reduce(TableKind.of(dataset.facts.kind).broken(dataset.train)))
+    kept = np.logical_not(np.logical_or.reduce(TableKind.of(dataset.facts.kind).rows_breaking(dataset.train)))
     clean = replace(dataset.train.take(np.resize(np.flatnonzero(kept), 4_000)))
     plan = make_plan(method, dataset.facts, epsilon=10.0)
     state = new_state(plan, seed=0)
@@ -97,7 +97,7 @@ def test_rules_that_leave_nothing_are_refused_and_never_broken() -> None:
     assert rows.labels is not None
     rows.labels[:] = 1
     with pytest.raises(WorkbenchError, match="got 10 of 10 that break one after"):
-        obeying(dataset.facts, lambda asked: replace(rows), SampleRequest(10))
+        obeying_rows(dataset.facts, lambda asked: replace(rows), SampleRequest(10))
 
 
 def test_a_declaration_names_ranges_points_and_categories(tmp_path: Path) -> None:

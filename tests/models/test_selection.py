@@ -15,8 +15,8 @@ from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.models.selection import denoising, spaces
 from workbench.models.selection.config import CANDIDATES, CLASSIFIER, DENOISER, VOTES, Draws, Selection, defaults
-from workbench.models.selection.selector import Selector, repeated, weights_of
-from workbench.models.selection.variations import VARIATIONS, sharpened, smooth_field, varied
+from workbench.models.selection.selector import Selector, occurred_before, weights_of
+from workbench.models.selection.variations import VARIATIONS, sharpened_images, smooth_field, varied_images
 from workbench.privacy import proved_bound
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.records import ImageKind, Records
@@ -131,7 +131,7 @@ def test_the_rounds_bound_is_that_of_gaussian_releases() -> None:
 @pytest.mark.parametrize("channels", [1, 3])
 def test_a_variation_follows_its_size_and_its_generator(name: Any, channels: int) -> None:
     shown = torch.from_numpy(RNG.integers(0, 256, (6, channels, 12, 12), dtype=np.uint8))
-    small, large, again = (varied(shown, [name], size, torch.Generator().manual_seed(1)) for size in (0.05, 1.0, 1.0))
+    small, large, again = (varied_images(shown, [name], size, torch.Generator().manual_seed(1)) for size in (0.05, 1.0, 1.0))
     assert torch.equal(large, again)
     assert large.shape == shown.shape
     assert large.dtype == torch.uint8
@@ -164,11 +164,11 @@ def test_sharpening_is_an_unsharp_mask_by_scipys_blur(side: int) -> None:
     seen = np.random.default_rng(1).integers(0, 256, (3, 2, side, side), dtype=np.uint8)
     axes = {"sigma": (0, 0, side / 28, side / 28), "mode": "constant", "radius": (0, 0, *[3 * side // 28 + 1] * 2)}
     exact = seen + 2.0 * (seen - ndimage.gaussian_filter(seen.astype(float), **axes))
-    found = sharpened(torch.from_numpy(seen), 2.0).numpy()
+    found = sharpened_images(torch.from_numpy(seen), 2.0).numpy()
     assert found.dtype == np.uint8
     assert np.abs(found - exact.clip(0, 255)).max() <= 0.51
-    assert np.array_equal(sharpened(torch.from_numpy(seen), 0.0).numpy(), seen)
-    assert sharpened(torch.from_numpy(seen[:0]), 2.0).shape == (0, 2, side, side)
+    assert np.array_equal(sharpened_images(torch.from_numpy(seen), 0.0).numpy(), seen)
+    assert sharpened_images(torch.from_numpy(seen[:0]), 2.0).shape == (0, 2, side, side)
 
 
 def test_what_is_drawn_is_sharpened_after_it_is_varied() -> None:
@@ -176,7 +176,7 @@ def test_what_is_drawn_is_sharpened_after_it_is_varied() -> None:
     for _ in found.run(records(), Records(CHOICES.flatten(0, 1).numpy(), np.repeat(labels, NUMBER))):
         pass
     plain, sharp = (found.draw(labels, CLASSES, Draws(sharpening=amount), torch.Generator().manual_seed(3)) for amount in (0.0, 2.0))
-    assert np.array_equal(sharp.records, sharpened(torch.from_numpy(plain.records), 2.0).numpy())
+    assert np.array_equal(sharp.records, sharpened_images(torch.from_numpy(plain.records), 2.0).numpy())
     assert not np.array_equal(sharp.records, plain.records)
 
 
@@ -223,7 +223,7 @@ def test_a_class_without_votes_draws_evenly() -> None:
     assert weights_of(votes).tolist() == [[1, 1], [4, 0], [1, 4]]
     assert weights_of(votes, 0.5).tolist() == [[1, 1], [2, 0], [1, 2]]
     assert weights_of(votes, 0.0).tolist() == [[1, 1], [1, 0], [1, 1]]
-    assert repeated(torch.tensor([3, 1, 3, 3, 2])).tolist() == [False, False, True, True, False]
+    assert occurred_before(torch.tensor([3, 1, 3, 3, 2])).tolist() == [False, False, True, True, False]
 
 
 def test_counts_below_the_threshold_are_no_votes() -> None:
@@ -302,7 +302,7 @@ def test_a_denoised_image_is_the_further_off_the_larger_the_variation() -> None:
     list(denoising.train(chosen.settings.denoiser, flat, chosen.state))
     shown, apart = torch.from_numpy(images(8)), []
     for size in (0.0, 0.2, 2.0):
-        made = denoising.denoised(chosen.settings.denoiser, shown, 1, size, torch.Generator().manual_seed(0), chosen.state)
+        made = denoising.denoised_images(chosen.settings.denoiser, shown, 1, size, torch.Generator().manual_seed(0), chosen.state)
         assert (made.dtype, made.shape) == (torch.uint8, shown.shape)
         apart.append(float((made.float() - shown.float()).abs().mean()))
     assert apart[0] == 0 < apart[1] < apart[2]
@@ -312,7 +312,7 @@ def test_classes_are_told_to_no_denoiser_that_knows_none() -> None:
     chosen = selector(variations=("denoise",), denoiser={"steps": 2, "batch_size": 4})
     list(denoising.train(chosen.settings.denoiser, public(labels=False), chosen.state))
     made = [
-        denoising.denoised(chosen.settings.denoiser, CHOICES[0], label, 1.0, torch.Generator().manual_seed(0), chosen.state)
+        denoising.denoised_images(chosen.settings.denoiser, CHOICES[0], label, 1.0, torch.Generator().manual_seed(0), chosen.state)
         for label in range(CLASSES)
     ]
     assert all(torch.equal(made[0], other) for other in made)

@@ -9,7 +9,7 @@ from torch.func import functional_call, grad, vmap
 
 from workbench.errors import WorkbenchError
 from workbench.networks import UNETS, UNet, UNetConfig, default_unet, initialized
-from workbench.networks.unet import patched, unpatched
+from workbench.networks.unet import from_patches, to_patches
 
 SAFE_LAYERS = (nn.Linear, nn.Conv2d, nn.GroupNorm, nn.Embedding, nn.SiLU, nn.Identity)
 
@@ -53,9 +53,9 @@ def test_output_has_the_shape_of_the_input(shape: tuple[int, int, int]) -> None:
 
 def test_patches_become_channels_and_pixels_again() -> None:
     x = torch.arange(2 * 3 * 4 * 6, dtype=torch.float32).reshape(2, 3, 4, 6)
-    parts = patched(x, 2)
+    parts = to_patches(x, 2)
     assert torch.equal(parts[1, 4:8, 0, 2], torch.stack([x[1, 1, 0, 4], x[1, 1, 0, 5], x[1, 1, 1, 4], x[1, 1, 1, 5]]))
-    assert torch.equal(unpatched(parts, 2), x)
+    assert torch.equal(from_patches(parts, 2), x)
 
 
 def test_a_network_of_patches_works_at_their_resolution() -> None:

@@ -90,4 +90,4 @@ def test_lines_that_no_direction_names_are_not_pooled() -> None:
 
 def test_lines_compared_in_another_measure_alone_are_not_pooled() -> None:
     other = Direction(says="c is higher", source="Table 2", measure="another", higher=("c",), lower=("a",))
-    assert Comparison(question="Which?", directions=(said("a", "b"), other)).pooled("score") == ("a", "b")
+    assert Comparison(question="Which?", directions=(said("a", "b"), other)).pooled_lines("score") == ("a", "b")

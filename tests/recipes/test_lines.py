@@ -39,7 +39,7 @@ def test_every_line_of_a_shipped_recipe_names_its_delta(name: str) -> None:
 
 @pytest.mark.parametrize("file", sorted((ROOT / "docs/results").rglob("*.json")), ids=lambda path: path.stem)
 def test_recorded_results_hold_at_the_delta_that_their_line_names(file: Path) -> None:
-    recipe, results = report.read(file)
+    recipe, results = report.recipe_with_results(file)
     named = {line.name: line.delta or preset_of(line).delta(line.request.facts()) for line in recipe.runs}
     assert results
     assert {(result["name"], result["bound"]["delta"]) for result in results} <= set(named.items())

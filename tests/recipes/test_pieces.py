@@ -43,14 +43,14 @@ def recipe() -> Recipe:
 def test_pieces_are_put_together_by_line_and_seed_in_the_recipe_s_order(recipe: Recipe) -> None:
     first = [result("without phase I", 1, (1.0, 0.5)), result("with phase I", 2, (2.0, 0.5))]
     second = [result("without phase I", 1, (9.0, 0.9)), result("with phase I", 0, (3.0, 0.5))]
-    found = pieces.merged(recipe, first, second)
+    found = pieces.merged_results(recipe, first, second)
     keys = [(row["name"], row["seed"], row["evaluation"]["results"][0]["value"]) for row in found]
     assert keys == [("with phase I", 0, 3.0), ("with phase I", 2, 2.0), ("without phase I", 1, 1.0)]
 
 
 def test_results_are_kept_small_and_read_as_any_recipe_s(recipe: Recipe, tmp_path: Path) -> None:
     file = pieces.write(recipe, whole(), tmp_path / "found.json")
-    again, rows = report.read(file)
+    again, rows = report.recipe_with_results(file)
     assert (again, rows) == (recipe, [pieces.small(row) for row in whole()])
     assert rows[0]["environments"] == [{"workbench": "new"}]
     assert "long" not in file.read_text()
@@ -60,20 +60,20 @@ def test_results_are_kept_small_and_read_as_any_recipe_s(recipe: Recipe, tmp_pat
 def test_a_seed_that_the_recipe_no_longer_asks_for_is_not_kept(recipe: Recipe, tmp_path: Path) -> None:
     file = pieces.write(recipe, whole(), tmp_path / "found.json")
     fewer = recipe.model_copy(update={"runs": tuple(line.model_copy(update={"seeds": (0, 1)}) for line in recipe.runs)})
-    found = pieces.merged(fewer, pieces.kept(fewer, file))
+    found = pieces.merged_results(fewer, pieces.results_of(fewer, file))
     assert [row["seed"] for row in found] == [0, 1, 0, 1]
 
 
 def test_what_another_line_found_or_what_is_not_whole_is_not_kept(recipe: Recipe, tmp_path: Path) -> None:
     rows = [*whole(), result("with phase I", None, (1.0, 1.0)), result("without phase I", 7, (1.0, None))]
     file = pieces.write(recipe, rows, tmp_path / "found.json")
-    assert pieces.kept(recipe, tmp_path / "none.json") == []
-    assert pieces.kept(recipe, file) == [pieces.small(row) for row in whole()]
+    assert pieces.results_of(recipe, tmp_path / "none.json") == []
+    assert pieces.results_of(recipe, file) == [pieces.small(row) for row in whole()]
     before = json.loads(file.read_text())
     before["recipe"]["runs"][0]["settings"]["phase_two.steps"] += 1
     before["recipe"]["runs"][1]["seeds"] = [5]
     file.write_text(json.dumps(before))
-    assert {row["name"] for row in pieces.kept(recipe, file)} == {"without phase I"}
+    assert {row["name"] for row in pieces.results_of(recipe, file)} == {"without phase I"}
 
 
 def test_a_section_ends_in_what_the_runs_say(recipe: Recipe) -> None:
@@ -106,7 +106,7 @@ def test_pieces_from_elsewhere_are_added_and_the_page_printed(recipe: Recipe, tm
     with pytest.raises(SystemExit) as ended:
         main(["comparisons", str(folder), "--take", str(parts[0]), "--take", str(parts[1])])
     assert ended.value.code == 0
-    assert pieces.kept(recipe, folder / "dp-promise-phase-one.json") == [pieces.small(row) for row in whole()]
+    assert pieces.results_of(recipe, folder / "dp-promise-phase-one.json") == [pieces.small(row) for row in whole()]
     assert capsys.readouterr().out == comparison_page.page(folder)
 
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_value_of_every_run_is_a_row_with_its_provenance() -> None:
-    recipe, results = report.read(ROOT / "docs/results/floor.json")
+    recipe, results = report.recipe_with_results(ROOT / "docs/results/floor.json")
     rows = list(result_rows(recipe, results))
     assert len(rows) == sum(len(result["evaluation"]["results"]) for result in results) == 54
     assert {tuple(row) for row in rows} == {WRITTEN}
@@ -29,7 +29,7 @@ def test_every_value_of_every_run_is_a_row_with_its_provenance() -> None:
 
 
 def test_a_line_that_the_recipe_does_not_have_is_refused() -> None:
-    recipe, results = report.read(ROOT / "docs/results/floor.json")
+    recipe, results = report.recipe_with_results(ROOT / "docs/results/floor.json")
     with pytest.raises(WorkbenchError, match="recipe's own lines, got 'another'"):
         list(result_rows(recipe, [{**results[0], "name": "another"}]))
 
@@ -46,7 +46,7 @@ def test_the_report_command_writes_them_and_can_leave_the_private_ones_out(tmp_p
 
 
 def test_rows_of_other_lines_stay(tmp_path: Path) -> None:
-    recipe, results = report.read(ROOT / "docs/results/floor.json")
+    recipe, results = report.recipe_with_results(ROOT / "docs/results/floor.json")
     first = results[0]["name"]
     path = tmp_path / "rows.csv"
     write_rows(recipe, [result for result in results if result["name"] == first], path)

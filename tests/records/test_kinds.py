@@ -116,4 +116,4 @@ def test_edges_enclose_their_categories_in_order(edges: tuple[float, ...]) -> No
 
 def test_numbers_lie_in_the_range_that_begins_with_them_and_outside_in_the_outermost() -> None:
     column = Column.of_ranges("age", (0, 18, 65, 120))
-    assert column.numbered(np.array([-5, 0, 17.9, 18, 64, 65, 120, 300])).tolist() == [0, 0, 0, 1, 1, 2, 2, 2]
+    assert column.range_numbers(np.array([-5, 0, 17.9, 18, 64, 65, 120, 300])).tolist() == [0, 0, 0, 1, 1, 2, 2, 2]

@@ -63,7 +63,7 @@ def test_it_arrives_whole_and_is_charged_there(packed: tuple[Run, Path], other: 
     assert paid_stages(found, there)
     assert Verdicts(other.verdicts).of(run.id) == Verdicts(here().verdicts).of(run.id)
     assert RunFolder(other, run.id).model.read_bytes() == RunFolder(here(), run.id).model.read_bytes()
-    assert sample_set(other, run.id).kept() is not None
+    assert sample_set(other, run.id).kept_records() is not None
     (measured,) = finished.evaluate_run(other, run.id, 20, metrics=["inception_score"])["results"]
     assert measured["releasable"]
 

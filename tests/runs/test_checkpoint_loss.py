@@ -203,7 +203,7 @@ def test_a_process_whose_run_another_has_taken_over_writes_no_checkpoint(turns: 
     run, checkpoint = killed(turns, queue, monkeypatch)
     before = checkpoint.read_bytes()
     RunStore(here()).change(run.id, {"lost"}, "started", state="starting", attempt=7, process=None)
-    attempt = fitting.Fitting(here(), run, fitting.Progress(), fitting.StopSignal())
+    attempt = fitting.FitAttempt(here(), run, fitting.Progress(), fitting.StopSignal())
     assert attempt.run() == {"state": "lost"}
     assert checkpoint.read_bytes() == before
 

@@ -4,7 +4,7 @@ from support.quick import quick_dataset
 
 from workbench.evaluation.features import pixels
 from workbench.privacy.attacks.audit import clopper_pearson
-from workbench.runs.controls import planted, what_was_found
+from workbench.runs.controls import planted_controls, what_was_found
 from workbench.runs.verdicts import Judgement, Verdict
 
 
@@ -16,7 +16,7 @@ def given(judgements: list[Judgement]) -> dict[int, Verdict]:
 
 def test_copies_and_others_are_told_by_what_was_called_copied_once_all_are_judged() -> None:
     dataset = quick_dataset("dp-merf")
-    controls = planted(dataset, pixels(dataset), k=1, number=4)
+    controls = planted_controls(dataset, pixels(dataset), k=1, number=4)
     assert controls.copied.tolist() == [True] * 4 + [False] * 4
     judged: list[Judgement] = ["copied", "copied", "copied", "fine", "copied", "fine", "similar", "unsure"]
     assert what_was_found(controls, given(judged[:-1])) is None

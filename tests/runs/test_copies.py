@@ -54,7 +54,7 @@ def test_planted_copies_are_told(imported: str, monkeypatch: pytest.MonkeyPatch,
     assert sum(row["samples"] for row in classes) == 84
     assert whole["score"] < 0.3 < whole["baseline"]
     assert found["releasable"] is False
-    monkeypatch.setattr(copies, "_measured", lambda *_: pytest.fail("it was made again"))
+    monkeypatch.setattr(copies, "_copy_measures", lambda *_: pytest.fail("it was made again"))
     assert copies.copies_run(here(), imported) == found
     with pytest.raises(SystemExit):
         main(["copies", imported])

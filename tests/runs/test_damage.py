@@ -100,7 +100,7 @@ def test_damaged_samples_evaluations_and_weights_are_sentences(
     run = queue(quick_plan("dp-merf"))
     folder = RunFolder(here(), run.id)
     reads: dict[Path, Callable[[], Any]] = {
-        folder.samples / "samples.npz": lambda: sample_set(here(), run.id).kept(),
+        folder.samples / "samples.npz": lambda: sample_set(here(), run.id).kept_records(),
         folder.evaluation: lambda: finished.kept_evaluation(here(), run.id),
         folder.model: lambda: load_saved(folder.model),
     }

@@ -223,7 +223,7 @@ def test_what_such_records_cannot_be_is_refused_before_any_is_drawn(
         with pytest.raises(SystemExit):
             main(["sample", id_, option, str(tmp_path / file)])
         assert words in capsys.readouterr().err
-        assert sample_set(here(), id_).kept() is None
+        assert sample_set(here(), id_).kept_records() is None
     for task in ("evaluate", "neighbours", "copies"):
         with pytest.raises(WorkbenchError, match="features classifier take image data, got table"):
             tasks.begin(here(), task, rows, {"features": "classifier"})

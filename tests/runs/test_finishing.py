@@ -20,7 +20,7 @@ from workbench.experiment import new_state
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.pages.runs.tables import run_table
 from workbench.privacy.spending.ledger import Ledger
-from workbench.runs.fitting import Fitting
+from workbench.runs.fitting import FitAttempt
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
@@ -62,15 +62,15 @@ def finish_with_a_crash(run: Run, number: int, monkeypatch: pytest.MonkeyPatch) 
 
         return call
 
-    real_finish = Fitting._finish
+    real_finish = FitAttempt._finish
     with monkeypatch.context() as patched:
 
-        def finish(fitting: Fitting) -> dict[str, Any]:
+        def finish(fitting: FitAttempt) -> dict[str, Any]:
             for owner, name in CALLS:
                 patched.setattr(owner, name, counted(getattr(owner, name)))
             return real_finish(fitting)
 
-        patched.setattr(Fitting, "_finish", finish)
+        patched.setattr(FitAttempt, "_finish", finish)
         patched.setattr("workbench.jobs.heartbeat.Heartbeat._loop", lambda _heartbeat: None)  # its beats come at any time
         try:
             worker.main(here(), run.id)
@@ -89,11 +89,11 @@ def test_a_run_killed_anywhere_in_its_end_ends_done_without_a_key(
     run = queue(quick_plan("dp-merf"))
     with monkeypatch.context() as patched:
 
-        def killed(fitting: Fitting) -> dict[str, Any]:
+        def killed(fitting: FitAttempt) -> dict[str, Any]:
             fitting._write_checkpoint()
             raise Crashed
 
-        patched.setattr(Fitting, "_finish", killed)
+        patched.setattr(FitAttempt, "_finish", killed)
         with pytest.raises(Crashed):
             worker.main(here(), run.id)
     RunStore(here()).change(run.id, {"running"}, "lost", state="lost", process=None)
@@ -133,10 +133,10 @@ def test_any_flipped_bit_of_a_checkpoint_is_refused_and_the_account_stays(
     run = queue(quick_plan("dp-merf"))
     with monkeypatch.context() as patched:
 
-        def killed(_fitting: Fitting) -> dict[str, Any]:
+        def killed(_fitting: FitAttempt) -> dict[str, Any]:
             raise Crashed
 
-        patched.setattr(Fitting, "_finish", killed)
+        patched.setattr(FitAttempt, "_finish", killed)
         with pytest.raises(Crashed):
             worker.main(here(), run.id)
     checkpoint = RunFolder(here(), run.id).checkpoint

@@ -334,7 +334,7 @@ def test_a_worker_whose_run_was_taken_over_leaves_it_alone(quick_plan: PlanMaker
             yield step
 
     monkeypatch.setattr(experiment, "fit", taken_over)
-    fit = fitting.Fitting(here(), run, Progress(), stop)
+    fit = fitting.FitAttempt(here(), run, Progress(), stop)
     first = time.time_ns()
     fit.run()
     assert not RunFolder(here(), run.id).model.exists()

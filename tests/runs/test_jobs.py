@@ -58,7 +58,7 @@ def test_every_task_does_what_its_function_does(run: Run) -> None:
     for task, request in (("sample", {"num_samples": 30}), ("evaluate", FEW), ("neighbours", {})):
         job = tasks.begin(here(), task, run.id, request)
         assert (job.state, job.share, job.error) == ("done", 1.0, None)
-    kept = sample_set(here(), run.id).kept()
+    kept = sample_set(here(), run.id).kept_records()
     assert kept is not None
     assert len(kept) == 30
     measured = finished.kept_evaluation(here(), run.id)
@@ -120,7 +120,7 @@ def test_a_measure_on_a_gpu_is_another_job_which_waits_for_its_device(run: Run, 
 @pytest.mark.usefixtures("in_process")
 def test_what_measures_on_a_device_is_kept_apart_and_told_the_device(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr("workbench.evaluation.device.chosen", lambda name: None if name is None else "cpu:0")
+    monkeypatch.setattr("workbench.evaluation.device.chosen_device", lambda name: None if name is None else "cpu:0")
     monkeypatch.setattr("workbench.evaluation.evaluate", lambda *_, **__: seen.append(device.name()) or [])
     for request in (FEW, FEW | {"device": "cuda"}, FEW | {"device": "cuda"}, FEW):
         assert tasks.begin(here(), "evaluate", run.id, request).state == "done"

@@ -47,13 +47,13 @@ def on_node(monkeypatch: pytest.MonkeyPatch) -> Move:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
     """Every noise key with the stage and step that it was drawn for."""
-    found, whole = Drawn(), fitting.Fitting._spend
+    found, whole = Drawn(), fitting.FitAttempt._spend
 
-    def spend(self: fitting.Fitting, stage: str, step: int) -> None:
+    def spend(self: fitting.FitAttempt, stage: str, step: int) -> None:
         whole(self, stage, step)
         found.add((str(self.state.randomness.to_checkpoint()["key"]), stage, step))
 
-    monkeypatch.setattr(fitting.Fitting, "_spend", spend)
+    monkeypatch.setattr(fitting.FitAttempt, "_spend", spend)
     return found
 
 
@@ -279,7 +279,7 @@ def test_processes_that_share_a_batch_are_another_environment(quick_plan: Callab
         state.steps = {"training": 3}
         fitting.share_start(state)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("workbench.runs.fitting.shared", lambda *_: {"training": 2})
+            patched.setattr("workbench.runs.fitting.shared_values", lambda *_: {"training": 2})
             with pytest.raises(WorkbenchError, match="got one of another step"):
                 fitting.share_start(state)
             patched.setattr("workbench.training.checkpoints.rank_and_size", lambda _: (0, 2))

@@ -24,7 +24,7 @@ from workbench.privacy.spending.totals import LedgerEntry
 from workbench.runs.folder import RunFolder
 from workbench.runs.paid import accountants_of
 from workbench.runs.release import export_run, verify
-from workbench.runs.release.export import card_of, restated
+from workbench.runs.release.export import card_of, restated_plan
 from workbench.runs.release.verify import wrong_card
 from workbench.runs.run import Run
 from workbench.runs.samples import sample_set
@@ -72,13 +72,13 @@ def test_the_price_that_the_plan_shows_is_charged(plan: Plan, tmp_path: Path) ->
     assert plan.replace_one is not None
     found = sample_set(here(), run.id)
     assert len(found.records()) == plan.num_samples
-    assert sampling_entry().paid() == plan.sampling_stages
+    assert sampling_entry().paid_stages() == plan.sampling_stages
     paid = RunStore(here()).get(run.id)
     assert (paid.bound, paid.replace_one) == (plan.sampling.bound, None), "of training alone there is another"
     both = accountant_values([*plan.stages, *plan.sampling_stages], plan.delta)
     assert accountants_of(here(), paid) == jsonable(both) != run.plan.accountants
     export_run(here(), run.id, tmp_path / "run.zip")
-    card = card_of(here(), paid, restated(plan)).model_copy(update={"replace_one": plan.replace_one})
+    card = card_of(here(), paid, restated_plan(plan)).model_copy(update={"replace_one": plan.replace_one})
     assert verify(tmp_path / "run.zip").holds
     assert "bound where one record is replaced" in wrong_card(card, plan, card.markdown.encode())
     assert (RunFolder(here(), run.id).drawing_seconds() or 0.0) > 0.0  # as of samples that cost nothing
@@ -93,13 +93,13 @@ def test_samples_are_paid_for_before_they_are_drawn_and_again_by_a_second_attemp
         broken.setattr(type(plan.build()), "sample", out_of_memory)
         with pytest.raises(MemoryError):
             sample_set(here(), run.id).records()
-    assert sampling_entry().paid() == plan.sampling_stages
+    assert sampling_entry().paid_stages() == plan.sampling_stages
     assert plan.sampling is not None
     assert RunStore(here()).get(run.id).bound == plan.sampling.bound, "as the ledger has it, though there is no sample"
     export_run(here(), run.id, tmp_path / "run.zip")
     assert verify(tmp_path / "run.zip").holds
     sample_set(here(), run.id).records()
-    assert [stage.steps for stage in sampling_entry().paid()] == [2 * stage.steps for stage in plan.sampling_stages]
+    assert [stage.steps for stage in sampling_entry().paid_stages()] == [2 * stage.steps for stage in plan.sampling_stages]
     assert RunStore(here()).get(run.id).bound.epsilon > plan.sampling.bound.epsilon
 
 

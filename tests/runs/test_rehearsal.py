@@ -22,7 +22,7 @@ from workbench.methods.dp_promise import DPPromiseConfig
 from workbench.methods.fields import dotted, part_of
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs import rehearsal
-from workbench.runs.pace import Line, Pace, Steps, expected, keep, known_pace, line, place_of, rows_of
+from workbench.runs.pace import Line, Pace, Steps, expectation_of, keep, known_pace, line, place_of, rows_of
 from workbench.runs.rehearsal import Work, stage_times
 from workbench.serialization import dumps
 from workbench.tasks import rehearsing
@@ -49,7 +49,7 @@ def niceness(job: Job) -> int:
 def test_a_stage_takes_its_steps_times_the_pace_of_its_rows() -> None:
     stages = {"release": Steps(points=((1000, 2.0), (2000, 3.0))), "generator": Steps(points=((2, 1.0), (4, 1.5)))}
     pace = Pace(stages=stages, memory=Line(fixed=1e6, per_row=10.0), starting=3.0, device="cpu")
-    found = expected(plan_of(**{"training.steps": 10}), pace)
+    found = expectation_of(plan_of(**{"training.steps": 10}), pace)
     assert [(stage.stage, stage.seconds) for stage in found.stages] == [("release", 1 + 1.5), ("generator", 10 * (0.5 + 0.25 * 8))]
     assert found.seconds == pytest.approx(3.0 + 2.5 + 25.0)
     assert found.peak_bytes == 1e6 + 128 * 10 + 1500 * 64 * 5
@@ -117,8 +117,8 @@ def test_a_job_measures_every_stage_behind_other_work_and_spends_nothing() -> No
     pace = known_pace(here(), plan_of(0.5), CPU)
     assert pace is not None
     assert set(pace.stages) == {"release", "generator"}
-    assert expected(plan_of(), pace).seconds > 0
-    assert expected(plan_of(), pace).peak_bytes > 2**20
+    assert expectation_of(plan_of(), pace).seconds > 0
+    assert expectation_of(plan_of(), pace).peak_bytes > 2**20
     assert 0 < pace.starting < 300
     assert Ledger(here().ledger).entries() == []
     assert rehearsing.find_job(here(), plan_of(7.0), CPU) == job
@@ -172,9 +172,9 @@ def test_stages_that_take_turns_are_measured_beyond_their_first_step(monkeypatch
 
 
 def test_the_first_step_counts_once_and_grows_with_the_rows() -> None:
-    steps = Steps.measured([(10, 1.0), (30, 2.0)], 1.0, [(10, 5.0), (30, 9.0)])
+    steps = Steps.from_points([(10, 1.0), (30, 2.0)], 1.0, [(10, 5.0), (30, 9.0)])
     assert [steps.of(count, 20) for count in (1, 3)] == pytest.approx([7.0 + 1.5, 7.0 + 4.5])
-    level = Steps.measured([(10, 1.0), (30, 2.0)], 1.0, [(10, 5.0), (30, 4.0)])
+    level = Steps.from_points([(10, 1.0), (30, 2.0)], 1.0, [(10, 5.0), (30, 4.0)])
     assert level.of(1, 3000) == pytest.approx(4.0 + level.at(3000)), "what takes as long at more rows does not grow"
 
 
@@ -188,7 +188,7 @@ def test_releases_that_build_on_one_another_are_timed_in_all_stages(method: str)
 
 def pace_with(points: tuple[tuple[float, float], ...], others: float, spread: float = 1.0, taken: float = 0.0) -> Pace:
     """A pace of DP-MERF's generator; its release takes no time."""
-    stages = {"release": Steps(points=((1.0, 0.0),)), "generator": Steps.measured(points, spread)}
+    stages = {"release": Steps(points=((1.0, 0.0),)), "generator": Steps.from_points(points, spread)}
     return Pace(stages=stages, memory=Line(fixed=0, per_row=0), starting=1.0, device="cpu", others=others, taken=taken)
 
 
@@ -196,7 +196,7 @@ def test_times_that_cannot_be_are_refused_and_what_was_timed_is_made_possible() 
     seen = ((2.0, 3.9), (6.0, 1.0), (24.0, 2.0))  # as it was once, beside other work
     with pytest.raises(ValueError, match="times that grow with the rows"):
         Steps(points=seen)
-    assert Steps.measured(seen).points == ((2.0, 1.0), (6.0, 1.0), (24.0, 2.0))
+    assert Steps.from_points(seen).points == ((2.0, 1.0), (6.0, 1.0), (24.0, 2.0))
     path = place_of(here(), plan_of(), CPU)
     keep(pace_with(((2.0, 1.0), (6.0, 3.9)), 0.0), path)
     assert known_pace(here(), plan_of(), CPU) is not None
@@ -223,7 +223,7 @@ def test_a_disturbed_measurement_is_made_again_and_the_faster_times_are_kept(mon
 
 
 def test_an_expected_time_is_an_interval_from_the_fastest_steps_to_the_usual_ones() -> None:
-    found = expected(plan_of(**{"training.steps": 10}), pace_with(((8.0, 0.4),), 0.5, 2.5))
+    found = expectation_of(plan_of(**{"training.steps": 10}), pace_with(((8.0, 0.4),), 0.5, 2.5))
     assert found.interval == pytest.approx((1 + 4.0, 1 + 10.0))
     assert found.others == 0.5
 

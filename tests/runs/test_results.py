@@ -46,7 +46,7 @@ def test_samples_are_kept_and_only_ever_added_to(quick_plan: PlanMaker, train_he
     assert more.labels.tolist() == [*range(10)] * 2
     assert len(np.unique(more.records.reshape(20, -1), axis=0)) == 20
     assert np.array_equal(sample_set(here(), run.id).records(5).records, first.records[:5])
-    kept = sample_set(here(), run.id).kept()
+    kept = sample_set(here(), run.id).kept_records()
     assert kept is not None
     assert len(kept) == 20
 

@@ -101,7 +101,7 @@ def test_a_set_is_measured_and_searched_beside_its_samples(quick_plan: PlanMaker
     finished.neighbours_run(here(), run.id, num_samples=20, samples=one.id)
     assert one.neighbours("pixels", 5, 20).exists()
     assert not sample_set(here(), run.id).neighbours("pixels", 5, 20).exists()
-    assert sample_set(here(), run.id).kept() is None
+    assert sample_set(here(), run.id).kept_records() is None
 
 
 def test_only_ids_of_sets_become_paths(quick_plan: PlanMaker, train_here: Make) -> None:

@@ -16,7 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.plan import Plan
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
-from workbench.trackers import told_of, track
+from workbench.trackers import track, tracked_run
 from workbench.trackers.tensorboard import EVENTS
 
 PUBLIC, PRIVATE = {"public pre-training/loss", "accuracy/epsilon_zero"}, {"phase two/loss", "accuracy"}
@@ -32,11 +32,11 @@ def run(quick_plan: Callable[..., Plan], train_here: Callable[..., Run]) -> Run:
 
 
 def test_only_what_may_leave_the_room_is_told_unless_asked(run: Run) -> None:
-    told = told_of(here(), run.id)
+    told = tracked_run(here(), run.id)
     assert told.series.keys() | told.values.keys() == PUBLIC
     assert set(told.left_out) >= PRIVATE
     assert not told.private
-    everything = told_of(here(), run.id, private=True)
+    everything = tracked_run(here(), run.id, private=True)
     assert everything.series.keys() | everything.values.keys() >= PUBLIC | PRIVATE
     assert everything.private
     assert everything.left_out == ()

@@ -7,7 +7,7 @@ import torch
 from support.broken_steps import DELTA, LENGTH, STEPS, noise_for, step_of, steps_by_name
 from support.slow_tier import PRIVATE_STEP
 
-from workbench.evaluation.gradient_canaries import gradient_audit, trained
+from workbench.evaluation.gradient_canaries import gradient_audit, trained_weights
 from workbench.privacy.attacks.audit import membership_test
 from workbench.privacy.attacks.canaries import AuditDesign
 
@@ -58,6 +58,6 @@ def _by_whole_runs(division: str, repetition: int) -> float:
         inputs = torch.tensor([[1.0], [-1.0]])[: 1 + joined]
         for run in range(RUNS):
             seed = 2 * (REALISED_REPETITIONS * run + repetition) + joined
-            weight = float(trained(step_of(noise, seed, batch=2.0, division=division), inputs, 1, LENGTH))
+            weight = float(trained_weights(step_of(noise, seed, batch=2.0, division=division), inputs, 1, LENGTH))
             above[joined] += weight > threshold
     return membership_test(RUNS - above[False], RUNS, above[True], RUNS, REALISED_DELTA).epsilon

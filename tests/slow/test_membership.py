@@ -13,8 +13,8 @@ from workbench import experiment
 from workbench.cli import main
 from workbench.datasets import Dataset, load
 from workbench.evaluation import downstream
-from workbench.evaluation.attacks import judged
-from workbench.evaluation.membership import SCORES, ignored, loss_score
+from workbench.evaluation.attacks import membership_result
+from workbench.evaluation.membership import SCORES, ignore_progress, loss_score
 from workbench.plan import Plan
 from workbench.records import Records
 from workbench.training.state import State
@@ -49,8 +49,8 @@ def test_an_overfitted_model_of_500_records_is_told_from_chance(figures: dict[st
         method = plan.build()
         denoiser = method.denoiser(state)  # type: ignore[attr-defined]
         for name, score in SCORES.items():
-            members, others = (score(denoiser, side, 0, ignored) for side in (data.train, data.held_out))
-            found = judged(name, members, others)
+            members, others = (score(denoiser, side, 0, ignore_progress) for side in (data.train, data.held_out))
+            found = membership_result(name, members, others)
             rates = ", ".join(f"{point.tpr[0]:.3f} at {point.aim:g}" for point in found.points)
             interval = f"{found.interval[0]:.3f} to {found.interval[1]:.3f}"
             figures[f"{name}, training {seed}"] = f"AUC {found.auc:.3f} ({interval}); true-positive rate {rates}"
@@ -70,8 +70,8 @@ def test_a_useful_model_with_bound_1_is_not_told_from_chance(figures: dict[str, 
         data = split(seed)
         plan, state, accuracy = trained("dp-sgd-dm", data, seed)
         denoiser = plan.build().denoiser(state)  # type: ignore[attr-defined]
-        members, others = (loss_score(denoiser, side, seed, ignored) for side in (data.train, data.held_out))
-        found["AUC"].append(judged("loss", members, others, seed).auc)
+        members, others = (loss_score(denoiser, side, seed, ignore_progress) for side in (data.train, data.held_out))
+        found["AUC"].append(membership_result("loss", members, others, seed).auc)
         found["accuracy"].append(accuracy)
         found["accuracy of the floor"].append(trained("class-moments", data, seed)[2])
         assert plan.bound.status == "proved"

@@ -10,7 +10,7 @@ from workbench.errors import WorkbenchError
 from workbench.jobs import control
 from workbench.methods import METHODS
 from workbench.methods.fields import dotted, with_values
-from workbench.runs.pace import Pace, expected, known_pace
+from workbench.runs.pace import Pace, expectation_of, known_pace
 from workbench.tasks import rehearsing
 from workbench.training.state import PerformanceSettings
 
@@ -40,7 +40,7 @@ def plan_of(method: str, overrides: dict[str, int] | None = None) -> experiment.
 
 def steps_for(method: str, plan: experiment.Plan, pace: Pace) -> dict[str, int]:
     """Steps of each stage that take about `STAGE_SECONDS`: of the fields called steps, those that change a stage's number."""
-    built, stages = plan.build(), {stage.stage: stage for stage in expected(plan, pace).stages}
+    built, stages = plan.build(), {stage.stage: stage for stage in expectation_of(plan, pace).stages}
     before = {stage.name: stage.steps for stage in built.stages(plan.facts)}
     found = {}
     for field, value in dotted(plan.config).items():
@@ -69,7 +69,7 @@ def test_a_run_takes_about_the_expected_time(method: str, figures: dict[str, Any
     run = runs.wait(here(), runs.launch(here(), plan, dataset_of(method), performance=SPEED).id, timeout_seconds=900)
     assert run.state == "done", run.error
     assert run.seconds_running is not None
-    found = expected(plan, pace)
+    found = expectation_of(plan, pace)
     ratio = run.seconds_running / found.seconds
     figures |= {"expected (s)": round(found.seconds, 1), "taken (s)": round(run.seconds_running, 1), "taken / expected": round(ratio, 2)}
     figures["steps"] = ", ".join(f"{stage.stage} {stage.steps}: {stage.seconds:.1f} s" for stage in found.stages)

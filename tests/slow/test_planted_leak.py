@@ -19,10 +19,10 @@ from workbench.evaluation.copying import (
     RATIO_NEIGHBOURS,
     Leak,
     group_means,
-    linked,
+    leak_of,
+    linked_groups,
     order_leak,
     ratios,
-    sided,
 )
 from workbench.evaluation.nearest import nearest
 from workbench.evaluation.neighbours import Neighbours, exchangeable_share
@@ -98,7 +98,7 @@ class Division:
         ring = np.arange(copies)  # copies of one record lie within its noise of each other
         same = np.stack([ring, ring // TIMES * TIMES], axis=1) + kept
         samples = np.concatenate([self.null.features[:kept], self.copies.features[:copies]])
-        return group_means(samples, linked(np.concatenate([own, planted, same]), SIZE), LEAST_COPIES)
+        return group_means(samples, linked_groups(np.concatenate([own, planted, same]), SIZE), LEAST_COPIES)
 
     def alarms(self, copies: int) -> dict[str, bool]:
         """What each measure says of samples of which so many are copies."""
@@ -112,7 +112,7 @@ class Division:
             "near a record": Leak.below(near[:, 0], other[:, 0], distance),
             "ratio": Leak.below(ratios(near), ratios(other), ratio),
             "gallery order": order_leak(Neighbours("pixels", i, near, j[:, 0], other[:, 0]).suspicion),
-            "extraction": sided(away[0], away[1], distance, SIZE),
+            "extraction": leak_of(away[0], away[1], distance, SIZE),
         }
         return {"share": interval[0] > 0.5} | {name: leak.p < LEVEL for name, leak in found.items()}
 

@@ -6,7 +6,7 @@ import pytest
 from support.slow_tier import DDPM
 
 from workbench.claims.caught import attack_of
-from workbench.evaluation.refuting import ATTACKS, caught
+from workbench.evaluation.refuting import ATTACKS, attack_claim
 
 TRIALS, CONFIDENCE = 2000, 0.99
 DEPENDS = [
@@ -28,7 +28,7 @@ DEPENDS = [
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_claim_is_caught(name: str, figures: dict[str, Any]) -> None:
     """As `workbench caught` does it, with another seed than that of what is shown."""
-    found = caught(name, ATTACKS[name], TRIALS, CONFIDENCE, seed=1)
+    found = attack_claim(name, ATTACKS[name], TRIALS, CONFIDENCE, seed=1)
     shown = attack_of(name)
     figures |= {"claim": found.claim, "measured, at least": found.epsilon, "confidence": CONFIDENCE, "trials": TRIALS}
     figures |= {"missed": found.missed, "accused": found.accused}

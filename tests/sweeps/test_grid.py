@@ -25,7 +25,7 @@ def test_the_product_of_methods_epsilons_settings_and_seeds() -> None:
         "class-moments, epsilon 1",
         "class-moments, epsilon 10",
     ]
-    assert len(recipe.seeded) == 12
+    assert len(recipe.seeded_runs) == 12
     assert grid(settings={"dp-merf:training.steps": (5, 10)}, seeds=(0, 1)).count() == 12, "as is said before any begins"
     assert [(line.epsilon, line.settings) for line in recipe.runs[1:3]] == [(1.0, {"training.steps": 10}), (10.0, {"training.steps": 5})]
     assert recipe.measure == "accuracy_logistic_regression"

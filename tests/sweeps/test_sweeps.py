@@ -26,11 +26,11 @@ from workbench.measured import WRITTEN
 from workbench.privacy.spending.ledger import Ledger
 from workbench.recipes.lines import Recipe, load_recipe
 from workbench.recipes.reproducing import reproduce
-from workbench.runs.fitting import Fitting
+from workbench.runs.fitting import FitAttempt
 from workbench.runs.homes import set_read_only
 from workbench.runs.lengths import lengths
 from workbench.runs.store import RunStore
-from workbench.sweeps.children import Carrying
+from workbench.sweeps.children import SweepAttempt
 from workbench.sweeps.kept import KeptSweep
 from workbench.tasks import sweeping
 from workbench.tasks.sweeping import Sweep
@@ -144,13 +144,13 @@ def test_runs_of_a_sweep_train_where_it_says_and_are_measured_here(monkeypatch: 
 
 @pytest.mark.usefixtures("in_this_process")
 def test_a_failed_run_stops_no_other_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail_at_one(self: Fitting) -> dict[str, Any]:
+    def fail_at_one(self: FitAttempt) -> dict[str, Any]:
         if self.plan.target_epsilon == 1.0:
             raise WorkbenchError("The disk is gone.")
         return whole(self)
 
-    whole = Fitting.run
-    monkeypatch.setattr(Fitting, "run", fail_at_one)
+    whole = FitAttempt.run
+    monkeypatch.setattr(FitAttempt, "run", fail_at_one)
     asked = small()
     with pytest.raises(WorkbenchError, match=r"is failed. 1 of 2 runs came to no end. .*epsilon 1: run \w{8} has failed. The disk is gone"):
         asked.wait()
@@ -158,7 +158,7 @@ def test_a_failed_run_stops_no_other_and_is_tried_again(monkeypatch: pytest.Monk
     first = {run.id: run.attempt for run in RunStore(here()).list()}
     now = small().price
     assert (now.new, now.going_on, now.done, now.spends) == (0, 1, 1, True)
-    monkeypatch.setattr(Fitting, "run", whole)
+    monkeypatch.setattr(FitAttempt, "run", whole)
     asked.begin()
     asked.wait()
     assert len(asked.results) == 2
@@ -173,10 +173,10 @@ def test_what_all_runs_spend_is_composed_and_choosing_says_so() -> None:
     assert found.plain_sum == pytest.approx(sum(found.epsilons))
     assert max(found.epsilons) < found.together.epsilon < found.plain_sum
     assert found.together.neighboring_relation == "REPLACE_SPECIAL"
-    assert f"epsilon {found.together.epsilon:.4g} at delta" in found.choosing
+    assert f"epsilon {found.together.epsilon:.4g} at delta" in found.choosing_words
     assert found.account == found.together.model_copy(update={"reason": found.account.reason})
-    assert "depends on all" not in small(1.0, 2.0, seeds=2).price.choosing
-    assert "of what is chosen by the scores of such runs" in small(1.0, 2.0, seeds=2).price.choosing
+    assert "depends on all" not in small(1.0, 2.0, seeds=2).price.choosing_words
+    assert "of what is chosen by the scores of such runs" in small(1.0, 2.0, seeds=2).price.choosing_words
     assert small(1.0, repeats=2, metrics=["closest_record"]).price.reading == ("closest_record",)
 
 
@@ -234,7 +234,7 @@ def test_a_cancelled_sweep_cancels_what_it_has_begun(monkeypatch: pytest.MonkeyP
 
     with pytest.raises(WorkbenchError, match=r"is starting\. Cancel it first"):
         sweeping.forget(here(), KeptSweep.keep(here(), other).id)
-    carrying = Carrying(kept, lambda run, _: Jobs(here()).get(run), tell)
+    carrying = SweepAttempt(kept, lambda run, _: Jobs(here()).get(run), tell)
     with pytest.raises(StoppedError):
         carrying.carry_out()
     assert [run.state for run in RunStore(here()).list()] == ["queued", "starting"]
@@ -256,7 +256,7 @@ def test_two_sweeps_at_once_share_the_runs_that_both_ask_for(monkeypatch: pytest
                 raise StoppedError
 
         with suppress(StoppedError):
-            Carrying(KeptSweep.keep(here(), recipe), lambda run, _: Jobs(here()).get(run), tell).carry_out()
+            SweepAttempt(KeptSweep.keep(here(), recipe), lambda run, _: Jobs(here()).get(run), tell).carry_out()
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(begin, asked))

@@ -11,11 +11,11 @@ from workbench.datasets import load
 from workbench.datasets.base import to_unit_range
 from workbench.diffusion import DiffusionConfig, build_schedule
 from workbench.teaching import attacking, forward, one_step, reverse, selecting
-from workbench.teaching.attacking import AttackAsked
+from workbench.teaching.attacking import AttackChoices
 from workbench.teaching.base import DELTA
-from workbench.teaching.one_step import StepAsked
-from workbench.teaching.reverse import ReverseAsked
-from workbench.teaching.selecting import SelectingAsked
+from workbench.teaching.one_step import StepChoices
+from workbench.teaching.reverse import ReverseChoices
+from workbench.teaching.selecting import SelectionChoices
 
 
 def delta_of(mu: float, epsilon: float) -> float:
@@ -34,7 +34,7 @@ def test_signal_and_epsilon_over_time_are_those_of_the_schedule() -> None:
 
 
 def test_noised_digits_begin_as_themselves_and_end_alike() -> None:
-    found = forward.noised("linear")
+    found = forward.noised_digits("linear")
     train = load("digits").train
     assert train.labels is not None
     assert (found[0] == train.records[[int(np.flatnonzero(train.labels == label)[0]) for label in range(10)]]).all()
@@ -45,7 +45,7 @@ def test_noised_digits_begin_as_themselves_and_end_alike() -> None:
 
 def test_a_step_taken_apart_is_the_engine_s_own() -> None:
     found, _ = one_step.gradients()
-    step = one_step.take_apart(StepAsked(max_grad_norm=1.0, noise_multiplier=2.0, left_out=3))
+    step = one_step.take_apart(StepChoices(max_grad_norm=1.0, noise_multiplier=2.0, left_out=3))
     assert step.clipped.max() <= 1 + 1e-9
     assert (step.norms > 1).any()
     assert (step.norms < 1).any()
@@ -70,18 +70,18 @@ def test_the_ideal_denoiser_finds_the_mean_of_a_gaussian_in_closed_form() -> Non
 
 
 def test_films_end_in_the_digit_that_was_asked_for_and_guidance_makes_samples_more_alike() -> None:
-    films = reverse.by_guidance(ReverseAsked(digit=7, steps=10))
+    films = reverse.by_guidance(ReverseChoices(digit=7, steps=10))
     assert [one.name for one in films] == ["guidance 0", "guidance 1", "guidance 3", "guidance 8"]
     assert 1 < films[0].margin < films[-1].margin
     assert films[0].spread > films[-1].spread
     assert all((one.frames[0] == films[0].frames[0]).all() for one in films), "all begin with the same noise"
     assert films[0].times[0] == 1000
     assert films[0].times[-1] == 0
-    assert len({one.samples.tobytes() for one in reverse.by_sampler(ReverseAsked(steps=10))}) == 3
+    assert len({one.samples.tobytes() for one in reverse.by_sampler(ReverseChoices(steps=10))}) == 3
 
 
 def test_rounds_of_votes_cost_what_their_plan_says_and_the_last_one_all_of_it() -> None:
-    rounds = selecting.select(SelectingAsked(epsilon=2.0, rounds=2))
+    rounds = selecting.select(SelectionChoices(epsilon=2.0, rounds=2))
     assert [one.number for one in rounds] == [0, 1, 2]
     assert rounds[0].epsilon == 0
     assert rounds[1].epsilon < rounds[2].epsilon <= 2.0
@@ -91,7 +91,7 @@ def test_rounds_of_votes_cost_what_their_plan_says_and_the_last_one_all_of_it() 
 
 
 def test_the_best_attack_does_as_well_as_its_formula_says_and_no_better_than_the_bound() -> None:
-    found = attacking.attack(AttackAsked(epsilon=10.0))
+    found = attacking.attack(AttackChoices(epsilon=10.0))
     assert found.took_part.sum() == attacking.RUNS
     scores = found.scores
     apart = scores[found.took_part].mean() - scores[~found.took_part].mean()
@@ -107,6 +107,6 @@ def test_the_best_attack_does_as_well_as_its_formula_says_and_no_better_than_the
 
 def test_a_visitor_s_curve_is_that_of_the_ratings() -> None:
     truth = [True, False, True, False]
-    assert attacking.rated([5], truth) == []
-    assert attacking.rated([5, 1, 4, 2], truth) == [(0, 0), (0, 0.5), (0, 1), (0, 1), (0.5, 1), (1, 1)]
-    assert attacking.rated([3, 3, 3, 3], truth)[3] == (1, 1)
+    assert attacking.visitor_rates([5], truth) == []
+    assert attacking.visitor_rates([5, 1, 4, 2], truth) == [(0, 0), (0, 0.5), (0, 1), (0, 1), (0.5, 1), (1, 1)]
+    assert attacking.visitor_rates([3, 3, 3, 3], truth)[3] == (1, 1)

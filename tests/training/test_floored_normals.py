@@ -8,7 +8,18 @@ import pytest
 from scipy import stats
 
 from workbench.training import floored_normals as sampler
-from workbench.training.floored_normals import COIN_BITS, NOISE_BITS, TAIL, Uniform, chances, columns, decide, decided, proposals, proposed
+from workbench.training.floored_normals import (
+    COIN_BITS,
+    NOISE_BITS,
+    TAIL,
+    Uniform,
+    chances,
+    columns,
+    decide,
+    proposals,
+    proposed_bins,
+    settled_draws,
+)
 from workbench.training.randomness import Randomness
 
 RANDOMNESS = Randomness.from_seed(5)
@@ -63,7 +74,7 @@ def test_a_word_chooses_its_bin_by_comparing_whole_numbers() -> None:
     bar = int(proposal.thresholds[column])
     words = np.array([column << COIN_BITS | coin for coin in (0, bar - 1, bar, 2**COIN_BITS - 1)], dtype=np.uint64)
     alias = int(proposal.aliases[column])
-    assert proposed(proposal, words).tolist() == [column, column, alias, alias]
+    assert proposed_bins(proposal, words).tolist() == [column, column, alias, alias]
 
 
 @pytest.mark.parametrize("place_bits", [24, 34, 44])
@@ -80,7 +91,7 @@ def test_what_few_bits_decide_is_what_all_bits_would(place_bits: int) -> None:
         ]
     for step in (-(2 ** max(coin_bits - 20, 1)), -3, -2, -1, 0, 1, 2, 3, 2 ** max(coin_bits - 20, 1)):
         coins = np.clip(np.array(bars) + step, 0, 2**coin_bits - 1)
-        kept, unknown = decided(proposal, bins, places, coins, place_bits)
+        kept, unknown = settled_draws(proposal, bins, places, coins, place_bits)
         for index in set(range(len(bins))) - set(unknown.tolist()):
             for place_word in WHOLE.values():
                 for coin_word in WHOLE.values():
@@ -96,11 +107,11 @@ def test_what_few_bits_decide_is_what_all_bits_would(place_bits: int) -> None:
 def test_undecided_draws_are_rare_and_the_tail_is_always_one() -> None:
     proposal, draw = proposals(), np.random.default_rng(1)
     count = 200_000
-    bins = proposed(proposal, draw.integers(0, 2**64, count, dtype=np.uint64))
-    kept, unknown = decided(proposal, bins, draw.integers(0, 2**24, count), draw.integers(0, 2**39, count), 24)
+    bins = proposed_bins(proposal, draw.integers(0, 2**64, count, dtype=np.uint64))
+    kept, unknown = settled_draws(proposal, bins, draw.integers(0, 2**24, count), draw.integers(0, 2**39, count), 24)
     assert len(unknown) < 3
     assert 0.985 < kept.mean() < 1
-    _, unknown = decided(proposal, np.full(4, TAIL), np.zeros(4, np.int64), np.array([0, 1, 2**38, 2**39 - 1]), 24)
+    _, unknown = settled_draws(proposal, np.full(4, TAIL), np.zeros(4, np.int64), np.array([0, 1, 2**38, 2**39 - 1]), 24)
     assert unknown.tolist() == [0, 1, 2, 3]
 
 

@@ -21,7 +21,7 @@ def test_the_label_is_the_last_column_and_null_rows_count_nowhere() -> None:
         [int(((dataset.train.records[40:, 0] == value) & (dataset.train.labels[40:] == label)).sum()) for label in (0, 1)]
         for value in range(3)
     ]
-    parts = marginals.split(marginals.one_way(rows, sizes), sizes)
+    parts = marginals.split_parts(marginals.one_way(rows, sizes), sizes)
     assert parts[0].tolist() == joint.sum(axis=1).tolist()
     assert parts[3].tolist() == joint.sum(axis=0).tolist()
     assert len(marginals.all_pairs(dataset.facts)) == 6
@@ -44,4 +44,4 @@ def test_exact_counts_keep_their_shares() -> None:
 
 def test_uniform_numbers_pick_categories_by_their_shares() -> None:
     shares = np.tile([0.25, 0.0, 0.75], (4, 1))
-    assert marginals.drawn(shares, np.array([0.0, 0.249, 0.25, 0.9999])).tolist() == [0, 0, 2, 2]
+    assert marginals.drawn_categories(shares, np.array([0.0, 0.249, 0.25, 0.9999])).tolist() == [0, 0, 2, 2]

@@ -39,9 +39,9 @@ def test_facts_of_a_folder_are_those_of_the_files_that_are_there(folder: Path) -
 def test_records_of_a_folder_are_those_of_the_files_that_are_there(folder: Path) -> None:
     place = DatasetRef.parse(folder)
     facts = session.known_facts(place)
-    before = session.loaded(place, facts)
-    assert session.loaded(place, facts) is before, "read once"
+    before = session.loaded_dataset(place, facts)
+    assert session.loaded_dataset(place, facts) is before, "read once"
     for path in folder.rglob("*.png"):
         Image.fromarray(np.full((8, 8), 7, np.uint8)).save(path)
         os.utime(path, ns=(1, 1))
-    assert np.all(session.loaded(place, facts).train.records == 7)
+    assert np.all(session.loaded_dataset(place, facts).train.records == 7)

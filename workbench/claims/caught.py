@@ -10,7 +10,7 @@ from workbench.privacy.accounting.values import PrivacyValue
 FILE = Path(__file__).with_name("caught.json")
 
 
-class Caught(BaseModel):
+class AttackResult(BaseModel):
     """A claim at a small setting, and the lower bound that an attack on what it covers has at `confidence`.
 
     `game`: the two data sets, and what is told apart. `observed`: what the attacker sees, all of it covered by the claim. `missed` of
@@ -59,19 +59,19 @@ class Caught(BaseModel):
         )
 
 
-Results = TypeAdapter(tuple[Caught, ...])
+Results = TypeAdapter(tuple[AttackResult, ...])
 
 
-def attack_of(name: str) -> Caught | None:
+def attack_of(name: str) -> AttackResult | None:
     """What was measured of a row of the claims table, or None."""
-    return _measured().get(name)
+    return _kept_results().get(name)
 
 
-def attacked() -> tuple[str, ...]:
+def attacked_rows() -> tuple[str, ...]:
     """The rows of the claims table that an attack was made on."""
-    return tuple(_measured())
+    return tuple(_kept_results())
 
 
 @cache
-def _measured() -> dict[str, Caught]:
+def _kept_results() -> dict[str, AttackResult]:
     return {result.name: result for result in Results.validate_json(FILE.read_text())}

@@ -27,7 +27,7 @@ def claims_markdown() -> str:
         "|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {row.method} | {_number(row.claim)} | {row.claim.status} | {_number(row.bound)} | {row.bound.status} | {_attacked(row)} |"
+        f"| {row.method} | {_number(row.claim)} | {row.claim.status} | {_number(row.bound)} | {row.bound.status} | {_attack_cell(row)} |"
         for row in rows
     ]
     for row in rows:
@@ -46,7 +46,7 @@ def _section(row: ClaimRow) -> list[str]:
     return [*lines, *reasons, *caught, "", f"Source: {row.source}."]
 
 
-def _attacked(row: ClaimRow) -> str:
+def _attack_cell(row: ClaimRow) -> str:
     return "" if row.caught is None else f"{row.caught.epsilon:.3g} at a claim of {row.caught.claim:.3g}"
 
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from workbench.claims.caught import Caught
+from workbench.claims.caught import AttackResult
 from workbench.privacy.accounting.values import PrivacyValue
 
 
@@ -24,7 +24,7 @@ class ClaimRow(BaseModel):
     claim: PrivacyValue
     bound: PrivacyValue
     source: str
-    caught: Caught | None = None
+    caught: AttackResult | None = None
 
 
 def reasons_of(row: ClaimRow) -> list[str]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestOptions:
     """What the options of a request say: a field an option, in the order in which `--help` lists them."""
 
     method: MethodName = None
@@ -76,7 +76,7 @@ class Asked:
             values: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "preset": self.preset, "target": target}
             made = Request.of(self.method, where, **values, settings=parse_settings(self.settings))
             return with_public(made, self.public) if self.public else made
-        if by_hand or self != Asked(request=self.request):
+        if by_hand or self != RequestOptions(request=self.request):
             raise WorkbenchError("Give --request, or METHOD and its options, not both.")
         return Request.parse(sys.stdin.read() if self.request == "-" else text_of(Path(self.request)))
 
@@ -92,20 +92,20 @@ class Asked:
         return None
 
 
-def asking(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose first parameter is an `Asked`, with the options of a request in that one's place."""
+def with_request_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose first parameter is a `RequestOptions`, with the options of a request in that one's place."""
     hints = get_type_hints(command, include_extras=True)
     first, *others = signature(command).parameters.values()
     own = [parameter.replace(annotation=hints[parameter.name]) for parameter in others]
-    named = get_type_hints(Asked, include_extras=True)
+    named = get_type_hints(RequestOptions, include_extras=True)
     kind = Parameter.POSITIONAL_OR_KEYWORD
-    options = [Parameter(field.name, kind, default=field.default, annotation=named[field.name]) for field in fields(Asked)]
-    assert hints[first.name] is Asked
+    options = [Parameter(field.name, kind, default=field.default, annotation=named[field.name]) for field in fields(RequestOptions)]
+    assert hints[first.name] is RequestOptions
     assert all(option.default is not MISSING for option in options)
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(Asked(**{option.name: given.pop(option.name) for option in options}), **given)
+        command(RequestOptions(**{option.name: given.pop(option.name) for option in options}), **given)
 
     setattr(run, "__signature__", signature(command).replace(parameters=[*options, *own]))  # noqa: B010 - a function has no such field by its type
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*options, *own)} | {"return": None}

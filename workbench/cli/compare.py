@@ -34,7 +34,7 @@ def compare(
     for name in metric or ():
         choose(name, METRICS, "metric")
     if len(runs) == 1 and Path(runs[0]).is_file():
-        _, results = report.read(Path(runs[0]))
+        _, results = report.recipe_with_results(Path(runs[0]))
     else:
         chosen = [RunStore(Workspace.default()).get(run) for run in runs]
         if any(run.plan.facts.kind.name != "table" for run in chosen):

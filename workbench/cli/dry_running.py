@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.asking import Asked, asking
+from workbench.cli.asking import RequestOptions, with_request_options
 from workbench.cli.options import Json, Performance, parse_performance
 from workbench.cli.output import describe_value, line_width, print_fields, print_json, print_table
 from workbench.workspace import Workspace
@@ -14,9 +14,9 @@ app = typer.Typer()
 
 
 @app.command("dry-run")
-@asking
+@with_request_options
 def dry_run(
-    asked_for: Asked,
+    asked_for: RequestOptions,
     seed: Annotated[int, typer.Option(help="Of the drawn records and of the training; other seeds show the spread.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     performance: Performance = None,
@@ -34,7 +34,7 @@ def dry_run(
     request = asked_for.of()
     plan = experiment.make_plan(request, checked_facts(request))
     wait_for("dry-run", WORKSPACE, {"dry_run": dry_run.ask(workspace, plan, speed, seed)})
-    outcome = dry_run.found(workspace, plan, seed)
+    outcome = dry_run.kept_dry_run(workspace, plan, seed)
     assert outcome is not None
     if as_json:
         print_json(outcome)

@@ -135,7 +135,7 @@ def reset(
 
     workspace = Workspace.default()
     inside = homes.contents(workspace)
-    ledger = f"{inside.spending} It is removed too. " if with_ledger else "What they have spent stays in the ledger. "
+    ledger = f"{inside.spending_words} It is removed too. " if with_ledger else "What they have spent stays in the ledger. "
     if not yes and not typer.confirm(f"{inside.words} {ledger}Remove all of it from {terminal(workspace.home)}?", err=True):
         raise typer.Exit(1)
     homes.reset(workspace, with_ledger, forget)

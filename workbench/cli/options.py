@@ -107,7 +107,7 @@ def parse_settings(settings: list[str] | None) -> dict[str, Any]:
         name, separator, text = setting.partition("=")
         if not separator or not name:
             raise WorkbenchError(f"Expected KEY=VALUE, got {setting!r}.")
-        values[name] = _parsed(text)
+        values[name] = _parsed_value(text)
     return values
 
 
@@ -176,7 +176,7 @@ def text_of(path: Path) -> str:
         raise WorkbenchError(f"Expected a request as JSON in {path}, which cannot be read ({why}).") from None
 
 
-def _parsed(text: str) -> Any:
+def _parsed_value(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError:

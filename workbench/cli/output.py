@@ -177,9 +177,9 @@ def progress_bar(title: str, delay: float = 0.0) -> Iterator[Callable[[float], N
 @contextmanager
 def reading_bar(title: str) -> Iterator[None]:
     """A bar on stderr of how far files of rows are read inside; none where that takes no longer than QUICK seconds."""
-    from workbench.datasets.row_files import watched
+    from workbench.datasets.row_files import reading_progress
 
-    with progress_bar(title, QUICK) as move, watched(move):
+    with progress_bar(title, QUICK) as move, reading_progress(move):
         yield
 
 

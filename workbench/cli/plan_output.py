@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def print_plan(plan: "Plan", everything: bool = False) -> None:
     """A plan for people: bounds and claim, accountants, what the method offers that is no DP, and then its settings."""
-    from workbench.methods.protocols import offered
+    from workbench.methods.protocols import offered_features
 
     facts: dict[str, Any] = {"method": plan.method, "dataset": plan.facts.name, "num_records": plan.num_records, "delta": plan.delta}
     facts |= {} if plan.facts.persons is None else {"persons": plan.facts.persons.number}
@@ -23,7 +23,7 @@ def print_plan(plan: "Plan", everything: bool = False) -> None:
     if plan.sampling is not None:
         print_fields({f"bound with its {plan.sampling.stop} samples": describe_value(plan.sampling.bound)})
     print_fields({"accountants": jsonable(plan.accountants)})
-    for words in offered(plan.build()):
+    for words in offered_features(plan.build()):
         print(textwrap.fill(f"Not protected: {words}", line_width()))
     if plan.claim_only:
         print("CLAIM ONLY: the paper claims a finite epsilon, and no finite bound is proved.")

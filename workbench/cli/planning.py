@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from workbench.cli.asking import Asked, asking
+from workbench.cli.asking import RequestOptions, with_request_options
 from workbench.cli.launched import finish_launch, measure, watch
 from workbench.cli.options import (
     Ask,
@@ -139,9 +139,9 @@ def _print_check(file: Path, declared: str, epsilon: float) -> None:
 
 
 @app.command()
-@asking
+@with_request_options
 def plan(
-    asked_for: Asked,
+    asked_for: RequestOptions,
     num_records: Annotated[int | None, typer.Option(help="In the place of --dataset: the number of training records.")] = None,
     shape: Annotated[str | None, typer.Option(help="In the place of --dataset: C,H,W.")] = None,
     num_classes: Annotated[int, typer.Option(help="In the place of --dataset: the number of classes.")] = 10,
@@ -155,7 +155,7 @@ def plan(
 ) -> None:
     """Show what a method would release and at what epsilon, before any record is touched."""
     from workbench import experiment
-    from workbench.methods.protocols import offered
+    from workbench.methods.protocols import offered_features
     from workbench.privacy import group_bound
 
     request = asked_for.of(facts_by_hand(num_records, shape, num_classes))
@@ -168,7 +168,7 @@ def plan(
     group = group_bound(made.stages, made.delta, group_size) if group_size != 1 else None
     if as_json:
         beside = {"group_size": group_size, "group_bound": group} if group else {}
-        print_json(jsonable(made) | {"not_dp": offered(made.build()), **strict_fields(made), **beside})
+        print_json(jsonable(made) | {"not_dp": offered_features(made.build()), **strict_fields(made), **beside})
         return
     print_plan(made, everything)
     if is_own(request) and (words := _proposed_instead(made)):
@@ -200,9 +200,9 @@ def epsilon(
 
 
 @app.command()
-@asking
+@with_request_options
 def train(
-    asked_for: Asked,
+    asked_for: RequestOptions,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     performance: Performance = None,
     seed: Seed = None,

@@ -51,20 +51,20 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure samples of a run or an import, beside real records (ceiling) and public data alone (epsilon 0); each number is marked."""
-    from workbench.evaluation.device import chosen
+    from workbench.evaluation.device import chosen_device
     from workbench.evaluation.feature_files import feature_name
     from workbench.runs import finished
     from workbench.runs.samples import sample_set
 
     if dataset is not None:
-        run_id = _imported(run_id, dataset)
+        run_id = _import_id(run_id, dataset)
     if attribute is not None:
         sample_set(Workspace.default(), run_id, samples).facts.labelled_by(attribute)  # refuses an unknown one
     metric = with_ways(metric, ways)
     metric, num = by_protocol(protocol, metric, num, lambda: sample_set(Workspace.default(), run_id, samples).facts.kind.name)
     space = None if features is None else feature_name(features, public=features_public)
     request = {"samples": samples, "num_samples": num, "seed": seed, "metrics": metric, "attribute": attribute, "features": space}
-    request["device"] = chosen(device)
+    request["device"] = chosen_device(device)
     wait_for("evaluate", run_id, request)
     evaluation = finished.evaluate_run(
         Workspace.default(), run_id, num, seed, metric, samples=samples, attribute=attribute, features=space, device=request["device"]
@@ -91,7 +91,7 @@ def _print_results(evaluation: dict[str, Any]) -> None:
         print(terminal(note))
 
 
-def _imported(file: str, dataset: str) -> str:
+def _import_id(file: str, dataset: str) -> str:
     """The id of the samples in a file, kept as an import for a dataset."""
     from workbench.datasets.reference import DatasetRef
     from workbench.runs.samples.imported import import_samples
@@ -239,11 +239,11 @@ def reproduce(
     loaded = load_recipe(recipe)
     if out is not None:
         check_target(out, ".json")
-    rows = pieces.kept(loaded, out) if reuse and out is not None else []
+    rows = pieces.results_of(loaded, out) if reuse and out is not None else []
     known = {(row["name"], row["seed"]) for row in rows}
     with progress_bar(loaded.title) as progress:
         for result in made(loaded, Workspace.default(), reuse=reuse, progress=progress, known=known):
-            rows = pieces.merged(loaded, rows, [releasable_part(result) if releasable else result])
+            rows = pieces.merged_results(loaded, rows, [releasable_part(result) if releasable else result])
             if out is not None:
                 pieces.write(loaded, rows, out)
     if out is not None and rows:
@@ -274,7 +274,7 @@ def report(
 
     if rows is not None:
         check_target(rows, ".csv")
-    recipe, results = recipe_report.read(file)
+    recipe, results = recipe_report.recipe_with_results(file)
     if releasable:
         results = [releasable_part(result) for result in results]
     for path in documents.write(results, recipe, file):

@@ -144,7 +144,7 @@ def forget(
 
 
 def _row(sample_set: "SampleSet") -> dict[str, Any]:
-    kept = sample_set.kept()
+    kept = sample_set.kept_records()
     return {
         "run": sample_set.owner,
         "samples": sample_set.id,

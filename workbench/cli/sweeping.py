@@ -114,7 +114,7 @@ def sweep(
             raise WorkbenchError(f"{error} {OF_ONE}") from None
         raise
     if as_json and dry_run:
-        print_json({**jsonable(cost), "choosing": cost.choosing})
+        print_json({**jsonable(cost), "choosing": cost.choosing_words})
     elif not as_json:
         _print_price(cost)
     if out is not None:
@@ -145,7 +145,7 @@ def sweeps(
         _forget(sweep_id)
         return
     if sweep_id is None:
-        rows = [_standing(kept) for kept in KeptSweep.all(Workspace.default())]
+        rows = [_sweep_row(kept) for kept in KeptSweep.all(Workspace.default())]
         print_json(rows) if as_json else print_table(
             rows, "No sweeps yet. `workbench sweep METHOD... --dataset D --epsilons 1,10` makes one."
         )
@@ -154,7 +154,7 @@ def sweeps(
     measured = kept.results()
     if releasable:
         measured = [{**result, "evaluation": releasable_results(result["evaluation"])} for result in measured]
-    standing, rows = _standing(kept), results.table(measured)
+    standing, rows = _sweep_row(kept), results.table(measured)
     if as_json:
         print_json({**standing, "lines": rows, "results": measured})
     else:
@@ -174,13 +174,13 @@ def _forget(sweep_id: str | None) -> None:
     print(f"Removed sweep {sweep_id}. Its runs stay; `workbench delete RUN` removes one.")
 
 
-def _standing(kept: "KeptSweep") -> dict[str, Any]:
+def _sweep_row(kept: "KeptSweep") -> dict[str, Any]:
     """A sweep in a row: its title, its job's state, how many of its runs have been measured."""
     from workbench.tasks.sweeping import find_job
 
     job = find_job(kept.workspace, kept.recipe)
     fields = {"sweep": kept.id, "title": kept.recipe.title, "state": "not begun" if job is None else job.state}
-    fields |= {"measured": f"{len(kept.results())} of {len(kept.recipe.seeded)}"}
+    fields |= {"measured": f"{len(kept.results())} of {len(kept.recipe.seeded_runs)}"}
     return fields | ({"error": job.error} if job is not None and job.error else {})
 
 
@@ -197,7 +197,7 @@ def _print_price(cost: "Price") -> None:
         "all runs together": {name: value for name, value in describe_value(cost.together).items() if name in _TOLD},
         "plain sum of their bounds": {"epsilon": cost.plain_sum, "delta": cost.plain_delta},
         f"account of {cost.dataset} afterwards": {name: value for name, value in describe_value(cost.account).items() if name in _TOLD},
-        "choosing the best": cost.choosing,
+        "choosing the best": cost.choosing_words,
         **({"where to choose": cost.advice} if cost.advice else {}),
     })  # fmt: skip
     warn(cost.warnings)

@@ -62,7 +62,7 @@ def explain(
         parts.append("\n".join(f"{name:<12} {line}" for name, line in groups[wanted.lower()].items()))
     if wanted.lower() in WORDS or not parts:
         parts.append(
-            _filled(
+            _wrapped_text(
                 choose(wanted.lower(), WORDS | dict.fromkeys(groups, ""), "command, group or word")
                 if wanted
                 else f"Words: {', '.join(WORDS)}."
@@ -71,6 +71,6 @@ def explain(
     typer.echo("\n\n".join(parts if wanted else [whole.get_help(), *parts]))
 
 
-def _filled(text: str) -> str:
+def _wrapped_text(text: str) -> str:
     """The text in lines that the terminal has room for."""
     return textwrap.fill(text, min(shutil.get_terminal_size().columns, WIDEST))

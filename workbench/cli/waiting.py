@@ -34,13 +34,13 @@ def wait_for(task: str, owner: str, request: Mapping[str, Any]) -> None:
         with progress_bar(TASKS[task].terms.title) as move:
             job = control.wait(workspace, job.id, progress=lambda now: move(now.share))
     except KeyboardInterrupt:
-        _interrupted(tasks.find(workspace, task, owner, request), begun_here=before is None or not before.is_active)
+        _end_command(tasks.find(workspace, task, owner, request), begun_here=before is None or not before.is_active)
     if job.state != "done":
         print(f"The {TASKS[task].terms.title} ({job.id}) {ENDED[job.state]}. {terminal(job.error or '')}".rstrip(), file=sys.stderr)
         raise typer.Exit(1)
 
 
-def _interrupted(job: Job | None, begun_here: bool) -> NoReturn:
+def _end_command(job: Job | None, begun_here: bool) -> NoReturn:
     """End the command, and the job if the command began it, in one sentence."""
     if job is None or not job.is_active:
         raise KeyboardInterrupt

@@ -34,7 +34,7 @@ __all__ = [
     "load_as",
     "load_frame",
     "load_public",
-    "reading",
+    "reading_arguments",
     "records_of",
     "to_uint8",
     "to_unit_range",
@@ -63,7 +63,7 @@ def parts_of(name: str) -> list[str]:
     return parts if each_is_there and not Path(name).exists() else [name]
 
 
-def whole(name: str) -> str:
+def absolute_name(name: str) -> str:
     """The name with the paths in it from the root, as what reads it begins in another folder."""
     return joined.JOIN.join(str(Path(part).expanduser().resolve()) if is_path(part) else part for part in parts_of(name))
 
@@ -207,7 +207,7 @@ def load_frame(frame: "pd.DataFrame | ArrowStream", declared: TableDeclaration, 
     return csv_table.of_frame(frame, declared, own_name(Path(name), name, DATASETS), seed)
 
 
-def reading(name: str | None, resize: str | None, classes: str | None) -> dict[str, Any]:
+def reading_arguments(name: str | None, resize: str | None, classes: str | None) -> dict[str, Any]:
     """The arguments of `facts` and `load` from texts: a name, `C,H,W`, and class names between commas (or as a JSON list)."""
     return {"name": name or None, "shape": parse_shape(resize) if resize else None, "classes": class_list(classes) if classes else ()}
 

@@ -30,7 +30,7 @@ UNKNOWN = "unknown"  # the published files have a question mark
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedFile:
     """A file as published: how many rows it has, and the SHA-256 of them, one a line, without the comment that some copies begin with."""
 
     rows: int
@@ -39,8 +39,8 @@ class Published:
 
 TRAIN, HELD_OUT = "adult.data", "adult.test"
 PUBLISHED = {
-    TRAIN: Published(32_561, "ea895aae047aa83ca757e3024a029be8b11806c656ad2c5b1efd8cec28af19ad"),
-    HELD_OUT: Published(16_281, "10ab70aad17401e173c0096b6775f78362409517422ceb26c80f5f04dbc2e02e"),
+    TRAIN: PublishedFile(32_561, "ea895aae047aa83ca757e3024a029be8b11806c656ad2c5b1efd8cec28af19ad"),
+    HELD_OUT: PublishedFile(16_281, "10ab70aad17401e173c0096b6775f78362409517422ceb26c80f5f04dbc2e02e"),
 }
 
 DECLARED = TableDeclaration(
@@ -128,11 +128,11 @@ def load(workspace: Workspace) -> Dataset:
             f"Expected {TRAIN} and {HELD_OUT} in {workspace.data / NAME}, got none or one of them. The UCI Machine Learning Repository "
             "has them (Adult), and they are not downloaded here: put them there, or set WORKBENCH_DATA to the folder above."
         )
-    train, held_out = (read(folder / name, published) for name, published in PUBLISHED.items())
+    train, held_out = (read_rows(folder / name, published) for name, published in PUBLISHED.items())
     return Dataset(facts(workspace), train, held_out)
 
 
-def read(path: Path, published: Published) -> Records:
+def read_rows(path: Path, published: PublishedFile) -> Records:
     """The rows of a file by the numbers of their categories; refused where they are not the published ones."""
     try:
         lines = [line.strip() for line in path.read_text(encoding="ascii").splitlines()]
@@ -145,6 +145,6 @@ def read(path: Path, published: Published) -> Records:
             "rows of your own, add a line of headings and name the file."
         )
     cells = dict(zip(COLUMNS, zip(*csv.reader(lines, skipinitialspace=True), strict=True), strict=True))
-    rows = np.stack([column.numbered(cells[column.name], path.name) for column in DECLARED.features], axis=1)
+    rows = np.stack([column.category_numbers(cells[column.name], path.name) for column in DECLARED.features], axis=1)
     assert DECLARED.label is not None
-    return Records(rows, DECLARED.label.numbered([cell.removesuffix(".") for cell in cells["income"]], path.name))
+    return Records(rows, DECLARED.label.category_numbers([cell.removesuffix(".") for cell in cells["income"]], path.name))

@@ -98,7 +98,7 @@ class DatasetFacts(BaseModel):
         sizes = [len(self.attributes[name]) for name in self.combined]
         return np.ravel_multi_index([attributes[name] for name in self.combined], sizes).astype(np.int64)
 
-    def told(self, records: Records, attribute: str) -> Records:
+    def relabelled(self, records: Records, attribute: str) -> Records:
         """`records` labelled by an attribute that they carry, or that their class combines; without labels where neither tells it."""
         values = records.attributes.get(attribute)
         if values is None and attribute in self.combined and records.labels is not None:
@@ -134,7 +134,7 @@ class DatasetFacts(BaseModel):
         if train.labels is not None and self.classes:
             check_values("labels", train.labels, self.num_classes)
         if set(train.attributes) != set(self.attributes):
-            raise WorkbenchError(f"Expected the attributes {_listed(self.attributes)}, got {_listed(train.attributes)}.")
+            raise WorkbenchError(f"Expected the attributes {_comma_list(self.attributes)}, got {_comma_list(train.attributes)}.")
         for name, values in self.attributes.items():
             check_values(f"values of {name}", train.attributes[name], len(values))
 
@@ -197,7 +197,7 @@ def check_values(what: str, values: np.ndarray, count: int) -> None:
         raise WorkbenchError(f"Expected {what} 0 to {count - 1}, got {values.min()} to {values.max()}.")
 
 
-def _listed(names: Iterable[str]) -> str:
+def _comma_list(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none"
 
 

@@ -40,14 +40,14 @@ def edges(low: float, high: float, num_ranges: int = NUM_RANGES) -> tuple[float,
     return tuple(round(low + (high - low) * place / num_ranges, 6) for place in range(num_ranges + 1))
 
 
-def declared(name: str, num_ranges: int) -> DatasetFacts:
+def declared_facts(name: str, num_ranges: int) -> DatasetFacts:
     """The facts with every column in so many ranges."""
     columns = tuple(Column.of_ranges(column, edges(*limits, num_ranges)) for column, limits in RANGES.items())
     return DatasetFacts(name=name, kind=TableKind(columns=columns), num_records=NUM_TRAIN, classes=CLASSES)
 
 
-FACTS = declared("breast-cancer", NUM_RANGES)
-FINE = declared("breast-cancer-fine", NUM_FINE_RANGES)
+FACTS = declared_facts("breast-cancer", NUM_RANGES)
+FINE = declared_facts("breast-cancer-fine", NUM_FINE_RANGES)
 
 
 def load(known: DatasetFacts = FACTS) -> Dataset:
@@ -56,7 +56,7 @@ def load(known: DatasetFacts = FACTS) -> Dataset:
 
     values, labels = (np.asarray(part) for part in load_breast_cancer(return_X_y=True))
     columns = TableKind.of(known.kind).columns
-    rows = [column.numbered(measured) for column, measured in zip(columns, values[:, WORST].T, strict=True)]
+    rows = [column.range_numbers(measured) for column, measured in zip(columns, values[:, WORST].T, strict=True)]
     records = Records(np.stack(rows, axis=1), labels.astype(np.int64))
     train, held_out = position_split(len(records), 0, NUM_HELD_OUT / len(records))
     return Dataset(known, records.take(train), records.take(held_out))

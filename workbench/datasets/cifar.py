@@ -54,7 +54,7 @@ def locate(root: Path) -> Path:
             f"Expected CIFAR-10's binary files (data_batch_1.bin), got the pickled ones in {pickled.parent}, and unpickling can run any "
             f"code: put {ARCHIVE} into {root / NAME} in their place."
         )
-    return unpacked(fetch(MIRRORS, ARCHIVE, MD5, root / NAME))
+    return unpack_archive(fetch(MIRRORS, ARCHIVE, MD5, root / NAME))
 
 
 def pickled_folders(root: Path) -> list[Path]:
@@ -62,7 +62,7 @@ def pickled_folders(root: Path) -> list[Path]:
     return [folder for place in (root, *folders(root)) for folder in (place, place / "cifar-10-batches-py")]
 
 
-def unpacked(archive: Path) -> Path:
+def unpack_archive(archive: Path) -> Path:
     """The six binary files of the archive, written beside it, the folder returned; nothing else in it is touched."""
     wanted = {*TRAIN, *HELD_OUT}
     try:

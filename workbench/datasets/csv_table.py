@@ -89,7 +89,7 @@ def broken_rules(path: Path, declared: TableDeclaration) -> list[int]:
     """How many rows of a file break each declared rule: private, and for the eyes of those who have the rows."""
     header, rows = text_rows(path)
     known = declared.in_order(header)
-    return [int(broken.sum()) for broken in known.kind.broken(read_in(header, rows, known, path.name).records)]
+    return [int(broken.sum()) for broken in known.kind.rows_breaking(read_in(header, rows, known, path.name).records)]
 
 
 def declaration_of(path: Path, declared: TableDeclaration | None) -> TableDeclaration:
@@ -134,7 +134,7 @@ def _dataset(header: Sequence[str], rows: Iterable[Row], name: str, declared: Ta
     return Dataset(known, theirs.drawn_by(seed), others.drawn_by(seed), theirs)
 
 
-class Reading(NamedTuple):
+class CsvRows(NamedTuple):
     """The rows of a file: their records; who each is of as the file says, and by number int64 (N,), nothing where nobody has several."""
 
     records: Records
@@ -153,7 +153,7 @@ def _place_of_person(header: Sequence[str], declared: TableDeclaration, where: s
     return list(header).index(declared.person)
 
 
-def read_in(header: Sequence[str], rows: Iterable[Row], declared: TableDeclaration, where: str) -> Reading:
+def read_in(header: Sequence[str], rows: Iterable[Row], declared: TableDeclaration, where: str) -> CsvRows:
     """All rows by the numbers of their categories, a part at a time, and whose they are."""
     inert = {spreadsheet_cell(column.name): column.name for column in declared.columns}  # as samples have it
     header = [name if name in inert.values() else inert.get(name, name) for name in header]
@@ -164,11 +164,11 @@ def read_in(header: Sequence[str], rows: Iterable[Row], declared: TableDeclarati
     parts, persons, line = list[Records](), list[str](), 2
     for part in parts_of(rows):
         cells = dict(zip(header, zip(*part, strict=True), strict=True))
-        values = np.stack([column.numbered(cells[column.name], where, line) for column in declared.features], axis=1)
-        labels = declared.label.numbered(cells[declared.label.name], where, line) if declared.label else None
+        values = np.stack([column.category_numbers(cells[column.name], where, line) for column in declared.features], axis=1)
+        labels = declared.label.category_numbers(cells[declared.label.name], where, line) if declared.label else None
         parts.append(Records(values, labels))
         persons += [] if place is None else [row[place].strip() for row in part]
         line += len(part)
     if not parts:
         raise WorkbenchError(f"Expected rows below the headings of {where}, got none.")
-    return Reading(Records.joined(parts), persons, None if place is None else numbered_persons(persons, declared.person, where))
+    return CsvRows(Records.joined(parts), persons, None if place is None else numbered_persons(persons, declared.person, where))

@@ -57,10 +57,10 @@ class DeclaredColumn(BaseModel):
         if self.points and not self.edges:
             raise ValueError(f"Expected edges of {self.name} beside its points, got none: numbers that are no points are in ranges.")
         if any(low >= high for low, high in pairwise(self.points)):
-            raise ValueError(f"Expected rising points of {self.name}, got {', '.join(map(told, self.points))}.")
+            raise ValueError(f"Expected rising points of {self.name}, got {', '.join(map(number_text, self.points))}.")
         if self.decimals is not None and any(abs(edge - round(edge, self.decimals)) > 1e-12 * abs(edge) for edge in self.edges):
             raise ValueError(
-                f"Expected edges of {self.name} with at most {self.decimals} decimals, got {', '.join(map(told, self.edges))}."
+                f"Expected edges of {self.name} with at most {self.decimals} decimals, got {', '.join(map(number_text, self.edges))}."
             )
         check_words([self.name], "columns' names")
         check_words(self.column.categories, f"categories of {self.name}")
@@ -70,7 +70,7 @@ class DeclaredColumn(BaseModel):
     def column(self) -> Column:
         """The column as records have it: categories, or ranges and points, then those of other texts and of what is missing."""
         ranges = Column.of_ranges(self.name, self.edges) if self.edges else None
-        own = (*ranges.categories, *map(told, self.points)) if ranges else self.categories
+        own = (*ranges.categories, *map(number_text, self.points)) if ranges else self.categories
         added = tuple(dict.fromkeys(text for text in (self.other, self.missing) if text and text not in own))
         return Column(name=self.name, categories=own + added, edges=self.edges, decimals=self.decimals)
 
@@ -86,17 +86,20 @@ class DeclaredColumn(BaseModel):
     def _beside(self, below: bool, edge: float) -> list[int]:
         if edge not in self.edges:
             raise WorkbenchError(
-                f"Expected an edge of {self.name} in a rule, got {told(edge)}. Choose one of: {', '.join(map(told, self.edges))}."
+                f"Expected an edge of {self.name} in a rule, got {number_text(edge)}. "
+                f"Choose one of: {', '.join(map(number_text, self.edges))}."
             )
         ranges = [place for place, low in enumerate(self.edges[:-1]) if (low < edge) == below]
         first = len(self.edges) - 1
         return ranges + [first + place for place, point in enumerate(self.points) if (point < edge) == below]
 
-    def numbered(self, cells: Sequence[str], where: str, first_line: int = 2) -> np.ndarray:
+    def category_numbers(self, cells: Sequence[str], where: str, first_line: int = 2) -> np.ndarray:
         """The number of each cell's category, int64 (N,). Refuses what is not declared by its line, and never tells the cell."""
         texts, inverse = np.unique(np.array([cell.strip() for cell in cells], dtype=object), return_inverse=True)
         names = self.column.categories
-        known = {form(name): place for form in (spreadsheet_cell, whole, str) for place, name in enumerate(names)}  # as samples have it too
+        known = {
+            form(name): place for form in (spreadsheet_cell, whole_number_text, str) for place, name in enumerate(names)
+        }  # as samples have it too
         numbers = np.array([self._number(text, known) for text in texts], dtype=np.int64)[inverse]
         if (numbers < 0).any():
             line = int(np.argmax(numbers < 0)) + first_line
@@ -108,7 +111,9 @@ class DeclaredColumn(BaseModel):
 
     def _number(self, text: str, known: Mapping[str, int]) -> int:
         """The category's number by those of all, or -1 for what is not declared."""
-        if (place := known.get(text, known.get(whole(text)))) is not None:  # a range, or what is missing, as samples have it too
+        if (
+            place := known.get(text, known.get(whole_number_text(text)))
+        ) is not None:  # a range, or what is missing, as samples have it too
             return place
         if text.lower() in MISSING:
             return known.get(self.missing, -1)
@@ -116,11 +121,11 @@ class DeclaredColumn(BaseModel):
         if value is None:
             return known.get(self.other, -1)
         if value in self.points:
-            return known[told(self.points[self.points.index(value)])]
+            return known[number_text(self.points[self.points.index(value)])]
         return bisect_right(self.edges[1:-1], value)
 
 
-def whole(text: str) -> str:
+def whole_number_text(text: str) -> str:
     """A whole number without a point and zeros behind it, `1` of `1.0`: tools add them where a cell is missing; other texts as they are."""
     return match[1] if (match := WITH_ZEROS.fullmatch(text)) else text
 
@@ -172,9 +177,9 @@ class TableDeclaration(BaseModel):
     @classmethod
     def of_kind(cls, kind: TableKind, classes: Sequence[str]) -> Self:
         """What such rows are read by where only the facts are known: a cell without a value is what is called missing or unknown."""
-        columns = [_declared(column) for column in kind.columns]
+        columns = [_declared_column(column) for column in kind.columns]
         if classes:
-            columns.append(_declared(Column(name=kind.label, categories=tuple(classes))))
+            columns.append(_declared_column(Column(name=kind.label, categories=tuple(classes))))
         return cls(columns=tuple(columns), target=kind.label if classes else "")
 
     @classmethod
@@ -220,7 +225,7 @@ class TableDeclaration(BaseModel):
         return self.label.column.categories if self.label else ()
 
 
-def _declared(column: Column) -> DeclaredColumn:
+def _declared_column(column: Column) -> DeclaredColumn:
     """A column of records as it may have been declared."""
     beside = column.categories[column.num_ranges :]
     missing = next((text for text in beside if text.lower() in ABSENT), "")
@@ -239,7 +244,7 @@ def even_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
     return tuple(float(f"{low + (high - low) * place / bins:.12g}") for place in range(bins + 1))
 
 
-def told(value: float) -> str:
+def number_text(value: float) -> str:
     """A number in as few digits as tell it, whole ones without a point."""
     return str(int(value)) if value.is_integer() and abs(value) < LARGEST_WHOLE else repr(value)
 

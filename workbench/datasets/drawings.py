@@ -19,7 +19,7 @@ def cache_path(name: str, version: int, num_records: int, shape: Shape, seed: in
     return folder / f"{name}-v{version}-{num_records}-{size}-seed{seed}.npz"
 
 
-def cached(path: Path, draw: Callable[[], Records]) -> Records:
+def cached_records(path: Path, draw: Callable[[], Records]) -> Records:
     """The images, labels and attributes kept at `path`; what is missing or damaged is drawn anew, and written whole or not at all."""
     try:
         with np.load(path, allow_pickle=False) as kept:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts
-from workbench.datasets.drawings import cache_path, cached
+from workbench.datasets.drawings import cache_path, cached_records
 from workbench.datasets.face_canvas import CARTOON, PAINTED, Style, paint_faces
 from workbench.datasets.face_features import ATTRIBUTES, BLOCK, draw_attributes, draw_faces
 from workbench.datasets.resize import Shape, check_shape, convert_channels
@@ -76,5 +76,5 @@ def load(
     total = whole_blocks + max(BLOCK, known.num_records // 10)
     checked = check_shape(known.shape)
     path = cache_path(family.name, VERSION, total, checked, seed, workspace.cache)
-    records = cached(path, lambda: draw(family, total, checked, seed))
+    records = cached_records(path, lambda: draw(family, total, checked, seed))
     return Dataset(known, records.take(slice(known.num_records)), records.take(slice(whole_blocks, None)))

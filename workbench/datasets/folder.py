@@ -61,7 +61,7 @@ class ImageFolder:
         return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
 
-def listed(root: Path, declared: Sequence[str] = ()) -> ImageFolder:
+def list_images(root: Path, declared: Sequence[str] = ()) -> ImageFolder:
     """The images of every class; every visible subfolder is a class, hidden files and other kinds are passed over.
 
     A folder without subfolders, of which no classes are `declared`, has images without a class.
@@ -114,7 +114,7 @@ def refuse(root: Path, wrong: Sequence[str], expected: str, remedy: str = "Mend 
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Image.Image]:
+def open_image(path: Path) -> Iterator[Image.Image]:
     """An image of mode L or RGB; whatever Pillow says against it is an `UnusableError` of a few words."""
     if not path.is_file():
         raise UnusableError("is no file")
@@ -129,13 +129,13 @@ def opened(path: Path) -> Iterator[Image.Image]:
 
 def image_shape(path: Path) -> Shape:
     """(C, H, W) from the image's header."""
-    with opened(path) as image:
+    with open_image(path) as image:
         return CHANNELS[image.mode], image.height, image.width
 
 
 def image_pixels(path: Path) -> np.ndarray:
     """uint8 (C, H, W)."""
-    with opened(path) as image:
+    with open_image(path) as image:
         values = np.asarray(image)  # (H, W) or (H, W, C)
     return values[None] if values.ndim == 2 else np.moveaxis(values, -1, 0)
 
@@ -169,7 +169,7 @@ def common_shape(folder: ImageFolder, shape: Shape | None) -> Shape:
     return shape
 
 
-def decoded(folder: ImageFolder, shape: Shape, order: np.ndarray) -> Iterator[np.ndarray]:
+def decoded_images(folder: ImageFolder, shape: Shape, order: np.ndarray) -> Iterator[np.ndarray]:
     """Images uint8 (*shape) in an order of positions, each resized by itself; those that cannot be read are refused together at the end."""
     wrong: list[str] = []
     for position in order:
@@ -196,7 +196,7 @@ def load_folder(folder: ImageFolder, name: str, shape: Shape | None, seed: int, 
     order = np.concatenate([train, held_out])
     images = kept.read(size, seed)
     if images is None:
-        kept.write(decoded(folder, size, order), len(order), size, seed, size if shape is None else kept.common_shape())
+        kept.write(decoded_images(folder, size, order), len(order), size, seed, size if shape is None else kept.common_shape())
         images = kept.read(size, seed)
     assert images is not None
     records = Records(images, None if folder.labels is None else folder.labels[order])
@@ -208,8 +208,8 @@ def facts(
 ) -> DatasetFacts:
     """The facts about a folder or an `.npz` file under the name given to it, without its pixels."""
     target = None if shape is None else check_shape(shape)
-    if checked(path).is_dir():
-        folder = listed(path, classes)
+    if checked_place(path).is_dir():
+        folder = list_images(path, classes)
         count = len(folder.split(seed)[0])
         return folder_facts(folder, name, target, seed, count, KeptFolder.of(path, folder.files, workspace))
     known = arrays.describe(path, name, classes)[0]
@@ -220,14 +220,14 @@ def load(
     path: Path, name: str, seed: int = 0, shape: tuple[int, ...] | None = None, classes: Sequence[str] = (), *, workspace: Workspace
 ) -> Dataset:
     """A folder or an `.npz` file at `shape`; a sixth is held out by `seed`, unless the file brings held-out records of its own."""
-    if checked(path).is_dir():
-        folder = listed(path, classes)
+    if checked_place(path).is_dir():
+        folder = list_images(path, classes)
         target = None if shape is None else check_shape(shape)
         return load_folder(folder, name, target, seed, KeptFolder.of(path, folder.files, workspace))
     return at_shape(arrays.load(path, name, seed, classes), shape)
 
 
-def checked(path: Path) -> Path:
+def checked_place(path: Path) -> Path:
     """`path` if it is a folder or an `.npz` file."""
     if path.is_dir() or (path.is_file() and path.suffix == ".npz"):
         return path

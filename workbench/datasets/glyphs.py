@@ -10,7 +10,7 @@ digits document about themselves in public.
 import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts
-from workbench.datasets.drawings import cache_path, cached
+from workbench.datasets.drawings import cache_path, cached_records
 from workbench.datasets.glyph_canvas import Layout, draw_batch
 from workbench.datasets.resize import Shape, check_shape
 from workbench.errors import WorkbenchError
@@ -54,5 +54,5 @@ def load(workspace: Workspace, shape: tuple[int, ...] | None = None, num_records
     whole_tens = -(-known.num_records // 10) * 10
     total = whole_tens + max(10, known.num_records // 10)
     path = cache_path("glyphs", VERSION, total, checked, seed, workspace.cache)
-    records = cached(path, lambda: draw(total, checked, seed))
+    records = cached_records(path, lambda: draw(total, checked, seed))
     return Dataset(known, records.take(slice(known.num_records)), records.take(slice(whole_tens, None)))

@@ -19,7 +19,7 @@ def check_words(words: Sequence[str], what: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def composed(name: str) -> str:
+def composed_name(name: str) -> str:
     """A name with each letter and its accents as one character: file systems and keyboards differ, and an account is one."""
     return unicodedata.normalize("NFC", name)
 
@@ -27,7 +27,7 @@ def composed(name: str) -> str:
 def default_name(path: str | Path, registered: Collection[str]) -> str:
     """The name of a user's file or folder until one is given: its own, without .npz or .csv, and with `own-` before a registered one."""
     path = Path(path)
-    name = composed(path.stem if path.suffix in (".npz", ".csv") else path.name)
+    name = composed_name(path.stem if path.suffix in (".npz", ".csv") else path.name)
     kept = "".join(letter for letter in name if unicodedata.category(letter)[0] != "C").strip()[:LONGEST].strip() or "images"
     return f"own-{kept}" if kept in registered else kept
 
@@ -36,7 +36,7 @@ def own_name(path: Path, given: str | None, registered: Collection[str]) -> str:
     """The name that the ledger's account of a user's file goes by: `given`, else the default; a registered one is refused."""
     if given is None:
         return default_name(path.resolve(), registered)
-    given = composed(given)
+    given = composed_name(given)
     if given in registered:
         raise WorkbenchError(f"Expected a name of your own for {path}, got {given!r}, which is a registered dataset's. Give another.")
     return check_words([given], "names")[0]

@@ -29,7 +29,7 @@ SCALES: tuple[tuple[str, ...], ...] = (
 LEADING = re.compile(r"[<>=\s]*(\d+(?:\.\d+)?)")
 
 
-def ordered(texts: Collection[str]) -> list[str]:
+def ordered_words(texts: Collection[str]) -> list[str]:
     """The categories in their order: that of a scale that has all of them, else numbers first, by the number that each begins with."""
     words = {text: " ".join(text.lower().replace("_", " ").split()) for text in texts}
     scale = next((scale for scale in SCALES if set(words.values()) <= set(scale)), None)

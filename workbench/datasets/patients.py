@@ -80,7 +80,7 @@ def draw(form: Form, count: int, rng: np.random.Generator) -> Records:
     """`count` rows of which every hundredth, in places drawn too, is an outlier."""
     shares = [np.array(list(column.values())) / 100 for column in list(COLUMNS.values())[: form.num_columns]]
     illness = rng.normal(size=count)
-    rows = np.stack([cut(LOADING * illness + np.sqrt(1 - LOADING**2) * rng.normal(size=count), part) for part in shares], axis=1)
+    rows = np.stack([category_of(LOADING * illness + np.sqrt(1 - LOADING**2) * rng.normal(size=count), part) for part in shares], axis=1)
     labels = (illness + 0.5 * rng.normal(size=count) > 0).astype(np.int64)
     places = rng.permutation(count)[: int(count * PLANTED_SHARE)]
     rows[places] = outliers(shares, len(places), rng)
@@ -89,7 +89,7 @@ def draw(form: Form, count: int, rng: np.random.Generator) -> Records:
     return Records(rows, labels, {"planted": planted})
 
 
-def cut(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
+def category_of(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """The category, int64 (N,), of standard normal `values` where each has its share, in order."""
     from scipy.special import ndtri
 

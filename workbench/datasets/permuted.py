@@ -24,10 +24,10 @@ def facts() -> DatasetFacts:
 def load() -> Dataset:
     """Digits with their split; every image has its pixels in the same other order."""
     known = digits.load()
-    return Dataset(facts(), _permuted(known.train), _permuted(known.held_out))
+    return Dataset(facts(), _permuted_records(known.train), _permuted_records(known.held_out))
 
 
-def _permuted(records: Records) -> Records:
+def _permuted_records(records: Records) -> Records:
     images = records.records
     order = np.random.default_rng(SEED).permutation(images[0].size)
     return replace(records, records=np.ascontiguousarray(images.reshape(len(images), -1)[:, order]).reshape(images.shape))

@@ -45,7 +45,7 @@ class PersonRows:
         def chosen(person: int, size: int) -> np.ndarray:
             return randomness.stream(PURPOSE, index=person).choice(size, self.most_rows)
 
-        return self._kept(chosen)
+        return self._rows_of(chosen)
 
     def drawn_by(self, seed: int) -> Records:
         """The same by a public seed: for measures, which need some draw that is the same every time."""
@@ -53,14 +53,14 @@ class PersonRows:
         def chosen(person: int, size: int) -> np.ndarray:
             return np.random.default_rng([seed, person]).permutation(size)[: self.most_rows]
 
-        return self._kept(chosen)
+        return self._rows_of(chosen)
 
     def take(self, persons: np.ndarray) -> "PersonRows":
         """Those of some persons alone, under their numbers."""
         places = np.flatnonzero(np.isin(self.persons, persons))
         return PersonRows(self.rows.take(places), self.persons[places], self.most_rows)
 
-    def _kept(self, chosen: "Chosen") -> Records:
+    def _rows_of(self, chosen: "RowChoice") -> Records:
         order = np.argsort(self.persons, kind="stable")
         numbers, starts = np.unique(self.persons[order], return_index=True)
         kept = [
@@ -70,7 +70,7 @@ class PersonRows:
         return self.rows.take(np.sort(np.concatenate(kept)))
 
 
-class Chosen(Protocol):
+class RowChoice(Protocol):
     """Which of a person's rows are drawn."""
 
     def __call__(self, person: int, size: int) -> np.ndarray:

@@ -127,11 +127,11 @@ class Shapes:
         return (1 - self.gauge(u, v)) * self.axes.min(axis=1)[:, None, None]
 
 
-def covered(depth: np.ndarray, pixel: float) -> np.ndarray:
+def pixel_cover(depth: np.ndarray, pixel: float) -> np.ndarray:
     """The share of each pixel that lies inside an edge, from the depth at its centre."""
     return np.clip(depth / pixel + 0.5, 0, 1)
 
 
-def painted(ground: np.ndarray, colour: np.ndarray, cover: np.ndarray) -> np.ndarray:
+def painted_ground(ground: np.ndarray, colour: np.ndarray, cover: np.ndarray) -> np.ndarray:
     """`ground` (num, C, H, W) under `colour`, (num, C, H, W) or (num, C, 1, 1), where `cover` (num, H, W) is 1."""
     return ground + (colour - ground) * cover[:, None]

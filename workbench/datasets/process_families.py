@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workbench.datasets.process_canvas import Canvas, Shapes, covered, painted
+from workbench.datasets.process_canvas import Canvas, Shapes, painted_ground, pixel_cover
 
 LEAVES = 40
 LEAF = (0.05, 0.6)  # radius
@@ -34,7 +34,7 @@ def dead_leaves(canvas: Canvas) -> np.ndarray:
     for leaf in range(LEAVES):
         radius = np.power(low + (high - low) * canvas.uniform(0, 1), 1 / exponent)
         shapes = Shapes.drawn(canvas, radius, spread=1.1)
-        image = painted(image, colours[:, leaf + 1], covered(shapes.depth(*shapes.local(x, y)), canvas.pixel))
+        image = painted_ground(image, colours[:, leaf + 1], pixel_cover(shapes.depth(*shapes.local(x, y)), canvas.pixel))
     return image
 
 
@@ -92,7 +92,7 @@ def gabors(canvas: Canvas) -> np.ndarray:
         bell = np.exp(-(np.square(x - right) + np.square(y - down)) / (2 * np.square(width)))
         wave = np.cos(frequency * (np.cos(angle) * (x - right) + np.sin(angle) * (y - down)) + phase)
         field += canvas.rng.standard_normal((canvas.num, 1, 1), dtype=np.float32) * bell * wave
-    return canvas.tinted(standardised(canvas, field))
+    return canvas.tinted(standardised_fields(canvas, field))
 
 
 def wavelets(canvas: Canvas) -> np.ndarray:
@@ -106,21 +106,21 @@ def wavelets(canvas: Canvas) -> np.ndarray:
         side = 2**level
         details = canvas.rng.laplace(size=(num, 3, side, side)) * (canvas.rng.random((num, 3, side, side)) < density)
         across, down, both = np.moveaxis(details.astype(np.float32) * np.power(2, -level * decay)[:, None, None, None], 1, 0)
-        smooth, rough = widened(field, low) + widened(across, high), widened(down, low) + widened(both, high)
-        field = (widened(smooth.swapaxes(1, 2), low) + widened(rough.swapaxes(1, 2), high)).swapaxes(1, 2)
+        smooth, rough = widened_field(field, low) + widened_field(across, high), widened_field(down, low) + widened_field(both, high)
+        field = (widened_field(smooth.swapaxes(1, 2), low) + widened_field(rough.swapaxes(1, 2), high)).swapaxes(1, 2)
     row, column = (canvas.rng.integers(2**levels, size=(num, 1)) + np.arange(side) for side in canvas.size)
     cut = field[np.arange(num)[:, None, None], row[:, :, None] % 2**levels, column[:, None] % 2**levels]
-    return canvas.tinted(standardised(canvas, cut))
+    return canvas.tinted(standardised_fields(canvas, cut))
 
 
-def widened(field: np.ndarray, taps: np.ndarray) -> np.ndarray:
+def widened_field(field: np.ndarray, taps: np.ndarray) -> np.ndarray:
     """`field` (N, H, W) at twice the width, filtered by `taps` (N, 6) on a circle."""
     apart = np.zeros((*field.shape[:2], 2 * field.shape[2]), dtype=np.float32)
     apart[..., ::2] = field
     return sum((np.roll(apart, tap - 2, axis=2) * taps[:, tap, None, None] for tap in range(taps.shape[1])), np.zeros_like(apart))
 
 
-def standardised(canvas: Canvas, field: np.ndarray) -> np.ndarray:
+def standardised_fields(canvas: Canvas, field: np.ndarray) -> np.ndarray:
     """Fields (num, H, W) around 1/2 with a random contrast, cut at 0 and 1."""
     centred = field - field.mean(axis=(1, 2), keepdims=True)
     deviation = np.maximum(centred.std(axis=(1, 2), keepdims=True), 1e-6)
@@ -145,7 +145,7 @@ def solids(canvas: Canvas) -> np.ndarray:
         lit = np.maximum(facing / np.sqrt(np.square(u) + np.square(v) + np.square(front) + 1e-6), 0)
         colour = colours[:, body, :, None, None] * (ambient + (1 - ambient) * lit)[:, None] + (shine * lit**8)[:, None]
         is_there = (body < count)[:, None, None]
-        image = painted(image, colour, covered(shapes.depth(u, v), canvas.pixel) * is_there)
+        image = painted_ground(image, colour, pixel_cover(shapes.depth(u, v), canvas.pixel) * is_there)
     return image
 
 
@@ -170,7 +170,7 @@ def silhouettes(canvas: Canvas) -> np.ndarray:
     empty = canvas.rng.integers(3, size=canvas.num)  # black, white, or a colour
     ground = np.where((empty < 2)[:, None], (empty == 1)[:, None].astype(np.float32), ground)[..., None, None]
     filled = object_[..., None, None] + (canvas.uniform(0, 0.2, 1, 1) * texture)[:, None]
-    return painted(np.broadcast_to(ground, (canvas.num, *canvas.shape)), np.clip(filled, 0, 1), covered(depth, canvas.pixel))
+    return painted_ground(np.broadcast_to(ground, (canvas.num, *canvas.shape)), np.clip(filled, 0, 1), pixel_cover(depth, canvas.pixel))
 
 
 FAMILIES: dict[str, Callable[[Canvas], np.ndarray]] = {

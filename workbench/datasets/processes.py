@@ -8,7 +8,7 @@ see by looking at noise"), from which differentially private training gains (Tan
 import numpy as np
 
 from workbench.datasets.base import Dataset, DatasetFacts
-from workbench.datasets.drawings import cache_path, cached
+from workbench.datasets.drawings import cache_path, cached_records
 from workbench.datasets.process_canvas import Canvas
 from workbench.datasets.process_families import FAMILIES
 from workbench.datasets.resize import Shape, check_shape
@@ -58,5 +58,5 @@ def load(workspace: Workspace, shape: tuple[int, ...] | None = None, num_records
     whole = -(-known.num_records // FEWEST) * FEWEST
     total = whole + max(FEWEST, known.num_records // 10)
     path = cache_path("processes", VERSION, total, checked, seed, workspace.cache)
-    records = cached(path, lambda: draw(total, checked, seed))
+    records = cached_records(path, lambda: draw(total, checked, seed))
     return Dataset(known, records.take(slice(known.num_records)), records.take(slice(whole, None)))

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from workbench.datasets.declaration import MISSING, MOST_CATEGORIES, DeclaredColumn, TableDeclaration, number
 from workbench.datasets.frames import frame_rows
-from workbench.datasets.ordered_words import ordered
+from workbench.datasets.ordered_words import ordered_words
 from workbench.datasets.proposed_edges import FEWEST_NUMBERS, are_counts, count_ranges, suited_ranges
-from workbench.datasets.row_files import counted, text_rows
+from workbench.datasets.row_files import text_counts, text_rows
 from workbench.errors import WorkbenchError, choose, first_complaint
 from workbench.records.tables import MOST_DECIMALS
 
@@ -61,7 +61,7 @@ def proposal(
     `rows_per_person`.
     """
     where, (header, cells) = (str(table), text_rows(table)) if isinstance(table, Path) else ("the frame", frame_rows(table))
-    texts, rows = counted(header, cells)
+    texts, rows = text_counts(header, cells)
     if not rows:
         raise WorkbenchError(f"Expected rows below the headings of {where}, got none. A declaration is proposed from what stands in them.")
     for name in (*leave_out, *[person] * bool(person)):
@@ -89,7 +89,7 @@ def proposal(
 def propose_column(name: str, texts: Mapping[str, int], is_target: bool = False) -> DeclaredColumn:
     """One column from how often each text stands in it; a target keeps its numbers and its rare categories as classes."""
     rows = sum(texts.values())
-    there = ordered([text for text in texts if text.lower() not in MISSING])
+    there = ordered_words([text for text in texts if text.lower() not in MISSING])
     missing = MISSING_CATEGORY if len(there) < len(texts) else ""
     values = [value for text in there if (value := number(text)) is not None]
     if len(values) == len(there):

@@ -66,7 +66,7 @@ class DatasetRef(BaseModel):
         absolute, and its account named. `declared` is a declaration as JSON or its file's path; a table's is kept whole, so that what
         stands beside it later changes no request. `held_out` is the path of a table's held-out rows, made absolute too.
         """
-        reading = datasets.reading(name, resize, classes)
+        reading = datasets.reading_arguments(name, resize, classes)
         values = {"shape": reading["shape"], "classes": reading["classes"], "split_seed": split_seed, "label": label or ""}
         if held_out and not (datasets.is_path(text) and datasets.is_csv(Path(text))):
             raise WorkbenchError(f"Expected held-out rows beside a {SUFFIX} file of one's own, got them beside {text}. Leave them out.")
@@ -84,7 +84,7 @@ class DatasetRef(BaseModel):
         return cls(name=str(text), **values)
 
     @classmethod
-    def planned(cls, text: str | Path, facts: DatasetFacts, workspace: Workspace | None = None) -> Self:
+    def as_planned(cls, text: str | Path, facts: DatasetFacts, workspace: Workspace | None = None) -> Self:
         """The dataset at a place, read as `facts` say that it was planned: at their shape, and one's own files under their name."""
         if datasets.is_path(text):
             path = str(Path(text).expanduser().resolve())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.datasets.declaration import number
 from workbench.datasets.naming import check_words
 from workbench.errors import WorkbenchError
-from workbench.escaping import seen
+from workbench.escaping import visible_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +43,7 @@ def parts_of(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 @contextmanager
-def watched(move: Callable[[float], None]) -> Iterator[None]:
+def reading_progress(move: Callable[[float], None]) -> Iterator[None]:
     """Tell `move` how far a file of rows is read inside, as a share from 0 to 1, again for the next file."""
     token = _WATCHER.set(move)
     try:
@@ -58,7 +58,7 @@ def _tell(share: float) -> None:
         move(share)
 
 
-def counted(header: Header, rows: Iterable[Row]) -> tuple[dict[str, Counter[str]], int]:
+def text_counts(header: Header, rows: Iterable[Row]) -> tuple[dict[str, Counter[str]], int]:
     """How often each text stands in each column, blanks around it left out, and the number of rows."""
     counters, total = {name: Counter[str]() for name in header}, 0
     for part in parts_of(rows):
@@ -95,7 +95,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
                     raise WorkbenchError(
                         f"Expected {len(header)} cells in every row of {path}, as in its headings, got {len(row)} in row {position}."
                     )
-                if may_run("".join(row)) and any(seen(cell).startswith(FORMULAS) for cell in row):
+                if may_run("".join(row)) and any(visible_text(cell).startswith(FORMULAS) for cell in row):
                     raise WorkbenchError(
                         f"Expected values in {path}, got a formula in row {position}. Save the file with values in their place."
                     )

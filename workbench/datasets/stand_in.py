@@ -86,7 +86,7 @@ def _rows(facts: DatasetFacts, kind: TableKind, number: int, seed: int) -> Recor
             logits = by_class[labels[missing]] + by_kind[kinds] + generator.gumbel(size=(len(missing), by_class.shape[1]))
             rows[missing, place] = logits.argmax(1)
         drawn = Records(rows, labels if facts.classes else None)
-        missing = np.flatnonzero(np.logical_or.reduce([*kind.broken(drawn), np.zeros(number, dtype=bool)]))
+        missing = np.flatnonzero(np.logical_or.reduce([*kind.rows_breaking(drawn), np.zeros(number, dtype=bool)]))
         if not len(missing):
             return replace(drawn, attributes=_attributes(facts, number, generator))
     raise WorkbenchError(

@@ -93,7 +93,7 @@ class TableFile:
         """Rows with types: numbers where ranges became some, and nothing for what is no number; else categories."""
         import pyarrow as pa
 
-        listed = TableKind.of(self.facts.kind).listed(part, self.facts.classes)
+        listed = TableKind.of(self.facts.kind).written_columns(part, self.facts.classes)
         arrays = [
             numbers_of(frame.iloc[:, place].tolist(), column) if self.numbers and column.edges else categories_of(column, values)
             for place, (column, values) in enumerate(listed)

@@ -53,7 +53,7 @@ class LearnedVariances:
         log_beta, log_posterior, x_start_weight, x_weight = self._at(t, x_start)
         guess = self.diffusion.predict_x_start(predicted.detach(), x_t, t)
         mean = x_start_weight * (guess.clamp(-1, 1) if clip else guess) + x_weight * x_t
-        log_variance = interpolated(v, log_beta, log_posterior)
+        log_variance = interpolated_log_variance(v, log_beta, log_posterior)
         away = (x_start_weight * x_start + x_weight * x_t - mean).square()
         divergence = 0.5 * (log_variance - log_posterior - 1 + (log_posterior - log_variance).exp() + away * (-log_variance).exp())
         first = t.reshape(-1, *[1] * (x_start.ndim - 1)) == 1
@@ -92,7 +92,7 @@ def posterior_weights(now: np.ndarray, then: np.ndarray) -> tuple[np.ndarray, np
     return np.sqrt(then) * (1 - alpha) / (1 - now), np.sqrt(alpha) * (1 - then) / (1 - now)
 
 
-def interpolated(v: Tensor, log_beta: Tensor, log_posterior: Tensor) -> Tensor:
+def interpolated_log_variance(v: Tensor, log_beta: Tensor, log_posterior: Tensor) -> Tensor:
     """The logarithm of the model's variance: v from -1 to 1 goes from beta~_t to beta_t (IDDPM, eq. 15)."""
     share = (v.clamp(-WIDEST, WIDEST) + 1) / 2
     return share * log_beta + (1 - share) * log_posterior
@@ -138,7 +138,7 @@ def learned_ancestral(
         if then > 0:
             beta = 1 - abar[now] / abar[then]
             posterior = beta * (1 - abar[then]) / (1 - abar[now])
-            log_variance = interpolated(v.clamp(-1, 1), torch.tensor(math.log(beta)), torch.tensor(math.log(posterior)))
+            log_variance = interpolated_log_variance(v.clamp(-1, 1), torch.tensor(math.log(beta)), torch.tensor(math.log(posterior)))
             x = x + (0.5 * log_variance).exp() * fresh_noise(x, generator)
         return x
 

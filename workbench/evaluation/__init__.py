@@ -12,7 +12,7 @@ from pathlib import Path
 from workbench.datasets.base import Dataset
 from workbench.errors import WorkbenchError, choose
 from workbench.evaluation.cache import Cache
-from workbench.evaluation.context import Bits, Classes, Context, Metric, Report, Terms, ignored
+from workbench.evaluation.context import Bits, Classes, Context, Metric, Report, Terms, ignore_progress
 from workbench.evaluation.feature_files import file_features, is_file
 from workbench.evaluation.features import Feature, FeatureSpace, can_train_classifier
 from workbench.evaluation.gallery_file import neighbours_html
@@ -107,7 +107,7 @@ def evaluate(
     space = features or default_features(dataset, public)
     made = partial(feature_space, space, dataset, public, seed, workspace=workspace)
     context = Context(dataset, made, seed, Cache(workspace), attribute, public, bits, terms, classes)
-    chosen = _chosen(metrics, samples, context)
+    chosen = _chosen_metrics(metrics, samples, context)
     check_feature_space(space, dataset, public)
     results = []
     for position, metric in enumerate(chosen):
@@ -121,16 +121,16 @@ def evaluate(
 
 def _share_of(progress: Callable[[str, float], None] | None, name: str, position: int, count: int) -> Report:
     """What tells `progress` the share of all when it is told that of the measure at `position`."""
-    return ignored if progress is None else lambda share: progress(name, (position + share) / count)
+    return ignore_progress if progress is None else lambda share: progress(name, (position + share) / count)
 
 
-def _chosen(names: Sequence[str] | None, samples: Records, context: Context) -> list[Metric]:
+def _chosen_metrics(names: Sequence[str] | None, samples: Records, context: Context) -> list[Metric]:
     if names is None:
-        usual = [metric for metric in METRICS.values() if not metric.by_name and context.undefined(metric, samples) is None]
+        usual = [metric for metric in METRICS.values() if not metric.by_name and context.undefined_reason(metric, samples) is None]
         return [metric for metric in usual if not metric.is_of_model or context.refusal(metric) is None]
     chosen = [choose(name, METRICS, "metric") for name in names]
     for metric in chosen:
-        if reason := context.undefined(metric, samples) or context.refusal(metric):
+        if reason := context.undefined_reason(metric, samples) or context.refusal(metric):
             raise WorkbenchError(reason)
     return chosen
 

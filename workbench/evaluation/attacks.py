@@ -59,7 +59,9 @@ class MembershipResult(BaseModel):
     releasable: bool = False
 
 
-def judged(score: str, members: np.ndarray, nonmembers: np.ndarray, seed: int = 0, rates: Sequence[float] = RATES) -> MembershipResult:
+def membership_result(
+    score: str, members: np.ndarray, nonmembers: np.ndarray, seed: int = 0, rates: Sequence[float] = RATES
+) -> MembershipResult:
     """The result of scores float (N,) of members and (M,) of non-members, of whom a half drawn by `seed` fixes the thresholds."""
     if min(len(members), len(nonmembers)) < 4:
         raise WorkbenchError(f"Expected at least 4 members and 4 non-members, got {len(members)} and {len(nonmembers)}.")

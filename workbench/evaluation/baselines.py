@@ -34,12 +34,12 @@ def rows_beside(metric: Metric, context: Context, count: int) -> Iterator[tuple[
     again = train.take(draw.integers(0, len(train), count))
     yield BOOTSTRAP, again
     yield HALF, train.take(np.sort(draw.permutation(len(train))[: max(2, len(train) // 2)]))
-    yield INDEPENDENT, shuffled(again, draw)
+    yield INDEPENDENT, shuffled_columns(again, draw)
     if metric.needs == "labels" and again.labels is not None and train.labels is not None:
         yield MAJORITY, replace(again, labels=np.full(count, np.bincount(train.labels).argmax(), dtype=np.int64))
 
 
-def shuffled(records: Records, draw: np.random.Generator) -> Records:
+def shuffled_columns(records: Records, draw: np.random.Generator) -> Records:
     """The same records with every column, and the class, in an order of its own."""
     rows = np.stack([draw.permutation(column) for column in records.records.T], axis=1)
     return Records(rows, None if records.labels is None else draw.permutation(records.labels))

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench import networks
-from workbench.evaluation.context import Context, Measurement, Metric, Report, Split, ignored
-from workbench.evaluation.device import here, mark
+from workbench.evaluation.context import Context, Measurement, Metric, Report, Split, ignore_progress
+from workbench.evaluation.device import current_device, mark
 from workbench.evaluation.features import IMAGES
 from workbench.evaluation.learners import labels_of
 from workbench.evaluation.metrics import share_of_classes
 from workbench.evaluation.protocols import BENCHMARK
-from workbench.evaluation.published import digest, images_of, predicted
+from workbench.evaluation.published import digest, images_of, predicted_classes
 from workbench.lazy import torch
 from workbench.records import Records
 
@@ -35,17 +35,17 @@ HELD_OUT: frozenset[Split] = frozenset({"held_out"})
 Build = Callable[[tuple[int, ...], int], "nn.Module"]
 
 
-def trained(build: Build, samples: Records, num_classes: int, seed: int, report: Report = ignored) -> nn.Module:
+def trained_network(build: Build, samples: Records, num_classes: int, seed: int, report: Report = ignore_progress) -> nn.Module:
     """The network after `EPOCHS` passes over `samples` in batches of 128: AdamW, one cycle of the learning rate; the last weights."""
     size = min(BATCH_SIZE, len(samples))
-    images, labels = images_of(samples), torch.from_numpy(labels_of(samples, num_classes)).to(here())
+    images, labels = images_of(samples), torch.from_numpy(labels_of(samples, num_classes)).to(current_device())
     module = networks.initialized(lambda: build(samples.records.shape[1:], num_classes), torch.Generator().manual_seed(seed))
-    module.to(here(), memory_format=torch.channels_last).train()  # pyright: ignore[reportCallIssue]
+    module.to(current_device(), memory_format=torch.channels_last).train()  # pyright: ignore[reportCallIssue]
     optimizer = torch.optim.AdamW(module.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=EPOCHS * (len(samples) // size))
     generator = torch.Generator().manual_seed(seed)
     for epoch in range(1, EPOCHS + 1):
-        for index in torch.randperm(len(samples), generator=generator)[: len(samples) // size * size].to(here()).split(size):
+        for index in torch.randperm(len(samples), generator=generator)[: len(samples) // size * size].to(current_device()).split(size):
             optimizer.zero_grad()
             logits = module(images[index].contiguous(memory_format=torch.channels_last))
             torch.nn.functional.cross_entropy(logits, labels[index]).backward()
@@ -57,15 +57,17 @@ def trained(build: Build, samples: Records, num_classes: int, seed: int, report:
 
 def mean_of_three(samples: Records, context: Context) -> Measurement:
     """Mean accuracy on held-out records of the three networks, each trained on all samples; what was trained is not trained again."""
-    facts, held_out, samples = context.judged.facts, context.judged.held_out, context.as_judged(samples)
+    facts, held_out, samples = context.judged_dataset.facts, context.judged_dataset.held_out, context.as_judged(samples)
     truth = labels_of(held_out, facts.num_classes)
     seen = digest(samples.records, labels_of(samples, facts.num_classes))
     key = (context.cache.dataset_key(context.dataset), "three", EPOCHS, context.seed, context.attribute, seen, *mark())
     accuracies: dict[str, float] = {}
 
     def accuracy(build: Build) -> float:
-        module = trained(build, samples, facts.num_classes, context.seed, lambda share: context.report((len(accuracies) + share) / 3))
-        return float(np.mean(predicted(module, images_of(held_out)) == truth))
+        module = trained_network(
+            build, samples, facts.num_classes, context.seed, lambda share: context.report((len(accuracies) + share) / 3)
+        )
+        return float(np.mean(predicted_classes(module, images_of(held_out)) == truth))
 
     for name, builder in NETWORKS.items():
         accuracies[name] = context.cache.value((*key, name), partial(accuracy, getattr(networks, builder)))

@@ -28,7 +28,7 @@ class Table(NamedTuple):
     names: tuple[str, ...]
 
 
-class Compared(NamedTuple):
+class CellDistances(NamedTuple):
     """Sets of columns and how far each is off (sets,), with the same of resamples of the samples (RESAMPLES, sets)."""
 
     sets: list[tuple[int, ...]]
@@ -48,21 +48,21 @@ def table_of(records: Records, facts: DatasetFacts, labelled: bool) -> Table:
 
 def worst_column(samples: Records, context: Context) -> Measurement:
     """The largest total variation distance of a single column between samples and held-out records; the note tells each, target first."""
-    result, names = compared(samples, context, 1)
+    result, names = cell_distances(samples, context, 1)
     worst = int(result.values.argmax())
     entries = [f"{names[column]} {value:.3f}" for (column,), value in zip(result.sets[:MOST_TOLD], result.values, strict=False)]
     note = f"Worst: {names[result.sets[worst][0]]}. Of each column: {', '.join(entries)}{' ..' * (len(result.sets) > MOST_TOLD)}."
-    return _measured(float(result.values[worst]), result.resampled.max(axis=1), context, note)
+    return _measurement(float(result.values[worst]), result.resampled.max(axis=1), context, note)
 
 
 def target_share(samples: Records, context: Context) -> Measurement:
     """Total variation distance of the classes' shares between samples, as they are drawn, and held-out records."""
-    result, _ = compared(samples, context, 1)
+    result, _ = cell_distances(samples, context, 1)
     facts, records = context.dataset.facts, (samples, context.dataset.held_out)
     ones, others = (np.bincount(labels_of(part, facts.num_classes), minlength=facts.num_classes) / len(part) for part in records)
     entries = [f"{name} {one:.1%} and {other:.1%}" for name, one, other in zip(facts.classes[:MOST_TOLD], ones, others, strict=False)]
     note = f"Of samples and of held-out rows: {', '.join(entries)}{' ..' * (facts.num_classes > MOST_TOLD)}."
-    return _measured(float(result.values[0]), result.resampled[:, 0], context, note)
+    return _measurement(float(result.values[0]), result.resampled[:, 0], context, note)
 
 
 def three_way_marginals(samples: Records, context: Context) -> Measurement:
@@ -81,11 +81,11 @@ def five_way_marginals(samples: Records, context: Context) -> Measurement:
 
 
 def _of_sets(samples: Records, context: Context, together: int) -> Measurement:
-    result, names = compared(samples, context, together)
-    return _measured(float(result.values.mean()), result.resampled.mean(axis=1), context, worst_of(result, names))
+    result, names = cell_distances(samples, context, together)
+    return _measurement(float(result.values.mean()), result.resampled.mean(axis=1), context, worst_of(result, names))
 
 
-def worst_of(result: Compared, names: Sequence[str]) -> str:
+def worst_of(result: CellDistances, names: Sequence[str]) -> str:
     """The set of columns that is farthest off, in words, of how many sets it is the worst, and how far those with each column are off."""
     worst, means = int(result.values.argmax()), by_column(result.sets, result.values, len(names))
     entries = [f"{name} {value:.3f}" for name, value in zip(names[:MOST_TOLD], means.tolist(), strict=False)]
@@ -101,7 +101,7 @@ def by_column(sets: Sequence[tuple[int, ...]], values: np.ndarray, columns: int)
     return np.divide(within @ values, within.sum(axis=1), out=np.full(columns, np.nan), where=within.any(axis=1))
 
 
-def compared(samples: Records, context: Context, together: int) -> tuple[Compared, tuple[str, ...]]:
+def cell_distances(samples: Records, context: Context, together: int) -> tuple[CellDistances, tuple[str, ...]]:
     """Every set of so many columns (all of them where there are fewer), and the columns' names."""
     labelled = samples.labels is not None
     ones, others = (table_of(part, context.dataset.facts, labelled) for part in (samples, context.dataset.held_out))
@@ -113,7 +113,7 @@ def compared(samples: Records, context: Context, together: int) -> tuple[Compare
         codes, shares = codes_and_shares(ones, others, columns)
         values[place] = _variation(codes, shares)
         resampled[:, place] = [_variation(codes[chosen], shares) for chosen in resamples]
-    return Compared(sets, values, resampled), ones.names
+    return CellDistances(sets, values, resampled), ones.names
 
 
 def sets_of(columns: int, together: int, draw: np.random.Generator) -> list[tuple[int, ...]]:
@@ -130,11 +130,11 @@ def variation_of(ones: Table, others: Table, columns: Sequence[int]) -> float:
 def codes_and_shares(ones: Table, others: Table, columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """The cell of these columns that each of `ones` is in, int64 (N,), and the cells' shares among `others` (cells,)."""
     chosen = list(columns)
-    codes, reference, cells = coded(ones.rows[:, chosen], others.rows[:, chosen], [ones.sizes[column] for column in chosen])
+    codes, reference, cells = cell_numbers(ones.rows[:, chosen], others.rows[:, chosen], [ones.sizes[column] for column in chosen])
     return codes, np.bincount(reference, minlength=cells) / len(reference)
 
 
-def coded(ones: np.ndarray, others: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, int]:
+def cell_numbers(ones: np.ndarray, others: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, int]:
     """The number of each row's cell, int64 (N,) and (M,), and how many cells there are, or how many occur where there are too many."""
     rows, cells = np.concatenate([ones, others]), prod(sizes)
     if cells > MOST_CELLS:
@@ -149,6 +149,6 @@ def _variation(codes: np.ndarray, shares: np.ndarray) -> float:
     return float(np.abs(np.bincount(codes, minlength=len(shares)) / len(codes) - shares).sum() / 2)
 
 
-def _measured(value: float, resampled: np.ndarray, context: Context, note: str) -> Measurement:
+def _measurement(value: float, resampled: np.ndarray, context: Context, note: str) -> Measurement:
     error = float(np.std(resampled, ddof=1))
     return Measurement(value, normal(value, error, low=0.0), context.dataset.facts.kind.feature_label, note)

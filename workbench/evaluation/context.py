@@ -13,7 +13,7 @@ from workbench.evaluation.cache import Cache
 from workbench.evaluation.distances import FrechetReference, moments
 from workbench.evaluation.features import FeatureSpace, pixels, remembered_classifier
 from workbench.evaluation.learners import Classifier
-from workbench.evaluation.nearest import Report, ignored
+from workbench.evaluation.nearest import Report, ignore_progress
 from workbench.evaluation.protocols import OWN
 from workbench.records import Records
 
@@ -39,7 +39,7 @@ class Context:
     bits: Bits | None = None
     terms: Terms | None = None
     classes: Classes | None = None
-    report: Report = ignored
+    report: Report = ignore_progress
     chances: dict[str, np.ndarray] = field(default_factory=dict)  # of held-out records' classes, by classifier and samples
 
     @cached_property
@@ -84,18 +84,18 @@ class Context:
         return remembered_classifier(self.dataset, self.seed + 1, self.cache)
 
     @cached_property
-    def judged(self) -> Dataset:
+    def judged_dataset(self) -> Dataset:
         """The dataset with what is judged as its classes: the attribute, where one is asked for."""
         return self.dataset.labelled_by(self.attribute) if self.attribute else self.dataset
 
     def as_judged(self, samples: Records) -> Records:
         """`samples` labelled by what is judged, without labels where they don't tell it."""
-        return self.dataset.facts.told(samples, self.attribute) if self.attribute else samples
+        return self.dataset.facts.relabelled(samples, self.attribute) if self.attribute else samples
 
     @cached_property
     def judge(self) -> Classifier:
-        """A classifier of clean images that tells the classes of `judged` apart, trained as `clean_classifier` is."""
-        return remembered_classifier(self.judged, self.seed + 1, self.cache) if self.attribute else self.clean_classifier
+        """A classifier of clean images that tells the classes of `judged_dataset` apart, trained as `clean_classifier` is."""
+        return remembered_classifier(self.judged_dataset, self.seed + 1, self.cache) if self.attribute else self.clean_classifier
 
     @cached_property
     def exchangeable(self) -> "Context":
@@ -116,7 +116,7 @@ class Context:
             return f"{metric.name} needs a run that released a classifier, such as private-classifier's; there is none."
         return None
 
-    def undefined(self, metric: "Metric", samples: Records) -> str | None:
+    def undefined_reason(self, metric: "Metric", samples: Records) -> str | None:
         """Why `metric` cannot be taken of such samples, by the attribute where it is judged by one; None if it can."""
         if not (metric.by_attribute and self.attribute):
             return metric.refusal(self.dataset.facts, samples)

@@ -23,7 +23,7 @@ _BLOCK = 2048
 
 
 @dataclass(frozen=True)
-class Extracted:
+class ExtractedRecord:
     """A training record that samples repeat: its position, those of the samples in the group, and the distance of their mean to it."""
 
     record: int
@@ -83,10 +83,10 @@ def natural_distance(records: np.ndarray, held_out: np.ndarray, share: float = N
 
 def duplicate_groups(points: np.ndarray, distance: float) -> list[np.ndarray]:
     """Groups of at least two points (N, D) that are linked by steps of at most `distance`, the largest first; positions in order."""
-    return linked(np.concatenate([np.zeros((0, 2), np.int64), *_pairs(points, distance)]), len(points))
+    return linked_groups(np.concatenate([np.zeros((0, 2), np.int64), *_pairs(points, distance)]), len(points))
 
 
-def linked(pairs: np.ndarray, num_points: int) -> list[np.ndarray]:
+def linked_groups(pairs: np.ndarray, num_points: int) -> list[np.ndarray]:
     """The groups of at least two of `num_points` that pairs (n, 2) of positions link, the largest first; positions in order."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -110,7 +110,7 @@ def duplicates_among(dataset: Dataset) -> dict[str, float]:
     return {"distance": distance, "groups": len(groups), "records": involved, "largest": largest, "equal_to_another": exact}
 
 
-def extracted(samples: np.ndarray, records: np.ndarray, distance: float, least: int = LEAST_COPIES) -> list[Extracted]:
+def extracted_records(samples: np.ndarray, records: np.ndarray, distance: float, least: int = LEAST_COPIES) -> list[ExtractedRecord]:
     """Training records that at least `least` samples repeat: groups of near-duplicates whose mean is within `distance` of a record.
 
     The attack of Carlini et al. 2023, which needs no record to find the groups: many samples, clustered; records only confirm.
@@ -120,7 +120,7 @@ def extracted(samples: np.ndarray, records: np.ndarray, distance: float, least: 
         if len(group) >= least:
             index, away = nearest(samples[group].mean(axis=0, keepdims=True), records)
             if away[0, 0] <= distance:
-                copies.append(Extracted(int(index[0, 0]), tuple(map(int, group)), float(away[0, 0])))
+                copies.append(ExtractedRecord(int(index[0, 0]), tuple(map(int, group)), float(away[0, 0])))
     return copies
 
 
@@ -168,7 +168,7 @@ def extraction_leak(
     if not len(means):
         return Leak.of(0, 0, len(samples))
     to_training, to_held_out = (nearest(means, side)[1][:, 0] for side in _equally_many(records, held_out, seed))
-    return sided(to_training, to_held_out, distance, len(samples))
+    return leak_of(to_training, to_held_out, distance, len(samples))
 
 
 def group_means(samples: np.ndarray, groups: Sequence[np.ndarray], least: int = LEAST_COPIES) -> np.ndarray:
@@ -176,7 +176,7 @@ def group_means(samples: np.ndarray, groups: Sequence[np.ndarray], least: int = 
     return np.array([samples[group].mean(axis=0) for group in groups if len(group) >= least]).reshape(-1, samples.shape[1])
 
 
-def sided(to_training: np.ndarray, to_held_out: np.ndarray, distance: float, num_samples: int) -> Leak:
+def leak_of(to_training: np.ndarray, to_held_out: np.ndarray, distance: float, num_samples: int) -> Leak:
     """Each group within `distance` of a record on the side that it is nearer to, from distances (G,)."""
     near = np.minimum(to_training, to_held_out) <= distance
     return Leak.of(int((near & (to_training < to_held_out)).sum()), int((near & (to_held_out < to_training)).sum()), num_samples)

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.datasets import csv_table
 from workbench.datasets.base import DatasetFacts
 from workbench.datasets.declaration import DeclaredColumn, TableDeclaration, number
-from workbench.datasets.row_files import counted, text_rows
+from workbench.datasets.row_files import text_counts, text_rows
 from workbench.methods.independent_marginals import IndependentMarginals
 from workbench.planning import make_plan
 from workbench.records import TableKind
@@ -38,7 +38,7 @@ class Survival(NamedTuple):
 def report(path: Path, declared: TableDeclaration, epsilon: float) -> list[dict[str, Any]]:
     """A row a declared column of a file: its categories, what survives, and the noise on its shares at `epsilon`; all of it private."""
     noise = noise_shares(csv_table.facts(path, path.stem, declared), epsilon)
-    texts, _ = counted(*text_rows(path))
+    texts, _ = text_counts(*text_rows(path))
     rows = []
     for column in declared.columns:
         outcome = survival(column, texts[column.name], path.name)
@@ -52,7 +52,7 @@ def report(path: Path, declared: TableDeclaration, epsilon: float) -> list[dict[
 def survival(column: DeclaredColumn, texts: Mapping[str, int], where: str) -> Survival:
     """What the declared categories leave of a column whose texts occur so often."""
     names, counts = list(texts), np.array(list(texts.values()), dtype=np.float64)
-    groups = column.numbered(names, where)
+    groups = column.category_numbers(names, where)
     declared = np.bincount(groups, weights=counts)
     values = np.array([math.nan if (value := number(name)) is None else value for name in names])
     is_number = ~np.isnan(values)

@@ -26,7 +26,7 @@ def measuring_on(name: str | None) -> Iterator[None]:
         _NAME.reset(token)
 
 
-def chosen(name: str | None) -> str | None:
+def chosen_device(name: str | None) -> str | None:
     """A device by its own name, None for the CPU; refuses one that is not there. `name` is auto, cpu, cuda or cuda:N, None the CPU."""
     from workbench.training.state import PerformanceSettings
 
@@ -41,9 +41,9 @@ def name() -> str:
 
 def mark() -> tuple[str, ...]:
     """What tells what was trained here from what another device trained, whose sums are rounded otherwise; nothing on the CPU."""
-    return () if name() == CPU else (here().type,)
+    return () if name() == CPU else (current_device().type,)
 
 
-def here() -> Device:
+def current_device() -> Device:
     """The device that measures compute on at this moment."""
     return torch.device(name())

@@ -40,13 +40,13 @@ def accuracies(
     def accuracy(name: str) -> float:
         if len(classes) == 1:  # several libraries refuse what has an obvious answer
             return float(np.mean(test[1] == classes[0]))
-        model = _built(name, len(classes), seed)
+        model = _classifier(name, len(classes), seed)
         return float(np.mean(classes[model.fit(train[0], numbers).predict(test[0])] == test[1]))
 
     return {name: took(name, lambda name=name: accuracy(name)) for name in SETTINGS}
 
 
-def _built(name: str, num_classes: int, seed: int) -> Any:
+def _classifier(name: str, num_classes: int, seed: int) -> Any:
     """The classifier of a name in `SETTINGS`; one library is loaded for all but XGBoost."""
     if name == "XGBoost":
         from xgboost import XGBClassifier

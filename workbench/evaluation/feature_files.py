@@ -76,10 +76,14 @@ def file_features(name: str) -> Feature:
     private = not (standard or said_public)
 
     def build(dataset: Dataset, *_unused: Any) -> FeatureSpace:
-        call = _loaded(path, digest)
+        call = _loaded_network(path, digest)
         feed = _for_inception if standard else _for_file
         return FeatureSpace(
-            label, f"{label} {digest}", lambda records: _extracted(call, records, label, feed), private, Judged(call) if standard else None
+            label,
+            f"{label} {digest}",
+            lambda records: _features_of(call, records, label, feed),
+            private,
+            StandardProbabilities(call) if standard else None,
         )
 
     return Feature(name, IMAGES, build, f"What the network in {path.name} makes of an image.")
@@ -91,7 +95,7 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _loaded(path: Path, digest: str) -> Callable[..., Tensor]:
+def _loaded_network(path: Path, digest: str) -> Callable[..., Tensor]:
     """The network in a file; `digest` keeps a file that has changed from being taken for the former one."""
     return _loaded_on(path, digest, device.name())
 
@@ -112,7 +116,7 @@ def _loaded_on(path: Path, digest: str, place: str) -> Callable[..., Tensor]:
 
 
 @without_gradients
-def _extracted(call: Callable[..., Tensor], records: Records, label: str, feed: Callable[..., Tensor]) -> np.ndarray:
+def _features_of(call: Callable[..., Tensor], records: Records, label: str, feed: Callable[..., Tensor]) -> np.ndarray:
     """Features (N, D) float32, in batches."""
     parts = [_rows(call, records.records[start : start + BATCH], label, feed) for start in range(0, len(records), BATCH)]
     return np.concatenate(parts)
@@ -135,7 +139,7 @@ def _rows(call: Callable[..., Tensor], images: np.ndarray, label: str, feed: Cal
 
 
 def _for_file(call: Callable[..., Tensor], images: np.ndarray) -> Tensor:
-    return call(torch.from_numpy(to_unit_range(images)).to(device.here()))
+    return call(torch.from_numpy(to_unit_range(images)).to(device.current_device()))
 
 
 def _for_inception(call: Callable[..., Tensor], images: np.ndarray) -> Tensor:
@@ -144,11 +148,11 @@ def _for_inception(call: Callable[..., Tensor], images: np.ndarray) -> Tensor:
 
 def _in_colour(images: np.ndarray) -> Tensor:
     three = np.repeat(images, 3, axis=1) if images.shape[1] == 1 else images
-    return torch.from_numpy(np.ascontiguousarray(three)).to(device.here())
+    return torch.from_numpy(np.ascontiguousarray(three)).to(device.current_device())
 
 
 @dataclass(frozen=True)
-class Judged:
+class StandardProbabilities:
     """The standard network's probabilities, as StyleGAN's authors take them for the Inception Score."""
 
     call: Callable[..., Tensor]

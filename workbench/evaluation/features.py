@@ -17,7 +17,7 @@ IMAGES = frozenset({"image"})
 MOST_COMBINATIONS = 100
 
 
-class Judging(Protocol):
+class ClassProbabilities(Protocol):
     """What tells probabilities of classes, float32 (N, C)."""
 
     def probabilities(self, records: Records, /) -> np.ndarray: ...
@@ -36,7 +36,7 @@ class FeatureSpace:
     key: str
     extract: Callable[[Records], np.ndarray]
     private: bool = False
-    classifier: Judging | None = None
+    classifier: ClassProbabilities | None = None
 
     def __call__(self, records: Records) -> np.ndarray:
         return self.extract(records)

@@ -27,17 +27,17 @@ def directions(num_canaries: int) -> nn.Module:
     return model
 
 
-def aimed(model: nn.Module, inputs: Tensor, length: float) -> RowLosses:
+def aimed_losses(model: nn.Module, inputs: Tensor, length: float) -> RowLosses:
     """Losses whose gradient by the model's weights is -`length` times a record's input, whatever the weights are."""
     return RowLosses(model, (inputs,), lambda _part: (), lambda given: (given,), lambda output, _given: -length * output.flatten())
 
 
-def trained(make_step: MakeStep, inputs: Tensor, steps: int, length: float) -> Tensor:
+def trained_weights(make_step: MakeStep, inputs: Tensor, steps: int, length: float) -> Tensor:
     """The weights (D,) after `steps` steps by SGD of rate 1 on all records of `inputs` (N, D); those that stay out are left out of it."""
     model = directions(inputs.shape[1])
     step = make_step(model, torch.optim.SGD(model.parameters(), lr=1.0))
     for number in range(1, steps + 1):
-        step.step(number, np.arange(len(inputs)), aimed(model, inputs, length))
+        step.step(number, np.arange(len(inputs)), aimed_losses(model, inputs, length))
     return next(model.parameters()).detach().flatten()
 
 
@@ -49,5 +49,5 @@ def gradient_audit(
     A canary's gradient is `length` long before it is clipped.
     """
     joined = torch.from_numpy(np.flatnonzero(design.joined))
-    weights = trained(make_step, torch.eye(design.num_canaries)[joined], steps, length)
-    return design.judged(-weights.double().numpy(), delta)
+    weights = trained_weights(make_step, torch.eye(design.num_canaries)[joined], steps, length)
+    return design.judged_guesses(-weights.double().numpy(), delta)

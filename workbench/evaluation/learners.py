@@ -11,7 +11,7 @@ import numpy as np
 from workbench import networks
 from workbench.datasets.base import to_unit_range
 from workbench.errors import WorkbenchError
-from workbench.evaluation.device import here
+from workbench.evaluation.device import current_device
 from workbench.lazy import torch, without_gradients
 from workbench.records import Records
 
@@ -78,7 +78,7 @@ def train_classifier(
 
     Nothing is chosen by looking at held-out records; a short set is passed over more often. Equal seeds give equal weights.
     """
-    device = here()
+    device = current_device()
     images, labels = (
         torch.from_numpy(to_unit_range(records.records)).to(device),
         torch.from_numpy(labels_of(records, num_classes)).to(device),
@@ -86,7 +86,7 @@ def train_classifier(
     module = build(tuple(records.records.shape[1:]), num_classes, seed).to(device)
     optimizer = torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=STEPS)
-    for chosen in _shuffled(len(records), STEPS, torch.Generator().manual_seed(seed)):
+    for chosen in _shuffled_batches(len(records), STEPS, torch.Generator().manual_seed(seed)):
         index = chosen.to(device)
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(module(images[index]), labels[index]).backward()
@@ -104,10 +104,10 @@ def restore_classifier(
     """A classifier with the weights that one trained before had."""
     module: nn.Module = build(shape, num_classes, 0)
     module.load_state_dict(weights)
-    return Classifier(module.to(here()).eval().requires_grad_(False))  # type: ignore[arg-type]
+    return Classifier(module.to(current_device()).eval().requires_grad_(False))  # type: ignore[arg-type]
 
 
-def _shuffled(num_records: int, steps: int, generator: torch.Generator) -> Iterator[Tensor]:
+def _shuffled_batches(num_records: int, steps: int, generator: torch.Generator) -> Iterator[Tensor]:
     """`steps` batches of at most 64 positions, each record once before any comes again."""
     queue = torch.empty(0, dtype=torch.int64)
     size = min(BATCH_SIZE, num_records)

@@ -20,17 +20,19 @@ _BLOCK = 2048
 
 @dataclass(frozen=True)
 class Manifolds:
-    """The four values; `found`, `reached` and `covered` are bool (N,), (M,), (M,) and `density_of` float (N,) of samples and records."""
+    """The four values, of N samples and M records: which samples lie `in_real_balls`, bool (N,), with the `density_of` each, float (N,);
+    which records lie `in_sample_balls`, and of which the own ball `has_sample`, bool (M,).
+    """
 
-    found: np.ndarray
+    in_real_balls: np.ndarray
     density_of: np.ndarray
-    reached: np.ndarray
-    covered: np.ndarray
+    in_sample_balls: np.ndarray
+    has_sample: np.ndarray
 
     @property
     def values(self) -> dict[str, float]:
         """By the name of the measure: shares of samples and of records, and for density the mean number of balls over k."""
-        parts = {"precision": self.found, "recall": self.reached, "density": self.density_of, "coverage": self.covered}
+        parts = {"precision": self.in_real_balls, "recall": self.in_sample_balls, "density": self.density_of, "coverage": self.has_sample}
         return {name: float(part.mean()) for name, part in parts.items()}
 
 
@@ -39,8 +41,8 @@ def manifolds(samples: np.ndarray, records: np.ndarray, k: int = DEFAULT_K) -> M
     if min(len(samples), len(records)) <= k:
         raise WorkbenchError(f"Expected more than {k} samples and records, got {len(samples)} and {len(records)}.")
     real_balls, sample_balls = radii(records, k), radii(samples, k)
-    counts, covered = inside(samples, records, real_balls)
-    reached, _ = inside(records, samples, sample_balls)
+    counts, covered = ball_counts(samples, records, real_balls)
+    reached, _ = ball_counts(records, samples, sample_balls)
     return Manifolds(counts > 0, counts / k, reached > 0, covered)
 
 
@@ -59,7 +61,7 @@ def radii(points: np.ndarray, k: int) -> np.ndarray:
     return nearest(points, points, k + 1)[1][:, k]
 
 
-def inside(points: np.ndarray, centres: np.ndarray, balls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def ball_counts(points: np.ndarray, centres: np.ndarray, balls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """In how many balls each point is, int64 (N,), and whether each ball has a point, bool (M,).
 
     Pairs nearer to the edge than a product may round are decided by direct difference, as the radii were measured.

@@ -24,12 +24,12 @@ Report = Callable[[float], None]
 Score = Callable[["Denoiser", Records, int, Report], np.ndarray]
 
 
-def ignored(_share: float) -> None:
+def ignore_progress(_share: float) -> None:
     """For who wants no report of progress."""
 
 
 @without_gradients
-def loss_score(denoiser: Denoiser, data: Records, seed: int = 0, report: Report = ignored) -> np.ndarray:
+def loss_score(denoiser: Denoiser, data: Records, seed: int = 0, report: Report = ignore_progress) -> np.ndarray:
     """Mean squared error of the predicted noise over time steps and draws, float64 (N,); every record sees the same noise."""
     scores, last = np.zeros(len(data)), denoiser.diffusion.timesteps
     times = [max(1, round(share * last)) for share in (np.arange(LOSS_TIMES) + 0.5) / LOSS_TIMES]
@@ -46,7 +46,7 @@ def loss_score(denoiser: Denoiser, data: Records, seed: int = 0, report: Report 
 
 
 @without_gradients
-def secmi_score(denoiser: Denoiser, data: Records, seed: int = 0, report: Report = ignored) -> np.ndarray:
+def secmi_score(denoiser: Denoiser, data: Records, seed: int = 0, report: Report = ignore_progress) -> np.ndarray:
     """|x_t - x'_t|^2 at t = .09 T, where x_t is the record's DDIM noising and x'_t comes of a step up and down again (Duan et al. 2023)."""
     del seed
     scores, last = np.zeros(len(data)), denoiser.diffusion.timesteps
@@ -63,7 +63,7 @@ def secmi_score(denoiser: Denoiser, data: Records, seed: int = 0, report: Report
 
 
 @without_gradients
-def pia_score(denoiser: Denoiser, data: Records, seed: int = 0, report: Report = ignored) -> np.ndarray:
+def pia_score(denoiser: Denoiser, data: Records, seed: int = 0, report: Report = ignore_progress) -> np.ndarray:
     """sum |e0 - e(sqrt(a_t) x0 + sqrt(1 - a_t) e0, t)|^4 at t = .2 T with e0 = e(x0, 1), our first time (Kong et al. 2024)."""
     del seed
     scores, time = np.zeros(len(data)), max(1, round(PIA_TIME * denoiser.diffusion.timesteps))
@@ -85,7 +85,7 @@ def label_advantage(score: Score, denoiser: Denoiser, data: Records, num_classes
     every = []
     for shift in range(num_classes):
         shifted = Records(data.records, (data.labels + shift) % num_classes)
-        every.append(score(denoiser, shifted, seed, ignored))
+        every.append(score(denoiser, shifted, seed, ignore_progress))
         report((shift + 1) / num_classes)
     return every[0] - np.mean(every[1:], axis=0)
 

@@ -33,7 +33,7 @@ def downstream_accuracy(name: str, title: str, kinds: frozenset[str], learner: L
     """The accuracy of `learner` (in `words`) trained on samples and tested on held-out records, with Wilson's interval over those."""
 
     def measure(samples: Records, context: Context) -> Measurement:
-        value = accuracy(learner, context.as_judged(samples), context.judged, context.seed)
+        value = accuracy(learner, context.as_judged(samples), context.judged_dataset, context.seed)
         features = pixels(context.dataset).label
         return Measurement(value, wilson(value, len(context.dataset.held_out)), features)
 
@@ -134,7 +134,7 @@ def balance_note(context: Context, judged: np.ndarray) -> str:
     """How often an attribute has each value among training records and samples; a warning where it is out of balance. "" for classes."""
     if not context.attribute:
         return ""
-    facts, truth = context.judged.facts, labels_of(context.judged.train, context.judged.facts.num_classes)
+    facts, truth = context.judged_dataset.facts, labels_of(context.judged_dataset.train, context.judged_dataset.facts.num_classes)
     parts = []
     for what, numbers in (("training records", truth), ("samples as judged", judged)):
         shares = np.bincount(numbers, minlength=facts.num_classes) / len(numbers)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.errors import WorkbenchError
-from workbench.evaluation.device import here
+from workbench.evaluation.device import current_device
 from workbench.lazy import torch, without_gradients
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ SINGLE_RANGE = (1e-12, 1e18)  # lengths whose products single precision holds; o
 Report = Callable[[float], None]  # takes the share that is done, and raises where the work is to stop
 
 
-def ignored(_share: float) -> None:
+def ignore_progress(_share: float) -> None:
     """For who wants no report of progress."""
 
 
 @without_gradients
-def nearest(queries: np.ndarray, base: np.ndarray, k: int = 1, report: Report = ignored) -> tuple[np.ndarray, np.ndarray]:
+def nearest(queries: np.ndarray, base: np.ndarray, k: int = 1, report: Report = ignore_progress) -> tuple[np.ndarray, np.ndarray]:
     """Indices (N, k) int64 and Euclidean distances (N, k) float64 of the k nearest rows of `base` (M, D) to `queries` (N, D).
 
     Distances are those of direct differences in float64, and ties go to the smaller index: what comparing all pairs gives. `report` is
@@ -67,7 +67,7 @@ class _Points:
     @classmethod
     def of(cls, points: np.ndarray, centre: np.ndarray, lengths: np.ndarray, dtype: torch.dtype) -> _Points:
         """Of points (N, D), rounded block by block."""
-        values = torch.empty(points.shape, dtype=dtype, device=here())
+        values = torch.empty(points.shape, dtype=dtype, device=current_device())
         for rows in _blocks(len(points), QUERIES):
             values[rows] = torch.from_numpy(points[rows] - centre)
         return cls(values, lengths)

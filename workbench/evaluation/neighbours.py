@@ -13,7 +13,7 @@ import numpy as np
 from workbench.datasets.base import Dataset
 from workbench.evaluation.features import FeatureSpace
 from workbench.evaluation.intervals import normal
-from workbench.evaluation.nearest import ignored, nearest
+from workbench.evaluation.nearest import ignore_progress, nearest
 from workbench.records import Records
 
 OUTSIDE_GUARANTEE = (
@@ -62,7 +62,7 @@ def find_neighbours(
     samples: Records, dataset: Dataset, space: FeatureSpace, k: int = 5, progress: Callable[[float], None] | None = None
 ) -> Neighbours:
     """The k nearest training records and the nearest held-out record of every sample; `progress` gets 0..1."""
-    report = progress or ignored
+    report = progress or ignore_progress
     train, held_out, queries = space(dataset.train), space(dataset.held_out), space(samples)
     training = nearest(queries, train, min(k, len(train)), lambda share: report(0.8 * share))
     others = nearest(queries, held_out, 1, lambda share: report(0.8 + 0.2 * share))

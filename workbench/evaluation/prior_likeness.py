@@ -32,10 +32,10 @@ def halves(records: Records, facts: DatasetFacts) -> tuple[np.ndarray, np.ndarra
     vectors = facts.kind.features(records.records).astype(np.float64)
     labels = np.zeros(len(records), np.int64) if records.labels is None else records.labels
     middle = len(records) // 2
-    return centred(vectors[:middle], labels[:middle]), centred(vectors[middle:], labels[middle:])
+    return centred_by_class(vectors[:middle], labels[:middle]), centred_by_class(vectors[middle:], labels[middle:])
 
 
-def centred(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def centred_by_class(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Vectors (N, D) less the mean of their class."""
     _, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
     sums = np.zeros((len(counts), vectors.shape[1]))

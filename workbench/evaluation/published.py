@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench import networks
-from workbench.evaluation.context import Context, Measurement, Metric, Report, Split, ignored
-from workbench.evaluation.device import here
+from workbench.evaluation.context import Context, Measurement, Metric, Report, Split, ignore_progress
+from workbench.evaluation.device import current_device
 from workbench.evaluation.distances import kernel_distance
 from workbench.evaluation.eleven import SETTINGS, accuracies
 from workbench.evaluation.features import IMAGES
@@ -64,11 +64,11 @@ def cnn(shape: tuple[int, ...], num_classes: int) -> nn.Module:
     return nn.Sequential(*layers, nn.Linear(flat, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, num_classes))
 
 
-def trained(build: Build, samples: Records, num_classes: int, seed: int, report: Report = ignored) -> tuple[nn.Module, int]:
+def trained_network(build: Build, samples: Records, num_classes: int, seed: int, report: Report = ignore_progress) -> tuple[nn.Module, int]:
     """The network with the weights of the epoch that puts most of a sixth of `samples` into their class, and that epoch, from 1."""
     order = np.random.default_rng(seed).permutation(len(samples))
     choosing, training = np.split(order, [max(1, len(samples) // CHOOSING)])
-    device = here()
+    device = current_device()
     images, labels = images_of(samples), torch.from_numpy(labels_of(samples, num_classes)).to(device)
     module = networks.initialized(lambda: build(samples.records.shape[1:], num_classes), torch.Generator().manual_seed(seed)).to(device)
     optimizer = torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)
@@ -77,7 +77,7 @@ def trained(build: Build, samples: Records, num_classes: int, seed: int, report:
         torch.manual_seed(seed)  # of batches and dropout
         for epoch in range(1, EPOCHS + 1):
             _pass(module.train(), optimizer, images, labels, torch.from_numpy(training))
-            accuracy = float(np.mean(predicted(module, images[choosing]) == labels[choosing].cpu().numpy()))
+            accuracy = float(np.mean(predicted_classes(module, images[choosing]) == labels[choosing].cpu().numpy()))
             if accuracy > best:
                 best, best_epoch, weights = accuracy, epoch, copy.deepcopy(module.state_dict())
             report(epoch / EPOCHS)
@@ -86,7 +86,7 @@ def trained(build: Build, samples: Records, num_classes: int, seed: int, report:
 
 
 @without_gradients
-def predicted(module: nn.Module, images: Tensor) -> np.ndarray:
+def predicted_classes(module: nn.Module, images: Tensor) -> np.ndarray:
     """Most probable class of each of `images`, int64 (N,)."""
     module.eval()
     return np.concatenate([module(part).argmax(dim=1).cpu().numpy() for part in images.split(_INFERENCE_BATCH)])
@@ -96,19 +96,19 @@ def best_epoch_accuracy(beside: str, title: str, build: Build) -> Metric:
     """The accuracy on held-out records of a network that learns from five samples in six."""
 
     def measure(samples: Records, context: Context) -> Measurement:
-        held_out, classes = context.judged.held_out, context.judged.facts.num_classes
-        module, epoch = trained(build, context.as_judged(samples), classes, context.seed, context.report)
-        value = float(np.mean(predicted(module, images_of(held_out)) == labels_of(held_out, classes)))
+        held_out, classes = context.judged_dataset.held_out, context.judged_dataset.facts.num_classes
+        module, epoch = trained_network(build, context.as_judged(samples), classes, context.seed, context.report)
+        value = float(np.mean(predicted_classes(module, images_of(held_out)) == labels_of(held_out, classes)))
         return Measurement(value, wilson(value, len(held_out)), "pixels", f"Epoch {epoch} of {EPOCHS} was best on a sixth of the samples.")
 
     what = f"{title.partition(', ')[2]} trained over {EPOCHS} epochs on five samples in six, the epoch chosen by the sixth"
-    return _learnt(f"{beside}_published", title, measure, f"Accuracy on held-out real records of the published {what}.", beside)
+    return _learner_metric(f"{beside}_published", title, measure, f"Accuracy on held-out real records of the published {what}.", beside)
 
 
 def mean_of_eleven(samples: Records, context: Context) -> Measurement:
     """Mean accuracy on held-out records of the eleven classifiers, each trained on all samples; what was fitted is not fitted again."""
-    facts, done = context.judged.facts, 0
-    records = (context.as_judged(samples), context.judged.held_out)
+    facts, done = context.judged_dataset.facts, 0
+    records = (context.as_judged(samples), context.judged_dataset.held_out)
     sides = [(facts.kind.features(side.records), labels_of(side, facts.num_classes)) for side in records]
     key = (context.cache.dataset_key(context.dataset), "eleven", context.seed, context.attribute, digest(*sides[0]))
 
@@ -152,7 +152,9 @@ def to_training(beside: str, title: str, unit: str) -> Metric:
     )
 
 
-def _learnt(name: str, title: str, function: Callable[[Records, Context], Measurement], description: str, beside: str = "") -> Metric:
+def _learner_metric(
+    name: str, title: str, function: Callable[[Records, Context], Measurement], description: str, beside: str = ""
+) -> Metric:
     return Metric(
         name=name,
         title=title,
@@ -174,7 +176,7 @@ def _learnt(name: str, title: str, function: Callable[[Records, Context], Measur
     )
 
 
-SKLEARN_MEAN = _learnt(
+SKLEARN_MEAN = _learner_metric(
     "accuracy_sklearn_mean",
     "Accuracy, mean of eleven scikit-learn classifiers",
     mean_of_eleven,
@@ -192,7 +194,7 @@ def _pass(module: nn.Module, optimizer: torch.optim.Optimizer, images: Tensor, l
 
 def images_of(records: Records) -> Tensor:
     """Pixels in [0, 1] as float32, as the authors' code feeds them."""
-    return torch.from_numpy(records.records.astype(np.float32) / 255.0).to(here())
+    return torch.from_numpy(records.records.astype(np.float32) / 255.0).to(current_device())
 
 
 def digest(values: np.ndarray, labels: np.ndarray) -> str:

@@ -11,7 +11,7 @@ from workbench.evaluation.manifolds import DEFAULT_K, Manifolds, by_class, manif
 from workbench.records import KINDS, Records
 
 
-class Told(NamedTuple):
+class MeasureWords(NamedTuple):
     """What an axis and a table say of a measure."""
 
     title: str
@@ -20,10 +20,10 @@ class Told(NamedTuple):
 
 HELD_OUT: frozenset[Split] = frozenset({"held_out"})
 TOLD = {
-    "precision": Told("Precision", "Share of samples that lie in the ball of some held-out record to its fifth neighbour."),
-    "recall": Told("Recall", "Share of held-out records that lie in the ball of some sample to its fifth neighbour."),
-    "density": Told("Density", "In how many such balls of held-out records a sample lies on average, over five; may exceed 1."),
-    "coverage": Told("Coverage", "Share of held-out records whose ball has a sample in it."),
+    "precision": MeasureWords("Precision", "Share of samples that lie in the ball of some held-out record to its fifth neighbour."),
+    "recall": MeasureWords("Recall", "Share of held-out records that lie in the ball of some sample to its fifth neighbour."),
+    "density": MeasureWords("Density", "In how many such balls of held-out records a sample lies on average, over five; may exceed 1."),
+    "coverage": MeasureWords("Coverage", "Share of held-out records whose ball has a sample in it."),
 }
 
 
@@ -31,7 +31,7 @@ def quality(name: str) -> Metric:
     """The measure `name` of `TOLD`, taken where it is asked for by name."""
 
     def measure(samples: Records, context: Context) -> Measurement:
-        measures = _found(_Once(context.space(samples), context.held_out_features))
+        measures = _manifolds(_Once(context.space(samples), context.held_out_features))
         value = measures.values[name]
         return Measurement(value, _interval(name, measures), context.space.label, _note(name, samples, context))
 
@@ -63,7 +63,7 @@ class _Once:
 
 
 @lru_cache(maxsize=4)
-def _found(sets: _Once) -> Manifolds:
+def _manifolds(sets: _Once) -> Manifolds:
     return manifolds(sets.samples, sets.records)
 
 
@@ -72,7 +72,7 @@ def _interval(name: str, measures: Manifolds) -> tuple[float, float] | None:
     if name == "density":
         error = float(measures.density_of.std(ddof=1)) / len(measures.density_of) ** 0.5
         return normal(float(measures.density_of.mean()), error, low=0.0)
-    part = {"precision": measures.found, "recall": measures.reached, "coverage": measures.covered}[name]
+    part = {"precision": measures.in_real_balls, "recall": measures.in_sample_balls, "coverage": measures.has_sample}[name]
     return wilson(float(part.mean()), len(part))
 
 

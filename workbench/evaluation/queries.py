@@ -35,7 +35,10 @@ def random_queries(rows: np.ndarray, columns: Columns, number: int, draw: np.ran
     values = [np.unique(column) for column in rows.T]
     width = min(COLUMNS, rows.shape[1])
     return [
-        tuple((int(column), _drawn(values[column], int(column), columns, draw)) for column in draw.permutation(rows.shape[1])[:width])
+        tuple(
+            (int(column), _drawn_condition(values[column], int(column), columns, draw))
+            for column in draw.permutation(rows.shape[1])[:width]
+        )
         for _ in range(number)
     ]
 
@@ -57,7 +60,7 @@ def held_out_at_size(queries: Sequence[Query], rows: np.ndarray, size: int) -> f
     if len(rows) == size or not right:
         return right
     sizes = np.linspace(min(1_000, max(1, len(rows) // SIZES)), len(rows), SIZES).astype(np.int64)
-    expected = np.array([_expected(counts, len(rows), int(part)) for part in sizes])
+    expected = np.array([_expected_singles(counts, len(rows), int(part)) for part in sizes])
     chances = np.geomspace(0.01 / len(rows), 1.0, CHANCES)[:, None]
     modelled = _model(sizes, chances)  # (CHANCES, SIZES)
     norms = (modelled @ expected / np.square(modelled).sum(axis=1))[:, None]
@@ -83,7 +86,7 @@ def _counts(queries: Sequence[Query], rows: np.ndarray) -> np.ndarray:
     return np.array([count(query, by_column) for query in queries], dtype=np.int64)
 
 
-def _expected(counts: np.ndarray, rows: int, part: int) -> float:
+def _expected_singles(counts: np.ndarray, rows: int, part: int) -> float:
     """Of queries that so many of the rows meet, how many are met by one alone of a part of the rows, in expectation (hypergeometric)."""
     from scipy.stats import hypergeom
 
@@ -97,7 +100,7 @@ def _of_row(value: int, column: int, columns: Columns, medians: np.ndarray) -> t
     return tuple(place < ordered and (place >= value if value > medians[column] else place <= value) for place in places)
 
 
-def _drawn(values: np.ndarray, column: int, columns: Columns, draw: np.random.Generator) -> tuple[bool, ...]:
+def _drawn_condition(values: np.ndarray, column: int, columns: Columns, draw: np.random.Generator) -> tuple[bool, ...]:
     places, ordered, value = np.arange(columns.sizes[column]), columns.ordered[column], draw.choice(values)
     within = places < ordered
     conditions = (places == value, places != value, within & (places >= value), within & (places <= value))

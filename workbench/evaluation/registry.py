@@ -30,7 +30,7 @@ SEMI_SUPERVISED = Metric(
     name="accuracy_semi_supervised",
     title="Accuracy, semi-supervised",
     kinds=IMAGES,
-    function=semi_supervised.measured,
+    function=semi_supervised.self_training_accuracy,
     description="Accuracy on held-out real records of a small convolutional network that learns from 10 public labels a class, "
     "and from the samples without their labels (Chu et al. 2023, V.D, in our reading: self-training).",
     better="higher",

@@ -74,7 +74,7 @@ def measure(
     metric: Metric, samples: Records, context: Context, public_samples: Records | None = None, public: Dataset | None = None
 ) -> MetricResult:
     """Take `metric` of `samples`, of real records and of `public_samples`."""
-    facts = context.judged.facts if metric.by_attribute else context.dataset.facts
+    facts = context.judged_dataset.facts if metric.by_attribute else context.dataset.facts
     taken = _in_thirds(metric, context)
     start = time.perf_counter()
     measurement = taken(samples)
@@ -138,7 +138,7 @@ def _largest_class(metric: Metric, context: Context) -> float | None:
     """The share of held-out records of the most frequent class, or value of the attribute that is judged; None beside no accuracy."""
     if not metric.is_accuracy:
         return None
-    dataset = context.judged if metric.by_attribute else context.dataset
+    dataset = context.judged_dataset if metric.by_attribute else context.dataset
     counts = np.bincount(labels_of(dataset.held_out, dataset.facts.num_classes))
     return float(counts.max() / counts.sum())
 
@@ -158,11 +158,11 @@ def _epsilon_zero(
     facts = context.dataset.facts
     if public_samples is None and facts.kind.name == "table" and not metric.is_of_model:
         return EVENLY, facts.draw(len(samples), context.seed)
-    reason = _undefined(metric, context, public_samples, public)
+    reason = _undefined_reason(metric, context, public_samples, public)
     return reason, None if reason or public_samples is None else public_samples.take(slice(len(samples)))
 
 
-def _undefined(metric: Metric, context: Context, public_samples: Records | None, public: Dataset | None) -> str:
+def _undefined_reason(metric: Metric, context: Context, public_samples: Records | None, public: Dataset | None) -> str:
     if metric.is_of_model:
         return "Not defined: it is a measure of the model that the samples came from."
     if public_samples is None or public is None:
@@ -171,4 +171,4 @@ def _undefined(metric: Metric, context: Context, public_samples: Records | None,
         return ""
     if public.facts.classes != context.dataset.facts.classes:
         return f"Not defined: the public classes of {public.facts.name} are not the classes of {context.dataset.facts.name}."
-    return context.undefined(metric, public_samples) or ""
+    return context.undefined_reason(metric, public_samples) or ""

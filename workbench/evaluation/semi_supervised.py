@@ -35,9 +35,9 @@ Train = Callable[[Records], Judge]
 class SelfTrained:
     """The classifier of the public labels alone, that of the last round, and how many synthetic images it learnt from."""
 
-    first: Judge
-    last: Judge
-    joined: int
+    first_classifier: Judge
+    last_classifier: Judge
+    num_synthetic: int
 
 
 def few_labels(public: Dataset, seed: int) -> Records:
@@ -108,8 +108,8 @@ def _pixels(records: Records) -> np.ndarray:
 
 
 def measure_by(learner: Callable[[int, int], Train]) -> Measure:
-    """`measured` with `learner(num_classes, seed)`."""
-    return lambda samples, context: measured(samples, context, learner)
+    """`self_training_accuracy` with `learner(num_classes, seed)`."""
+    return lambda samples, context: self_training_accuracy(samples, context, learner)
 
 
 def others(cnn: Metric) -> dict[str, Metric]:
@@ -127,13 +127,13 @@ def others(cnn: Metric) -> dict[str, Metric]:
     }
 
 
-def measured(samples: Records, context: Context, learner: Callable[[int, int], Train] = cnn_of) -> Measurement:
+def self_training_accuracy(samples: Records, context: Context, learner: Callable[[int, int], Train] = cnn_of) -> Measurement:
     """Accuracy on held-out records of a learner from few public labels and the samples without theirs, with Wilson's interval."""
     dataset, public = context.dataset, context.public
     assert public is not None  # what `needs` asks for
     labelled = few_labels(public, context.seed)
     result = self_trained(labelled, samples, learner(dataset.facts.num_classes, context.seed))
     truth = labels_of(dataset.held_out, dataset.facts.num_classes)
-    alone, value = (float(np.mean(model.predict(dataset.held_out) == truth)) for model in (result.first, result.last))
-    note = f"{READING} {result.joined} of {len(samples)} images joined; the {len(labelled)} public labels alone give {alone:.3f}."
+    alone, value = (float(np.mean(model.predict(dataset.held_out) == truth)) for model in (result.first_classifier, result.last_classifier))
+    note = f"{READING} {result.num_synthetic} of {len(samples)} images joined; the {len(labelled)} public labels alone give {alone:.3f}."
     return Measurement(value, wilson(value, len(truth)), f"pixels, {len(labelled)} labels of {public.facts.name}", note)

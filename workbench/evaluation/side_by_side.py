@@ -18,8 +18,8 @@ MOST_CATEGORIES = 40  # of a column that are told: of more, the most frequent on
 def shares(samples: Records, others: Records | None, facts: DatasetFacts) -> dict[str, pd.DataFrame]:
     """Of each column, the class too, a row a category in the declared order: `category`, `samples`, and `real` where there are others."""
     kind = TableKind.of(facts.kind)
-    listed = kind.listed(samples, facts.classes)
-    real = [None] * len(listed) if others is None else [values for _, values in kind.listed(others, facts.classes)]
+    listed = kind.written_columns(samples, facts.classes)
+    real = [None] * len(listed) if others is None else [values for _, values in kind.written_columns(others, facts.classes)]
     frames = dict[str, pd.DataFrame]()
     for (column, values), theirs in zip(listed, real, strict=True):
         size = len(column.categories)
@@ -33,7 +33,7 @@ def shares(samples: Records, others: Records | None, facts: DatasetFacts) -> dic
 
 def associations(records: Records, facts: DatasetFacts) -> pd.DataFrame:
     """Cramer's V of every two columns, the class too: a row and a column each, by name, 1 on the diagonal."""
-    listed = TableKind.of(facts.kind).listed(records.take(slice(MOST_ROWS)), facts.classes)
+    listed = TableKind.of(facts.kind).written_columns(records.take(slice(MOST_ROWS)), facts.classes)
     names = [column.name for column, _ in listed]
     matrix = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
     for one, other in combinations(range(len(listed)), 2):

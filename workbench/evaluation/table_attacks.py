@@ -55,7 +55,7 @@ class Attack(NamedTuple):
         return middle, (low, high)
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """The three rates in words."""
         rates = [rate.right / rate.attacks for rate in self]
         note = f"Right of {rates[0]:.1%} of {self.train.attacks} training rows, {rates[1]:.1%} held-out, {rates[2]:.1%} by guessing."
@@ -79,14 +79,14 @@ def singling_out(samples: Records, context: Context) -> Measurement:
     made, train, held_out = (np.unique(rows, axis=0) for rows in sides[:3])  # as published: a row counts once
     queries = singling_out_queries(made, sides.columns, draw)
     if not queries:
-        return _nothing(context, "Nothing picks out one sample.")
+        return _no_measurement(context, "Nothing picks out one sample.")
     guesses = random_queries(made, sides.columns, len(queries), draw)
     attack = Attack(
         Rate(float(singled_out(queries, train).sum()), len(queries)),
         Rate(held_out_at_size(queries, held_out, len(train)), len(queries)),
         Rate(float(singled_out(guesses, train).sum()), len(guesses)),
     )
-    return _measured(attack, context)
+    return _attack_measurement(attack, context)
 
 
 def linkability(samples: Records, context: Context) -> Measurement:
@@ -96,7 +96,7 @@ def linkability(samples: Records, context: Context) -> Measurement:
     order = draw.permutation(len(sides.names))
     halves = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
     if not len(halves[0]):
-        return _nothing(context, ONE_COLUMN)
+        return _no_measurement(context, ONE_COLUMN)
 
     def rate(rows: np.ndarray) -> Rate:
         one, other = (nearest(rows, sides.samples, sides.columns, [int(column) for column in half]) for half in halves)
@@ -105,7 +105,9 @@ def linkability(samples: Records, context: Context) -> Measurement:
     train, held_out = _targets(sides, MOST_LINKED, draw)
     guessing = Rate(len(train) / len(sides.samples), len(train))
     listing = ", ".join(sides.names[column] for column in halves[0][:MOST_TOLD])
-    return _measured(Attack(rate(train), rate(held_out), guessing), context, f" By {listing} on one side, the others on the other.")
+    return _attack_measurement(
+        Attack(rate(train), rate(held_out), guessing), context, f" By {listing} on one side, the others on the other."
+    )
 
 
 def inference(samples: Records, context: Context) -> Measurement:
@@ -113,17 +115,17 @@ def inference(samples: Records, context: Context) -> Measurement:
     draw = np.random.default_rng([context.seed, 11])
     sides = _sides(samples, context, draw)
     if len(sides.names) < 2:
-        return _nothing(context, ONE_COLUMN)
+        return _no_measurement(context, ONE_COLUMN)
     train, held_out = _targets(sides, MOST_INFERRED, draw)
-    right = np.stack([_inferred(rows, sides) for rows in (train, held_out)])  # (sides, rows)
+    right = np.stack([_right_inferences(rows, sides) for rows in (train, held_out)])  # (sides, rows)
     guessed = sides.samples[draw.integers(0, len(sides.samples), len(train))]
     secrets = np.arange(len(train)) % len(sides.names)
     chance = np.take_along_axis(guessed == train, secrets[:, None], axis=1)
     attack = Attack(*(Rate(float(np.sum(hits)), len(train)) for hits in (*right, chance)))
-    return _measured(attack, context, f" {_most(right, secrets, sides.names)}")
+    return _attack_measurement(attack, context, f" {_most(right, secrets, sides.names)}")
 
 
-def _inferred(rows: np.ndarray, sides: Sides) -> np.ndarray:
+def _right_inferences(rows: np.ndarray, sides: Sides) -> np.ndarray:
     """Whether the guess of each row's secret is right, bool (N,): columns in turn."""
     count, hits = len(sides.names), np.zeros(len(rows), dtype=bool)
     for secret in range(min(count, len(rows))):
@@ -158,10 +160,10 @@ def _targets(sides: Sides, most: int, draw: np.random.Generator) -> tuple[np.nda
     return train, held_out
 
 
-def _measured(attack: Attack, context: Context, more: str = "") -> Measurement:
+def _attack_measurement(attack: Attack, context: Context, more: str = "") -> Measurement:
     value, interval = attack.risk
-    return Measurement(value, interval, context.dataset.facts.kind.feature_label, attack.told + more)
+    return Measurement(value, interval, context.dataset.facts.kind.feature_label, attack.words + more)
 
 
-def _nothing(context: Context, note: str) -> Measurement:
+def _no_measurement(context: Context, note: str) -> Measurement:
     return Measurement(0.0, None, context.dataset.facts.kind.feature_label, note)

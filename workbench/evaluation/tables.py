@@ -20,7 +20,7 @@ MOST_COMPARED = 1_000  # samples, and records on either side, whose differences 
 SPLITS = 50
 
 
-def compared(name: str, title: str, function: Measure, description: str, **more: Any) -> Metric:
+def distance_metric(name: str, title: str, function: Measure, description: str, **more: Any) -> Metric:
     """A measure between 0 and 1 of how far samples are from held-out rows, 0 for the same."""
     return Metric(
         name=name,
@@ -38,15 +38,15 @@ def compared(name: str, title: str, function: Measure, description: str, **more:
 
 def one_way_marginals(samples: Records, context: Context) -> Measurement:
     """Mean total variation distance between the shares of each column's categories among samples and held-out records, the class too."""
-    return Measurement(*_compared(samples, context, _one_way, _variation), _label(context.dataset))
+    return Measurement(*_summary_distance(samples, context, _one_way, _variation), _label(context.dataset))
 
 
 def two_way_marginals(samples: Records, context: Context) -> Measurement:
     """The same of every pair of columns, the class one of them; the note says what independent columns come to."""
-    estimate = _compared(samples, context, _two_way, _variation)
+    estimate = _summary_distance(samples, context, _two_way, _variation)
     rows, sizes = _rows(context.dataset.held_out, context.dataset)
     apart = [np.outer(*pair) for pair in combinations(_one_way(rows, sizes), 2)]
-    worst = cells.worst_of(*cells.compared(samples, context, 2))
+    worst = cells.worst_of(*cells.cell_distances(samples, context, 2))
     note = f"{worst} Independent columns with the held-out records' own shares come to {_variation(apart, _two_way(rows, sizes)):.3f}."
     return Measurement(*estimate, _label(context.dataset), note)
 
@@ -57,7 +57,9 @@ def pairwise_associations(samples: Records, context: Context) -> Measurement:
     def associations(rows: np.ndarray, sizes: tuple[int, ...]) -> Shares:
         return [np.array([cramers_v(joint)]) for joint in _two_way(rows, sizes)]
 
-    estimate = _compared(samples, context, associations, lambda ones, others: float(np.mean(np.abs(np.array(ones) - np.array(others)))))
+    estimate = _summary_distance(
+        samples, context, associations, lambda ones, others: float(np.mean(np.abs(np.array(ones) - np.array(others))))
+    )
     return Measurement(*estimate, _label(context.dataset))
 
 
@@ -123,7 +125,7 @@ def nearer_by(differing: np.ndarray, chosen: np.ndarray) -> float:
     return float(np.mean(differing[:, ~chosen].min(axis=1) - differing[:, chosen].min(axis=1)))
 
 
-def _compared(
+def _summary_distance(
     samples: Records,
     context: Context,
     summary: Callable[[np.ndarray, tuple[int, ...]], Shares],

@@ -42,7 +42,7 @@ def f1(truth: np.ndarray, chances: np.ndarray) -> float:
     return float(np.mean(values))
 
 
-class Told(NamedTuple):
+class NamedScore(NamedTuple):
     """A score, what it is called, and what guessing gives."""
 
     score: Score
@@ -52,9 +52,9 @@ class Told(NamedTuple):
 
 
 TOLD = {
-    "balanced_accuracy": Told(balanced_accuracy, "Balanced accuracy", "Mean over classes of the accuracy on each", share_of_classes),
-    "auc": Told(area, "AUC", "Area under the ROC curve (of each class against all others, on average)", lambda _facts: 0.5),
-    "f1": Told(f1, "F1", "F1 of the rarer class (of more than two, the mean over all)", lambda _facts: None),
+    "balanced_accuracy": NamedScore(balanced_accuracy, "Balanced accuracy", "Mean over classes of the accuracy on each", share_of_classes),
+    "auc": NamedScore(area, "AUC", "Area under the ROC curve (of each class against all others, on average)", lambda _facts: 0.5),
+    "f1": NamedScore(f1, "F1", "F1 of the rarer class (of more than two, the mean over all)", lambda _facts: None),
 }
 
 
@@ -63,9 +63,12 @@ def measures(learner: str, words: str, chances: Chances) -> dict[str, Metric]:
     return {f"{name}_{learner}": _metric(f"{name}_{learner}", entry, words, chances) for name, entry in TOLD.items()}
 
 
-def _metric(name: str, entry: Told, words: str, chances: Chances) -> Metric:
+def _metric(name: str, entry: NamedScore, words: str, chances: Chances) -> Metric:
     def measure(samples: Records, context: Context) -> Measurement:
-        truth, probabilities = labels_of(context.dataset.held_out, context.dataset.facts.num_classes), judged(chances, samples, context)
+        truth, probabilities = (
+            labels_of(context.dataset.held_out, context.dataset.facts.num_classes),
+            held_out_chances(chances, samples, context),
+        )
         value = entry.score(truth, probabilities)
 
         def of_rows(places: np.ndarray) -> float:
@@ -89,7 +92,7 @@ def _metric(name: str, entry: Told, words: str, chances: Chances) -> Metric:
     )
 
 
-def judged(chances: Chances, samples: Records, context: Context) -> np.ndarray:
+def held_out_chances(chances: Chances, samples: Records, context: Context) -> np.ndarray:
     """The chances (N, classes) of held-out records by a classifier of these samples, which learns once for all scores."""
     assert samples.labels is not None  # what `needs` asks for
     digest = hashlib.blake2b(samples.records.tobytes() + samples.labels.tobytes(), digest_size=16).hexdigest()

@@ -62,7 +62,7 @@ def cancel_all(workspace: Workspace, at_work: bool = True) -> list[Job]:
     """Ask every job that waits to stop, and those `at_work`; those that wait stop first, so that none of them begins. Returns at once."""
     jobs, cancelled = Jobs(workspace), []
     waiting, working = jobs.active()
-    for job in [*waiting, *jobs.paused(), *(working if at_work else [])]:
+    for job in [*waiting, *jobs.paused_jobs(), *(working if at_work else [])]:
         with suppress(WorkbenchError):  # it has come to its end by itself
             cancelled.append(request_cancel(workspace, job.id))
     return cancelled

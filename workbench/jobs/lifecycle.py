@@ -12,7 +12,7 @@ from typing import Any
 from workbench.errors import DamagedFileError, ReadOnlyHomeError, WorkbenchError
 from workbench.jobs.job import ACTIVE, WAITING, WORKSPACE, Job, JobState, Terms, check_id
 from workbench.jobs.launchers import DEFAULT, Status
-from workbench.jobs.observing import following, statuses, to_record
+from workbench.jobs.observing import changes_of, statuses, to_record
 from workbench.jobs.registry import REMEDY, fields_of, insert, registry, text_of, update
 from workbench.workspace import Workspace
 
@@ -36,7 +36,7 @@ class Jobs:
         """The job called `job_id`; an unknown one is an error."""
         check_id(job_id)
         for job in self._select("WHERE id = ?", job_id):
-            return self.seen(job)
+            return self.refreshed_job(job)
         raise unknown(job_id)
 
     def all(self) -> list[Job]:
@@ -50,7 +50,7 @@ class Jobs:
     def find(self, task: str, owner: str, request: Mapping[str, Any]) -> Job | None:
         """The job of this request in its task's normal form, or None."""
         where = "WHERE task = ? AND owner = ? AND request = ?"
-        return next((self.seen(job) for job in self._select(where, task, owner, text_of(request))), None)
+        return next((self.refreshed_job(job) for job in self._select(where, task, owner, text_of(request))), None)
 
     def register(self, task: str, owner: str, request: Mapping[str, Any], terms: Terms, job_id: str = "") -> Job:
         """The job of this request, which its task has checked and put in its normal form; queued if there was none.
@@ -80,7 +80,7 @@ class Jobs:
         with self.database.transaction() as connection:
             return beat(connection, job_id, attempt, values)
 
-    def seen(self, job: Job) -> Job:
+    def refreshed_job(self, job: Job) -> Job:
         """The job as it is now: one whose process is gone changes its state here."""
         return self.all_seen([job])[0]
 
@@ -93,7 +93,7 @@ class Jobs:
         return [self._brought_up(job, known.get(job.id)) for job in jobs]
 
     def _brought_up(self, job: Job, status: Status | None) -> Job:
-        if following(self.workspace, job, status) is None:
+        if changes_of(self.workspace, job, status) is None:
             return job
         try:
             with self.database.transaction() as connection:
@@ -104,7 +104,7 @@ class Jobs:
                     update(connection, "runs", job.id, of_run)
                 return self.within(connection, job.id)
         except (sqlite3.OperationalError, OSError, ReadOnlyHomeError):
-            of_job, _ = following(self.workspace, job, status) or ({}, {})
+            of_job, _ = changes_of(self.workspace, job, status) or ({}, {})
             return job.model_copy(update=of_job)
 
     def forget(self, job_id: str) -> None:
@@ -145,7 +145,7 @@ class Jobs:
         wanted = set(ids)
         return self.all_seen([job for job in self._select(f"WHERE {IN_USE}") if job.id in wanted]) if wanted else []
 
-    def paused(self) -> list[Job]:
+    def paused_jobs(self) -> list[Job]:
         """The jobs that wait for room on the disk, in their order."""
         return self._select(f"WHERE state = 'paused' ORDER BY {IN_TURN}")
 
@@ -192,7 +192,7 @@ class Jobs:
         try:
             return Job.model_validate(fields_of(row))
         except ValueError as error:
-            raise damaged(self.workspace, "job", error) from error
+            raise damaged_row_error(self.workspace, "job", error) from error
 
 
 def change(connection: sqlite3.Connection, job_id: str, states: AbstractSet[JobState], action: str, values: Mapping[str, Any]) -> None:
@@ -224,6 +224,6 @@ def unknown(job_id: str) -> WorkbenchError:
     return WorkbenchError(f"Unknown run or job {job_id!r}. `workbench jobs` lists them all, `workbench runs` the runs.")
 
 
-def damaged(workspace: Workspace, what: str, error: Exception) -> DamagedFileError:
+def damaged_row_error(workspace: Workspace, what: str, error: Exception) -> DamagedFileError:
     """The error of a row that cannot be read."""
     return DamagedFileError(f"Expected a whole {what} in {workspace.registry}, got a damaged row ({type(error).__name__}). {REMEDY}")

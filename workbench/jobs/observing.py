@@ -38,16 +38,16 @@ def statuses(jobs: Iterable[Job]) -> dict[str, Status]:
     return {
         job.id: status
         for name, jobs_there in by_launcher.items()
-        for job, status in zip(jobs_there, _polled(name, jobs_there), strict=True)
+        for job, status in zip(jobs_there, _polled_states(name, jobs_there), strict=True)
     }
 
 
-def _polled(name: str, jobs: Sequence[Job]) -> list[Status]:
+def _polled_states(name: str, jobs: Sequence[Job]) -> list[Status]:
     launcher = LAUNCHERS.get(name)
     return [Status("unknown")] * len(jobs) if launcher is None else launcher.poll([job.process or {} for job in jobs])
 
 
-def following(workspace: Workspace, job: Job, status: Status | None) -> Changes | None:
+def changes_of(workspace: Workspace, job: Job, status: Status | None) -> Changes | None:
     """What changes in the rows of a job at work, given the `status` of its process; None where nothing does."""
     if job.state not in AT_WORK:
         return None
@@ -60,12 +60,12 @@ def following(workspace: Workspace, job: Job, status: Status | None) -> Changes 
     if not is_over:
         return None
     record = read_exit(_folder(workspace, job), job.attempt)
-    return (_dead(job), {}) if record is None else _split(record)
+    return (_dead(job), {}) if record is None else _changes_by_table(record)
 
 
 def to_record(workspace: Workspace, job: Job, status: Status | None) -> Changes:
-    """What `following` says, once all else that is to know of it does; to be recorded in the transaction that read the job."""
-    of_job, of_run = following(workspace, job, status) or ({}, {})
+    """What `changes_of` says, once all else that is to know of it does; to be recorded in the transaction that read the job."""
+    of_job, of_run = changes_of(workspace, job, status) or ({}, {})
     launcher = LAUNCHERS.get(job.launcher)
     if of_job and launcher is not None and launcher.is_apart:
         of_run = hear(workspace, job, of_job, of_run)
@@ -95,7 +95,7 @@ def read_exit(folder: Path, attempt: int) -> dict[str, Any] | None:
 def _elsewhere(workspace: Workspace, job: Job, status: Status) -> Changes | None:
     """Of a job whose worker reports through files: its exit record decides, then what its engine says."""
     news = News.of(away_folder(workspace, job), job.attempt)
-    values, run = _split(news.job | news.run)
+    values, run = _changes_by_table(news.job | news.run)
     if news.ended:
         return {"reason": ""} | values, run
     if status.state == "ended":
@@ -131,7 +131,7 @@ def _dead(job: Job) -> dict[str, Any]:
     return {"state": state, "error": job.terms.death, "finished": job.heartbeat or time.time()}
 
 
-def _split(values: dict[str, Any]) -> Changes:
+def _changes_by_table(values: dict[str, Any]) -> Changes:
     of_job = {name: value for name, value in values.items() if name in OF_JOB}
     return of_job, {name: float(value) if name == "epsilon_spent" else value for name, value in values.items() if name in OF_RUN}
 

@@ -27,7 +27,7 @@ def has_room(folder: Path, needed: int) -> bool:
     return True
 
 
-def paused(workspace: Workspace, why: str, needed: int) -> dict[str, Any]:
+def paused_fields(workspace: Workspace, why: str, needed: int) -> dict[str, Any]:
     """The fields to record of a job that lacks room, of which it needs `needed` bytes.
 
     Where the home seems to have as much, the write that failed wanted more or was elsewhere: the job waits for twice of what is free.
@@ -46,7 +46,7 @@ def wake(workspace: Workspace) -> None:
     if not workspace.registry.exists():
         return
     jobs = Jobs(workspace)
-    for job in jobs.paused():
+    for job in jobs.paused_jobs():
         if has_room(workspace.home, job.bytes_needed):
             with suppress(WorkbenchError):  # somebody resumed or cancelled it just now
                 jobs.change(job.id, {"paused"}, "woken", **waiting_again(job))

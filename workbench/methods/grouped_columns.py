@@ -13,7 +13,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Method, MethodConfig
 from workbench.models.grouping import Grouping, grouped_facts, releases, rows
 from workbench.models.grouping import stages as grouping_stages
-from workbench.models.rules import obeying
+from workbench.models.rules import obeying_rows
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
 from workbench.records import Records
@@ -68,7 +68,7 @@ class GroupedColumns(Method):
         def draw(part: SampleRequest) -> Records:
             return rows.ungrouped(self.grouping, super(GroupedColumns, self).sample(self.of_model(state), part), state, part.purpose)
 
-        return obeying(state.facts, draw, request)
+        return obeying_rows(state.facts, draw, request)
 
     def seen(self, state: State, data: Records) -> tuple[DatasetFacts, Records]:
         """The columns as released, and the records in them."""

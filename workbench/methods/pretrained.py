@@ -87,7 +87,7 @@ class Pretrained(CountedLabels[ConfigT], Generic[ConfigT]):
         """The noise of the votes, if any, by their share (unless given), then what meets `epsilon` beside it."""
         selected: SelectedPretraining = value_at(config, "selected")
         if selected.takes_place:
-            config = votes.fitted(config, "selected.selection", selected.share, facts, epsilon, delta)
+            config = votes.with_vote_noise(config, "selected.selection", selected.share, facts, epsilon, delta)
         return super().calibrated(config, facts, epsilon, delta, target)
 
     @property

@@ -1,6 +1,6 @@
 """Features of methods that are not differential privacy. Each is a protocol; pages, commands, measures and tests look for it by name.
 
-A method offers one by having its members; `offered` says in words what it offers. None of it changes the plan's bound.
+A method offers one by having its members; `offered_features` says in words what it offers. None of it changes the plan's bound.
 """
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -149,6 +149,6 @@ WORDS: dict[type, str] = {
 }
 
 
-def offered(method: "Method") -> list[str]:
+def offered_features(method: "Method") -> list[str]:
     """What a method offers that is no differential privacy, a line each."""
     return [words for protocol, words in WORDS.items() if isinstance(method, protocol)]

@@ -24,7 +24,7 @@ class Rounds(Protocol):
     def round_stage(self, facts: DatasetFacts) -> Stage: ...
 
 
-def fitted(config: ConfigT, name: str, share: float, facts: DatasetFacts, epsilon: float, delta: float) -> ConfigT:
+def with_vote_noise(config: ConfigT, name: str, share: float, facts: DatasetFacts, epsilon: float, delta: float) -> ConfigT:
     """The configuration with a noise of the rounds called `name`: their own, or sqrt(T / share) / mu of T rounds, mu the target's.
 
     T rounds of distance 1 are one Gaussian mechanism of mu sqrt(T) / noise (Dong, Roth and Su 2022, Corollary 3.3), so the share is

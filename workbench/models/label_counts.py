@@ -33,7 +33,7 @@ def release(labels: PaidLabelShares, data: Records, state: State) -> Iterator[St
     yield Step(LABEL_COUNTS, 1, 1)
 
 
-def asked(labels: PaidLabelShares, request: SampleRequest, state: State) -> SampleRequest:
+def with_drawn_labels(labels: PaidLabelShares, request: SampleRequest, state: State) -> SampleRequest:
     """The request with its labels drawn by the counts, where these are released and it names none; as it is elsewhere."""
     if not labels.are_released:
         return request

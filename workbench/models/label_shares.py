@@ -10,7 +10,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.stages import Stage
-from workbench.training.marginals import drawn, marginals_stage, shares
+from workbench.training.marginals import drawn_categories, marginals_stage, shares
 from workbench.training.streams import Stream
 
 LABEL_COUNTS = "label counts"
@@ -73,4 +73,4 @@ def labels_by(
         return request.label_array(num_classes)
     total = float(counts.sum())
     chances = shares(counts, total) if total > 0 else np.full(num_classes, 1.0 / num_classes)
-    return drawn(np.broadcast_to(chances, (request.num_samples, num_classes)), draw.random(request.num_samples))
+    return drawn_categories(np.broadcast_to(chances, (request.num_samples, num_classes)), draw.random(request.num_samples))

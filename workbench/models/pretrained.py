@@ -134,7 +134,7 @@ def sample(settings: SettingsT, state: State, request: SampleRequest, draw: Draw
     """Images from the moving average; source "public" takes the one from before any private record. Labels follow counts, if released."""
     if request.source == "public" and not settings.pretraining.takes_place:
         raise WorkbenchError("This run had no public pre-training, so it has no model of public data alone.")
-    return draw(settings, averaged(state, request.source), state, label_counts.asked(settings.labels, request, state))
+    return draw(settings, averaged(state, request.source), state, label_counts.with_drawn_labels(settings.labels, request, state))
 
 
 def averaged(state: State, source: Source) -> nn.Module:

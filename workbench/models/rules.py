@@ -17,7 +17,7 @@ from workbench.records import Records, TableKind
 MOST_DRAWS = 300
 
 
-def obeying(facts: DatasetFacts, draw: Callable[[SampleRequest], Records], request: SampleRequest) -> Records:
+def obeying_rows(facts: DatasetFacts, draw: Callable[[SampleRequest], Records], request: SampleRequest) -> Records:
     """The rows of a request, those that break a rule drawn again with the class that was asked for, from a stream of their own.
 
     Refuses rules that leave out (nearly) all that the model draws.
@@ -27,7 +27,7 @@ def obeying(facts: DatasetFacts, draw: Callable[[SampleRequest], Records], reque
         return drawn
     has_asked = request.asked_labels(facts.num_classes) is not None
     for attempt in range(1, MOST_DRAWS + 1):
-        broken = np.flatnonzero(np.logical_or.reduce(kind.broken(drawn)))
+        broken = np.flatnonzero(np.logical_or.reduce(kind.rows_breaking(drawn)))
         if not len(broken):
             return drawn
         labels = drawn.labels[broken] if has_asked and drawn.labels is not None else None
@@ -36,7 +36,7 @@ def obeying(facts: DatasetFacts, draw: Callable[[SampleRequest], Records], reque
         drawn.records[broken] = again.records
         if drawn.labels is not None and again.labels is not None:
             drawn.labels[broken] = again.labels
-    left = int(np.logical_or.reduce(kind.broken(drawn)).sum())
+    left = int(np.logical_or.reduce(kind.rows_breaking(drawn)).sum())
     if left:
         raise WorkbenchError(
             f"Expected rows that keep the declared rules, got {left} of {request.num_samples} that break one after {MOST_DRAWS} draws. "

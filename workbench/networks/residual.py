@@ -29,17 +29,17 @@ class Residual(nn.Module):
 
 def resnet(shape: tuple[int, ...], num_classes: int) -> nn.Module:
     """He et al. 2016a with one block of 16, 32 and 64 channels each."""
-    return _network(shape, num_classes, 16, (16, 32, 64), _basic, _activated(16), nn.Identity())
+    return _network(shape, num_classes, 16, (16, 32, 64), _basic, _norm_and_activation(16), nn.Identity())
 
 
 def wide_resnet(shape: tuple[int, ...], num_classes: int) -> nn.Module:
     """Zagoruyko and Komodakis 2016 with one block of 32, 64 and 128 channels each, activated before the convolutions."""
-    return _network(shape, num_classes, 16, (32, 64, 128), _wide, nn.Identity(), _activated(128))
+    return _network(shape, num_classes, 16, (32, 64, 128), _wide, nn.Identity(), _norm_and_activation(128))
 
 
 def resnext(shape: tuple[int, ...], num_classes: int) -> nn.Module:
     """Xie et al. 2017 with one block of 64, 128 and 256 channels each, its middle half as wide and in 8 groups."""
-    return _network(shape, num_classes, 32, (64, 128, 256), _grouped, _activated(32), nn.Identity())
+    return _network(shape, num_classes, 32, (64, 128, 256), _grouped_block, _norm_and_activation(32), nn.Identity())
 
 
 def _network(
@@ -53,22 +53,24 @@ def _network(
 
 
 def _basic(before: int, after: int, stride: int) -> nn.Module:
-    body = nn.Sequential(_convolution(before, after, stride), _activated(after), _convolution(after, after), nn.BatchNorm2d(after))
+    body = nn.Sequential(
+        _convolution(before, after, stride), _norm_and_activation(after), _convolution(after, after), nn.BatchNorm2d(after)
+    )
     return Residual(body, _projection(before, after, stride), nn.Identity(), nn.ReLU())
 
 
 def _wide(before: int, after: int, stride: int) -> nn.Module:
-    body = nn.Sequential(_convolution(before, after, stride), _activated(after), _convolution(after, after))
-    return Residual(body, nn.Conv2d(before, after, 1, stride, bias=False), _activated(before), nn.Identity())
+    body = nn.Sequential(_convolution(before, after, stride), _norm_and_activation(after), _convolution(after, after))
+    return Residual(body, nn.Conv2d(before, after, 1, stride, bias=False), _norm_and_activation(before), nn.Identity())
 
 
-def _grouped(before: int, after: int, stride: int) -> nn.Module:
+def _grouped_block(before: int, after: int, stride: int) -> nn.Module:
     middle = after // 2
     body = nn.Sequential(
         nn.Conv2d(before, middle, 1, bias=False),
-        _activated(middle),
+        _norm_and_activation(middle),
         _convolution(middle, middle, stride, GROUPS),
-        _activated(middle),
+        _norm_and_activation(middle),
         nn.Conv2d(middle, after, 1, bias=False),
         nn.BatchNorm2d(after),
     )
@@ -85,5 +87,5 @@ def _convolution(before: int, after: int, stride: int = 1, groups: int = 1) -> n
     return nn.Conv2d(before, after, 3, stride, 1, groups=groups, bias=False)
 
 
-def _activated(channels: int) -> nn.Module:
+def _norm_and_activation(channels: int) -> nn.Module:
     return nn.Sequential(nn.BatchNorm2d(channels), nn.ReLU())

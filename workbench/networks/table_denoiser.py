@@ -15,7 +15,7 @@ class TableDenoiser(nn.Module):
 
     def __init__(self, config: TableNetworkConfig, num_values: int, timesteps: int) -> None:
         super().__init__()
-        self.direct = _zeroed(nn.Linear(num_values, num_values))
+        self.direct = _with_zero_parameters(nn.Linear(num_values, num_values))
         self.hidden = HiddenPart(config, num_values, timesteps) if config.hidden_width else None
 
     def forward(self, x: Tensor, t: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ class HiddenPart(nn.Module):
         self.time = nn.Linear(config.time_features, width)
         self.layers = nn.ModuleList([nn.Linear(width, width) for _ in range(config.num_layers)])
         self.activation = nn.SiLU()
-        self.exit = _zeroed(nn.Linear(width, num_values))
+        self.exit = _with_zero_parameters(nn.Linear(width, num_values))
 
     def forward(self, x: Tensor, t: Tensor) -> Tensor:
         """(B, num_values)."""
@@ -45,7 +45,7 @@ class HiddenPart(nn.Module):
         return self.exit(self.activation(hidden))
 
 
-def _zeroed(layer: nn.Linear) -> nn.Linear:
+def _with_zero_parameters(layer: nn.Linear) -> nn.Linear:
     """The layer with all its parameters at zero."""
     nn.init.zeros_(layer.weight)
     nn.init.zeros_(layer.bias)

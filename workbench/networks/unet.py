@@ -24,17 +24,17 @@ def time_embedding(t: Tensor, dimensions: int) -> Tensor:
     return torch.cat([angles.cos(), angles.sin()], dim=1)
 
 
-def patched(x: Tensor, size: int) -> Tensor:
+def to_patches(x: Tensor, size: int) -> Tensor:
     """Squares of `size` pixels as channels: (B, C, H size, W size) -> (B, C size^2, H, W)."""
     return x if size == 1 else functional.pixel_unshuffle(x, size)
 
 
-def unpatched(x: Tensor, size: int) -> Tensor:
-    """What `patched` took apart."""
+def from_patches(x: Tensor, size: int) -> Tensor:
+    """What `to_patches` took apart."""
     return x if size == 1 else functional.pixel_shuffle(x, size)
 
 
-def _zeroed(layer: nn.Conv2d) -> nn.Conv2d:
+def _with_zero_parameters(layer: nn.Conv2d) -> nn.Conv2d:
     """The layer with all its parameters at zero, so that its block starts as the identity."""
     nn.init.zeros_(layer.weight)
     if layer.bias is not None:
@@ -61,7 +61,7 @@ class ResBlock(nn.Module):
         self.conv_in = nn.Conv2d(in_channels, out_channels, 3, padding=1)
         self.shift = nn.Linear(embedding_channels, out_channels)
         self.norm_out = _norm(out_channels)
-        self.conv_out = _zeroed(nn.Conv2d(out_channels, out_channels, 3, padding=1))
+        self.conv_out = _with_zero_parameters(nn.Conv2d(out_channels, out_channels, 3, padding=1))
         self.skip = nn.Identity() if in_channels == out_channels else nn.Conv2d(in_channels, out_channels, 1)
 
     def forward(self, x: Tensor, embedding: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ class AttentionBlock(nn.Module):
         self.num_heads = num_heads
         self.norm = _norm(channels)
         self.query_key_value = nn.Conv2d(channels, 3 * channels, 1)
-        self.projection = _zeroed(nn.Conv2d(channels, channels, 1))
+        self.projection = _with_zero_parameters(nn.Conv2d(channels, channels, 1))
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply the block."""
@@ -130,7 +130,9 @@ class UNet(nn.Module):
         skips = self._build_down(config, patch_channels, attends)
         self._build_up(config, skips, attends)
         self.norm = _norm(config.base_channels * config.channel_multipliers[0])
-        self.conv_out = _zeroed(nn.Conv2d(config.base_channels * config.channel_multipliers[0], outputs * patch_channels, 3, padding=1))
+        self.conv_out = _with_zero_parameters(
+            nn.Conv2d(config.base_channels * config.channel_multipliers[0], outputs * patch_channels, 3, padding=1)
+        )
 
     def _build_down(self, config: UNetConfig, in_channels: int, attends: list[bool]) -> list[int]:
         """Add the way down and the middle; return the channels of the skips in the order they are made."""
@@ -164,11 +166,11 @@ class UNet(nn.Module):
     def forward(self, x: Tensor, t: Tensor, labels: Tensor | None = None) -> Tensor:
         """Output (B, outputs C, H, W) for `x` (B, C, H, W), `t` (B,) in 0..T and `labels` int64 (B,) rows; None is unconditional."""
         embedding = functional.silu(self._embed(t, labels))
-        x, skips = self._go_down(self.conv_in(patched(x, self.config.patch_size)), embedding)
+        x, skips = self._go_down(self.conv_in(to_patches(x, self.config.patch_size)), embedding)
         for layer in self.middle:
             x = layer(x, embedding)
         x = self._go_up(x, skips, embedding)
-        return unpatched(self.conv_out(functional.silu(self.norm(x))), self.config.patch_size)
+        return from_patches(self.conv_out(functional.silu(self.norm(x))), self.config.patch_size)
 
     def _embed(self, t: Tensor, labels: Tensor | None) -> Tensor:
         """Time and label together, (B, E)."""

@@ -41,7 +41,7 @@ PARTLY: dict[Verdict, str] = {
 }
 
 
-def shipped() -> dict[str, Recipe]:
+def shipped_comparisons() -> dict[str, Recipe]:
     """The comparisons that the workbench brings along, by name."""
     recipes = {name: load_recipe(name) for name in recipe_names()}
     return {name: recipe for name, recipe in recipes.items() if recipe.comparison is not None}
@@ -54,29 +54,33 @@ def result_file(folder: Path, name: str) -> Path:
 
 def take(folder: Path, piece: Path) -> Path:
     """Add the results of a piece, a file of `workbench reproduce --out`, to those in `folder`, which stay; returns the file."""
-    title = report.read(piece)[0].title
-    for name, recipe in shipped().items():
+    title = report.recipe_with_results(piece)[0].title
+    for name, recipe in shipped_comparisons().items():
         if recipe.title == title:
             file = result_file(folder, name)
-            return pieces.write(recipe, pieces.merged(recipe, pieces.kept(recipe, file), pieces.kept(recipe, piece)), file)
+            return pieces.write(
+                recipe, pieces.merged_results(recipe, pieces.results_of(recipe, file), pieces.results_of(recipe, piece)), file
+            )
     raise WorkbenchError(f"Expected results of a comparison that the workbench brings along in {piece}, got those of {title!r}.")
 
 
 def draw(folder: Path) -> list[Path]:
     """Write the pictures of the comparisons that have one beside their results in `folder`; returns their paths."""
-    comparisons = [(recipe, result_file(folder, name)) for name, recipe in shipped().items()]
-    return [_draw(recipe, picture, file) for recipe, file in comparisons if (picture := _picture(recipe)) and pieces.kept(recipe, file)]
+    comparisons = [(recipe, result_file(folder, name)) for name, recipe in shipped_comparisons().items()]
+    return [
+        _draw(recipe, picture, file) for recipe, file in comparisons if (picture := _picture(recipe)) and pieces.results_of(recipe, file)
+    ]
 
 
 def page(folder: Path) -> str:
     """The whole page as Markdown, of the results in `folder`; a comparison without any is listed as not measured yet."""
-    parts = [section(name, recipe, pieces.kept(recipe, result_file(folder, name))) for name, recipe in shipped().items()]
+    parts = [section(name, recipe, pieces.results_of(recipe, result_file(folder, name))) for name, recipe in shipped_comparisons().items()]
     return "\n\n".join([HEAD, HOW, MARKS_MEAN, *parts]) + "\n"
 
 
 def section(name: str, recipe: Recipe, results: Results) -> str:
     """One comparison."""
-    assert recipe.comparison is not None  # what `shipped` chose
+    assert recipe.comparison is not None  # what `shipped_comparisons` chose
     wanted = sum(len(line.seeds) for line in recipe.runs)
     parts = [f"## {markdown(recipe.title)}", f"**{markdown(recipe.comparison.question)}** {markdown(recipe.description)} (`{name}`)"]
     if not results:
@@ -124,7 +128,7 @@ def _picture(recipe: Recipe) -> Picture | None:
 
 def _draw(recipe: Recipe, picture: Picture, file: Path) -> Path:
     path = file.with_suffix(".png")
-    comparison_picture.draw(picture, pieces.kept(recipe, file), path, recipe.title)
+    comparison_picture.draw(picture, pieces.results_of(recipe, file), path, recipe.title)
     return path
 
 
@@ -149,7 +153,7 @@ def _lines(recipe: Recipe, results: Results) -> Iterator[str]:
 def _line(line: RecipeRun, results: Results, measures: Iterable[str]) -> str:
     cells = [markdown(line.name), f"{len(results)} of {len(line.seeds)}"]
     cells += [_epsilons(result[kind]["epsilon"] for result in results) for kind in ("claim", "bound")]
-    cells += [_spread([*values_of(results, measure).get(line.name, {}).values()]) for measure in measures]
+    cells += [_mean_and_deviation([*values_of(results, measure).get(line.name, {}).values()]) for measure in measures]
     return f"| {' | '.join([*cells, _range([round(result['seconds']) for result in results])])} |"
 
 
@@ -176,7 +180,7 @@ def _epsilons(values: Iterable[Any]) -> str:
     return " to ".join(dict.fromkeys(f"{value:.4g}" if math.isfinite(value) else "none" for value in (epsilons[:1] + epsilons[-1:]))) or "-"
 
 
-def _spread(values: Sequence[float]) -> str:
+def _mean_and_deviation(values: Sequence[float]) -> str:
     if not values:
         return "-"
     deviation = f" ± {_short(statistics.stdev(values))}" if len(values) > 1 else ""

@@ -53,7 +53,7 @@ class Comparison(BaseModel):
         """The measures that its table shows."""
         return tuple(dict.fromkeys([*self._looked_at(), *self.shown]))
 
-    def pooled(self, measure: str) -> tuple[str, ...]:
+    def pooled_lines(self, measure: str) -> tuple[str, ...]:
         """The lines that some direction compares in `measure`."""
         return tuple(dict.fromkeys(name for direction in self.directions if direction.measure == measure for name in direction.lines))
 

@@ -30,7 +30,7 @@ def write(rows: Results, recipe: Recipe, beside: Path) -> tuple[Path, Path]:
     """Write the document (.md) and the picture (.png) of results beside their file; returns both paths."""
     table, picture = beside.with_suffix(".md"), beside.with_suffix(".png")
     write_text_atomically(table, page(rows, recipe))
-    panels = {place: measured_lines(own, recipe.measure) for place, own in _parts(rows, recipe).items()}
+    panels = {place: measured_lines(own, recipe.measure) for place, own in _results_by_dataset(rows, recipe).items()}
     draw({place: lines for place, lines in panels.items() if lines} or {"": []}, picture, recipe.title, recipe.measure)
     return table, picture
 
@@ -52,7 +52,7 @@ def document(rows: Results, recipe: Recipe) -> str:
         table = markdown_table(measured_lines(rows, recipe.measure), recipe.measure)
         beside = f"## All measures\n\n{as_markdown(side_by_side(rows))}" if recipe.side_by_side else ""
         return "\n".join(filter(None, [audits, table, beside]))
-    parts = [f"## {place}\n\n{_part(own, recipe)}" for place, own in _parts(rows, recipe).items()]
+    parts = [f"## {place}\n\n{_section(own, recipe)}" for place, own in _results_by_dataset(rows, recipe).items()]
     deltas = at_delta(float(row["bound"]["delta"]) for row in rows)
     reading = [PUBLISHED_READING] if recipe.published else []
     return (
@@ -68,13 +68,13 @@ def _machines(rows: Results) -> str:
     return f"Trained on {' and '.join(map(markdown, machines))}." if machines else ""
 
 
-def _part(rows: Results, recipe: Recipe) -> str:
+def _section(rows: Results, recipe: Recipe) -> str:
     tables = [line_table(lines, measure) for measure in (recipe.measure, *recipe.also) if (lines := measured_lines(rows, measure))]
     beside = [_published_table(rows, recipe, measure) for measure in recipe.published]
     return "\n\n".join([*tables, *beside])
 
 
-def _parts(rows: Results, recipe: Recipe) -> dict[str, list[Mapping[str, Any]]]:
+def _results_by_dataset(rows: Results, recipe: Recipe) -> dict[str, list[Mapping[str, Any]]]:
     """The results by dataset, without audited ones, where a recipe has a part for each; all under no name where it has not."""
     if not recipe.by_dataset:
         return {"": list(rows)}
@@ -88,7 +88,9 @@ def _published_table(rows: Results, recipe: Recipe, measure: str) -> str:
     places = {line.name: line.request.place.text for line in recipe.runs}
     lines = measured_lines(rows, measure)
     bounds = sorted({round(float(row["bound"]["epsilon"]), 1) for row in rows if math.isfinite(float(row["bound"]["epsilon"]))})
-    entries = _printed(places[rows[0]["name"]], measure, bounds) | _own(lines, _takes_public(recipe, {line.name for line in lines}), bounds)
+    entries = _published_entries(places[rows[0]["name"]], measure, bounds) | _own(
+        lines, _takes_public(recipe, {line.name for line in lines}), bounds
+    )
     ranked = sorted(entries.items(), key=lambda entry: [-entry[1].get(bound, (0.0, ""))[0] for bound in reversed(bounds)])
     head = ["method", "public images", *(f"{measure} at {bound:g}" for bound in bounds), "source"]
     cells = [
@@ -101,7 +103,7 @@ def _published_table(rows: Results, recipe: Recipe, measure: str) -> str:
 Entries = dict[tuple[str, str, str], dict[float, tuple[float, str]]]  # (method, public images, source): bound -> value, text
 
 
-def _printed(dataset: str, measure: str, bounds: Sequence[float]) -> Entries:
+def _published_entries(dataset: str, measure: str, bounds: Sequence[float]) -> Entries:
     entries: Entries = {}
     for row in load_published(dataset, measure).to_dict("records"):
         for bound in bounds:

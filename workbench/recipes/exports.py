@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
-from workbench.recipes.making import Progress, alike, begun, prepare, usable
+from workbench.recipes.making import Progress, alike, launch_or_resume, prepare, usable
 
 if TYPE_CHECKING:
     from workbench.recipes.lines import Recipe, RecipeRun
@@ -55,7 +55,7 @@ def _export(line: RecipeRun, workspace: Workspace, target: Path, progress: Progr
     from workbench.runs.samples.drawn import RunSamples
 
     setup = prepare(line, line.request.place.load(workspace=workspace))
-    run = _finished(begun(workspace, setup, None, usable(alike(workspace, setup, None))), workspace, progress)
+    run = _finished_run(launch_or_resume(workspace, setup, None, usable(alike(workspace, setup, None))), workspace, progress)
     drawn = RunSamples(workspace, run, setup.samples)
     drawn.begin()
     drawn.records(line.num_samples or drawn.default_num_samples)
@@ -66,7 +66,7 @@ def _export(line: RecipeRun, workspace: Workspace, target: Path, progress: Progr
         raise WorkbenchError(f"Expected the export of run {run.id} to verify, got {'; '.join(wrong)} The file is removed.")
 
 
-def _finished(run: Run, workspace: Workspace, progress: Progress) -> Run:
+def _finished_run(run: Run, workspace: Workspace, progress: Progress) -> Run:
     """The run when it is done; refuses one that ended otherwise."""
     from workbench import runs
 

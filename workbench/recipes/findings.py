@@ -71,7 +71,7 @@ def residual_deviation(values: Values, seeds: Sequence[int]) -> tuple[float, int
 
 def _pool(comparison: Comparison, direction: Direction, results: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, float]]:
     values = values_of(results, direction.measure)
-    return {name: values[name] for name in comparison.pooled(direction.measure) if name in values}
+    return {name: values[name] for name in comparison.pooled_lines(direction.measure) if name in values}
 
 
 def _finding(direction: Direction, values: Values, level: float) -> Finding:

@@ -53,7 +53,7 @@ class RecipeRun(BaseModel):
     probe: AnyProbe | None = Field(default=None, description="What is asked of its records in the place of measures of its samples.")
 
     @property
-    def judged(self) -> str:
+    def measures_key(self) -> str:
         """What else tells it from lines that measure the same samples of the same run."""
         return f"{self.attribute or ''}, {self.features or ''}"
 
@@ -84,7 +84,7 @@ class RecipeRun(BaseModel):
         """Which set of a run of `plan` the line measures."""
         return SamplesRequest.of(plan, self.sampling, self.labels, self.sampling_seed, balanced=self.balanced)
 
-    def asked(self, samples: SamplesRequest) -> str:
+    def samples_key(self, samples: SamplesRequest) -> str:
         """What tells the line from others that are measured on the same run: the set of samples, or what is asked in its place."""
         return samples.id if self.probe is None else self.probe.model_dump_json()
 
@@ -128,7 +128,7 @@ class Recipe(BaseModel):
         return self
 
     @property
-    def seeded(self) -> list[tuple[RecipeRun, int | None]]:
+    def seeded_runs(self) -> list[tuple[RecipeRun, int | None]]:
         """Every run of every line, in order."""
         return [(line, seed) for line in self.runs for seed in line.all_seeds]
 

@@ -20,7 +20,7 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedLine:
     """A line with its records and its plan: what tells its runs from others."""
 
     line: RecipeRun
@@ -34,15 +34,15 @@ class Prepared:
         return self.line.samples(self.plan)
 
 
-def prepare(line: RecipeRun, dataset: "Dataset") -> Prepared:
+def prepare(line: RecipeRun, dataset: "Dataset") -> PreparedLine:
     """The line planned for `dataset`, which it names."""
     from workbench import experiment
     from workbench.training.state import PerformanceSettings
 
-    return Prepared(line, dataset, experiment.make_plan(line.request, dataset.facts), PerformanceSettings.parse(line.performance))
+    return PreparedLine(line, dataset, experiment.make_plan(line.request, dataset.facts), PerformanceSettings.parse(line.performance))
 
 
-def alike(workspace: Workspace, setup: Prepared, seed: int | None, among: Sequence[Run] | None = None) -> list[Run]:
+def alike(workspace: Workspace, setup: PreparedLine, seed: int | None, among: Sequence[Run] | None = None) -> list[Run]:
     """The runs of the line's plan, records, canaries and performance settings at `seed`, newest first: a run's identity.
 
     `among` saves listing all runs again.
@@ -65,7 +65,7 @@ def usable(runs: Sequence[Run], used: Collection[str] = ()) -> Run | None:
     return None
 
 
-def begun(workspace: Workspace, setup: Prepared, seed: int | None, run: Run | None, **where: Any) -> Run:
+def launch_or_resume(workspace: Workspace, setup: PreparedLine, seed: int | None, run: Run | None, **where: Any) -> Run:
     """The run, launched where there is none, gone on with where it was stopped; it trains in its turn. Returns at once.
 
     `where` are `on` and `resources` of `runs.launch`.
@@ -80,14 +80,14 @@ def begun(workspace: Workspace, setup: Prepared, seed: int | None, run: Run | No
     return run
 
 
-def measured(workspace: Workspace, line: RecipeRun, run: Run, samples: SamplesRequest, progress: Progress) -> dict[str, Any]:
+def line_values(workspace: Workspace, line: RecipeRun, run: Run, samples: SamplesRequest, progress: Progress) -> dict[str, Any]:
     """What the line asks of its finished run: what a probe finds of the records, else measures of the samples."""
     from workbench.runs import finished
     from workbench.runs.samples.drawn import RunSamples
 
     if line.probe is not None:
         results = line.probe.results(workspace, run, line.metrics or (), line.num_samples)
-        return {"run": run.id, "samples": line.asked(samples), "results": jsonable(results)}
+        return {"run": run.id, "samples": line.samples_key(samples), "results": jsonable(results)}
     RunSamples(workspace, run, samples).begin()
     judged: dict[str, Any] = {"attribute": line.attribute, "features": line.features}
     return finished.evaluate_run(workspace, run.id, line.num_samples, metrics=line.metrics, progress=progress, samples=samples.id, **judged)
@@ -97,12 +97,12 @@ def result_of(workspace: Workspace, line: RecipeRun, run: Run, evaluation: dict[
     """One result of a recipe, of a run that has been measured."""
     from workbench.runs import audits
 
-    summary = _told(workspace, run.id) | ({} if line.probe is None else {"bound": jsonable(line.probe.bound(run))})
+    summary = _run_values(workspace, run.id) | ({} if line.probe is None else {"bound": jsonable(line.probe.bound(run))})
     audit = {} if line.audit is None else {"audit": jsonable(audits.audit_run(workspace, run.id))}
     return {"name": line.name, "method": line.method, **summary, "evaluation": evaluation, **audit}
 
 
-def _told(workspace: Workspace, run_id: str) -> dict[str, Any]:
+def _run_values(workspace: Workspace, run_id: str) -> dict[str, Any]:
     """What a result says of its run, once its samples are drawn: the numbers of the plan, times, memory, environments."""
     from workbench.runs.folder import RunFolder
     from workbench.runs.store import RunStore
@@ -121,5 +121,5 @@ def _told(workspace: Workspace, run_id: str) -> dict[str, Any]:
     return jsonable(values)
 
 
-def _performance(setup: Prepared, run: Run) -> "PerformanceSettings":
+def _performance(setup: PreparedLine, run: Run) -> "PerformanceSettings":
     return type(setup.performance).model_validate(run.performance)

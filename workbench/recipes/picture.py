@@ -32,7 +32,7 @@ def _draw(panels: Mapping[str, Sequence[Line]], path: Path, title: str, measure:
 
     figure = Figure(figsize=(7.2, 4.2), dpi=150, layout="constrained")
     columns = figure.subplots(1, len(panels), squeeze=False)[0]
-    methods = _numbered([line for lines in panels.values() for line in lines])
+    methods = _method_numbers([line for lines in panels.values() for line in lines])
     for axes, (heading, lines) in zip(columns, panels.items(), strict=True):
         _references(axes, lines)
         _points(axes, lines, methods, spread)
@@ -109,7 +109,7 @@ MARKERS = "o^sDvP"
 PUBLIC_STYLES = ("--", ":", "-.", (0, (5, 1)), (0, (1, 3)))  # of epsilon 0's lines
 
 
-def _numbered(lines: Sequence[Line]) -> dict[str, int]:
+def _method_numbers(lines: Sequence[Line]) -> dict[str, int]:
     """The methods' numbers, by which they have marker and colour."""
     return {method: number for number, method in enumerate(dict.fromkeys(line.method for line in lines))}
 

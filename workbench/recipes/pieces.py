@@ -27,29 +27,29 @@ OF_MEASURE = (
 def small(result: Mapping[str, Any]) -> dict[str, Any]:
     """A result without what its line and the code say already: reasons, notes, and all attempts but the last."""
     return {
-        **_part(result, OF_RUN),
-        **{name: _part(result[name], OF_EPSILON) for name in ("claim", "bound")},
-        "environments": [_part(made, OF_PLACE) for made in result["environments"][-1:]],
-        "evaluation": {"results": [_part(entry, OF_MEASURE) for entry in result["evaluation"]["results"]]},
+        **_values_of(result, OF_RUN),
+        **{name: _values_of(result[name], OF_EPSILON) for name in ("claim", "bound")},
+        "environments": [_values_of(made, OF_PLACE) for made in result["environments"][-1:]],
+        "evaluation": {"results": [_values_of(entry, OF_MEASURE) for entry in result["evaluation"]["results"]]},
     }
 
 
-def kept(recipe: Recipe, file: Path) -> list[dict[str, Any]]:
+def results_of(recipe: Recipe, file: Path) -> list[dict[str, Any]]:
     """The results in a file of `workbench reproduce --out` that are `recipe`'s own: of equal lines, its seeds, complete; [] of no file."""
     if not file.exists():
         return []
-    before, results = report.read(file)
+    before, results = report.recipe_with_results(file)
     equal = {line.name for line in recipe.runs if any(_asks_the_same(line, other) for other in before.runs)}
-    keys = {(line.name, seed) for line, seed in recipe.seeded if line.name in equal and seed is not None}
+    keys = {(line.name, seed) for line, seed in recipe.seeded_runs if line.name in equal and seed is not None}
     return [result for result in results if (result["name"], result["seed"]) in keys and _is_complete(result)]
 
 
-def merged(recipe: Recipe, *pieces: Results) -> list[dict[str, Any]]:
+def merged_results(recipe: Recipe, *pieces: Results) -> list[dict[str, Any]]:
     """The results of all pieces in the recipe's order, one a line and seed, the first piece's; every unseeded run stays."""
     unique_results: dict[tuple[str, Any], dict[str, Any]] = {}
     for result in (result for piece in pieces for result in piece):
         unique_results.setdefault((result["name"], result["run"] if result["seed"] is None else result["seed"]), dict(result))
-    places = {(line.name, seed): number for number, (line, seed) in enumerate(recipe.seeded)}
+    places = {(line.name, seed): number for number, (line, seed) in enumerate(recipe.seeded_runs)}
     return sorted(unique_results.values(), key=lambda result: places[result["name"], result["seed"]])
 
 
@@ -70,7 +70,7 @@ def write_recipe(recipe: Recipe, path: Path) -> Path:
     return path
 
 
-def _part(values: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _values_of(values: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: values[name] for name in names if name in values}
 
 

@@ -111,11 +111,14 @@ def line_table(lines: Sequence[Line], measure: str) -> str:
     rows = [
         f"| line | claim | proved bound | {measure} | seconds to train |",
         "|---|---|---|---|---|",
-        f"| real training data (ceiling) | - | - | {_spread(ceilings(lines), ceiling)} | - |",
-        *(f"| epsilon 0: {markdown(label)} | 0 | 0 | {_spread(values, public)} | - |" for label, values, public in public_models(lines)),
+        f"| real training data (ceiling) | - | - | {_mean_and_deviation(ceilings(lines), ceiling)} | - |",
+        *(
+            f"| epsilon 0: {markdown(label)} | 0 | 0 | {_mean_and_deviation(values, public)} | - |"
+            for label, values, public in public_models(lines)
+        ),
     ]
     for line in lines:
-        value, seconds = _spread(line.values, line.releasable), _range(line.seconds)
+        value, seconds = _mean_and_deviation(line.values, line.releasable), _range(line.seconds)
         value += ", below the floor" * is_below_floor(line, lines, measure)
         rows.append(f"| {markdown(line.name)} | {_epsilon(line.claim)} | {_epsilon(line.bound)} | {value} | {seconds} |")
     return "\n".join(rows)
@@ -137,7 +140,7 @@ def is_below_floor(line: Line, lines: Sequence[Line], measure: str) -> bool:
     return all(sign * statistics.fmean(line.values) < sign * statistics.fmean(values) for values in floors if values)
 
 
-def read(path: Path) -> tuple["Recipe", list[dict[str, Any]]]:
+def recipe_with_results(path: Path) -> tuple["Recipe", list[dict[str, Any]]]:
     """The recipe and its results from a file that `workbench reproduce --out` wrote."""
     from workbench.evaluation import METRICS
     from workbench.recipes.lines import Recipe
@@ -211,7 +214,7 @@ def _mark_of(values: Sequence[Any], releasable: bool) -> str | None:
     return mark(releasable) if values else None
 
 
-def _spread(values: Sequence[float], releasable: bool) -> str:
+def _mean_and_deviation(values: Sequence[float], releasable: bool) -> str:
     if not values:
         return "not given"
     deviation = f" ± {statistics.stdev(values):.3f}" if len(set(values)) > 1 else ""  # a value that no seed enters has no spread

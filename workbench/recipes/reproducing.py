@@ -5,7 +5,7 @@ from typing import Any
 
 from workbench.errors import WorkbenchError, choose
 from workbench.recipes.lines import Recipe, RecipeRun
-from workbench.recipes.making import Prepared, Progress, alike, begun, measured, prepare, result_of, usable
+from workbench.recipes.making import PreparedLine, Progress, alike, launch_or_resume, line_values, prepare, result_of, usable
 from workbench.runs.run import Run
 from workbench.workspace import Workspace
 
@@ -32,16 +32,16 @@ def reproduce(
     lines = [(line, seed) for line, seed in _in_turn(recipe) if (line.name, seed) not in known]
     used: dict[str, set[tuple[str, str]]] = {}
     for number, (line, seed) in enumerate(lines):
-        result = _make(workspace, line, seed, used, reuse, _part(progress, number, len(lines)))
-        used.setdefault(result["run"], set()).add((result["evaluation"]["samples"], line.judged))
+        result = _make(workspace, line, seed, used, reuse, _part_of_progress(progress, number, len(lines)))
+        used.setdefault(result["run"], set()).add((result["evaluation"]["samples"], line.measures_key))
         yield result
 
 
 def _in_turn(recipe: Recipe) -> list[tuple[RecipeRun, int | None]]:
     """The runs line by line; of a comparison seed by seed, so that what is there after a break can be compared."""
     if recipe.comparison is None:
-        return recipe.seeded
-    return sorted(recipe.seeded, key=lambda pair: pair[0].all_seeds.index(pair[1]))
+        return recipe.seeded_runs
+    return sorted(recipe.seeded_runs, key=lambda pair: pair[0].all_seeds.index(pair[1]))
 
 
 def check(recipe: Recipe, workspace: Workspace) -> None:
@@ -66,24 +66,24 @@ def check(recipe: Recipe, workspace: Workspace) -> None:
 def _make(workspace: Workspace, line: RecipeRun, seed: int | None, used: Used, reuse: bool, progress: Progress) -> dict[str, Any]:
     """One result."""
     setup = prepare(line, line.request.place.load(workspace=workspace))
-    run = _trained(workspace, setup, seed, used, reuse, lambda share: progress(0.8 * share))
-    evaluation = measured(workspace, line, run, setup.samples, lambda share: progress(0.8 + 0.2 * share))
+    run = _trained_run(workspace, setup, seed, used, reuse, lambda share: progress(0.8 * share))
+    evaluation = line_values(workspace, line, run, setup.samples, lambda share: progress(0.8 + 0.2 * share))
     return result_of(workspace, line, run, evaluation)
 
 
-def _trained(workspace: Workspace, setup: Prepared, seed: int | None, used: Used, reuse: bool, progress: Progress) -> Run:
+def _trained_run(workspace: Workspace, setup: PreparedLine, seed: int | None, used: Used, reuse: bool, progress: Progress) -> Run:
     """A finished run of the line."""
     from workbench import runs
 
     line = setup.line
-    free = {run for run, measured_on in used.items() if (line.asked(setup.samples), line.judged) not in measured_on}
+    free = {run for run, measured_on in used.items() if (line.samples_key(setup.samples), line.measures_key) not in measured_on}
     candidates = [run for run in alike(workspace, setup, seed) if run.id in free or (reuse and run.id not in used)]
-    run = begun(workspace, setup, seed, usable(candidates))
+    run = launch_or_resume(workspace, setup, seed, usable(candidates))
     run = runs.wait(workspace, run.id, progress=lambda now: progress(now.share))
     if run.state != "done":
         raise WorkbenchError(f"Run {run.id} of {line.name!r} is {run.state}: {run.error or 'it was stopped'}")
     return run
 
 
-def _part(progress: Callable[[float], None] | None, number: int, count: int) -> Progress:
+def _part_of_progress(progress: Callable[[float], None] | None, number: int, count: int) -> Progress:
     return lambda share: None if progress is None else progress((number + share) / count)

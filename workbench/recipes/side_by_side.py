@@ -65,7 +65,7 @@ def _line(results: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> Row:
     shown = f"{bound:.4g}" if bound < float("inf") else "none"
     by_measure = {measure: [entry for result in results if (entry := entry_of(result, measure))] for measure in measures}
     return {LINE: str(results[0]["name"]), BOUND: shown} | {
-        measure: _shown([entry["value"] for entry in entries], all(may_leave(entry, "value") for entry in entries))
+        measure: _mean_and_deviation([entry["value"] for entry in entries], all(may_leave(entry, "value") for entry in entries))
         for measure, entries in by_measure.items()
     }
 
@@ -79,13 +79,15 @@ def _beside(results: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> li
     fields = [(CEILING, "none", "ceiling"), (EPSILON_ZERO, "0", "epsilon_zero"), *([(LARGEST, "none", "largest_class")] if shares else [])]
     for title, bound, field in fields:
         cells = {
-            measure: _shown([entry.get(field) for entry in group], all(may_leave(entry, field) for entry in group))
+            measure: _mean_and_deviation([entry.get(field) for entry in group], all(may_leave(entry, field) for entry in group))
             for measure, group in entries.items()
         }
         rows.append({LINE: title, BOUND: bound} | cells)
     for name in names:
         numbers = {measure: [(entry.get("baselines") or {}).get(name) for entry in group] for measure, group in entries.items()}
-        rows.append({LINE: name, BOUND: "none"} | {measure: _shown(values, releasable=False) for measure, values in numbers.items()})
+        rows.append(
+            {LINE: name, BOUND: "none"} | {measure: _mean_and_deviation(values, releasable=False) for measure, values in numbers.items()}
+        )
     return rows
 
 
@@ -94,7 +96,7 @@ def entry_of(result: Mapping[str, Any], measure: str) -> Mapping[str, Any] | Non
     return next((entry for entry in result["evaluation"]["results"] if entry["name"] == measure and entry["value"] is not None), None)
 
 
-def _shown(values: Sequence[Any], releasable: bool) -> str:
+def _mean_and_deviation(values: Sequence[Any], releasable: bool) -> str:
     """Mean and standard deviation of the numbers among the values, with their mark."""
     numbers = [float(value) for value in values if value is not None]
     if not numbers:

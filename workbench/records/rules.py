@@ -21,6 +21,6 @@ class Rule(BaseModel):
             raise ValueError(f"Expected values of each of different columns, got {self.values} of {', '.join(self.columns)}.")
         return self
 
-    def broken(self, cells: Mapping[str, np.ndarray]) -> np.ndarray:
+    def rows_breaking(self, cells: Mapping[str, np.ndarray]) -> np.ndarray:
         """Which rows break it, bool (N,), from the columns' values by name, int64 (N,) each."""
         return np.logical_and.reduce([np.isin(cells[name], values) for name, values in zip(self.columns, self.values, strict=True)])

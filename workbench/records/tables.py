@@ -47,7 +47,7 @@ class Column(BaseModel):
         ranges = [f"[{low:g}, {high:g}{end}" for (low, high), end in zip(pairwise(edges), ends, strict=True)]
         return cls(name=name, categories=tuple(ranges), edges=tuple(edges))
 
-    def numbered(self, values: np.ndarray) -> np.ndarray:
+    def range_numbers(self, values: np.ndarray) -> np.ndarray:
         """In which range each number (N,) lies, int64 (N,); below or above all of them the first or the last. Needs edges, no NaN."""
         return np.searchsorted(self.edges[1:-1], values, side="right").astype(np.int64)
 
@@ -122,13 +122,13 @@ class TableKind(RecordKind):
             return f"Expected categories from 0 and below {self.categories} per column, got {low} to {high}."
         return ""
 
-    def broken(self, records: Records) -> list[np.ndarray]:
+    def rows_breaking(self, records: Records) -> list[np.ndarray]:
         """Of each rule, which rows break it, bool (N,); none breaks a rule of classes where there are no labels."""
         cells = {column.name: values for column, values in zip(self.columns, records.records.T, strict=True)}
         if records.labels is not None:
             cells[self.label] = records.labels
         known = [rule if set(rule.columns) <= cells.keys() else None for rule in self.never]
-        return [np.zeros(len(records), dtype=bool) if rule is None else rule.broken(cells) for rule in known]
+        return [np.zeros(len(records), dtype=bool) if rule is None else rule.rows_breaking(cells) for rule in known]
 
     def draw(self, count: int, generator: np.random.Generator) -> np.ndarray:
         """Each column evenly over its categories."""
@@ -142,7 +142,7 @@ class TableKind(RecordKind):
         np.put_along_axis(result, records + np.cumsum([0, *self.categories[:-1]]), 1.0, axis=1)
         return result
 
-    def listed(self, records: Records, classes: Sequence[str]) -> list[tuple[Column, np.ndarray]]:
+    def written_columns(self, records: Records, classes: Sequence[str]) -> list[tuple[Column, np.ndarray]]:
         """Every column as rows are written, with its values int64 (N,); the class in its place if labelled."""
         pairs = list(zip(self.columns, records.records.T, strict=True))
         if classes and records.labels is not None:
@@ -155,7 +155,7 @@ class TableKind(RecordKind):
 
         cells = [
             (column.name, np.array(list(map(spreadsheet_cell, column.categories)), dtype=object)[values])
-            for column, values in self.listed(records, classes)
+            for column, values in self.written_columns(records, classes)
         ]
         return pd.DataFrame({spreadsheet_cell(name): texts for name, texts in cells})
 
@@ -207,12 +207,12 @@ def _numbers_in(column: Column, density: Density, ranges: np.ndarray, generator:
     texts, again = np.empty(len(ranges), dtype=object), np.arange(len(ranges))
     for _ in range(MOST_DRAWS):
         drawn = density.draw(ranges[again], generator)
-        texts[again] = _written(drawn, np.array(column.edges), ranges[again], digits)
+        texts[again] = _number_texts(drawn, np.array(column.edges), ranges[again], digits)
         again = again[[_short(text) in beside for text in texts[again]]] if beside else again[:0]
     return texts
 
 
-def _written(numbers: np.ndarray, edges: np.ndarray, ranges: np.ndarray, digits: int | None) -> list[str]:
+def _number_texts(numbers: np.ndarray, edges: np.ndarray, ranges: np.ndarray, digits: int | None) -> list[str]:
     """Numbers as texts with so many digits behind the point, the others left out, each still in its range, which has its lower edge."""
     if digits is None:
         return [f"{number:.8g}" for number in numbers.tolist()]

@@ -57,15 +57,15 @@ def account_with(workspace: Workspace, plan: "Plan", fingerprint: str, new: "Seq
     `new` are the plans to be started in the place of `plan` alone.
     """
     entries = Ledger(workspace.ledger).entries(records_of(plan.facts.name), fingerprint)
-    mine = unopened(workspace, plan, fingerprint)
-    spending = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in entries]
-    spending += [(f"run {run.id}", paid(run.plan)) for run in mine]
+    mine = runs_not_in_ledger(workspace, plan, fingerprint)
+    spending = [(f"run {entry.run_id}", entry.paid_stages(reserve=True)) for entry in entries]
+    spending += [(f"run {run.id}", planned_costs(run.plan)) for run in mine]
     added = [plan] if new is None else new
     delta = min([plan.delta, *(one.delta for one in (*added, *entries, *mine))])
-    return zero_out_total([*spending, *(("this run", paid(one)) for one in added)], delta)
+    return zero_out_total([*spending, *(("this run", planned_costs(one)) for one in added)], delta)
 
 
-def unopened(workspace: Workspace, plan: "Plan", fingerprint: str) -> list[Run]:
+def runs_not_in_ledger(workspace: Workspace, plan: "Plan", fingerprint: str) -> list[Run]:
     """The runs on the account of `plan`'s dataset that wait, or start just now, and are not in the ledger yet."""
     account, ledger = records_of(plan.facts.name), Ledger(workspace.ledger)
     opened, accounts = {entry.run_id for entry in ledger.entries()}, {account}
@@ -74,6 +74,6 @@ def unopened(workspace: Workspace, plan: "Plan", fingerprint: str) -> list[Run]:
     return [run for run in starting if run.fingerprint == fingerprint or records_of(run.plan.facts.name) in accounts]
 
 
-def paid(plan: "Plan") -> "list[Stage]":
+def planned_costs(plan: "Plan") -> "list[Stage]":
     """What a plan and the drawing of its samples cost."""
     return [stage for stage in (*plan.stages, *plan.sampling_stages) if stage.spent != "free"]

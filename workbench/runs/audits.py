@@ -108,8 +108,8 @@ def audit_run(workspace: Workspace, run_id: str, report: "Report | None" = None)
     run = trained_run(workspace, run_id)
     design = design_of(run)
     with few_threads():
-        name, scores = audit_scores(workspace, run, design, report or _ignored)
-    correct, one, gaussian = design.judged(scores, run.delta)
+        name, scores = audit_scores(workspace, run, design, report or _ignore_progress)
+    correct, one, gaussian = design.judged_guesses(scores, run.delta)
     record = AuditRecord(
         run=run.id,
         method=run.method,
@@ -191,5 +191,5 @@ def _losses(denoiser: "Denoiser", canaries: "Records", design: AuditDesign, run:
     return loss_score(denoiser, canaries, design.seed, report)
 
 
-def _ignored(_share: float) -> None:
+def _ignore_progress(_share: float) -> None:
     """For who wants no report of progress."""

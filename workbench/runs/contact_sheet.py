@@ -33,9 +33,9 @@ def contact_sheet(
     classes = np.unique(labels)[:MOST_ROWS]
     parts = [grid(rows(samples, classes), COLUMNS).convert("RGB")]
     if originals is not None:
-        parts.insert(0, framed(grid(rows(originals, classes), COLUMNS).convert("RGB")))
+        parts.insert(0, framed_picture(grid(rows(originals, classes), COLUMNS).convert("RGB")))
     named = [f"Rows from above: {', '.join(facts.classes[label] for label in classes)}."] if len(classes) else []
-    parts += [written(sentence, parts[0].width) for sentence in (*named, *cautions)]
+    parts += [sentence_picture(sentence, parts[0].width) for sentence in (*named, *cautions)]
     notes = PngInfo()
     notes.add_text("mark", mark(releasable and originals is None))
     notes.add_text("classes, a row each", ", ".join(facts.classes[label] for label in classes) or "none")
@@ -44,7 +44,7 @@ def contact_sheet(
     if cautions:
         notes.add_text("cautions", " ".join(cautions))
     buffer = io.BytesIO()
-    stacked(parts).save(buffer, format="PNG", pnginfo=notes)
+    stacked_pictures(parts).save(buffer, format="PNG", pnginfo=notes)
     return buffer.getvalue()
 
 
@@ -60,14 +60,14 @@ def rows(records: Records, classes: np.ndarray) -> np.ndarray:
     return shown.reshape(-1, *shape)
 
 
-def framed(picture: Image.Image) -> Image.Image:
+def framed_picture(picture: Image.Image) -> Image.Image:
     """The picture in a red frame."""
     made = Image.new("RGB", (picture.width + 2 * FRAME, picture.height + 2 * FRAME), RED)
     made.paste(picture, (FRAME, FRAME))
     return made
 
 
-def written(sentence: str, width: int) -> Image.Image:
+def sentence_picture(sentence: str, width: int) -> Image.Image:
     """A sentence in black on white, wrapped to a picture of this width."""
     font = ImageFont.load_default(TEXT_PIXELS)
     letters = max(1, int(width / (LETTER_WIDTH * TEXT_PIXELS)))
@@ -78,7 +78,7 @@ def written(sentence: str, width: int) -> Image.Image:
     return made
 
 
-def stacked(pictures: list[Image.Image]) -> Image.Image:
+def stacked_pictures(pictures: list[Image.Image]) -> Image.Image:
     """Pictures one below the other, on white."""
     made = Image.new("RGB", (max(one.width for one in pictures), sum(one.height for one in pictures)), WHITE)
     top = 0

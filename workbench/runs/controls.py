@@ -38,24 +38,24 @@ class Controls:
 def among_samples(samples: SampleSet, features: str, k: int) -> Controls:
     """The controls of a set of samples in a feature space: the same for every reviewer."""
     dataset = samples.dataset()
-    return planted(dataset, feature_space(features, dataset, samples.public_dataset(), workspace=samples.workspace), k)
+    return planted_controls(dataset, feature_space(features, dataset, samples.public_dataset(), workspace=samples.workspace), k)
 
 
-def planted(dataset: Dataset, space: FeatureSpace, k: int, seed: int = SEED, number: int = NUMBER) -> Controls:
+def planted_controls(dataset: Dataset, space: FeatureSpace, k: int, seed: int = SEED, number: int = NUMBER) -> Controls:
     """`number` altered copies and as many held-out records, which are not among their own neighbours."""
     generator = np.random.default_rng([seed, len(dataset.train), len(dataset.held_out)])
     number = min(number, len(dataset.train), len(dataset.held_out) // 2)
     trained = generator.choice(len(dataset.train), number, replace=False)
     fresh = generator.choice(len(dataset.held_out), number, replace=False)
     rest = np.setdiff1d(np.arange(len(dataset.held_out)), fresh)
-    copies, others = altered(dataset, trained, generator), dataset.held_out.take(fresh)
+    copies, others = altered_records(dataset, trained, generator), dataset.held_out.take(fresh)
     records = copies.followed_by(others)
     near = find_neighbours(records, replace(dataset, held_out=dataset.held_out.take(rest)), space, k)
     near = replace(near, held_out_indices=rest[near.held_out_indices])
     return Controls(records, near, np.arange(2 * number) < number)
 
 
-def altered(dataset: Dataset, positions: np.ndarray, generator: np.random.Generator) -> Records:
+def altered_records(dataset: Dataset, positions: np.ndarray, generator: np.random.Generator) -> Records:
     """Training records as a model that learnt them by heart draws them: images with a little noise, rows with one column drawn anew."""
     originals, kind = dataset.train.take(positions), dataset.facts.kind
     if kind.name == "image":

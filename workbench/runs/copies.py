@@ -14,13 +14,13 @@ from workbench.evaluation.copying import (
     distance_ratio,
     duplicate_groups,
     duplicates_among,
-    extracted,
+    extracted_records,
     leak,
     natural_distance,
     scores_by_class,
 )
 from workbench.evaluation.features import FeatureSpace, can_train_classifier, pixels, remembered_classifier
-from workbench.evaluation.nearest import ignored, nearest
+from workbench.evaluation.nearest import ignore_progress, nearest
 from workbench.evaluation.neighbours import PRIVACY_SCORE_CAVEAT
 from workbench.files import write_text_atomically
 from workbench.records import Records
@@ -42,7 +42,7 @@ def copies_run(
     run_id: str,
     features: str = "pixels",
     num_samples: int | None = None,
-    progress: Callable[[float], None] = ignored,
+    progress: Callable[[float], None] = ignore_progress,
     samples: str = DEFAULT,
     attribute: str | None = None,
 ) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def copies_run(
     dataset = chosen_set.dataset()
     with few_threads():
         space = feature_space(features, dataset, chosen_set.public_dataset(), workspace=workspace)
-        values = _measured(space, records, dataset, lambda share: progress(0.3 + 0.6 * share))
+        values = _copy_measures(space, records, dataset, lambda share: progress(0.3 + 0.6 * share))
         judged = dataset.labelled_by(attribute) if attribute else dataset
         score = _scores(space, records, judged, Cache(workspace)) if can_train_classifier(judged.facts) else None
     whole = {
@@ -103,7 +103,7 @@ class _Features(NamedTuple):
         return cls(space.label, space(samples), train, held_out, natural_distance(train, held_out))
 
 
-def _measured(space: FeatureSpace, samples: Records, dataset: "Dataset", report: Callable[[float], None]) -> dict[str, Any]:
+def _copy_measures(space: FeatureSpace, samples: Records, dataset: "Dataset", report: Callable[[float], None]) -> dict[str, Any]:
     """All but the privacy score, by features alone."""
     features = _Features.of(space, samples, dataset)
     drawn, train, held_out, distance = features[1:]
@@ -116,7 +116,9 @@ def _measured(space: FeatureSpace, samples: Records, dataset: "Dataset", report:
     ratios = {name: float(np.quantile(distance_ratio(drawn, side), SMALL)) for name, side in sides.items()}
     report(0.8)
     groups = duplicate_groups(drawn, distance)
-    repeated = [{"record": one.record, "samples": len(one.samples), "distance": one.distance} for one in extracted(drawn, train, distance)]
+    repeated = [
+        {"record": one.record, "samples": len(one.samples), "distance": one.distance} for one in extracted_records(drawn, train, distance)
+    ]
     among = {"groups": len(groups), "samples": sum(map(len, groups)), "largest": max(map(len, groups), default=1)}
     return {
         "distance": distance,

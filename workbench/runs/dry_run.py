@@ -66,7 +66,7 @@ def _asked_of(place: Path) -> Path:
     return place.with_suffix(".asked.json")
 
 
-def found(workspace: Workspace, plan: Plan, seed: int = 0) -> DryRun | None:
+def kept_dry_run(workspace: Workspace, plan: Plan, seed: int = 0) -> DryRun | None:
     """What the dry run of `plan` came to; None where there was none."""
     place = place_of(workspace, plan, seed)
     return DryRun.model_validate_json(place.read_text(encoding="utf-8")) if place.exists() else None

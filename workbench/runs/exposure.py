@@ -14,7 +14,7 @@ from workbench.plan import Plan
 from workbench.privacy.not_dp.per_instance import DenoiserError, Leakage
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
-from workbench.runs.sample_files import opened
+from workbench.runs.sample_files import open_arrays
 from workbench.runs.samples.sets import ProgressFunction
 from workbench.runs.threads import few_threads
 from workbench.runs.trained import dataset_of, load_state, trained_run
@@ -58,7 +58,7 @@ def expose_run(
     progress: ProgressFunction | None = None,
 ) -> Exposure:
     """The values of every training record of a finished run, by `num_draws` chains; private, kept in the run's folder."""
-    run, method = checked(workspace, run_id)
+    run, method = checked_run(workspace, run_id)
     path = _file(workspace, run, num_draws, seed)
     if path.exists():
         return _read(path)
@@ -77,12 +77,12 @@ def expose_run(
 
 def kept_exposure(workspace: Workspace, run_id: str, num_draws: int = DEFAULT_DRAWS, seed: int = 0) -> Exposure | None:
     """What is kept of `expose_run`, or None."""
-    run, _ = checked(workspace, run_id)
+    run, _ = checked_run(workspace, run_id)
     path = _file(workspace, run, num_draws, seed)
     return _read(path) if path.exists() else None
 
 
-def checked(workspace: Workspace, run_id: str) -> "tuple[Run, PerInstanceValues]":
+def checked_run(workspace: Workspace, run_id: str) -> "tuple[Run, PerInstanceValues]":
     """The run and its method; refuses one that is not finished, or has no values per record."""
     run = trained_run(workspace, run_id)
     method: Method = run.plan.build()
@@ -100,7 +100,7 @@ def _arrays(result: Leakage | DenoiserError) -> dict[str, Any]:
 
 
 def _read(path: Path) -> Exposure:
-    with opened(path) as file:
+    with open_arrays(path) as file:
         plain: dict[str, Any] = {name: value.item() if value.ndim == 0 else value for name, value in file.items()}
         error_values = {name.removeprefix(ERROR): value for name, value in plain.items() if name.startswith(ERROR)}
         leakage = Leakage(**{name: value for name, value in plain.items() if not name.startswith(ERROR)})

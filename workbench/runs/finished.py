@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.errors import DamagedFileError, choose
 from workbench.files import write_text_atomically, written_atomically
-from workbench.runs.sample_files import opened
+from workbench.runs.sample_files import open_arrays
 from workbench.runs.samples import DEFAULT, sample_set
 from workbench.runs.samples.sets import ProgressFunction, SampleSet, progress_within
 from workbench.runs.threads import few_threads
@@ -66,14 +66,16 @@ def evaluate_run(
     for kept in (last, _read_evaluation(beside)):
         if kept is not None and _covers(kept, request):
             return {**request, "results": [result for result in kept["results"] if metrics is None or result["name"] in metrics]}
-    results = _measured(workspace, chosen_set, request, progress)
+    results = _measure_results(workspace, chosen_set, request, progress)
     text = dumps({**request, "results": results}, indent=2)
     gives_way = last is None or metrics is None or last["metrics"] is not None
     write_text_atomically(chosen_set.evaluation if gives_way else beside, text)
     return json.loads(text)
 
 
-def _measured(workspace: Workspace, samples: SampleSet, request: dict[str, Any], progress: ProgressFunction | None) -> "list[MetricResult]":
+def _measure_results(
+    workspace: Workspace, samples: SampleSet, request: dict[str, Any], progress: ProgressFunction | None
+) -> "list[MetricResult]":
     """The results of an evaluation that is asked for by `request`."""
     from workbench import evaluation
     from workbench.evaluation.device import measuring_on
@@ -170,7 +172,7 @@ def copying_run(
 
     chosen_set = sample_set(workspace, run_id, samples)
     dataset, records = chosen_set.dataset(), chosen_set.records(num_samples, progress_within(progress, 0.0, 0.4))
-    path = chosen_set.copying(features, len(records), attribute)
+    path = chosen_set.copying_file(features, len(records), attribute)
     if path.exists():
         return read_results(path)
     judged = dataset.facts.labelled_by(attribute) if attribute else dataset.facts
@@ -195,14 +197,14 @@ def kept_copying(
     workspace: Workspace, run_id: str, features: str, num_samples: int, samples: str = DEFAULT, attribute: str | None = None
 ) -> list[dict[str, Any]] | None:
     """What is kept of `copying_run`, or None."""
-    path = sample_set(workspace, run_id, samples).copying(features, num_samples, attribute)
+    path = sample_set(workspace, run_id, samples).copying_file(features, num_samples, attribute)
     return read_results(path) if path.exists() else None
 
 
 def _read_neighbours(path: Path) -> "Neighbours":
     from workbench.evaluation import Neighbours
 
-    with opened(path) as file:
+    with open_arrays(path) as file:
         return Neighbours(str(file["features"]), *(file[name] for name in NEIGHBOUR_ARRAYS))
 
 

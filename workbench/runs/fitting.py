@@ -18,8 +18,8 @@ from workbench.runs.recorder import MetricsWriter, Previews, SpentEpsilon
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
 from workbench.runs.trained import dataset_of
-from workbench.training.checkpoints import Loaded, environment, load_checkpoint, save_checkpoint
-from workbench.training.distributed import process_group, shared, shared_randomness
+from workbench.training.checkpoints import LoadedCheckpoint, environment, load_checkpoint, save_checkpoint
+from workbench.training.distributed import process_group, shared_randomness, shared_values
 from workbench.training.randomness import Randomness
 from workbench.training.state import PerformanceSettings, State, save_atomically
 from workbench.workspace import Workspace
@@ -28,7 +28,7 @@ CHECKPOINT_SECONDS = 30.0
 CHECKPOINT_SHARE = 20.0  # checkpoints take at most one part in this of the time
 
 
-class Fitting:
+class FitAttempt:
     """Everything one attempt holds. The first checkpoint, and with it the noise key, is on the disk before the first step."""
 
     def __init__(self, workspace: Workspace, run: Run, progress: Progress, stop: StopSignal) -> None:
@@ -39,7 +39,7 @@ class Fitting:
         self.plan = run.plan
         self.plan.check()
         self.dataset = dataset_of(workspace, run)
-        self.trained_on = self.dataset if run.audit is None else run.audit.applied(self.dataset)
+        self.trained_on = self.dataset if run.audit is None else run.audit.applied_to(self.dataset)
         performance = PerformanceSettings.model_validate(run.performance)
         if performance.num_threads:
             torch.set_num_threads(performance.num_threads)
@@ -104,7 +104,7 @@ class Fitting:
         if differences:
             self._draw_anew("; ".join(differences))
 
-    def _load_checkpoint(self) -> Loaded:
+    def _load_checkpoint(self) -> LoadedCheckpoint:
         try:
             return load_checkpoint(self.state, self.folder.checkpoint, self.id)
         except WorkbenchError as error:
@@ -241,7 +241,7 @@ def share_start(state: State) -> None:
     A process left behind may write one in between: ranks at different steps would sum different batches, so they are refused.
     """
     state.randomness = shared_randomness(state.randomness, process_group())
-    if shared(state.steps, process_group()) != state.steps:
+    if shared_values(state.steps, process_group()) != state.steps:
         raise WorkbenchError("Expected the checkpoint that the first process has read, got one of another step, written since.")
 
 
@@ -262,7 +262,7 @@ def follow(workspace: Workspace, run: Run) -> None:
     if folder.can_go_on:
         load_checkpoint(state, folder.checkpoint, run.id)
     share_start(state)
-    for _ in experiment.fit(run.plan, dataset if run.audit is None else run.audit.applied(dataset), state, workspace):
+    for _ in experiment.fit(run.plan, dataset if run.audit is None else run.audit.applied_to(dataset), state, workspace):
         pass
 
 

@@ -141,10 +141,10 @@ def _append(path: Path, row: dict[str, Any]) -> None:
 def _rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a file of JSON lines; none of a file that is not there."""
     lines = path.read_text().splitlines() if path.exists() else []
-    return [row for row in map(_parsed, lines) if row is not None]
+    return [row for row in map(_parsed_row, lines) if row is not None]
 
 
-def _parsed(line: str) -> dict[str, Any] | None:
+def _parsed_row(line: str) -> dict[str, Any] | None:
     """A line as a row, or None for one that a crash or a writer at work cut short."""
     try:
         return json.loads(line)

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.errors import DamagedFileError, choose
-from workbench.evaluation.membership import SCORES, Report, ignored
+from workbench.evaluation.membership import SCORES, Report, ignore_progress
 from workbench.evaluation.membership_game import GameResult, most_advantage, play
 from workbench.files import write_text_atomically
 from workbench.runs.folder import RunFolder
@@ -32,7 +32,7 @@ class GameRequest(BaseModel):
     seed: Seed = 0
 
 
-def game_run(workspace: Workspace, run_id: str, request: GameRequest, report: Report = ignored) -> GameResult:
+def game_run(workspace: Workspace, run_id: str, request: GameRequest, report: Report = ignore_progress) -> GameResult:
     """Play on a run's model: training records against held-out ones, which stand for the distribution; private, kept beside the run."""
     path = RunFolder(workspace, run_id).path / f"game-{request.score}-{request.games}-{request.seed}.json"
     score = choose(request.score, SCORES, "score of the game")

@@ -41,7 +41,7 @@ class Contents:
         return f"This home has {named or 'no run'}, besides verdicts, logs and what can be computed again."
 
     @property
-    def spending(self) -> str:
+    def spending_words(self) -> str:
         """What the ledger knows, in a sentence; empty where nothing was spent."""
         if not self.spent:
             return ""
@@ -53,9 +53,9 @@ def contents(workspace: Workspace) -> Contents:
     waiting, working = Jobs(workspace).active()
     spent: dict[str, int] = {}
     for entry in Ledger(workspace.ledger).entries() if workspace.ledger.exists() else ():
-        if entry.paid():
+        if entry.paid_stages():
             spent[entry.account] = spent.get(entry.account, 0) + 1
-    active = len(waiting) + len(working) + len(Jobs(workspace).paused())
+    active = len(waiting) + len(working) + len(Jobs(workspace).paused_jobs())
     imports, sweeps = (sum(1 for _ in folder.iterdir()) if folder.exists() else 0 for folder in (workspace.imports, workspace.sweeps))
     return Contents(len(RunStore(workspace).list()), active, imports, sweeps, size_of(workspace.home), spent)
 
@@ -70,7 +70,8 @@ def reset(workspace: Workspace, with_ledger: bool = False, forget_spending: bool
     content = contents(workspace)
     if with_ledger and content.spent and not forget_spending:
         raise WorkbenchError(
-            f"{content.spending} Without it these records could be spent again unseen. Keep the ledger, or say that it is to be forgotten."
+            f"{content.spending_words} Without it these records could be spent again unseen. "
+            "Keep the ledger, or say that it is to be forgotten."
         )
     lock = take(workspace.home / LOCK)
     if lock is None or content.active:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.files import erase, remove_unfinished, unfinished
+from workbench.files import erase, remove_unfinished, unfinished_files
 from workbench.jobs.job import ID
 from workbench.runs.archiving.unpack import STAGING
 from workbench.runs.folder import RunFolder
@@ -57,9 +57,9 @@ def size_of_run(workspace: Workspace, run_id: str) -> int:
 def removable(workspace: Workspace, now: float | None = None) -> list[Removable]:
     """What can go, the largest first. What was written within the last hour stays: a process at work may be reading it."""
     before = (time.time() if now is None else now) - YOUNG_SECONDS
-    left = [Removable(path, size_of(path), LEFT) for path in unfinished(workspace.home)]
+    left = [Removable(path, size_of(path), LEFT) for path in unfinished_files(workspace.home)]
     left += [Removable(path, size_of(path), LEFT) for path in workspace.runs.glob(f"{STAGING}*") if path.stat().st_mtime < before]
-    removables = [*left, *_keys(workspace), *_recomputed(workspace, before), *_unknown(workspace, before)]
+    removables = [*left, *_keys(workspace), *_recomputable_files(workspace, before), *_unknown(workspace, before)]
     return sorted(removables, key=lambda one: -one.size)
 
 
@@ -89,7 +89,7 @@ def _keys(workspace: Workspace) -> Iterator[Removable]:
         yield from (Removable(path, size_of(path), KEY) for path in [*kept, *leftovers(checkpoint)] if path.exists())
 
 
-def _recomputed(workspace: Workspace, before: float) -> Iterator[Removable]:
+def _recomputable_files(workspace: Workspace, before: float) -> Iterator[Removable]:
     for part in workspace.cache.iterdir() if workspace.cache.exists() else ():
         if part.name == PACES:
             continue

@@ -32,9 +32,9 @@ def label(
     store.get(run_id)
     values: dict[str, object] = {}
     if name is not None:
-        values["name"] = checked("name", " ".join(name.split()), MOST_NAME)
+        values["name"] = checked_text("name", " ".join(name.split()), MOST_NAME)
     if note is not None:
-        values["note"] = checked("note", note.strip(), MOST_NOTE)
+        values["note"] = checked_text("note", note.strip(), MOST_NOTE)
     with registry(workspace).transaction() as connection:
         kept = store.within(connection, run_id).tags
         values["tags"] = checked_tags([tag for tag in (*kept, *tags) if tag not in untag])
@@ -42,7 +42,7 @@ def label(
         return store.within(connection, run_id)
 
 
-def checked(what: str, text: str, most: int) -> str:
+def checked_text(what: str, text: str, most: int) -> str:
     """A text that is short enough."""
     if len(text) > most:
         raise WorkbenchError(f"Expected a {what} of at most {most} letters, got {len(text)}.")

@@ -13,7 +13,7 @@ from workbench.jobs.launchers import LAUNCHERS, Resources, chosen_launcher
 from workbench.jobs.queue.passing import submit
 from workbench.jobs.starting import start
 from workbench.privacy.spending.ledger import Ledger
-from workbench.runs.again import paid, unopened
+from workbench.runs.again import planned_costs, runs_not_in_ledger
 from workbench.runs.run import TRAINING, Run
 from workbench.runs.store import RunStore
 from workbench.runs.trained import dataset_of
@@ -125,10 +125,10 @@ def open_account(workspace: Workspace, run: Run, loaded: "Dataset") -> None:
 
 def needs(workspace: Workspace, plan: "Plan", performance: "PerformanceSettings", device: str, resources: Resources | None = None) -> Terms:
     """The terms of a run: its device, and on the CPU its memory where this machine's pace with its network has been measured."""
-    from workbench.runs.pace import expected, known_pace
+    from workbench.runs.pace import expectation_of, known_pace
 
     pace = known_pace(workspace, plan, performance) if device == "cpu" else None
-    memory = 0 if pace is None else expected(plan, pace).peak_bytes
+    memory = 0 if pace is None else expectation_of(plan, pace).peak_bytes
     return TRAINING.model_copy(update={"device": device, "memory": memory, "asked": resources or Resources()})
 
 
@@ -136,7 +136,7 @@ def dataset_of_plan(plan: "Plan", dataset: "DatasetRef | str | Path") -> "Datase
     """The dataset to train on where it is named beside the plan: read as the plan's facts say."""
     from workbench.datasets.reference import DatasetRef
 
-    return dataset if isinstance(dataset, DatasetRef) else DatasetRef.planned(dataset, plan.facts)
+    return dataset if isinstance(dataset, DatasetRef) else DatasetRef.as_planned(dataset, plan.facts)
 
 
 def budget_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> str | None:
@@ -145,7 +145,7 @@ def budget_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> str
     ledger = Ledger(workspace.ledger)
     if not ledger.has_budgets():
         return None
-    waiting = [(run.id, paid(run.plan)) for run in unopened(workspace, plan, fingerprint)]
+    waiting = [(run.id, planned_costs(run.plan)) for run in runs_not_in_ledger(workspace, plan, fingerprint)]
     return ledger.warning_before(plan.facts.name, stages, plan.delta, fingerprint, waiting=waiting)
 
 

@@ -13,7 +13,7 @@ from workbench.methods import METHODS
 from workbench.methods.fields import with_values
 from workbench.methods.protocols import PerInstanceValues
 from workbench.privacy.not_dp.per_instance import Leakage, kappa_j
-from workbench.runs.exposure import DEFAULT_DRAWS, checked, expose_run
+from workbench.runs.exposure import DEFAULT_DRAWS, checked_run, expose_run
 from workbench.runs.finished import read_results
 from workbench.runs.folder import RunFolder
 from workbench.runs.samples.sets import ProgressFunction, progress_within
@@ -86,7 +86,7 @@ def _file(workspace: Workspace, run_id: str, over: Over, epsilon: float, num_sam
 def _over_decay(
     workspace: Workspace, run_id: str, epsilon: float, num_samples: int, num_draws: int, seed: int, progress: ProgressFunction | None
 ) -> list[dict[str, Any]]:
-    run, method = checked(workspace, run_id)
+    run, method = checked_run(workspace, run_id)
     count = len(DISCRETE_SCHEDULES)
     seen, rows = run.plan.build().seen(load_state(workspace, run), dataset_of(workspace, run).train), []
     for number, schedule in enumerate(DISCRETE_SCHEDULES):
@@ -94,7 +94,7 @@ def _over_decay(
         assert isinstance(other, PerInstanceValues), method
         with few_threads():
             leakage = other.per_instance(*seen, num_draws, seed, progress_within(progress, number / count, (number + 1) / count))
-        rows.append({"schedule": schedule, **told(leakage.total, epsilon, num_samples)})
+        rows.append({"schedule": schedule, **leakage_summary(leakage.total, epsilon, num_samples)})
     return rows
 
 
@@ -102,7 +102,7 @@ def _over_records(
     workspace: Workspace, run_id: str, epsilon: float, num_samples: int, num_draws: int, seed: int, progress: ProgressFunction | None
 ) -> list[dict[str, Any]]:
     """Also the largest J, and J of a release after the first step: Wei et al. have them fall by 1/s and by 1/s^2."""
-    run, method = checked(workspace, run_id)
+    run, method = checked_run(workspace, run_id)
     facts, data = run.plan.build().seen(load_state(workspace, run), dataset_of(workspace, run).train)
     order, rows = np.random.default_rng(seed).permutation(len(data)), []
     sizes = numbers_of_records(len(data))
@@ -114,7 +114,7 @@ def _over_records(
         rows.append(
             {
                 "records": size,
-                **told(leakage.total[: sizes[-1]], epsilon, num_samples),
+                **leakage_summary(leakage.total[: sizes[-1]], epsilon, num_samples),
                 "largest J": float(leakage.total[: sizes[-1]].max()),
                 "median J of the first step": float(np.median(leakage.first[: sizes[-1]])),
             }
@@ -128,16 +128,16 @@ def numbers_of_records(whole: int) -> list[int]:
 
 
 def _over_samples(leakage: Leakage, epsilon: float) -> list[dict[str, Any]]:
-    return [{"samples": count, **told(leakage.total, epsilon, count)} for count in SAMPLES]
+    return [{"samples": count, **leakage_summary(leakage.total, epsilon, count)} for count in SAMPLES]
 
 
 def _over_release(leakage: Leakage, epsilon: float, num_samples: int) -> list[dict[str, Any]]:
     whole = leakage.by_release_step()  # (steps, N), the latest release last
     places = np.unique(np.linspace(0, len(whole) - 1, RELEASES).round().astype(np.int64))[::-1]
-    return [{"release step": int(leakage.timesteps[place]) - 1, **told(whole[place], epsilon, num_samples)} for place in places]
+    return [{"release step": int(leakage.timesteps[place]) - 1, **leakage_summary(whole[place], epsilon, num_samples)} for place in places]
 
 
-def told(total: np.ndarray, epsilon: float, num_samples: int) -> dict[str, Any]:
+def leakage_summary(total: np.ndarray, epsilon: float, num_samples: int) -> dict[str, Any]:
     """The median and the largest delta, how many records have one of 1, and the median J, of J (N,)."""
     delta = np.minimum(1.0, kappa_j(epsilon) * num_samples * total)
     return {

@@ -8,7 +8,7 @@ from workbench.errors import WorkbenchError
 from workbench.jobs.job import Job
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue.places import needs_nothing
-from workbench.runs.pace import expected, known_pace
+from workbench.runs.pace import expectation_of, known_pace
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
 from workbench.workspace import Workspace
@@ -39,11 +39,11 @@ def lengths(workspace: Workspace) -> "Seconds":
 
 def of_plan(workspace: Workspace, plan: "Plan", performance: Mapping[str, Any], dataset: str, steps: int) -> float | None:
     """The seconds that training a plan on `dataset` in so many steps is expected to take, None where nothing like it was seen."""
-    paced = _paced(workspace, plan, performance)
+    paced = _seconds_by_pace(workspace, plan, performance)
     if paced is not None or not workspace.registry.exists():
         return paced
     runs = RunStore(workspace).alike(plan.method, dataset, steps, RECENT)
-    return next((known for one in runs if (known := _whole(one)) is not None), None)
+    return next((known for one in runs if (known := _seconds_of_run(one)) is not None), None)
 
 
 def of_task(workspace: Workspace, task: str) -> float | None:
@@ -51,7 +51,7 @@ def of_task(workspace: Workspace, task: str) -> float | None:
     return _usual(Jobs(workspace).last_done(task, RECENT))
 
 
-def _paced(workspace: Workspace, plan: "Plan", performance: Mapping[str, Any]) -> float | None:
+def _seconds_by_pace(workspace: Workspace, plan: "Plan", performance: Mapping[str, Any]) -> float | None:
     """By the pace that was measured of its network on this machine; None where none was, or the plan no longer holds."""
     from workbench.training.state import PerformanceSettings
 
@@ -59,10 +59,10 @@ def _paced(workspace: Workspace, plan: "Plan", performance: Mapping[str, Any]) -
         pace = known_pace(workspace, plan, PerformanceSettings.model_validate(performance))
     except WorkbenchError:  # its worker says so
         return None
-    return None if pace is None else expected(plan, pace).seconds
+    return None if pace is None else expectation_of(plan, pace).seconds
 
 
-def _whole(run: Run) -> float | None:
+def _seconds_of_run(run: Run) -> float | None:
     """How long a run took, or one at work takes at its pace so far."""
     if run.state == "done":
         return run.seconds_running

@@ -52,13 +52,13 @@ def membership_run(
     `lira` and `quantile` hold the loss against what is to be expected of each record: of `shadows` models that are trained for it, or of
     other non-members.
     """
-    from workbench.evaluation.membership import ignored
+    from workbench.evaluation.membership import ignore_progress
 
     check_attack(workspace, run_id, score)
     path = kept_file(workspace, run_id, f"{score}-{shadows}" if score == "lira" else score, seed)
     if path.exists():
         return _read(path)
-    run, progress = trained_run(workspace, run_id), report or ignored
+    run, progress = trained_run(workspace, run_id), report or ignore_progress
     with few_threads():
         result = CALIBRATED.get(score, _plain)(_Attack(workspace, run, score, seed, shadows, progress))
     write_text_atomically(path, dumps(result, indent=2))
@@ -103,10 +103,10 @@ class _Attack:
 
 def _plain(attack: _Attack) -> "MembershipResult":
     """The score alone."""
-    from workbench.evaluation.attacks import judged
+    from workbench.evaluation.attacks import membership_result
 
     members, nonmembers = attack.scores(attack.score, attack.sides())
-    return judged(attack.score, members, nonmembers, attack.seed)
+    return membership_result(attack.score, members, nonmembers, attack.seed)
 
 
 def _quantile(attack: _Attack) -> "MembershipResult":
@@ -121,7 +121,7 @@ def _quantile(attack: _Attack) -> "MembershipResult":
 
 def _lira(attack: _Attack) -> "MembershipResult":
     """The loss against those of shadow models that the record took no part in."""
-    from workbench.evaluation.attacks import judged
+    from workbench.evaluation.attacks import membership_result
     from workbench.evaluation.calibrated import offline_ratio
     from workbench.evaluation.membership import SCORES
     from workbench.runs.shadows import judged_places, shadow_scores
@@ -134,7 +134,7 @@ def _lira(attack: _Attack) -> "MembershipResult":
         lambda share: attack.report(0.05 + 0.95 * share),
     )  # fmt: skip
     members, nonmembers = np.split(offline_ratio(own, losses, took_part), 2)
-    return judged(f"lira, {attack.shadows} shadows", members, nonmembers, attack.seed)
+    return membership_result(f"lira, {attack.shadows} shadows", members, nonmembers, attack.seed)
 
 
 CALIBRATED: "dict[str, Callable[[_Attack], MembershipResult]]" = {"quantile": _quantile, "lira": _lira}

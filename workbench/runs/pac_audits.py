@@ -22,9 +22,9 @@ from workbench.privacy.not_dp.pac import PacNoise, deterministic_noise, success_
 from workbench.records import ImageKind
 from workbench.runs.folder import RunFolder
 from workbench.runs.pac_request import PacRequest
-from workbench.runs.removal import replanned, without_others
+from workbench.runs.removal import plan_for_fewer, without_others
 from workbench.runs.run import Run
-from workbench.runs.sample_files import opened
+from workbench.runs.sample_files import open_arrays
 from workbench.runs.samples.sets import ProgressFunction
 from workbench.runs.threads import few_threads, threads_of_measures
 from workbench.runs.trained import dataset_of, trained_run
@@ -81,7 +81,7 @@ def pac_run(workspace: Workspace, run_id: str, request: PacRequest, progress: Pr
     if (kept := kept_pac(workspace, run_id, request)) is not None:
         return kept
     run = check_pac(workspace, run_id)
-    path, ended = _file(workspace, run_id, request), _ended(workspace, run_id, request)
+    path, ended = _file(workspace, run_id, request), _kept_images(workspace, run_id, request)
     make_private_folder(path.with_suffix(""))
     for draw, images in _side_by_side(workspace, run_id, request, ended):
         ended[draw] = images
@@ -146,7 +146,7 @@ def images_of(home: Path, data: Path, run_id: str, request: PacRequest, draw: in
     run = trained_run(workspace, run_id)
     dataset = dataset_of(workspace, run)
     part = without_others(dataset, half_of(len(dataset.train), request.seed, draw))
-    plan = replanned(run.plan, part)
+    plan = plan_for_fewer(run.plan, part)
     state = experiment.new_state(plan, seed=request.seed)
     for _ in experiment.fit(plan, part, state, workspace):
         pass
@@ -154,11 +154,11 @@ def images_of(home: Path, data: Path, run_id: str, request: PacRequest, draw: in
     return draw, to_unit_range(records).reshape(request.images, -1).astype(np.float64)
 
 
-def _ended(workspace: Workspace, run_id: str, request: PacRequest) -> dict[int, np.ndarray]:
+def _kept_images(workspace: Workspace, run_id: str, request: PacRequest) -> dict[int, np.ndarray]:
     """The images of the trainings that ended before an audit died, by training."""
     images: dict[int, np.ndarray] = {}
     for path in _file(workspace, run_id, request).with_suffix("").glob("[0-9]*.npz"):
-        with opened(path) as file:
+        with open_arrays(path) as file:
             images[int(path.stem)] = file["images"]
     return images
 

@@ -68,11 +68,11 @@ class Steps(BaseModel):
         return points
 
     @classmethod
-    def measured(
+    def from_points(
         cls, points: Iterable[tuple[float, float]], spread: float = 1.0, firsts: Iterable[tuple[float, float]] = ((1.0, 0.0),)
     ) -> "Steps":
         """The steps of which these were timed."""
-        return cls(points=growing(points), firsts=growing(firsts), spread=spread)
+        return cls(points=growing_points(points), firsts=growing_points(firsts), spread=spread)
 
     def at(self, rows: float) -> float:
         """The seconds of a step of so many rows."""
@@ -84,7 +84,7 @@ class Steps(BaseModel):
         return first + steps * self.at(rows)
 
 
-def growing(points: Iterable[tuple[float, float]]) -> Points:
+def growing_points(points: Iterable[tuple[float, float]]) -> Points:
     """Of equal and larger sizes the least time, as more rows take no less and other work only slows."""
     least: dict[float, float] = {}
     for rows, seconds in sorted(points, reverse=True):
@@ -139,11 +139,11 @@ class Pace(BaseModel):
         """Whether it should be measured again by now."""
         return self.is_disturbed and time.time() > self.taken + AGAIN_SECONDS
 
-    def joined(self, other: "Pace") -> "Pace":
+    def joined_with(self, other: "Pace") -> "Pace":
         """What two measurements tell together: of each size the faster, as other work only slows; the rest of the calmer one."""
         calmer = min(self, other, key=lambda pace: pace.others)
         stages = {
-            name: Steps.measured(
+            name: Steps.from_points(
                 steps.points + other.stages[name].points, calmer.stages[name].spread, steps.firsts + other.stages[name].firsts
             )
             for name, steps in self.stages.items()
@@ -184,7 +184,7 @@ class Expectation(BaseModel):
         return self.seconds, self.starting + sum(stage.usual for stage in self.stages)
 
 
-def expected(plan: "Plan", pace: Pace) -> Expectation:
+def expectation_of(plan: "Plan", pace: Pace) -> Expectation:
     """The time and memory of `plan` at a measured pace."""
     rows = rows_of(plan)
     times = [_time(stage.name, stage.steps, pace.stages[stage.name], rows[stage.name]) for stage in plan.releases]
@@ -206,10 +206,10 @@ def rows_of(plan: "Plan") -> dict[str, float]:
 
 def known_pace(workspace: Workspace, plan: "Plan", performance: "PerformanceSettings") -> Pace | None:
     """The pace that has been measured for `plan`'s network on this machine, or None."""
-    return kept(place_of(workspace, plan, performance))
+    return kept_pace(place_of(workspace, plan, performance))
 
 
-def kept(path: Path) -> Pace | None:
+def kept_pace(path: Path) -> Pace | None:
     """The pace kept in a file; None where there is none, or one that cannot be."""
     try:
         return Pace.model_validate_json(path.read_text(encoding="utf-8"))

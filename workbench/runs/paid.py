@@ -51,7 +51,7 @@ def paid_stages(run: Run, ledger: Ledger) -> "list[Stage]":
     """
     entries = ledger.entries(run.fingerprint)
     own = [entry for entry in entries if entry.run_id == run.id or entry.run_id.startswith(f"{run.id}-samples-")]
-    stages = [stage for entry in own for stage in entry.paid()]
+    stages = [stage for entry in own for stage in entry.paid_stages()]
     if _is_short(stages, run):
         raise WorkbenchError(
             f"Expected all that run {run.id} has spent in {ledger.path}, got less than the run has recorded: the ledger was moved away or "

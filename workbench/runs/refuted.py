@@ -5,9 +5,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from workbench.claims.caught import Caught
+from workbench.claims.caught import AttackResult
 from workbench.errors import DamagedFileError, choose
-from workbench.evaluation.nearest import ignored
+from workbench.evaluation.nearest import ignore_progress
 from workbench.files import make_private_folder, write_text_atomically
 from workbench.runs.threads import few_threads
 from workbench.serialization import dumps
@@ -15,24 +15,24 @@ from workbench.workspace import Workspace
 
 
 def caught_here(
-    workspace: Workspace, name: str, trials: int, confidence: float = 0.99, seed: int = 0, report: Callable[[float], None] = ignored
-) -> Caught:
+    workspace: Workspace, name: str, trials: int, confidence: float = 0.99, seed: int = 0, report: Callable[[float], None] = ignore_progress
+) -> AttackResult:
     """Attack the claim `name` by so many runs with the record and as many without; what is kept is not attacked again."""
-    from workbench.evaluation.refuting import ATTACKS, caught
+    from workbench.evaluation.refuting import ATTACKS, attack_claim
 
     attack, path = choose(name, ATTACKS, "attacked claim"), _file(workspace, name, trials, confidence, seed)
     if path.exists():
-        return _read(path)
+        return _read_result(path)
     with few_threads():
-        result = caught(name, attack, trials, confidence, seed, report)
+        result = attack_claim(name, attack, trials, confidence, seed, report)
     make_private_folder(path.parent)
     write_text_atomically(path, dumps(result, indent=2))
     return result
 
 
-def kept_caught(workspace: Workspace, name: str) -> list[Caught]:
+def kept_caught(workspace: Workspace, name: str) -> list[AttackResult]:
     """The attacks on a claim that were made here, the longest first."""
-    attacks = [_read(path) for path in sorted(workspace.attacks.glob(f"{name}-[0-9]*.json"))] if workspace.attacks.exists() else []
+    attacks = [_read_result(path) for path in sorted(workspace.attacks.glob(f"{name}-[0-9]*.json"))] if workspace.attacks.exists() else []
     return sorted(attacks, key=lambda one: -one.trials)
 
 
@@ -40,8 +40,8 @@ def _file(workspace: Workspace, name: str, trials: int, confidence: float, seed:
     return workspace.attacks / f"{name}-{trials}-{confidence!r}-{seed}.json"
 
 
-def _read(path: Path) -> Caught:
+def _read_result(path: Path) -> AttackResult:
     try:
-        return Caught.model_validate_json(path.read_text())
+        return AttackResult.model_validate_json(path.read_text())
     except ValidationError:
         raise DamagedFileError(f"Expected an attack on a claim in {path}, got a damaged file. Move it away: it is made anew.") from None

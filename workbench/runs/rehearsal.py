@@ -17,7 +17,7 @@ import psutil
 from workbench.files import make_private_folder, write_text_atomically
 from workbench.methods.fields import dotted, trainings
 from workbench.plan import Plan
-from workbench.runs.pace import Line, Pace, Steps, keep, kept, pace_file, place_of, rows_of
+from workbench.runs.pace import Line, Pace, Steps, keep, kept_pace, pace_file, place_of, rows_of
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
@@ -45,7 +45,7 @@ def rehearse(workspace: Workspace, pace: str, waited: float) -> None:
     Its process has waited so many seconds for its turn.
     """
     place = pace_file(workspace, pace)
-    known = kept(place)
+    known = kept_pace(place)
     if known is not None and not known.is_due:
         return
     from workbench.training.state import PerformanceSettings
@@ -56,7 +56,7 @@ def rehearse(workspace: Workspace, pace: str, waited: float) -> None:
     performance.torch_device()  # imports what the first step of a run waits for
     starting = time.time() - psutil.Process().create_time() - waited
     new_pace = measure(plan, performance, starting)
-    keep(new_pace if known is None else known.joined(new_pace), place)
+    keep(new_pace if known is None else known.joined_with(new_pace), place)
 
 
 def _plan_of(place: Path) -> Path:
@@ -93,7 +93,7 @@ def measure(plan: Any, performance: Any, starting: float) -> Pace:
     (few, low), (many, high) = peaks[:2]
     each = (high - low) / (many - few) if many > few else 0.0
     memory = Line(fixed=high - each * many, per_row=each)
-    stages = {name: Steps.measured(measurements, spreads[name], firsts[name]) for name, measurements in points.items()}
+    stages = {name: Steps.from_points(measurements, spreads[name], firsts[name]) for name, measurements in points.items()}
     return Pace(stages=stages, memory=memory, starting=starting, device=device.type, others=work.others(), taken=time.time())
 
 

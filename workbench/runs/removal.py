@@ -61,7 +61,7 @@ def remove_run(
     count = round(share * len(order))
     trained = progress_within(progress, 0.2, 1.0)
     values = {"share": share, "seeds": seeds, "num_draws": num_draws, "removed": count, "releasable": False, "results": results}
-    for kept, seed, part in islice(parts(dataset, order, count, seeds), len(results), None):
+    for kept, seed, part in islice(dataset_parts(dataset, order, count, seeds), len(results), None):
         results.append({"kept": kept, "seed": seed, **accuracies(workspace, run.plan, part, seed)})
         write_text_atomically(path, dumps(values, indent=2))
         if trained is not None:
@@ -76,7 +76,7 @@ def kept_removal(workspace: Workspace, run_id: str, share: float, seeds: int, nu
     return removal if removal is not None and len(removal["results"]) == len(KEPT) * seeds else None
 
 
-def parts(dataset: Dataset, order: np.ndarray, count: int, seeds: int) -> Iterator[tuple[str, int, Dataset]]:
+def dataset_parts(dataset: Dataset, order: np.ndarray, count: int, seeds: int) -> Iterator[tuple[str, int, Dataset]]:
     """The dataset whole, without the first `count` of `order`, and without as many at random, with each seed."""
     return ((kept, seed, part_of(dataset, order, kept, count, seed)) for seed in range(seeds) for kept in KEPT)
 
@@ -113,17 +113,19 @@ def measured_without(
     check_share(run, share)
     order = expose_run(workspace, run_id, num_draws).ranking()
     part = part_of(dataset_of(workspace, run), order, kept, round(share * len(order)), seed)
-    return measured(workspace, run.plan, part, seed, metrics, num_samples)
+    return train_and_measure(workspace, run.plan, part, seed, metrics, num_samples)
 
 
 def accuracies(workspace: Workspace, plan: Plan, dataset: Dataset, seed: int) -> dict[str, float]:
     """The accuracy of each classifier of samples of the plan trained on `dataset`."""
-    return {result.name: result.value for result in measured(workspace, plan, dataset, seed, CLASSIFIERS, NUM_SAMPLES)}
+    return {result.name: result.value for result in train_and_measure(workspace, plan, dataset, seed, CLASSIFIERS, NUM_SAMPLES)}
 
 
-def measured(workspace: Workspace, plan: Plan, dataset: Dataset, seed: int, metrics: Sequence[str], num_samples: int) -> list[MetricResult]:
+def train_and_measure(
+    workspace: Workspace, plan: Plan, dataset: Dataset, seed: int, metrics: Sequence[str], num_samples: int
+) -> list[MetricResult]:
     """Train the plan's configuration on `dataset`, sample and measure."""
-    again = replanned(plan, dataset)
+    again = plan_for_fewer(plan, dataset)
     with few_threads():
         state = experiment.new_state(again, seed=seed)
         for _ in experiment.fit(again, dataset, state, workspace):
@@ -131,7 +133,7 @@ def measured(workspace: Workspace, plan: Plan, dataset: Dataset, seed: int, metr
         return experiment.evaluate(again, state, dataset, num_samples, seed, workspace, metrics=metrics)
 
 
-def replanned(plan: Plan, dataset: Dataset) -> Plan:
+def plan_for_fewer(plan: Plan, dataset: Dataset) -> Plan:
     """The plan's configuration, its noise too, for fewer records; a batch is no larger than they are."""
     values = dotted(plan.config)
     batches = {name: min(value, len(dataset.train)) for name, value in values.items() if name.endswith("batch_size")}

@@ -40,7 +40,7 @@ def arrays_of(records: Records, notes: dict[str, Any], facts: DatasetFacts) -> d
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[np.lib.npyio.NpzFile]:
+def open_arrays(path: Path) -> Iterator[np.lib.npyio.NpzFile]:
     """An .npz of arrays; one that cannot be read is a sentence."""
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -51,7 +51,7 @@ def opened(path: Path) -> Iterator[np.lib.npyio.NpzFile]:
 
 def read_records(path: Path) -> Records:
     """Read what `write_records` wrote."""
-    with opened(path) as file:
+    with open_arrays(path) as file:
         return records_of(file)
 
 
@@ -71,5 +71,5 @@ def _kind_in(names: Collection[str]) -> type[RecordKind]:
 
 def read_notes(path: Path) -> dict[str, Any]:
     """The notes of a file of samples: run, bound, claim, whether it may leave the room."""
-    with opened(path) as file:
+    with open_arrays(path) as file:
         return json.loads(str(file["notes"]))

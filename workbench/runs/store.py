@@ -13,7 +13,7 @@ from workbench.files import check_writable, write_text_atomically
 from workbench.jobs.away.sending import retire
 from workbench.jobs.job import AT_WORK, RESUMABLE, Job, JobState, Life, Terms
 from workbench.jobs.launchers import DEFAULT
-from workbench.jobs.lifecycle import Jobs, beat, change, damaged, new_id
+from workbench.jobs.lifecycle import Jobs, beat, change, damaged_row_error, new_id
 from workbench.jobs.registry import fields_of, insert, update
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import TRAIN, TRAINING, Run, check_run_id
@@ -179,15 +179,15 @@ class RunStore:
         Each launcher is asked once.
         """
         lives = {job.id: job for job in self._jobs.at_work([run.id for run in runs if run.state in AT_WORK])}
-        return [self._seen(run, lives.get(run.id)) for run in runs]
+        return [self._with_job_state(run, lives.get(run.id)) for run in runs]
 
-    def _seen(self, run: Run, life: Job | None) -> Run:
+    def _with_job_state(self, run: Run, life: Job | None) -> Run:
         if life is not None and any(getattr(life, name) != getattr(run, name) for name in LIFE):
             with self._database.connected() as connection:
                 run = self.within(connection, run.id).model_copy(update={name: getattr(life, name) for name in LIFE})
-        return self._settled(run) if run.state in RESUMABLE and run.settled < run.attempt else run
+        return self._with_spending(run) if run.state in RESUMABLE and run.settled < run.attempt else run
 
-    def _settled(self, run: Run) -> Run:
+    def _with_spending(self, run: Run) -> Run:
         """The run with at least what the ledger says that it spent, asked once after each attempt that did not come to the end.
 
         Where nothing can be read or written just now (a full disk, a closed home), it is asked again later.
@@ -212,7 +212,7 @@ class RunStore:
         try:
             return Run.model_validate(fields_of(row))
         except ValueError as error:
-            raise damaged(self.workspace, "run", error) from error
+            raise damaged_row_error(self.workspace, "run", error) from error
 
 
 def unknown(run_id: str) -> WorkbenchError:

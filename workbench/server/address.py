@@ -30,7 +30,7 @@ def check_place(workspace: Workspace) -> None:
 
 
 @contextmanager
-def kept(workspace: Workspace, port: int, opened: str) -> Iterator[None]:
+def address_kept(workspace: Workspace, port: int, opened: str) -> Iterator[None]:
     """Keep the address in the home while this process serves it."""
     path = workspace.app / f"{port}.json"
     process = identity_of(os.getpid())

@@ -46,7 +46,7 @@ def serve(port: int, with_token: bool = True) -> None:
     @asynccontextmanager
     async def announced(_app: Any) -> AsyncIterator[None]:
         opened = address.address(port, token)
-        with address.kept(workspace, port, opened):
+        with address.address_kept(workspace, port, opened):
             if token is None:
                 print(WITHOUT_TOKEN, flush=True)
             print(f"The workbench is open at {opened} (Ctrl-C ends it; runs go on).", flush=True)
@@ -82,12 +82,12 @@ def warm_up() -> None:
 
 def settings() -> dict[str, Any]:
     """The server's settings by dotted name. They are given to it in full, so that no other file's hold, from wherever it is started."""
-    return dict(_dotted(tomllib.loads(SETTINGS.read_text(encoding="utf-8"))))
+    return dict(_dotted_items(tomllib.loads(SETTINGS.read_text(encoding="utf-8"))))
 
 
-def _dotted(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _dotted_items(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in table.items():
         if isinstance(value, dict):
-            yield from _dotted(value, f"{prefix}{name}.")
+            yield from _dotted_items(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value

@@ -17,7 +17,7 @@ from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue.passing import look_after
 from workbench.locks import locked
 from workbench.recipes.lines import Recipe
-from workbench.recipes.making import Prepared, alike, begun, measured, prepare, result_of, usable
+from workbench.recipes.making import PreparedLine, alike, launch_or_resume, line_values, prepare, result_of, usable
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
 from workbench.sweeps.kept import KeptSweep
@@ -35,10 +35,10 @@ WORDS_OF = 3  # failures that are told one by one
 class Child:
     """A run of a sweep: its line and seed, the run that there is, the job that measures it, its result, or what went wrong."""
 
-    asked: Prepared
+    setup: PreparedLine
     seed: int | None
     run: Run | None = None
-    measuring: str = ""
+    measuring_job: str = ""
     result: dict[str, Any] | None = None
     failure: str = ""
     share: float = field(default=0.0)
@@ -62,19 +62,19 @@ def children(workspace: Workspace, recipe: Recipe) -> list[Child]:
                 raise WorkbenchError(
                     f"Expected different plans, got the same for {other.line.name!r} and {one.line.name!r}. Leave one out."
                 )
-    return matched(workspace, [Child(setup, seed) for setup in lines for seed in setup.line.all_seeds])
+    return with_registered_runs(workspace, [Child(setup, seed) for setup in lines for seed in setup.line.all_seeds])
 
 
-def matched(workspace: Workspace, child_runs: list[Child]) -> list[Child]:
+def with_registered_runs(workspace: Workspace, child_runs: list[Child]) -> list[Child]:
     """The children with the runs that the registry has for them now."""
     everything, used = RunStore(workspace).list(), set[str]()
     for child in child_runs:
-        child.run = usable(alike(workspace, child.asked, child.seed, everything), used)
+        child.run = usable(alike(workspace, child.setup, child.seed, everything), used)
         used |= {child.run.id} if child.run else set()
     return child_runs
 
 
-class Carrying:
+class SweepAttempt:
     """One attempt at a sweep: `measure` begins an evaluation through the queue, `tell` hears how far it is and raises to stop it."""
 
     def __init__(self, sweep: KeptSweep, measure: Measure, tell: Tell) -> None:
@@ -108,20 +108,20 @@ class Carrying:
 
     def cancel(self) -> None:
         """Ask what it has begun to stop."""
-        for job_id in self.sweep.begun():
+        for job_id in self.sweep.begun_jobs():
             with suppress(WorkbenchError):  # it has ended, or was removed
                 control.request_cancel(self.workspace, job_id)
 
     def _begin(self, child_runs: list[Child]) -> None:
         """Launch what is missing and go on with what was stopped, in order; no other sweep of the home looks meanwhile."""
         with locked(self.workspace.home / "sweeps.lock"):
-            matched(self.workspace, child_runs)
+            with_registered_runs(self.workspace, child_runs)
             for child in child_runs:
                 self._tell_how_far(child_runs)
                 if child.run is not None and child.run.state not in ENDED:
                     continue
                 try:
-                    child.run = begun(self.workspace, child.asked, child.seed, child.run, **self.sweep.launcher())
+                    child.run = launch_or_resume(self.workspace, child.setup, child.seed, child.run, **self.sweep.launcher())
                     self.sweep.note_begun(child.run.id)
                 except WorkbenchError as error:
                     child.failure = f"{_name(child)}: {error}"
@@ -131,24 +131,24 @@ class Carrying:
         kept = {(result["name"], result["run"]): result for result in self.sweep.results()}
         for child in child_runs:
             if child.run is not None and child.run.state == "done":
-                child.result = kept.get((child.asked.line.name, child.run.id))
+                child.result = kept.get((child.setup.line.name, child.run.id))
 
     def _look(self, child: Child, child_runs: list[Child]) -> None:
         """Where a child stands now: in training, in measuring, or over."""
         assert child.run is not None  # or it would have failed
         try:
-            job = self._jobs.get(child.measuring or child.run.id)
-            child.share = TRAINED + (1 - TRAINED) * job.share if child.measuring else TRAINED * job.share
+            job = self._jobs.get(child.measuring_job or child.run.id)
+            child.share = TRAINED + (1 - TRAINED) * job.share if child.measuring_job else TRAINED * job.share
             if job.state in ENDED:
-                what = f"its {job.terms.title} ({job.id})" if child.measuring else f"run {job.id}"
+                what = f"its {job.terms.title} ({job.id})" if child.measuring_job else f"run {job.id}"
                 child.failure = f"{_name(child)}: {what} {ENDED[job.state]}. {job.error or ''}".rstrip()
-            elif job.state == "done" and child.measuring:
+            elif job.state == "done" and child.measuring_job:
                 self._take(child, child_runs)
             elif job.state == "done":
-                line = child.asked.line
+                line = child.setup.line
                 request = {"num_samples": line.num_samples, "metrics": line.metrics}
-                child.measuring = self._measure(child.run.id, request).id
-                self.sweep.note_begun(child.measuring)
+                child.measuring_job = self._measure(child.run.id, request).id
+                self.sweep.note_begun(child.measuring_job)
         except WorkbenchError as error:  # removed meanwhile, or not to be measured
             child.failure = f"{_name(child)}: {error}"
 
@@ -156,8 +156,8 @@ class Carrying:
         """The result of a child that has been measured, kept with those before."""
         assert child.run is not None
         run = RunStore(self.workspace).get(child.run.id)
-        evaluation = measured(self.workspace, child.asked.line, run, child.asked.samples, lambda _: None)
-        child.result = result_of(self.workspace, child.asked.line, run, evaluation)
+        evaluation = line_values(self.workspace, child.setup.line, run, child.setup.samples, lambda _: None)
+        child.result = result_of(self.workspace, child.setup.line, run, evaluation)
         self._write(child_runs)
 
     def _write(self, child_runs: Collection[Child]) -> None:
@@ -172,4 +172,4 @@ class Carrying:
 
 
 def _name(child: Child) -> str:
-    return child.asked.line.name if child.seed is None else f"{child.asked.line.name}, seed {child.seed}"
+    return child.setup.line.name if child.seed is None else f"{child.setup.line.name}, seed {child.seed}"

@@ -127,7 +127,7 @@ def choices(texts: Sequence[str]) -> dict[str, tuple[Any, ...]]:
             raise WorkbenchError(f"Expected KEY=VALUE,VALUE, got {text!r}.")
         if name.strip() in options:
             raise WorkbenchError(f"Expected all values of {name.strip()} together, as {name.strip()}=1,2, got it twice.")
-        options[name.strip()] = tuple(_parsed(part) for part in _parts(values))
+        options[name.strip()] = tuple(_parsed_value(part) for part in _parts(values))
     return options
 
 
@@ -142,7 +142,7 @@ def _parts(text: str) -> Iterator[str]:
     yield text[start:].strip()
 
 
-def _parsed(text: str) -> Any:
+def _parsed_value(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError:

@@ -80,7 +80,7 @@ class KeptSweep:
 
     def results(self) -> list[dict[str, Any]]:
         """The results so far, as a recipe's."""
-        return report.read(self.file)[1] if self.file.exists() else []
+        return report.recipe_with_results(self.file)[1] if self.file.exists() else []
 
     def note_launcher(self, name: str, resources: Resources) -> None:
         """Have its runs train by this launcher, which is asked for `resources` a run."""
@@ -101,14 +101,14 @@ class KeptSweep:
         check_writable(self.workspace.home)
         shutil.rmtree(self.folder)
 
-    def begun(self) -> list[str]:
+    def begun_jobs(self) -> list[str]:
         """The jobs that it has begun, or gone on with: what is cancelled with it."""
         path = self.folder / "begun.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
 
     def note_begun(self, *jobs: str) -> None:
         """Note jobs as begun by it."""
-        noted = list(dict.fromkeys([*self.begun(), *jobs]))
+        noted = list(dict.fromkeys([*self.begun_jobs(), *jobs]))
         write_text_atomically(self.folder / "begun.json", json.dumps(noted))
 
     @property

@@ -15,7 +15,7 @@ from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import plain, zero_out_total
 from workbench.recipes.lines import Recipe
-from workbench.runs.again import account_with, paid, unopened
+from workbench.runs.again import account_with, planned_costs, runs_not_in_ledger
 from workbench.runs.launching import account_warning
 from workbench.runs.lengths import of_plan, of_task
 from workbench.sweeps.children import Child, children
@@ -69,7 +69,7 @@ class Price(BaseModel):
         return bool(self.new or self.going_on)
 
     @property
-    def choosing(self) -> str:
+    def choosing_words(self) -> str:
         """What choosing the best of the runs costs, in words."""
         total = self.together
         if self.seeded:
@@ -97,10 +97,10 @@ class Price(BaseModel):
 
 def price(workspace: Workspace, recipe: Recipe) -> Price:
     """The price of a sweep as the registry, the ledger and the paces of this machine are now; refuses what could not be trained."""
-    return price_of(workspace, recipe, checked(workspace, recipe))
+    return price_of(workspace, recipe, startable_runs(workspace, recipe))
 
 
-def checked(workspace: Workspace, recipe: Recipe) -> list[Child]:
+def startable_runs(workspace: Workspace, recipe: Recipe) -> list[Child]:
     """The runs of a sweep, each of which could start; WorkbenchError for the first that could not."""
     from workbench import training_data
     from workbench.plan import check_trainable
@@ -108,7 +108,7 @@ def checked(workspace: Workspace, recipe: Recipe) -> list[Child]:
 
     check(recipe, workspace)
     child_runs = children(workspace, recipe)
-    for plan in {child.asked.line.name: child.asked.plan for child in child_runs}.values():
+    for plan in {child.setup.line.name: child.setup.plan for child in child_runs}.values():
         check_trainable(plan)
         training_data.check_public(plan, workspace)
     return child_runs
@@ -118,9 +118,9 @@ def price_of(workspace: Workspace, recipe: Recipe, child_runs: Sequence[Child]) 
     """The price of these runs."""
     from workbench.evaluation import METRICS
 
-    kept = _measured(workspace, recipe)
+    kept = _measured_runs(workspace, recipe)
     states = [None if child.run is None else child.run.state for child in child_runs]
-    plans = [child.asked.plan for child in child_runs]
+    plans = [child.setup.plan for child in child_runs]
     seconds = [_seconds(workspace, child, kept) for child in child_runs]
     return Price(
         runs=len(child_runs),
@@ -132,7 +132,7 @@ def price_of(workspace: Workspace, recipe: Recipe, child_runs: Sequence[Child]) 
         unknown=seconds.count(None),
         epsilons=tuple(plan.bound.epsilon for plan in plans),
         together=zero_out_total(
-            [(child.asked.line.name, paid(child.asked.plan)) for child in child_runs], min(plan.delta for plan in plans)
+            [(child.setup.line.name, planned_costs(child.setup.plan)) for child in child_runs], min(plan.delta for plan in plans)
         ),
         plain_sum=math.fsum(plan.bound.epsilon for plan in plans),
         plain_delta=math.fsum(plan.delta for plan in plans),
@@ -147,31 +147,31 @@ def price_of(workspace: Workspace, recipe: Recipe, child_runs: Sequence[Child]) 
 def _unspent(workspace: Workspace, child_runs: Sequence[Child]) -> "list[Plan]":
     """The plans of runs that the ledger does not know and that nobody has started: what is spent beyond what it counts."""
     opened = {entry.run_id for entry in Ledger(workspace.ledger).entries()}
-    return [child.asked.plan for child in child_runs if child.run is None or (child.run.state in ENDED and child.run.id not in opened)]
+    return [child.setup.plan for child in child_runs if child.run is None or (child.run.state in ENDED and child.run.id not in opened)]
 
 
 def _account(workspace: Workspace, child_runs: Sequence[Child]) -> PrivacyValue:
     """The account's total once all runs have spent what they may."""
-    setup, new = child_runs[0].asked, _unspent(workspace, child_runs)
+    setup, new = child_runs[0].setup, _unspent(workspace, child_runs)
     fingerprint = setup.dataset.fingerprint(workspace.key)
     return account_with(workspace, setup.plan, fingerprint, new)
 
 
 def _warnings(workspace: Workspace, child_runs: Sequence[Child]) -> tuple[str, ...]:
     """Of the plans, of the dataset's budget, and of records that are on another account too."""
-    setup, new = child_runs[0].asked, _unspent(workspace, child_runs)
+    setup, new = child_runs[0].setup, _unspent(workspace, child_runs)
     ledger, fingerprint = Ledger(workspace.ledger), setup.dataset.fingerprint(workspace.key)
-    of_plans = dict.fromkeys(warning for child in child_runs for warning in child.asked.plan.warnings)
+    of_plans = dict.fromkeys(warning for child in child_runs for warning in child.setup.plan.warnings)
     budget = None
     if new and ledger.has_budgets():
-        waiting = [(run.id, paid(run.plan)) for run in unopened(workspace, setup.plan, fingerprint)]
-        stages = [stage for plan in new for stage in paid(plan)]
+        waiting = [(run.id, planned_costs(run.plan)) for run in runs_not_in_ledger(workspace, setup.plan, fingerprint)]
+        stages = [stage for plan in new for stage in planned_costs(plan)]
         delta = min(plan.delta for plan in new)
         budget = ledger.warning_before(setup.plan.facts.name, stages, delta, fingerprint, waiting=waiting, what="this sweep")
     return tuple(filter(None, (*of_plans, budget, account_warning(workspace, setup.plan, setup.dataset))))
 
 
-def _measured(workspace: Workspace, recipe: Recipe) -> set[tuple[str, str]]:
+def _measured_runs(workspace: Workspace, recipe: Recipe) -> set[tuple[str, str]]:
     """Lines and runs whose results are kept."""
     kept = KeptSweep(workspace, identity(recipe)[:LETTERS], recipe)
     return {(result["name"], result["run"]) for result in kept.results()}
@@ -181,8 +181,8 @@ def _seconds(workspace: Workspace, child: Child, kept: Set[tuple[str, str]]) -> 
     """The seconds that are left of a run and its measures; None where nobody knows how long it takes."""
     measuring = of_task(workspace, "evaluate") or 0.0
     if child.run is not None and child.run.state == "done":
-        return 0.0 if (child.asked.line.name, child.run.id) in kept else measuring
-    setup = child.asked
+        return 0.0 if (child.setup.line.name, child.run.id) in kept else measuring
+    setup = child.setup
     whole = of_plan(workspace, setup.plan, setup.performance.model_dump(), setup.plan.request.place.text, setup.plan.steps)
     if whole is None:
         return None

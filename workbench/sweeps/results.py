@@ -60,9 +60,9 @@ def _settings(line: RecipeRun) -> dict[str, Any]:
 
 def series(recipe: Recipe, results: Results) -> list[Line]:
     """The lines that the recipe's measure was taken of, each under the name of its series in a picture: its method with what it sets."""
-    return [_named(line, recipe) for line in measured_lines(results, recipe.measure) if line.values]
+    return [_line_with_settings(line, recipe) for line in measured_lines(results, recipe.measure) if line.values]
 
 
-def _named(line: Line, recipe: Recipe) -> Line:
+def _line_with_settings(line: Line, recipe: Recipe) -> Line:
     run = next(one for one in recipe.runs if one.name == line.name)
     return line.model_copy(update={"method": ", ".join([run.method, *(f"{name} {value}" for name, value in run.settings.items())])})

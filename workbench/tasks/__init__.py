@@ -45,14 +45,14 @@ TASKS: dict[str, Task] = {task.name: task for task in ALL}
 
 def find(workspace: Workspace, task: str, owner: str, request: Mapping[str, Any]) -> Job | None:
     """The job of this request, or None; the request is checked first."""
-    return _named(task).find(workspace, owner, request)
+    return _task_of(task).find(workspace, owner, request)
 
 
 def begin(workspace: Workspace, task: str, owner: str, request: Mapping[str, Any]) -> Job:
     """The job of this request, submitted unless it waits or is at work: two pages that ask for the same share one. Returns at once."""
-    return _named(task).begin(workspace, owner, request)
+    return _task_of(task).begin(workspace, owner, request)
 
 
-def _named(task: str) -> Task:
+def _task_of(task: str) -> Task:
     choose(task, TASKS, "task")
     return TASKS[task]

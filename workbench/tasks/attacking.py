@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from workbench.errors import WorkbenchError, choose
 from workbench.jobs.job import WORKSPACE, Terms
 from workbench.seeds import Seed
-from workbench.tasks.base import Report, Requested
+from workbench.tasks.base import Report, RequestedTask
 from workbench.workspace import Workspace
 
 
@@ -22,7 +22,7 @@ class Games(BaseModel):
     seed: Seed = 0
 
 
-class Game(Requested[Games]):
+class Game(RequestedTask[Games]):
     """Plays the membership game of dp-promise's Definition 4 on a finished run's model."""
 
     name: ClassVar[str] = "game"
@@ -34,7 +34,7 @@ class Game(Requested[Games]):
         from workbench.evaluation.membership import SCORES
         from workbench.runs.memberships import check_attack
 
-        typed_request = self.asked(request)
+        typed_request = self.parse_request(request)
         choose(typed_request.score, SCORES, "score of the game")
         check_attack(workspace, owner, typed_request.score)
         return typed_request.model_dump(mode="json")
@@ -46,7 +46,7 @@ class Game(Requested[Games]):
         game_run(workspace, owner, GameRequest(**request.model_dump()), report)
 
 
-class Varied(BaseModel):
+class LeakageRequest(BaseModel):
     """What varies, at which epsilon, for how many samples, by how many chains of the ideal denoiser and their seed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -58,24 +58,24 @@ class Varied(BaseModel):
     seed: Seed = 0
 
 
-class Leak(Requested[Varied]):
+class Leak(RequestedTask[LeakageRequest]):
     """Tells how what samples show of the records varies with the decay, the samples, the release step or the records."""
 
     name: ClassVar[str] = "leakage"
     terms: ClassVar[Terms] = Terms(title="leakage over a setting")
-    Request = Varied
+    Request = LeakageRequest
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Refuses a run that is not finished or has no values per record, and an unknown way to vary."""
-        from workbench.runs.exposure import checked
+        from workbench.runs.exposure import checked_run
         from workbench.runs.leakage import OVER
 
-        typed_request = self.asked(request)
+        typed_request = self.parse_request(request)
         choose(typed_request.over, OVER, "way to vary")
-        checked(workspace, owner)
+        checked_run(workspace, owner)
         return typed_request.model_dump(mode="json")
 
-    def carry_out(self, workspace: Workspace, owner: str, request: Varied, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: LeakageRequest, report: Report) -> None:
         """Kept in the run's folder."""
         from workbench.runs.leakage import OVER, leakage_run
 
@@ -93,7 +93,7 @@ class Trials(BaseModel):
     seed: Seed = 0
 
 
-class Refute(Requested[Trials]):
+class Refute(RequestedTask[Trials]):
     """Attacks what an unproved claim covers by many small runs on made records; it belongs to no run."""
 
     name: ClassVar[str] = "caught"
@@ -106,7 +106,7 @@ class Refute(Requested[Trials]):
 
         if owner != WORKSPACE:
             raise WorkbenchError(f"Expected no run or import, got {owner}: an attack on a claim belongs to none.")
-        typed_request = self.asked(request)
+        typed_request = self.parse_request(request)
         choose(typed_request.name, ATTACKS, "attacked claim")
         return typed_request.model_dump(mode="json")
 

@@ -9,7 +9,7 @@ from workbench.errors import WorkbenchError
 from workbench.jobs.job import Terms
 from workbench.runs.pac_request import PacRequest
 from workbench.seeds import Seed
-from workbench.tasks.base import Report, Requested
+from workbench.tasks.base import Report, RequestedTask
 from workbench.workspace import Workspace
 
 LEAST_SHADOWS, MOST_SHADOWS = 16, 1024  # each takes as long as the run
@@ -25,18 +25,18 @@ class Attack(BaseModel):
     shadows: int | None = Field(default=None, ge=LEAST_SHADOWS, le=MOST_SHADOWS, multiple_of=2)
 
 
-class Nothing(BaseModel):
+class EmptyRequest(BaseModel):
     """What an audit is asked for."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Audit(Requested[Nothing]):
+class Audit(RequestedTask[EmptyRequest]):
     """Scores a finished run's canaries and keeps the lower bound that follows. All of it was fixed before training: nothing is asked."""
 
     name: ClassVar[str] = "audit"
     terms: ClassVar[Terms] = Terms(title="audit")
-    Request = Nothing
+    Request = EmptyRequest
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Refuses a run that is not finished or has no canaries."""
@@ -48,14 +48,14 @@ class Audit(Requested[Nothing]):
             raise WorkbenchError(f"Expected nothing asked of an audit, which was fixed before training, got {dict(request)}.")
         return {}
 
-    def carry_out(self, workspace: Workspace, owner: str, request: Nothing, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: EmptyRequest, report: Report) -> None:
         """Kept in the run's folder."""
         from workbench.runs.audits import audit_run
 
         audit_run(workspace, owner, report)
 
 
-class Pac(Requested[PacRequest]):
+class Pac(RequestedTask[PacRequest]):
     """Trains a finished run's plan on random halves of its records, and determines the noise that its samples would need."""
 
     name: ClassVar[str] = "pac"
@@ -67,7 +67,7 @@ class Pac(Requested[PacRequest]):
         from workbench.runs.pac_audits import check_pac
 
         check_pac(workspace, owner)
-        return self.asked(request).model_dump(mode="json")
+        return self.parse_request(request).model_dump(mode="json")
 
     def carry_out(self, workspace: Workspace, owner: str, request: PacRequest, report: Report) -> None:
         """Kept in the run's folder."""
@@ -76,7 +76,7 @@ class Pac(Requested[PacRequest]):
         pac_run(workspace, owner, request, report)
 
 
-class Membership(Requested[Attack]):
+class Membership(RequestedTask[Attack]):
     """Tells a finished run's training records from held-out ones by its model."""
 
     name: ClassVar[str] = "membership"
@@ -87,7 +87,7 @@ class Membership(Requested[Attack]):
         """Refuses a run that is not finished or tells nothing of its model, and an unknown score."""
         from workbench.runs.memberships import check_attack
 
-        typed_request = self.asked(request)
+        typed_request = self.parse_request(request)
         check_attack(workspace, owner, typed_request.score)
         if typed_request.shadows is not None and typed_request.score != "lira":
             raise WorkbenchError(f"Expected shadows beside the score lira alone, got {typed_request.shadows} beside {typed_request.score}.")

@@ -10,7 +10,7 @@ from workbench.errors import WorkbenchError
 from workbench.jobs.heartbeat import Progress, StoppedError, StopSignal
 from workbench.jobs.job import WORKSPACE, Job
 from workbench.locks import locked
-from workbench.tasks.base import Report, Task, reporting
+from workbench.tasks.base import Report, Task, share_reporter
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 0.2
@@ -30,7 +30,7 @@ class Background(Task):
         """Wait for the turn, begin, and go on until it is done or a report of progress finds that it is to stop."""
         with in_turn(workspace, stop) as waited:
             self.announce(workspace, job, progress, stop)
-            self.carry_out(workspace, job, reporting(progress, stop, job.steps), waited)
+            self.carry_out(workspace, job, share_reporter(progress, stop, job.steps), waited)
         progress.step = job.steps
         return {"state": "done"}
 

@@ -72,12 +72,12 @@ class Task(ABC):
 Q = TypeVar("Q", bound=BaseModel)
 
 
-class Requested(Task, Generic[Q]):
+class RequestedTask(Task, Generic[Q]):
     """A task that is asked for by a `Request` and tells how much of it is done."""
 
     Request: type[Q]
 
-    def asked(self, request: Mapping[str, Any]) -> Q:
+    def parse_request(self, request: Mapping[str, Any]) -> Q:
         """The request with its defaults; raises WorkbenchError for one that has not its form."""
         try:
             return self.Request.model_validate(dict(request))
@@ -87,7 +87,7 @@ class Requested(Task, Generic[Q]):
     def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
         """Begin, and go on until it is done or a report of progress finds that it is to stop."""
         self.announce(workspace, job, progress, stop)
-        self.carry_out(workspace, job.owner, self.asked(job.request), reporting(progress, stop, job.steps))
+        self.carry_out(workspace, job.owner, self.parse_request(job.request), share_reporter(progress, stop, job.steps))
         progress.step = job.steps
         return {"state": "done"}
 
@@ -96,7 +96,7 @@ class Requested(Task, Generic[Q]):
         """Do it."""
 
 
-def reporting(progress: Progress, stop: StopSignal, steps: int) -> Report:
+def share_reporter(progress: Progress, stop: StopSignal, steps: int) -> Report:
     """What takes the share of `steps` that is done, and raises StoppedError where the job is to stop."""
 
     def report(share: float) -> None:

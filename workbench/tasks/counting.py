@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict
 
 from workbench.jobs.job import Terms
-from workbench.tasks.base import Report, Requested
+from workbench.tasks.base import Report, RequestedTask
 from workbench.workspace import Workspace
 
 
@@ -16,7 +16,7 @@ class NoSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class CountVotes(Requested[NoSettings]):
+class CountVotes(RequestedTask[NoSettings]):
     """Says what PATE's data-dependent analysis gives by the true votes."""
 
     name: ClassVar[str] = "votes"
@@ -28,7 +28,7 @@ class CountVotes(Requested[NoSettings]):
         from workbench.runs.vote_gaps import checked
 
         checked(workspace, owner)
-        return self.asked(request).model_dump(mode="json")
+        return self.parse_request(request).model_dump(mode="json")
 
     def carry_out(self, workspace: Workspace, owner: str, request: NoSettings, report: Report) -> None:
         """Kept in the run's folder."""

@@ -8,7 +8,7 @@ from workbench.errors import WorkbenchError
 from workbench.jobs.heartbeat import Progress, StopSignal
 from workbench.jobs.job import WORKSPACE, Job, Terms
 from workbench.runs.dry_run import place_of
-from workbench.tasks.base import Task, reporting
+from workbench.tasks.base import Task, share_reporter
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class DryRunning(Task):
         from workbench.runs.dry_run import carry_out
 
         self.announce(workspace, job, progress, stop)
-        carry_out(workspace, job.request["dry_run"], reporting(progress, stop, job.steps))
+        carry_out(workspace, job.request["dry_run"], share_reporter(progress, stop, job.steps))
         progress.step = job.steps
         return {"state": "done"}
 

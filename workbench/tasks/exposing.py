@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from workbench.jobs.job import Terms
 from workbench.runs.run import Run
 from workbench.seeds import Seed
-from workbench.tasks.base import Report, Requested
+from workbench.tasks.base import Report, RequestedTask
 from workbench.workspace import Workspace
 
 
@@ -34,15 +34,15 @@ class Removal(BaseModel):
 R = TypeVar("R", bound=BaseModel)
 
 
-class OnRecords(Requested[R]):
+class OnRecords(RequestedTask[R]):
     """A task about the training records of a finished run whose method has values per record."""
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """The whole request; refuses a run that is not finished or whose method has no values per record."""
-        from workbench.runs.exposure import checked
+        from workbench.runs.exposure import checked_run
 
-        typed_request = self.asked(request)
-        run, _ = checked(workspace, owner)
+        typed_request = self.parse_request(request)
+        run, _ = checked_run(workspace, owner)
         self.check_run(run, typed_request)
         return typed_request.model_dump(mode="json")
 

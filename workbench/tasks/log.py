@@ -7,7 +7,7 @@ from typing import Any, TextIO, cast
 from workbench.files import full_disk
 
 
-class Forgiving:
+class ForgivingFile:
     """A text file whose writers do not hear of a full disk."""
 
     def __init__(self, file: TextIO) -> None:
@@ -34,7 +34,7 @@ class Forgiving:
 @contextmanager
 def forgiving_log(output: TextIO, errors: TextIO) -> Iterator[None]:
     """Within the block, what is printed to `output` and `errors` stops no work where the disk is full."""
-    with redirect_stdout(cast(TextIO, Forgiving(output))), redirect_stderr(cast(TextIO, Forgiving(errors))):
+    with redirect_stdout(cast(TextIO, ForgivingFile(output))), redirect_stderr(cast(TextIO, ForgivingFile(errors))):
         yield
 
 

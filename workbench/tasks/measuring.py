@@ -11,13 +11,13 @@ from workbench.jobs.lifecycle import Jobs
 from workbench.runs.finished import DEFAULT_NEIGHBOURS
 from workbench.runs.samples.request import MOST_DRAWN
 from workbench.seeds import Seed
-from workbench.tasks.base import Report, Requested
+from workbench.tasks.base import Report, RequestedTask
 from workbench.workspace import Workspace
 
 LATER = ("attribute", "features", "device")  # fields that requests had not always: one without them is what it was
 
 
-class Asked(BaseModel):
+class SampleSetRequest(BaseModel):
     """Which set of its owner's samples, and how many of them; None for as many as there are, or by default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -26,14 +26,14 @@ class Asked(BaseModel):
     num_samples: int | None = Field(default=None, ge=1, le=MOST_DRAWN)
 
 
-class Several(Asked):
+class SeveralSamplesRequest(SampleSetRequest):
     """Two samples at least: one tells nothing; and the device that networks, features and distances are computed on (None: the CPU)."""
 
     num_samples: int | None = Field(default=None, ge=2, le=MOST_DRAWN)
     device: str | None = None
 
 
-class Measures(Several):
+class Measures(SeveralSamplesRequest):
     """Which measures, by name (None: all that such data allows), their seed, and the attribute that these judge by."""
 
     seed: Seed = 0
@@ -42,31 +42,31 @@ class Measures(Several):
     features: str | None = None
 
 
-class Compared(Several):
+class DistancesRequest(SeveralSamplesRequest):
     """Where distances are taken, and what the privacy score judges by."""
 
     features: str = "pixels"
     attribute: str | None = None
 
 
-class Search(Compared):
+class Search(DistancesRequest):
     """How many training records are kept of each sample."""
 
     k: int = Field(default=DEFAULT_NEIGHBOURS, ge=1)
 
 
-A = TypeVar("A", bound=Asked)
+A = TypeVar("A", bound=SampleSetRequest)
 
 
-class OnSamples(Requested[A]):
+class OnSamples(RequestedTask[A]):
     """A task about a finished run's samples, or an import's."""
 
     def check(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """The request with its number of samples; refuses a run that is not finished, an unknown set and unknown names."""
-        from workbench.evaluation.device import chosen
+        from workbench.evaluation.device import chosen_device
         from workbench.runs.samples import sample_set
 
-        typed_request = self.asked(request)
+        typed_request = self.parse_request(request)
         self.check_names(typed_request)
         samples = sample_set(workspace, owner, typed_request.samples)
         samples.check_ready()
@@ -74,7 +74,8 @@ class OnSamples(Requested[A]):
         count = self.count(samples) if typed_request.num_samples is None else typed_request.num_samples
         samples.check_number(count)
         typed_request = typed_request.model_copy(
-            update={"num_samples": count} | ({"device": chosen(typed_request.device)} if isinstance(typed_request, Several) else {})
+            update={"num_samples": count}
+            | ({"device": chosen_device(typed_request.device)} if isinstance(typed_request, SeveralSamplesRequest) else {})
         )
         whole = typed_request.model_dump(mode="json")
         return {name: value for name, value in whole.items() if name not in LATER or value}
@@ -96,14 +97,14 @@ class OnSamples(Requested[A]):
         """Refuse what takes no data of this kind."""
 
 
-class Sample(OnSamples[Asked]):
+class Sample(OnSamples[SampleSetRequest]):
     """Draws samples: those of the set that are not there yet."""
 
     name: ClassVar[str] = "sample"
     terms: ClassVar[Terms] = Terms(title="sampling")
-    Request = Asked
+    Request = SampleSetRequest
 
-    def carry_out(self, workspace: Workspace, owner: str, request: Asked, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: SampleSetRequest, report: Report) -> None:
         """A sampler that pays is charged before it draws."""
         from workbench.runs.samples import sample_set
 
@@ -177,26 +178,26 @@ class Neighbours(OnSamples[Search]):
             copying_run(workspace, owner, space, count, lambda share: report(0.7 + 0.3 * share), samples, request.attribute)
 
 
-class Copies(OnSamples[Compared]):
+class Copies(OnSamples[DistancesRequest]):
     """Takes everything that tells of copying, and draws the samples for it."""
 
     name: ClassVar[str] = "copies"
     terms: ClassVar[Terms] = Terms(title="search for copies")
-    Request = Compared
+    Request = DistancesRequest
 
-    def check_names(self, request: Compared) -> None:
+    def check_names(self, request: DistancesRequest) -> None:
         """The feature space."""
         from workbench.evaluation import feature_of
 
         feature_of(request.features)
 
-    def check_kind(self, request: Compared, kind: str) -> None:
+    def check_kind(self, request: DistancesRequest, kind: str) -> None:
         """The feature space."""
         from workbench.evaluation import check_feature_kind
 
         check_feature_kind(request.features, kind)
 
-    def carry_out(self, workspace: Workspace, owner: str, request: Compared, report: Report) -> None:
+    def carry_out(self, workspace: Workspace, owner: str, request: DistancesRequest, report: Report) -> None:
         """Kept beside the samples."""
         from workbench.evaluation.device import measuring_on
         from workbench.runs.copies import copies_run

@@ -15,7 +15,7 @@ from workbench.jobs.launchers import Resources, chosen_launcher
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue.passing import submit
 from workbench.recipes.lines import Recipe
-from workbench.sweeps.children import Carrying
+from workbench.sweeps.children import SweepAttempt
 from workbench.sweeps.grid import Grid
 from workbench.sweeps.kept import LETTERS, KeptSweep, identity
 from workbench.sweeps.price import Price, price
@@ -54,7 +54,7 @@ class Sweeping(Task):
             if stop:
                 raise StoppedError
 
-        carrying = Carrying(KeptSweep.read(workspace, job.id), lambda run, request: Evaluate().begin(workspace, run, request), tell)
+        carrying = SweepAttempt(KeptSweep.read(workspace, job.id), lambda run, request: Evaluate().begin(workspace, run, request), tell)
         try:
             carrying.carry_out()
         except StoppedError:

@@ -24,12 +24,12 @@ class Train(Task):
 
     def work(self, workspace: Workspace, job: Job, progress: Progress, stop: StopSignal) -> dict[str, Any]:
         """Train from the last checkpoint on."""
-        from workbench.runs.fitting import Fitting
+        from workbench.runs.fitting import FitAttempt
         from workbench.runs.store import RunStore
 
         run = RunStore(workspace).get(job.id)
         progress.epsilon_spent = run.epsilon_spent
-        return Fitting(workspace, run, progress, stop).run()
+        return FitAttempt(workspace, run, progress, stop).run()
 
     def bytes_needed(self, workspace: Workspace, job: Job) -> int:
         """Of another checkpoint, and of the weights that end the run."""

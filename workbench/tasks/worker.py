@@ -19,7 +19,7 @@ from workbench.jobs.launchers.local import Local
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.observing import forget_exit, keep_exit
 from workbench.jobs.queue.passing import ensure_process
-from workbench.jobs.room import paused
+from workbench.jobs.room import paused_fields
 from workbench.locks import locked
 from workbench.tasks import TASKS
 from workbench.tasks.log import forgiving_log
@@ -46,7 +46,7 @@ def take_on(workspace: Workspace, job_id: str, attempt_number: int | None, stop:
     with locked(job.folder(workspace) / "worker.lock", refusal=f"Another process works on {job_id}."):
         code = work(workspace, job_id, attempt_number, stop)
     with suppress(OSError, sqlite3.Error, WorkbenchError):  # whoever looks next sees to it
-        if Jobs(workspace).paused():
+        if Jobs(workspace).paused_jobs():
             ensure_process(workspace)
     return code
 
@@ -58,7 +58,7 @@ def work(workspace: Workspace, job_id: str, attempt_number: int | None, stop: St
     stop.cancelled = stop.cancelled or job.state == "cancelling"
     print(f"Job {job_id} ({job.terms.title}), attempt {job.attempt}, process {os.getpid()}.", flush=True)
     post = Post.of_home(workspace)
-    with Heartbeat(lambda: told(workspace, post, job_id, task.beat(workspace, job, progress)), stop, job.terms.grace_seconds):
+    with Heartbeat(lambda: exchange_heartbeat(workspace, post, job_id, task.beat(workspace, job, progress)), stop, job.terms.grace_seconds):
         outcome = attempt(workspace, job, progress, stop)
     try:
         if not stop.taken_over:
@@ -91,7 +91,7 @@ def record(workspace: Workspace, job: Job, progress: Progress, outcome: dict[str
             time.sleep(ROOM_SECONDS)
 
 
-def told(workspace: Workspace, post: Post | None, job_id: str, state: JobState | None) -> JobState | None:
+def exchange_heartbeat(workspace: Workspace, post: Post | None, job_id: str, state: JobState | None) -> JobState | None:
     """What a heartbeat tells and hears: a worker elsewhere tells its post, and hears there of a cancellation and of who took over."""
     if post is None or state is None:
         return state
@@ -132,7 +132,7 @@ def attempt(workspace: Workspace, job: Job, progress: Progress, stop: StopSignal
         traceback.print_exc()
         if words := full_disk(error):
             why = str(error) if isinstance(error, WorkbenchError) else words
-            return {"state": "cancelled"} if stop else paused(workspace, why, TASKS[job.task].bytes_needed(workspace, job))
+            return {"state": "cancelled"} if stop else paused_fields(workspace, why, TASKS[job.task].bytes_needed(workspace, job))
         return {"state": "failed", "error": _sentence(error)}
 
 

@@ -22,7 +22,7 @@ from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.attacks import tradeoff
 from workbench.records import Records
-from workbench.teaching.base import Asked
+from workbench.teaching.base import PanelChoices
 from workbench.training.state import State
 
 OTHERS = 11  # zeros
@@ -35,7 +35,7 @@ DELTA = 1e-3
 RATES = np.unique(np.concatenate([np.linspace(0.0, 1.0, 101), np.geomspace(1e-3, 1.0, 40)]))
 
 
-class AttackAsked(Asked, frozen=True):
+class AttackChoices(PanelChoices, frozen=True):
     """The epsilon that every run is planned for, and the seed of runs and coins."""
 
     epsilon: float = Field(default=10.0, ge=0.1, le=1000)
@@ -43,7 +43,7 @@ class AttackAsked(Asked, frozen=True):
 
 
 @dataclass(frozen=True)
-class Attacked:
+class AttackOutcome:
     """What came of the runs, in the order in which they are shown: by coins, so that nothing else tells who took part."""
 
     plan: Plan
@@ -62,7 +62,7 @@ class Attacked:
 
 
 @lru_cache(maxsize=8)
-def attack(choices: AttackAsked) -> Attacked:
+def attack(choices: AttackChoices) -> AttackOutcome:
     """`RUNS` runs on each data set, by seeds: for study, nothing of them may be released."""
     records = room()
     facts = DatasetFacts(name="twelve digits", kind=load("digits").facts.kind, num_records=len(records))
@@ -77,7 +77,7 @@ def attack(choices: AttackAsked) -> Attacked:
             samples.append(plan.build().sample(state, SampleRequest(AVERAGED)).records)
     drawn, others = np.stack(samples), records.records[1:].mean(0).round().astype(np.uint8)
     means = drawn.mean(1).round().astype(np.uint8)
-    return Attacked(plan, records.records[0], took_part, scores, others, drawn[:, :SAMPLES], means, distance(known))
+    return AttackOutcome(plan, records.records[0], took_part, scores, others, drawn[:, :SAMPLES], means, distance(known))
 
 
 def room() -> Records:
@@ -112,7 +112,7 @@ def releases(plan: Plan, records: Records) -> tuple[Release, ...]:
     config = plan.build().config
     assert isinstance(config, ClassMomentsConfig)
     norm = training.clipping_norm(config, None)
-    vectors = training.Reading(norm).vectors(records)
+    vectors = training.RecordTransform(norm).vectors(records)
     vectors = vectors * np.minimum(1.0, norm / np.linalg.norm(vectors, axis=1))[:, None]
     target, others = vectors[0], vectors[1:]
     own, rest = training.triangle(np.outer(target, target)), training.triangle(others.T @ others)
@@ -147,7 +147,7 @@ def best_curve(mu: float) -> tuple[np.ndarray, np.ndarray]:
     return RATES, tradeoff.best_true_positive_rate(tradeoff.gdp_tradeoff(mu, RATES))
 
 
-def rated(ratings: Sequence[int], took_part: Sequence[bool]) -> list[tuple[float, float]]:
+def visitor_rates(ratings: Sequence[int], took_part: Sequence[bool]) -> list[tuple[float, float]]:
     """The visitor's (false-positive, true-positive) rates, of the ratings from 1 (surely not) to 5 (surely) given so far.
 
     From (0, 0) to (1, 1), a point for each rating from which on "it took part" might be said. Empty until both kinds were seen.

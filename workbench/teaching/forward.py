@@ -15,7 +15,7 @@ from workbench.methods.dp_promise.method import DPPromise
 from workbench.methods.dp_promise.phases import DPPromiseConfig, epsilon_alone, phase_one_distance
 from workbench.planning import configure
 from workbench.privacy.accounting.gaussian import gdp_epsilon
-from workbench.teaching.base import DELTA, Asked
+from workbench.teaching.base import DELTA, PanelChoices
 
 SIZES: dict[str, tuple[int, int, int]] = {
     "8×8 grey": (1, 8, 8),
@@ -32,7 +32,7 @@ CURVE_TIMES = tuple(range(10, TIMESTEPS + 1, 10))
 Name = Literal["linear", "cosine"]
 
 
-class ForwardAsked(Asked, frozen=True):
+class ForwardChoices(PanelChoices, frozen=True):
     """Which schedule, which time step is looked at, and where dp-promise's phases meet."""
 
     schedule: Name = "linear"
@@ -41,7 +41,7 @@ class ForwardAsked(Asked, frozen=True):
 
 
 @lru_cache(maxsize=2)
-def noised(schedule: Name) -> np.ndarray:
+def noised_digits(schedule: Name) -> np.ndarray:
     """One digit of each class at each of `TIMES`, with the same noise throughout: uint8 (len(TIMES), 10, 1, 8, 8).
 
     Each time's pictures are scaled by one factor, so that signal and two deviations of noise fit the range of grey.

@@ -16,7 +16,7 @@ from workbench.diffusion import DiffusionConfig, GaussianDiffusion, build_diffus
 from workbench.lazy import torch
 from workbench.networks.config import UNetConfig
 from workbench.records import Records
-from workbench.teaching.base import Asked
+from workbench.teaching.base import PanelChoices
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,7 +28,7 @@ NETWORK = UNetConfig(base_channels=8, channel_multipliers=(1,), num_res_blocks=1
 PUBLIC_STEPS, PUBLIC_BATCH, LEARNING_RATE = 40, 64, 0.1
 
 
-class StepAsked(Asked, frozen=True):
+class StepChoices(PanelChoices, frozen=True):
     """The clipping norm, the noise over it, and which record the neighbor is without."""
 
     max_grad_norm: float = Field(default=1.0, ge=0.01, le=10)
@@ -102,7 +102,7 @@ def _loss_of(diffusion: GaussianDiffusion, network: networks.UNet, records: Reco
     return lambda: diffusion.loss(network(x_t, times, rows), x_start, noise, times)
 
 
-def take_apart(choices: StepAsked) -> PrivateStepApart:
+def take_apart(choices: StepChoices) -> PrivateStepApart:
     """The step at these settings; the noise is drawn by a fixed seed, for study alone."""
     record_gradients, images = gradients()
     norms = np.linalg.norm(record_gradients, axis=1)

@@ -18,7 +18,7 @@ from workbench.datasets import load
 from workbench.datasets.base import to_uint8, to_unit_range
 from workbench.diffusion import SAMPLERS, DiffusionConfig, build_diffusion, classifier_free
 from workbench.lazy import torch
-from workbench.teaching.base import Asked
+from workbench.teaching.base import PanelChoices
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,7 +31,7 @@ LEAST_VARIANCE = 1e-3  # a pixel that never changes would leave no density
 SamplerName = Literal["ddim", "ddpm", "dpm-solver++"]
 
 
-class ReverseAsked(Asked, frozen=True):
+class ReverseChoices(PanelChoices, frozen=True):
     """Which digit is asked for, by which sampler and guidance, in how many steps, and the noise that everything starts from."""
 
     digit: int = Field(default=3, ge=0, le=9)
@@ -98,18 +98,18 @@ class Film:
     spread: float  # mean distance of two samples
 
 
-def by_guidance(choices: ReverseAsked) -> list[Film]:
+def by_guidance(choices: ReverseChoices) -> list[Film]:
     """A film for each guidance scale, the one that was asked for among them, all from the same noise."""
     scales = sorted({*GUIDANCE, choices.guidance_scale})
     return [film(f"guidance {scale:g}", choices.model_copy(update={"guidance_scale": scale})) for scale in scales]
 
 
-def by_sampler(choices: ReverseAsked) -> list[Film]:
+def by_sampler(choices: ReverseChoices) -> list[Film]:
     """A film for each sampler, all from the same noise."""
     return [film(name, choices.model_copy(update={"sampler": name})) for name in SAMPLERS]
 
 
-def film(name: str, choices: ReverseAsked) -> Film:
+def film(name: str, choices: ReverseChoices) -> Film:
     """What a sampler makes of the noise of `asked.seed`; ddim and dpm-solver++ draw none of their own, ddpm does."""
     diffusion, draw = build_diffusion(DiffusionConfig()), torch.Generator().manual_seed(choices.seed)
     times = diffusion.schedule.inference_timesteps(choices.steps)

@@ -12,14 +12,14 @@ from workbench.methods.private_evolution.method import PrivateEvolution
 from workbench.models.selection.config import CANDIDATES, VOTES
 from workbench.planning import make_plan
 from workbench.privacy import proved_bound
-from workbench.teaching.base import Asked
+from workbench.teaching.base import PanelChoices
 
 PUBLIC = 1_000  # drawn images to begin with
 OF_EACH = 40  # candidates of each class
 SHOWN = 6  # of each class
 
 
-class SelectingAsked(Asked, frozen=True):
+class SelectionChoices(PanelChoices, frozen=True):
     """The proved epsilon of all rounds together, how many there are, and the seed of noise and variations."""
 
     epsilon: float = Field(default=2.0, ge=0.05, le=100)
@@ -39,7 +39,7 @@ class Round:
 
 
 @lru_cache(maxsize=8)
-def select(choices: SelectingAsked) -> tuple[Round, ...]:
+def select(choices: SelectionChoices) -> tuple[Round, ...]:
     """All rounds of `private-evolution` on the digits, by a seed: for study, nothing of it may be released."""
     dataset = load("digits")
     settings = {"selection.rounds": choices.rounds, "selection.candidates": OF_EACH}

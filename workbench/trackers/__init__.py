@@ -11,21 +11,21 @@ from collections.abc import Callable, Mapping
 
 from workbench.errors import WorkbenchError, choose
 from workbench.trackers import mlflow, tensorboard
-from workbench.trackers.told import Told, told_of
+from workbench.trackers.told import TrackedRun, tracked_run
 from workbench.workspace import Workspace
 
-__all__ = ["TRACKERS", "Told", "told_of", "track"]
+__all__ = ["TRACKERS", "TrackedRun", "track", "tracked_run"]
 
-TRACKERS: Mapping[str, Callable[[Told, str], str]] = {"mlflow": mlflow.write, "tensorboard": tensorboard.write}
+TRACKERS: Mapping[str, Callable[[TrackedRun, str], str]] = {"mlflow": mlflow.write, "tensorboard": tensorboard.write}
 
 
-def track(workspace: Workspace, run_id: str, tracker: str, place: str, private: bool = False) -> tuple[str, Told]:
+def track(workspace: Workspace, run_id: str, tracker: str, place: str, private: bool = False) -> tuple[str, TrackedRun]:
     """Tell `tracker` of a run; returns where that was written, and what was told.
 
     `place` is a folder (TensorBoard), or the address or store of a tracking server (MLflow). Without `private` only values that may leave
     the room are told; no time is told of any, as how long a step took tells of its batch.
     """
-    write, entry = choose(tracker, TRACKERS, "tracker"), told_of(workspace, run_id, private)
+    write, entry = choose(tracker, TRACKERS, "tracker"), tracked_run(workspace, run_id, private)
     try:
         return write(entry, place), entry
     except ImportError as error:

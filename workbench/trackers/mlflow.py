@@ -3,13 +3,13 @@
 import os
 
 from workbench.errors import WorkbenchError
-from workbench.trackers.told import Told
+from workbench.trackers.told import TrackedRun
 
 AT_ONCE = 1000  # values that a server takes in one request
 PARAMETERS_AT_ONCE, LONGEST = 100, 6000  # parameters that it takes, and letters of one
 
 
-def write(entry: Told, place: str) -> str:
+def write(entry: TrackedRun, place: str) -> str:
     """Make a run of the experiment `entry.dataset` at the server or store `place`; it has no user, no source and no times but of now."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # the client would tell its makers of its use
     from mlflow.entities import Metric, Param

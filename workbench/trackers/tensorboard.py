@@ -4,12 +4,12 @@ import os
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
-from workbench.trackers.told import Told
+from workbench.trackers.told import TrackedRun
 
 EVENTS = "events.out.tfevents.0.workbench"  # TensorBoard's own name for it would have this machine's
 
 
-def write(entry: Told, place: str) -> str:
+def write(entry: TrackedRun, place: str) -> str:
     """Write the run's events in a folder of `place` that has its name; what was told of it before is replaced."""
     from torch.utils.tensorboard import SummaryWriter
 

@@ -57,9 +57,9 @@ def probe(config: UNetConfig, shape: tuple[int, ...], num_classes: int, settings
     network.to(memory_format=performance.memory_format)  # pyright: ignore[reportCallIssue]
     with torch.no_grad():
         for number, parameter in enumerate(network.parameters()):
-            parameter.copy_(fixed(tuple(parameter.shape), number) * (3.0 / max(parameter[0].numel(), 16)) ** 0.5)
+            parameter.copy_(fixed_values(tuple(parameter.shape), number) * (3.0 / max(parameter[0].numel(), 16)) ** 0.5)
     rows = RECORDS * ROWS
-    images, times = fixed((rows, *shape), PRIME // 2), 1 + 7 * torch.arange(rows)
+    images, times = fixed_values((rows, *shape), PRIME // 2), 1 + 7 * torch.arange(rows)
     labels = torch.arange(rows) % (num_classes + 1) if num_classes else None
 
     def losses() -> Tensor:
@@ -83,7 +83,7 @@ def _bytes(values: Iterable[Tensor]) -> Iterator[bytes]:
         yield value.detach().float().contiguous().numpy().tobytes()
 
 
-def fixed(shape: tuple[int, ...], salt: int) -> Tensor:
+def fixed_values(shape: tuple[int, ...], salt: int) -> Tensor:
     """Values in [-1, 1) that no processor rounds: multiples of 2^-15."""
     index = np.arange(np.prod(shape), dtype=np.int64)
     spread = (index * 48271 + salt * 40503) % PRIME % 2**15

@@ -161,7 +161,7 @@ def save_checkpoint(
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedCheckpoint:
     """What a checkpoint said beside the state: how its environment differs from this one, and the steps by stage that were counted again.
 
     `damage` says why the one before it was taken; empty where the newest was whole.
@@ -173,7 +173,7 @@ class Loaded:
     lineage: str = ""
 
 
-def load_checkpoint(state: State, path: Path, run: str = "") -> Loaded:
+def load_checkpoint(state: State, path: Path, run: str = "") -> LoadedCheckpoint:
     """Restore `state` from what `save_checkpoint` wrote, or from the checkpoint before it where that is damaged or not there.
 
     Where there are differences, the caller counts the steps charged since the checkpoint a second time and gives the state
@@ -183,7 +183,7 @@ def load_checkpoint(state: State, path: Path, run: str = "") -> Loaded:
     """
     previous = beside(path, PREVIOUS)
     try:
-        return _restored(state, path, run)
+        return _restore(state, path, run)
     except DamagedFileError as error:
         if not previous.exists():
             raise
@@ -192,15 +192,15 @@ def load_checkpoint(state: State, path: Path, run: str = "") -> Loaded:
     return loaded
 
 
-def _before(state: State, path: Path, run: str, error: DamagedFileError) -> Loaded:
+def _before(state: State, path: Path, run: str, error: DamagedFileError) -> LoadedCheckpoint:
     """Restore `state` from the checkpoint before the one that `error` tells of; where it is damaged too, both are named."""
     try:
-        return _restored(state, path, run)
+        return _restore(state, path, run)
     except DamagedFileError as second:
         raise DamagedFileError(f"{error} {second}") from second
 
 
-def _restored(state: State, path: Path, run: str) -> Loaded:
+def _restore(state: State, path: Path, run: str) -> LoadedCheckpoint:
     """Restore `state` from one file."""
     if not path.exists():
         raise DamagedFileError(f"Expected a file at {path}, got none.")
@@ -213,4 +213,6 @@ def _restored(state: State, path: Path, run: str) -> Loaded:
     if saved.get("run", "") != run:
         raise WorkbenchError(f"Expected the checkpoint of run {run!r} in {path}, got that of run {saved.get('run', '')!r}.")
     state.restore(saved["state"])
-    return Loaded(differences(saved["environment"], environment(state)), saved.get("counted_again", {}), lineage=saved.get("lineage", ""))
+    return LoadedCheckpoint(
+        differences(saved["environment"], environment(state)), saved.get("counted_again", {}), lineage=saved.get("lineage", "")
+    )

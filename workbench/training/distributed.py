@@ -51,10 +51,10 @@ def sum_over_ranks(tensors: Sequence[Tensor], group: dist.ProcessGroup | None) -
 
 def shared_randomness(randomness: Randomness, group: dist.ProcessGroup | None) -> Randomness:
     """The first rank's noise key on every rank, so that all draw the same batches and noise; `randomness` itself for None."""
-    return randomness if group is None else Randomness.from_checkpoint(shared(randomness.to_checkpoint(), group))
+    return randomness if group is None else Randomness.from_checkpoint(shared_values(randomness.to_checkpoint(), group))
 
 
-def shared(value: dict[str, Any], group: dist.ProcessGroup | None) -> dict[str, Any]:
+def shared_values(value: dict[str, Any], group: dist.ProcessGroup | None) -> dict[str, Any]:
     """The first rank's plain values on every rank; `value` itself for None."""
     values = [value]
     if group is not None:

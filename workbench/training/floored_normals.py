@@ -64,20 +64,20 @@ def floored_normals(words: Words, count: int, bits: int = NOISE_BITS) -> NDArray
     finer = max(bits, NOISE_BITS)
     drawn, done = np.empty(count, dtype=np.int64), 0
     while done < count:
-        accepted = tried(words, min(TRIES, count - done), finer - BIN_BITS)
+        accepted = kept_draws(words, min(TRIES, count - done), finer - BIN_BITS)
         drawn[done : done + len(accepted)] = accepted
         done += len(accepted)
     return drawn >> (finer - bits)  # floor(floor(2^30 N) / 2^s) = floor(2^(30 - s) N)
 
 
-def tried(words: Words, tries: int, place_bits: int) -> NDArray[np.int64]:
+def kept_draws(words: Words, tries: int, place_bits: int) -> NDArray[np.int64]:
     """What is kept of `tries` draws, all but one in a hundred, with places of `place_bits` bits."""
     proposal, coin_bits = proposals(), 63 - place_bits
     pool = words(2 * tries)
-    bins, second = proposed(proposal, pool[:tries]), pool[tries:]
+    bins, second = proposed_bins(proposal, pool[:tries]), pool[tries:]
     places = (second >> np.uint64(coin_bits) & np.uint64(2**place_bits - 1)).astype(np.int64)
     coins = (second & np.uint64(2**coin_bits - 1)).astype(np.int64)
-    kept, undecided = decided(proposal, bins, places, coins, place_bits)
+    kept, undecided = settled_draws(proposal, bins, places, coins, place_bits)
     for index in undecided.tolist():
         place, coin = Uniform(int(places[index]), place_bits), Uniform(int(coins[index]), coin_bits)
         chosen = decide(proposal, int(bins[index]), place, coin, words)
@@ -87,14 +87,14 @@ def tried(words: Words, tries: int, place_bits: int) -> NDArray[np.int64]:
     return ((bins << place_bits | places) ^ signs)[kept]  # ~m = -1 - m: the negative half, floored
 
 
-def proposed(proposal: Proposal, chosen: NDArray[np.uint64]) -> NDArray[np.int64]:
+def proposed_bins(proposal: Proposal, chosen: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Bins by one word each: a column, and a coin between the two bins that share it."""
     columns = (chosen >> np.uint64(COIN_BITS)).astype(np.int64)
     own = (chosen & np.uint64(2**COIN_BITS - 1)) < proposal.thresholds[columns]
     return np.where(own, columns, proposal.aliases[columns])
 
 
-def decided(
+def settled_draws(
     proposal: Proposal, bins: NDArray[np.int64], places: NDArray[np.int64], coins: NDArray[np.int64], place_bits: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
     """Which draws are kept, and the indices of those of which the bits at hand do not tell.

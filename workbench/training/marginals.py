@@ -75,12 +75,12 @@ def shares(noisy: np.ndarray, total: float) -> np.ndarray:
     return np.maximum(flat - threshold, 0.0).reshape(noisy.shape)
 
 
-def split(flat: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
+def split_parts(flat: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
     """The parts of so many numbers each, in order."""
     return np.split(flat, np.cumsum(sizes)[:-1])
 
 
-def drawn(shares_of_rows: np.ndarray, uniform: np.ndarray) -> np.ndarray:
+def drawn_categories(shares_of_rows: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     """A category for each row of shares (N, categories), by a uniform number each: int64 (N,)."""
     ends = np.cumsum(shares_of_rows, axis=1)
     return np.minimum((uniform[:, None] * ends[:, -1:] >= ends).sum(axis=1), shares_of_rows.shape[1] - 1).astype(np.int64)

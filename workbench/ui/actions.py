@@ -18,7 +18,7 @@ EXPECTED = (WorkbenchError, OSError, sqlite3.Error)
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def errors_shown() -> Iterator[None]:
     """Show what can go wrong anywhere in the place of what failed: a run that was deleted meanwhile, a full disk, a home that is closed."""
     try:
         yield
@@ -33,7 +33,7 @@ def sentence(error: Exception) -> str:
 
 def attempt(action: Callable[[], object]) -> None:
     """Do something to a run and draw the page anew; an expected error is shown instead."""
-    with told():
+    with errors_shown():
         action()
         st.rerun()
 

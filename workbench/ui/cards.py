@@ -8,7 +8,7 @@ import streamlit as st
 from workbench.datasets.base import DatasetFacts
 from workbench.escaping import markdown, prose
 from workbench.methods import METHODS
-from workbench.methods.protocols import offered
+from workbench.methods.protocols import offered_features
 from workbench.plan import Plan
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.privacy.accounting.values import PrivacyValue
@@ -173,7 +173,7 @@ def plan_numbers(plan: Plan) -> None:
 def plan_details(plan: Plan) -> None:
     """What a plan sets and what it will release, before any record is touched; what its method offers that is no DP."""
     calibrated_line(plan)
-    if lines := offered(plan.build()):
+    if lines := offered_features(plan.build()):
         st.caption("  \n".join(f"Not protected: {line}" for line in lines))
     with st.expander("What will be released, and what each accountant says"):
         st.dataframe(stage_table(plan), hide_index=True, alt="Releases of the plan in order")
@@ -184,20 +184,20 @@ def plan_details(plan: Plan) -> None:
 
 def calibrated_line(plan: Plan) -> None:
     """What calibration and overrides have set, each as a number of its own."""
-    changed = config_table(differing(plan.config, default_config(METHODS[plan.method], plan.facts, plan.preset)))[:MOST_NUMBERS]
+    changed = config_table(differing_values(plan.config, default_config(METHODS[plan.method], plan.facts, plan.preset)))[:MOST_NUMBERS]
     if changed:
         st.markdown("**Calibrated and chosen settings**")
         for column, row in zip(st.columns(MOST_NUMBERS), changed, strict=False):
             column.metric(words(row["Field"]), row["Value"])
 
 
-def differing(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+def differing_values(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     """The entries of `values` that differ from `defaults`, nested dicts compared entry by entry."""
     changed: dict[str, Any] = {}
     for name, value in values.items():
         default = defaults.get(name)
         if isinstance(value, dict) and isinstance(default, dict):
-            inner = differing(value, default)
+            inner = differing_values(value, default)
             if inner:
                 changed[name] = inner
         elif value != default:

@@ -23,7 +23,7 @@ from workbench.request import Request, public_fields
 from workbench.runs.public_votes import votes_of
 from workbench.ui.forms import config_form, fields_that_may_be_empty
 from workbench.ui.own_tables import declared_choice
-from workbench.ui.session import facts_or_stop, planned, publicly
+from workbench.ui.session import cached_plan, facts_or_stop, publicly
 from workbench.workspace import Workspace
 
 TARGET_TITLES = {  # a number to meet the epsilon, or which number a run rests on where nothing is calibrated
@@ -71,7 +71,7 @@ class Choices:
 
     def plan(self, settings: Mapping[str, Any] | None = None, public: str | None = None) -> Plan:
         """The plan of these choices with `settings` and `public` images; a WorkbenchError says why there is none."""
-        return planned(self.request(settings, public), self.facts)
+        return cached_plan(self.request(settings, public), self.facts)
 
     def defaults(self) -> dict[str, Any]:
         """The configuration's values before calibration and settings."""
@@ -93,7 +93,7 @@ def plan_choices(prefix: str) -> Choices:
     if not fitting:
         st.error(f"No method here takes {facts.kind.name} data, which {markdown(facts.name)} is.")
         st.stop()
-    proposal = proposed(dataset, facts, prefix)
+    proposal = proposed_method(dataset, facts, prefix)
     index = fitting.index(proposal.method) if proposal.method in fitting else 0
     method = row[2].selectbox("Method", fitting, index, key=f"{prefix}method", bind="query-params", help="What to train.")
     if proposal.reason:
@@ -109,7 +109,7 @@ def plan_choices(prefix: str) -> Choices:
     return Choices(dataset, facts, method, preset, target, epsilon, delta)
 
 
-def proposed(dataset: DatasetRef, facts: DatasetFacts, prefix: str) -> Proposal:
+def proposed_method(dataset: DatasetRef, facts: DatasetFacts, prefix: str) -> Proposal:
     """The method that the page begins with: for images of one's own by a rule over public facts, else the workbench's usual one.
 
     A method that nobody changed follows the dataset; one that was chosen stays.

@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 from pydantic import ValidationError
 
-from workbench.datasets.declaration import DeclaredColumn, Rules, TableDeclaration, even_edges, number, told
+from workbench.datasets.declaration import DeclaredColumn, Rules, TableDeclaration, even_edges, number, number_text
 from workbench.datasets.proposal import propose_column
-from workbench.datasets.row_files import counted, text_rows
+from workbench.datasets.row_files import text_counts, text_rows
 from workbench.errors import WorkbenchError, first_complaint
 from workbench.records.tables import MOST_DECIMALS
 
@@ -54,7 +54,7 @@ def rows_of(declared: TableDeclaration) -> list[dict[str, Any]]:
 def proposed_rows(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """A row for every column of a file, proposed from its cells, and why some are not read; the last that is read is the target."""
     header, cells = text_rows(path)
-    texts, _ = counted(header, cells)
+    texts, _ = text_counts(header, cells)
     rows, reasons = list[dict[str, Any]](), list[str]()
     for name in header:
         try:
@@ -99,14 +99,14 @@ def frame(rows: Iterable[Row]) -> pd.DataFrame:
     )
 
 
-def shown(declared: TableDeclaration) -> None:
+def show_declaration(declared: TableDeclaration) -> None:
     """What is declared, as a table to look at."""
-    rows = [{name: _told(row[name]) for name in HEADINGS if name != "read"} for row in rows_of(declared)]
+    rows = [{name: _cell_text(row[name]) for name in HEADINGS if name != "read"} for row in rows_of(declared)]
     words = {name: st.column_config.TextColumn(heading["label"]) for name, heading in HEADINGS.items()}
     st.dataframe(pd.DataFrame(rows), column_config=words, hide_index=True, alt=f"The {len(rows)} columns that are declared")
 
 
-def edited(rows: Iterable[Row], key: str) -> list[dict[str, Any]]:
+def edited_rows(rows: Iterable[Row], key: str) -> list[dict[str, Any]]:
     """The rows as they are changed in a grid."""
     table = st.data_editor(frame(rows), key=key, column_config=HEADINGS, hide_index=True, num_rows="fixed", width="stretch")
     return [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in table.to_dict("records")]
@@ -117,7 +117,7 @@ def _unread(name: str) -> dict[str, Any]:
     return {"read": False, "column": name, "kind": CATEGORIES, **EMPTY, "target": False, "person": False}
 
 
-def _told(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     """A cell to look at."""
     if value is None or isinstance(value, bool):
         return "yes" if value else ""
@@ -128,11 +128,11 @@ def _row(column: DeclaredColumn, target: bool) -> dict[str, Any]:
     row: dict[str, Any] = {"read": True, "column": column.name, **EMPTY, "other": column.other, "missing": column.missing, "target": target}
     row["person"] = False
     if not column.edges:
-        return row | {"kind": CATEGORIES, "categories": _listed(column.categories)}
-    row |= {"kind": NUMBERS, "points": _listed(map(told, column.points)), "decimals": column.decimals}
+        return row | {"kind": CATEGORIES, "categories": _joined_words(column.categories)}
+    row |= {"kind": NUMBERS, "points": _joined_words(map(number_text, column.points)), "decimals": column.decimals}
     low, high, bins = column.edges[0], column.edges[-1], len(column.edges) - 1
     if column.edges != even_edges(low, high, bins):
-        return row | {"categories": _listed(f"{edge:.15g}" for edge in column.edges)}
+        return row | {"categories": _joined_words(f"{edge:.15g}" for edge in column.edges)}
     return row | {"lower": low, "upper": high, "bins": bins}
 
 
@@ -158,7 +158,7 @@ def _numbers(name: str, texts: Iterable[str], what: str) -> list[float]:
     return values
 
 
-def _listed(words: Iterable[str]) -> str:
+def _joined_words(words: Iterable[str]) -> str:
     """Words between commas, which `_words` reads again."""
 
     def quoted(word: str) -> str:

@@ -5,8 +5,8 @@ import streamlit as st
 from workbench.runs.selection import Selection
 from workbench.runs.store import RunStore
 from workbench.tasks import example
-from workbench.ui.actions import attempt, told
-from workbench.ui.jobs import Unasked, show_job, unasked_job
+from workbench.ui.actions import attempt, errors_shown
+from workbench.ui.jobs import AutomaticJob, automatic_job, show_job
 from workbench.workspace import Workspace
 
 NEWEST_DONE = 50  # among which one of the reader's own is looked for
@@ -21,10 +21,10 @@ def example_notice(prefix: str) -> None:
     Keys of widgets begin with `prefix`.
     """
     workspace = Workspace.default()
-    making = Unasked(lambda: example.find_job(workspace), lambda: example.begin(workspace), lambda: not _is_wanted())
-    with told():
+    making = AutomaticJob(lambda: example.find_job(workspace), lambda: example.begin(workspace), lambda: not _is_wanted())
+    with errors_shown():
         if _is_wanted():
-            unasked_job(making, f"{prefix}example_", MAKING, POLL_SECONDS)
+            automatic_job(making, f"{prefix}example_", MAKING, POLL_SECONDS)
 
 
 def offer_example(prefix: str) -> None:

@@ -5,12 +5,12 @@ import math
 import streamlit as st
 
 from workbench.plan import Plan
-from workbench.runs.pace import DISTURBED, Expectation, expected, known_pace
+from workbench.runs.pace import DISTURBED, Expectation, expectation_of, known_pace
 from workbench.tasks import rehearsing
 from workbench.training.state import PerformanceSettings
-from workbench.ui.actions import told
+from workbench.ui.actions import errors_shown
 from workbench.ui.formats import duration, memory
-from workbench.ui.jobs import Unasked, unasked_job
+from workbench.ui.jobs import AutomaticJob, automatic_job
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 2.0
@@ -22,18 +22,18 @@ MEASURING = "Expected time and memory: this machine's pace with this network is 
 def show_expectation(plan: Plan, performance: PerformanceSettings, prefix: str) -> None:
     """Expected time and memory of `plan`; while its pace is being measured, a line that says so and gives way to them."""
     arguments = (Workspace.default(), plan, performance)
-    with told():
+    with errors_shown():
         pace = known_pace(*arguments)
         if pace is not None:
-            _show(expected(plan, pace))
+            _show(expectation_of(plan, pace))
         if pace is not None and not pace.is_due:
             return
-        measuring = Unasked(
+        measuring = AutomaticJob(
             find=lambda: rehearsing.find_job(*arguments),
             begin=lambda: rehearsing.begin(*arguments),
             is_there=lambda: (new_pace := known_pace(*arguments)) is not None and not new_pace.is_due,
         )
-        unasked_job(measuring, f"{prefix}pace_", MEASURING if pace is None else AGAIN, POLL_SECONDS)
+        automatic_job(measuring, f"{prefix}pace_", MEASURING if pace is None else AGAIN, POLL_SECONDS)
 
 
 def _show(expectation: Expectation) -> None:

@@ -13,7 +13,7 @@ import streamlit as st
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from workbench.request import nested
+from workbench.request import nested_model
 from workbench.ui.formats import words
 
 YES_NO = {"yes": True, "no": False}
@@ -30,7 +30,7 @@ def config_form(
     Fields named in `leave_out` are drawn elsewhere.
     """
     fields = {name: field for name, field in config_class.model_fields.items() if name not in leave_out}
-    plain = {name: field for name, field in fields.items() if nested(field) is None}
+    plain = {name: field for name, field in fields.items() if nested_model(field) is None}
     overrides: dict[str, Any] = {}
     with st.grid(columns=columns, vertical_alignment="bottom"):
         for name, field in plain.items():
@@ -38,7 +38,7 @@ def config_form(
             if value is not None:
                 overrides[name] = value
     for name, field in fields.items():
-        model = nested(field)
+        model = nested_model(field)
         if model is not None:
             inner = _nested_form(name, field, model, defaults.get(name), prefix)
             if inner:
@@ -94,7 +94,7 @@ def fields_that_may_be_empty(config_class: type[BaseModel], prefix: str = "") ->
     """The fields that admit no value at all, by dotted name."""
     names = []
     for name, field in config_class.model_fields.items():
-        if (model := nested(field)) is not None:
+        if (model := nested_model(field)) is not None:
             names += fields_that_may_be_empty(model, f"{prefix}{name}.")
         elif type(None) in get_args(field.annotation):
             names.append(f"{prefix}{name}")

@@ -14,7 +14,7 @@ from workbench.jobs import control
 from workbench.jobs.job import ENDED, Job, Life
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue.line import line
-from workbench.ui.actions import attempt, cancel_or_resume, told
+from workbench.ui.actions import attempt, cancel_or_resume, errors_shown
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 1.0
@@ -36,7 +36,7 @@ def needed_job(task: str, owner: str, request: Mapping[str, Any], prefix: str, o
 
 
 @dataclass(frozen=True)
-class Unasked:
+class AutomaticJob:
     """A job that a page begins by itself: the one that there is, how it is begun, and whether what it makes is there."""
 
     find: Callable[[], Job | None]
@@ -44,7 +44,7 @@ class Unasked:
     is_there: Callable[[], bool]
 
 
-def unasked_job(work: Unasked, prefix: str, busy: str, poll_seconds: float) -> None:
+def automatic_job(work: AutomaticJob, prefix: str, busy: str, poll_seconds: float) -> None:
     """A job that is begun once the page has settled; the line `busy` stands in the place of what it makes, and its end draws the page anew.
 
     The first pass belongs to the page itself, which shares the processor with whatever it starts.
@@ -56,7 +56,7 @@ def unasked_job(work: Unasked, prefix: str, busy: str, poll_seconds: float) -> N
 
     @st.fragment(run_every=poll_seconds)
     def waiting() -> None:
-        with told():
+        with errors_shown():
             now = work.find()
             if work.is_there() or (now is not None and now.state in ENDED):
                 st.rerun()
@@ -106,7 +106,7 @@ def _watch(job: Job, prefix: str) -> None:
 
     @st.fragment(run_every=POLL_SECONDS)
     def live() -> None:
-        with told():
+        with errors_shown():
             try:
                 now = Jobs(Workspace.default()).get(job.id)
             except WorkbenchError:  # removed meanwhile

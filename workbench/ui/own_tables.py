@@ -15,8 +15,8 @@ from workbench.datasets.row_files import text_rows
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown, prose
 from workbench.evaluation.declared_columns import NOISE, PRIVATE, report
-from workbench.ui.actions import told
-from workbench.ui.declaration_grid import declaration_from, edited, proposed_rows, rows_of, shown
+from workbench.ui.actions import errors_shown
+from workbench.ui.declaration_grid import declaration_from, edited_rows, proposed_rows, rows_of, show_declaration
 
 PUBLIC = "What stands here is public: it is in the address, in the request, and in every plan and run that is made with it."
 BEFORE = (
@@ -50,7 +50,7 @@ def declared_choice(path: str, key: str, **common: Any) -> str | None:
         if st.session_state.get(f"{key}draft"):
             st.warning(IGNORED, icon=":material/edit:")
         known = TableDeclaration.parse(text or str(beside))
-        declared(known, "" if text else beside.name, key)
+        show_declared(known, "" if text else beside.name, key)
         left_of_columns(place, lambda: known, f"{key}declared_")
     return text
 
@@ -65,10 +65,10 @@ def ending_the_page() -> Iterator[None]:
         st.stop()
 
 
-def declared(known: TableDeclaration, beside: str, key: str) -> None:
+def show_declared(known: TableDeclaration, beside: str, key: str) -> None:
     """What is declared, as a grid to look at, and a button that opens it to be changed."""
     st.markdown("**Declared public**" + f", as {markdown(beside)} beside the file says" * bool(beside))
-    shown(known)
+    show_declaration(known)
     if known.person:
         st.caption(markdown(f"A bound protects a person ({known.person}), by at most {known.rows_per_person} rows of each."))
     for rule in known.never:
@@ -82,14 +82,14 @@ def declared(known: TableDeclaration, beside: str, key: str) -> None:
 def draft(path: Path, key: str) -> None:
     """A proposal in a grid, which stays on this page until it is confirmed."""
     if st.button("Propose from the rows", key=f"{key}propose", icon=":material/table_view:"):
-        with told():
+        with errors_shown():
             open_grid(*proposed_rows(path), key)
     if not (rows := st.session_state.get(f"{key}draft")):
         return
     st.warning(WARNING)
     for reason in st.session_state.get(f"{key}reasons", []):
         st.info(f"Not read, unless you declare it: {markdown(reason)}")
-    changed = edited(rows, f"{key}grid_{st.session_state[f'{key}drafts']}")
+    changed = edited_rows(rows, f"{key}grid_{st.session_state[f'{key}drafts']}")
     most_rows: int | None = None
     if any(row["person"] for row in changed):
         most_rows = st.number_input("Rows of each person", min_value=1, value=None, step=1, key=f"{key}rows_per_person", help=MOST_ROWS)
@@ -97,7 +97,7 @@ def draft(path: Path, key: str) -> None:
     left_of_columns(path, lambda: declaration_from(changed, most_rows, never), f"{key}draft_")
     st.markdown(CONFIRMING)
     if st.button("Declare all of this public", key=f"{key}confirm", type="primary"):
-        with told():
+        with errors_shown():
             st.session_state[f"{key}declared"] = declaration_from(changed, most_rows, never).text
             st.session_state[f"{key}draft"] = None
             st.rerun()
@@ -108,7 +108,7 @@ def left_of_columns(path: Path, declaration: Callable[[], TableDeclaration], key
     with st.expander("What is left of each column (private)"):
         epsilon = st.number_input("Noise at epsilon", min_value=0.001, max_value=1e3, value=1.0, key=f"{key}left_epsilon")
         if st.button("Look at the rows", key=f"{key}left"):
-            with told():
+            with errors_shown():
                 rows = report(path, declaration(), epsilon)
                 st.warning(PRIVATE, icon=":material/lock:")
                 st.dataframe(rows, hide_index=True, alt="What is left of each declared column (private)")

@@ -13,7 +13,7 @@ from workbench.jobs.queue.line import Entry, Line, line
 from workbench.jobs.queue.places import needs_nothing
 from workbench.runs.lengths import lengths
 from workbench.runs.store import RunStore
-from workbench.ui.actions import attempt, told
+from workbench.ui.actions import attempt, errors_shown
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 2.0
@@ -23,13 +23,13 @@ ALL_STOP = "Cancel all that waits and all that is at work? What is at work keeps
 
 def queue_list(prefix: str) -> None:
     """The queue, looked at every two seconds; a job that begins or ends draws the page anew. Nothing where there is nothing."""
-    drawn = _standing(current())
+    drawn = _job_states(current())
 
     @st.fragment(run_every=POLL_SECONDS)
     def live() -> None:
-        with told():
+        with errors_shown():
             queue = current()
-            if _standing(queue) != drawn:
+            if _job_states(queue) != drawn:
                 st.rerun()
             _show(queue, prefix)
 
@@ -44,7 +44,7 @@ def current() -> Line:
     return Line(tuple(entry for entry in queue.entries if not needs_nothing(entry.job)), queue.settings)
 
 
-def _standing(queue: Line) -> list[tuple[str, str]]:
+def _job_states(queue: Line) -> list[tuple[str, str]]:
     """What the page around the list shows too: which jobs there are, and their states; that the queue is paused."""
     return [(entry.job.id, entry.job.state) for entry in queue.entries] + [("", "paused")] * queue.settings.paused
 
@@ -84,7 +84,7 @@ def _row(entry: Entry, prefix: str) -> None:
     """A job in a line, with buttons for one that waits; one at work is cancelled where it shows."""
     workspace, job = Workspace.default(), entry.job
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(markdown(f"{_place(entry)} {_named(job)}: {_words(entry)}"), width="stretch")
+        st.markdown(markdown(f"{_place(entry)} {_job_name(job)}: {_words(entry)}"), width="stretch")
         if not entry.place:
             return
         if entry.place > 1 and st.button("Next", key=f"{prefix}queue_{job.id}_next", help="Put it before all others that wait."):
@@ -99,7 +99,7 @@ def _place(entry: Entry) -> str:
     return f"{entry.place}." if entry.place else "Paused:" if entry.job.state == "paused" else "At work:"
 
 
-def _named(job: Job) -> str:
+def _job_name(job: Job) -> str:
     """A run by what it trains, another job by its title and the run that it belongs to."""
     if job.terms.trains:
         run = RunStore(Workspace.default()).get(job.id)

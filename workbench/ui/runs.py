@@ -124,7 +124,7 @@ def equal_audit(audits: Sequence[tuple[Run, AuditRecord]], plan: Plan) -> AuditR
     return next((record for run, record in audits if run.plan.does_the_same_as(plan)), None)
 
 
-def marked(row: Mapping[str, Any], name: str) -> str:
+def marked_value(row: Mapping[str, Any], name: str) -> str:
     """A value of a measure's result with its mark; an en dash for none."""
     shown = number(as_float(row.get(name)))
     return shown if row.get(name) is None else f"{shown} ({mark(may_leave(row, name))})"

@@ -16,7 +16,7 @@ from workbench.runs.run import Run
 from workbench.workspace import Workspace
 
 
-def planned(request: Request, facts: DatasetFacts) -> Plan:
+def cached_plan(request: Request, facts: DatasetFacts) -> Plan:
     """`make_plan`, remembered while public files of one's own stay as they are; its errors are raised anew at every rerun."""
     places = {value for name, value in request.settings.items() if name.rpartition(".")[2] == "dataset" and value}
     return _plan(request.text, facts.model_dump_json(), "".join(sorted(state_of(place) for place in places)))
@@ -55,20 +55,20 @@ def _state(dataset: DatasetRef) -> str:
     return "".join(state_of(place) for place in (dataset.path, dataset.held_out) if place)
 
 
-def loaded(dataset: DatasetRef, known: DatasetFacts) -> Dataset:
+def loaded_dataset(dataset: DatasetRef, known: DatasetFacts) -> Dataset:
     """A dataset's records, read as `known` says; private ones never leave this process but for the pictures a page shows."""
-    return _loaded(dataset.model_dump_json(), known.model_dump_json(), _state(dataset))
+    return _cached_dataset(dataset.model_dump_json(), known.model_dump_json(), _state(dataset))
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the dataset …")
-def _loaded(dataset: str, known: str, state: str) -> Dataset:
+def _cached_dataset(dataset: str, known: str, state: str) -> Dataset:
     del state
     return DatasetRef.model_validate_json(dataset).load(DatasetFacts.model_validate_json(known))
 
 
 def loaded_for(run: Run) -> Dataset:
     """The records that a run names now; `same_records` says whether they are still the run's."""
-    return loaded(run.plan.request.place, run.plan.facts)
+    return loaded_dataset(run.plan.request.place, run.plan.facts)
 
 
 def launch_warnings(plan: Plan) -> list[str]:
@@ -76,7 +76,7 @@ def launch_warnings(plan: Plan) -> list[str]:
     ledger = Ledger(Workspace.default().ledger)
     warnings = []
     if ledger.has_budgets():
-        warnings.append(runs.budget_warning(Workspace.default(), plan, loaded(plan.request.place, plan.facts)))
+        warnings.append(runs.budget_warning(Workspace.default(), plan, loaded_dataset(plan.request.place, plan.facts)))
     if ledger.has_other_records(plan.facts.name):
         warnings.append(_account_warning(plan, len(ledger.entries())))
     return [warning for warning in warnings if warning]
@@ -88,7 +88,7 @@ def launch_warnings(plan: Plan) -> list[str]:
 def _account_warning(plan: Plan, entries: int) -> str | None:
     """`entries` tells one state of the ledger from another."""
     del entries
-    return runs.account_warning(Workspace.default(), plan, loaded(plan.request.place, plan.facts))
+    return runs.account_warning(Workspace.default(), plan, loaded_dataset(plan.request.place, plan.facts))
 
 
 def facts_or_stop(dataset: DatasetRef) -> DatasetFacts:

@@ -5,7 +5,7 @@ from support.quick import quick_plan
 
 from workbench.datasets import facts
 from workbench.methods import METHODS
-from workbench.pages.budget.curves import AXES, counted_stages, curve_frame, refusals, setting_of, varied, without_curves
+from workbench.pages.budget.curves import AXES, counted_stages, curve_frame, refusals, setting_of, varied_stages, without_curves
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy import accountant_values, epsilon_curve, proved_bound
@@ -25,8 +25,8 @@ def test_a_curve_passes_through_the_plan(method: str, axis: str) -> None:
     if setting is None:
         assert axis != "noise_multiplier"
         return
-    assert proved_bound(varied(plan.stages, axis, setting), plan.delta).epsilon == pytest.approx(plan.bound.epsilon, rel=1e-6)
-    curve = epsilon_curve(lambda value: varied(plan.stages, axis, value), [setting], plan.delta)
+    assert proved_bound(varied_stages(plan.stages, axis, setting), plan.delta).epsilon == pytest.approx(plan.bound.epsilon, rel=1e-6)
+    curve = epsilon_curve(lambda value: varied_stages(plan.stages, axis, value), [setting], plan.delta)
     least = min(epsilon for (epsilon,) in curve.values() if epsilon is not None)
     assert least == pytest.approx(plan.bound.epsilon, rel=0.01)
 
@@ -35,7 +35,7 @@ def test_shares_of_one_budget_stay_shares() -> None:
     stages = quick_plan("class-moments").stages
     setting = setting_of(stages, "noise_multiplier")
     assert setting is not None
-    doubled = varied(stages, "noise_multiplier", 2 * setting)
+    doubled = varied_stages(stages, "noise_multiplier", 2 * setting)
     noises = [[setting_of([stage], "noise_multiplier") for stage in found] for found in (stages, doubled)]
     assert noises[1] == pytest.approx([2 * noise for noise in noises[0] if noise is not None])
     assert len({round(noise, 9) for noise in noises[0] if noise is not None}) == 3
@@ -52,7 +52,7 @@ def test_plain_gaussian_releases_have_their_curves(method: str, preset: str) -> 
     plan = make_plan(method, facts("mnist"), preset=preset)
     assert names_of(plan) == {f"gdp{EXACT}", "rdp", "pld"}
     assert setting_of(plan.stages, "steps")
-    halved = varied(plan.stages, "noise_multiplier", (setting_of(plan.stages, "noise_multiplier") or 0) / 2)
+    halved = varied_stages(plan.stages, "noise_multiplier", (setting_of(plan.stages, "noise_multiplier") or 0) / 2)
     assert proved_bound(halved, plan.delta).epsilon > 2.5 * plan.bound.epsilon
 
 

@@ -9,7 +9,7 @@ from support.homes import here
 from workbench.datasets import load
 from workbench.evaluation.features import pixels
 from workbench.pages.gallery.queue import KEYS, UNDO_KEY, in_order
-from workbench.runs.controls import CONTROLS, altered, planted
+from workbench.runs.controls import CONTROLS, altered_records, planted_controls
 from workbench.runs.store import RunStore
 from workbench.runs.verdicts import JUDGEMENTS, Verdicts
 
@@ -72,7 +72,7 @@ def test_planted_controls_stand_unmarked_among_the_samples_and_tell_what_verdict
 
 def test_a_control_lies_beside_the_record_that_it_is_a_copy_of_and_never_beside_itself() -> None:
     dataset = load("digits")
-    controls = planted(dataset, pixels(dataset), k=3)
+    controls = planted_controls(dataset, pixels(dataset), k=3)
     assert controls.copied.tolist() == [True] * 10 + [False] * 10
     nearest = dataset.train.records[controls.neighbours.indices[:, 0]].astype(int)
     apart = np.abs(nearest - controls.records.records).mean((1, 2, 3))
@@ -86,6 +86,6 @@ def test_a_control_lies_beside_the_record_that_it_is_a_copy_of_and_never_beside_
 def test_a_copied_row_differs_in_one_column() -> None:
     dataset = load("breast-cancer")
     positions = np.arange(50)
-    changed = altered(dataset, positions, np.random.default_rng(0)).records != dataset.train.records[positions]
+    changed = altered_records(dataset, positions, np.random.default_rng(0)).records != dataset.train.records[positions]
     assert changed.sum(1).max() == 1
     assert 20 < changed.sum() < 50

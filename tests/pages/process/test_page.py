@@ -39,7 +39,7 @@ def test_guesses_are_in_the_address_and_can_be_undone(open_page: OpenPage) -> No
     app.button(key="process_attacker_rate_5").click().run()
     app.button(key="process_attacker_rate_1").click().run()
     assert app.query_params["process_given"] == "51"
-    truth = attacking.attack(attacking.AttackAsked()).took_part
+    truth = attacking.attack(attacking.AttackChoices()).took_part
     assert f"Right so far: {int(truth[0]) + int(not truth[1])} of 2" in text_of(app)
     app.button(key="process_attacker_undo").click().run()
     assert app.query_params["process_given"] == "5"
@@ -59,7 +59,7 @@ def test_every_panel_is_a_file_that_may_fetch_nothing(name: str) -> None:
 
 
 def test_the_file_of_the_attacker_has_the_runs_and_their_truth() -> None:
-    found, text = attacking.attack(attacking.AttackAsked()), file_of("attacker", {})
+    found, text = attacking.attack(attacking.AttackChoices()), file_of("attacker", {})
     inside = re.search(r'id="runs">(.*?)</script>', text)
     assert inside is not None
     told = json.loads(inside.group(1))

@@ -22,7 +22,7 @@ from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
 from workbench.methods import METHODS
 from workbench.pages.runs.page import NONE_YET, look_at_marked
-from workbench.pages.runs.release import exported
+from workbench.pages.runs.release import export_bytes
 from workbench.pages.runs.tables import run_table
 from workbench.planning import make_plan
 from workbench.privacy.spending.ledger import Ledger
@@ -205,7 +205,7 @@ def test_other_samples_are_drawn_by_a_job_as_a_set_of_their_own(open_page: OpenP
     (_, other) = sample_sets(here(), run.id)
     assert (job.state, job.request) == ("done", {"samples": other.id, "num_samples": 6})
     assert other.summary == "classes 3, 7; seed 5"
-    kept = other.kept()
+    kept = other.kept_records()
     assert kept is not None
     assert list(kept.labels) == [3, 7] * 3
     assert f"Set {other.id}, classes 3, 7; seed 5: 6 samples, 6 of them are there." in text_of(app)
@@ -234,7 +234,7 @@ def test_the_price_of_other_samples_is_shown_before_they_are_drawn(
 def test_a_run_is_exported_and_one_without_a_bound_only_when_that_is_said(open_page: OpenPage, home_with_runs: object) -> None:
     run = RunStore(here()).list()[0]
     assert not download(open_page("runs", runs_chosen=run_label(run)), run).disabled
-    with zipfile.ZipFile(io.BytesIO(exported(run.id))) as archive:
+    with zipfile.ZipFile(io.BytesIO(export_bytes(run.id))) as archive:
         assert json.loads(archive.read("card.json"))["bound"]["epsilon"] == run.bound.epsilon
     RunStore(here()).change(run.id, {"done"}, "changed", releasable=False, seed=1)
     app = open_page("runs", runs_chosen=run_label(run))

@@ -66,14 +66,14 @@ def test_the_question_starts_another_run_or_shows_the_one_there_is(monkeypatch: 
     def draw() -> None:
         import streamlit as st
 
-        from workbench.pages.train.start import Asked, ask
+        from workbench.pages.train.start import LaunchRequest, ask
         from workbench.runs.again import Repetition
         from workbench.runs.store import RunStore
         from workbench.workspace import Workspace
 
         run = RunStore(Workspace.default()).list()[-1]
         if "x_launched" not in st.session_state:
-            ask(Asked(run.plan, {"device": "cpu"}, None, None), Repetition(run, "It spends."), "x_")
+            ask(LaunchRequest(run.plan, {"device": "cpu"}, None, None), Repetition(run, "It spends."), "x_")
 
     before = RunStore(here()).list()
     app = AppTest.from_function(draw).run(timeout=60)

@@ -100,7 +100,7 @@ def test_the_ledger_keeps_the_distance_and_its_total_pays_it(workbench_home: Pat
     assert both.epsilon > proved_bound([EXACT, EXACT], DELTA).epsilon
     ledger.charge_again("a", "release", 1)
     assert ledger.total("data", delta=DELTA).epsilon > both.epsilon
-    assert sampler_distance(ledger.entries("data")[0].paid()) == pytest.approx(2e-7)
+    assert sampler_distance(ledger.entries("data")[0].paid_stages()) == pytest.approx(2e-7)
 
 
 def test_steps_that_were_charged_pay_their_share_of_the_distance(workbench_home: Path) -> None:

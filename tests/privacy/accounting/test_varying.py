@@ -5,7 +5,7 @@ from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
 from workbench.privacy.accounting.events import DrawnPartGaussianDpEvent
 from workbench.privacy.accounting.stages import Stage
-from workbench.privacy.accounting.varying import AXES, setting_of, varied
+from workbench.privacy.accounting.varying import AXES, setting_of, varied_stages
 
 SPECIAL = ("REPLACE_SPECIAL",)
 FREE = Stage("public", None, "free")
@@ -20,7 +20,7 @@ def test_the_first_release_that_has_a_quantity_says_what_it_is() -> None:
 
 
 def test_releases_keep_their_shares() -> None:
-    free, votes, training = varied([FREE, VOTES, TRAINING], "noise_multiplier", 3.0)
+    free, votes, training = varied_stages([FREE, VOTES, TRAINING], "noise_multiplier", 3.0)
     assert free == FREE
     assert [setting_of([stage], "noise_multiplier") for stage in (votes, training)] == pytest.approx([3.0, 6.0])
     assert setting_of([training], "sample_rate") == 0.01
@@ -29,6 +29,6 @@ def test_releases_keep_their_shares() -> None:
 def test_a_drawn_part_varies_in_noise_and_steps_and_keeps_its_parts() -> None:
     drawn = Stage("gradients", DrawnPartGaussianDpEvent(15, 2.0, True), "per_step", 100, SPECIAL)
     assert [setting_of([drawn], axis) for axis in AXES] == [2.0, 100, None, None]
-    (louder,), (longer,) = varied([drawn], "noise_multiplier", 3.0), varied([drawn], "steps", 50)
+    (louder,), (longer,) = varied_stages([drawn], "noise_multiplier", 3.0), varied_stages([drawn], "steps", 50)
     assert louder.event == DrawnPartGaussianDpEvent(15, 3.0, True)
     assert (longer.event, longer.steps) == (drawn.event, 50)

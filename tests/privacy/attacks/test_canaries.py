@@ -14,7 +14,7 @@ from workbench.privacy.attacks.canaries import KINDS, AuditDesign
 @pytest.mark.parametrize("kind", KINDS)
 def test_canaries_take_slots_and_those_that_stay_out_are_null_records(kind: str) -> None:
     digits, design = load("digits"), AuditDesign.model_validate({"num_canaries": 200, "kind": kind, "seed": 3})
-    audited, canaries, slots = design.applied(digits), design.canaries(digits), design.slots(1500)
+    audited, canaries, slots = design.applied_to(digits), design.canaries(digits), design.slots(1500)
     assert len(set(slots.tolist())) == 200
     digits.facts.check(audited.train)  # the same number, type and range: the plan holds
     others = np.setdiff1d(np.arange(1500), slots)
@@ -26,7 +26,7 @@ def test_canaries_take_slots_and_those_that_stay_out_are_null_records(kind: str)
     assert audited.train.labels is not None
     assert canaries.labels is not None
     assert np.array_equal(audited.train.labels[slots], canaries.labels)
-    assert np.array_equal(design.applied(digits).train.records, audited.train.records), "a resumed run sees the same canaries"
+    assert np.array_equal(design.applied_to(digits).train.records, audited.train.records), "a resumed run sees the same canaries"
     other = design.model_copy(update={"seed": 4})
     assert not np.array_equal(other.joined, design.joined)
     assert not np.array_equal(other.slots(1500), slots)
@@ -58,17 +58,17 @@ def test_the_kinds_are_what_they_say() -> None:
 def test_guesses_are_the_outermost_scores_and_prove_what_the_one_run_audit_says() -> None:
     design = AuditDesign(num_canaries=100, num_guesses=40, seed=0)
     perfect = np.where(design.joined, 0.0, 1.0) + np.linspace(0, 0.5, 100)
-    correct, bound, _ = design.judged(perfect, 1e-5)
+    correct, bound, _ = design.judged_guesses(perfect, 1e-5)
     assert (correct, bound.epsilon) == (40, bound.ceiling)
     assert bound.epsilon == one_run(100, 40, 40, 1e-5).epsilon > 2
-    assert design.judged(-perfect, 1e-5)[:2] == (0, one_run(100, 40, 0, 1e-5))
+    assert design.judged_guesses(-perfect, 1e-5)[:2] == (0, one_run(100, 40, 0, 1e-5))
     inner = perfect.copy()
     order = np.argsort(perfect)
     inner[order[20:80]] = perfect[order[20:80]][::-1]  # what is not guessed does not count
-    assert design.judged(inner, 1e-5)[0] == 40
+    assert design.judged_guesses(inner, 1e-5)[0] == 40
     assert AuditDesign(num_canaries=101).guesses == 50
     with pytest.raises(WorkbenchError, match="100 finite scores"):
-        design.judged(np.full(100, np.nan), 1e-5)
+        design.judged_guesses(np.full(100, np.nan), 1e-5)
 
 
 def test_each_audit_flips_its_own_coins_unless_a_seed_is_given() -> None:

@@ -12,7 +12,7 @@ from workbench.datasets import DATASETS
 from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.privacy.accounting.stages import Stage
-from workbench.privacy.spending.accounts import MOST_HASHES, resembling, shared_fraction
+from workbench.privacy.spending.accounts import MOST_HASHES, resembling_datasets, shared_fraction
 from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import Budget
 from workbench.records import ImageKind, Records
@@ -131,7 +131,9 @@ def test_a_part_of_the_hashes_estimates_the_share() -> None:
     draws = np.random.default_rng(0).integers(2**64, size=400_000, dtype=np.uint64)
     first, second = np.unique(draws[:300_000])[:MOST_HASHES], np.unique(draws[200_000:])[:MOST_HASHES]
     assert shared_fraction(first, second) == pytest.approx(0.5, abs=0.02)
-    assert resembling(np.unique(draws[:300_000]), {"second": second, "none": np.array([1, 2, 3], dtype=np.uint64)}).keys() == {"second"}
+    assert resembling_datasets(np.unique(draws[:300_000]), {"second": second, "none": np.array([1, 2, 3], dtype=np.uint64)}).keys() == {
+        "second"
+    }
 
 
 def test_the_ledger_holds_no_record_and_its_hashes_say_nothing_without_the_key() -> None:

@@ -23,7 +23,7 @@ from workbench.privacy.accounting.gaussian import gdp_delta
 from workbench.privacy.attacks.tradeoff import dp_tradeoff
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.dossier import QUESTIONS, check_dossier, dossier_of, kept_statements, registry_entry, render, state
-from workbench.runs.dossier.html import BEGIN, END, read
+from workbench.runs.dossier.html import BEGIN, END, read_dossier
 from workbench.runs.dossier.sections import PARTS
 from workbench.runs.dossier.values import Dossier
 from workbench.runs.finished import evaluate_run, neighbours_run
@@ -132,7 +132,7 @@ def test_a_dossier_holds_against_its_export_and_shows_every_section_and_question
     assert "Lessons <b>" not in page
     assert "http" not in page.replace("http-equiv", "")  # nothing is fetched
     assert page.count("<svg") == 2
-    assumed = [html.escape(words, quote=True) for words in read(page).card.assumes]
+    assumed = [html.escape(words, quote=True) for words in read_dossier(page).card.assumes]
     for name, words in (("Randomness", assumed[0]), ("Floating point", assumed[1])):
         assert words in page.split(f">{name}<", 1)[1][: len(words) + 100]
 
@@ -208,7 +208,7 @@ FORGERIES: dict[str, tuple[str, Callable[[Dossier], Dossier]]] = {
 def test_forged_fields_are_found(told: tuple[Path, Path]) -> None:
     """Each is changed in the values, and the page made anew of them, as a skilled forger would."""
     dossier, export = told
-    found = read(dossier.read_text())
+    found = read_dossier(dossier.read_text())
     assert not math.isinf(found.card.bound.epsilon)
     for name, (check, change) in FORGERIES.items():
         dossier.write_text(render(change(found)))

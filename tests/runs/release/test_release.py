@@ -30,8 +30,8 @@ from workbench.runs.folder import RunFolder
 from workbench.runs.release import export_run, verify
 from workbench.runs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest, read_archive, write_archive
 from workbench.runs.release.card import GROUPS, PrivacyCard
-from workbench.runs.release.export import UNNAMED, card_of, restated, why_it_stays, without_places
-from workbench.runs.release.weights import MODULES, TENSORS, misfit, packed, unpacked
+from workbench.runs.release.export import UNNAMED, card_of, restated_plan, why_it_stays, without_places
+from workbench.runs.release.weights import MODULES, TENSORS, misfit, packed_part, unpacked_tensors
 from workbench.runs.run import Run
 from workbench.runs.sample_files import read_records
 from workbench.runs.samples import sample_set
@@ -175,7 +175,7 @@ def test_every_file_that_a_job_keeps_with_a_run_stays_for_a_reason_of_its_own(qu
 
 def test_weights_and_samples_are_the_run_s(exported: Path) -> None:
     _, members = read_archive(exported)
-    tensors, about = unpacked(members[WEIGHTS])
+    tensors, about = unpacked_tensors(members[WEIGHTS])
     run = json.loads(members[CARD])["run"]
     state = load_state(here(), trained_run(here(), run))
     mine = {f"{MODULES}/generator/{name}": value for name, value in state.modules["generator"].state_dict().items()}
@@ -269,8 +269,8 @@ def test_every_method_s_weights_come_back_and_fit_its_plan_alone(
     plan = quick.quick_plan(method, overrides=overrides)
     part = experiment.new_state(plan, PerformanceSettings(device="cpu")).part(plan.build().released_parts)
     assert ("selection_denoiser" in part["modules"]) == bool(overrides)
-    tensors, about = unpacked(packed(part, {"plan": "x"}))
-    assert len({packed(part, {"plan": "x", "run": "y", "more": "z"}) for _ in range(20)}) == 1  # equal weights make equal files
+    tensors, about = unpacked_tensors(packed_part(part, {"plan": "x"}))
+    assert len({packed_part(part, {"plan": "x", "run": "y", "more": "z"}) for _ in range(20)}) == 1  # equal weights make equal files
     assert about == {"plan": "x"}
     assert misfit(tensors, plan) == ""
     assert misfit({**tensors, f"{MODULES}/other/weight": torch.zeros(1)}, plan)
@@ -408,11 +408,11 @@ def test_the_card_says_that_samples_were_compared_whatever_compared_them(name: s
     run = train_here(quick_plan())
     sample_set(here(), run.id).records(30)
     file = RunFolder(here(), run.id).path / name
-    card = card_of(here(), run, restated(run.plan))
+    card = card_of(here(), run, restated_plan(run.plan))
     assert (card.measured, "Its samples were not compared with private records" in card.markdown) == (False, True)
     file.parent.mkdir(exist_ok=True)
     file.write_text("{}")
-    card = card_of(here(), run, restated(run.plan))
+    card = card_of(here(), run, restated_plan(run.plan))
     assert (card.measured, "Its samples were compared with private records" in card.markdown) == (True, True)
     assert why_it_stays(name) != UNNAMED
 

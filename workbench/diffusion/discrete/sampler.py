@@ -30,12 +30,12 @@ def generate(
 
     def step(x: Tensor, now: int, _then: int) -> Tensor:
         clean = denoise(x, torch.full((len(x),), now, dtype=torch.int64, device=device))
-        return drawn(diffusion.reverse(clean, x, now), generator)
+        return drawn_categories(diffusion.reverse(clean, x, now), generator)
 
     return walk(start.long(), range(diffusion.timesteps, release_time - 1, -1), step, on_step)
 
 
-def drawn(probabilities: Tensor, generator: torch.Generator) -> Tensor:
+def drawn_categories(probabilities: Tensor, generator: torch.Generator) -> Tensor:
     """One category a row and column of (B, n, width): int64 (B, n)."""
     cumulated = probabilities.cumsum(dim=2)
     total = cumulated[:, :, -1:]

@@ -6,20 +6,20 @@ import numpy as np
 def cosine(timesteps: int, offset: float = 0.008) -> np.ndarray:
     """cos^2 of Nichol and Dhariwal 2021, eq. 17, which ends at 0: slow at first."""
     angles = (np.arange(timesteps + 1) / timesteps + offset) / (1.0 + offset) * np.pi / 2.0
-    return _falling(np.cos(angles) ** 2 / np.cos(angles[0]) ** 2)
+    return _with_exact_ends(np.cos(angles) ** 2 / np.cos(angles[0]) ** 2)
 
 
 def linear(timesteps: int) -> np.ndarray:
     """1 - t/T: the mutual-information schedule of uniform kernels in short (Austin et al. 2021, A.1)."""
-    return _falling(1.0 - np.arange(timesteps + 1) / timesteps)
+    return _with_exact_ends(1.0 - np.arange(timesteps + 1) / timesteps)
 
 
 def cubic(timesteps: int) -> np.ndarray:
     """(1 - t/T)^3: three times as fast as the linear one at first, which protects records (Wei et al. 2024)."""
-    return _falling((1.0 - np.arange(timesteps + 1) / timesteps) ** 3)
+    return _with_exact_ends((1.0 - np.arange(timesteps + 1) / timesteps) ** 3)
 
 
-def _falling(values: np.ndarray) -> np.ndarray:
+def _with_exact_ends(values: np.ndarray) -> np.ndarray:
     """The values with their ends exactly 1 and 0."""
     values[0], values[-1] = 1.0, 0.0
     return values

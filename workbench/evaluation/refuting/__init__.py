@@ -1,6 +1,6 @@
 """Attacks on what unproved claims cover: a record told from its absence by many small runs, at settings that claim little."""
 
-from workbench.evaluation.refuting.attack import Attack, caught
+from workbench.evaluation.refuting.attack import Attack, attack_claim
 from workbench.evaluation.refuting.dp_feta import LonelyRecord
 from workbench.evaluation.refuting.dp_kernel import ConstantNoise
 from workbench.evaluation.refuting.dp_promise import PaperTargets
@@ -20,4 +20,4 @@ ATTACKS: dict[str, Attack] = {
     "p3dm": Responses("p3dm"),
 }
 
-__all__ = ["ATTACKS", "Attack", "caught"]
+__all__ = ["ATTACKS", "Attack", "attack_claim"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from workbench.claims.caught import Caught
+from workbench.claims.caught import AttackResult
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.attacks.audit import membership_test
 
@@ -32,14 +32,14 @@ class Attack(Protocol):
         ...
 
 
-def caught(
+def attack_claim(
     name: str,
     attack: Attack,
     trials: int,
     confidence: float = 0.99,
     seed: int = 0,
     report: Callable[[float], None] = lambda _share: None,
-) -> Caught:
+) -> AttackResult:
     """What `trials` runs with the record and as many without it prove, by Clopper and Pearson's bounds of both errors."""
     claim, errors = attack.claim(), {True: 0, False: 0}
     delta = claim.delta or DELTA  # what holds at delta 0 holds at any
@@ -48,7 +48,7 @@ def caught(
             errors[joined] += attack.accuses(joined, 2 * (seed * trials + trial) + joined) != joined
         report((trial + 1) / trials)
     test = membership_test(errors[True], trials, errors[False], trials, delta, 1 - confidence)
-    return Caught(
+    return AttackResult(
         name=name,
         game=attack.game,
         observed=attack.observed,

@@ -39,10 +39,10 @@ class LonelyRecord:
 
     def accuses(self, joined: bool, seed: int) -> bool:
         """A central image of the class is brighter than grey."""
-        return bool(released(CentralImages.model_validate(SETTINGS), joined, seed)[:, 1].mean(axis=(1, 2, 3)).max() > THRESHOLD)
+        return bool(central_images(CentralImages.model_validate(SETTINGS), joined, seed)[:, 1].mean(axis=(1, 2, 3)).max() > THRESHOLD)
 
 
-def released(config: CentralImages, joined: bool, seed: int) -> np.ndarray:
+def central_images(config: CentralImages, joined: bool, seed: int) -> np.ndarray:
     """The central images (batches, 2, 1, 8, 8) by the method's own release, as means of pixels."""
     from workbench.methods.dp_feta import training
     from workbench.training.randomness import Randomness

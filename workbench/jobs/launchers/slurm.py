@@ -44,18 +44,18 @@ class Slurm(Engine):
         where = ["--job-name", f"workbench-{job_id}", "--output", str(log.resolve()), "--open-mode=append"]
         where += ["--requeue", "--signal=B:TERM@60"]  # a minute before its time is over, for a checkpoint
         own = shlex.split(os.environ.get("WORKBENCH_SLURM", ""))
-        return {"job": _asked("sbatch", "--parsable", *where, *_resources(needs), *own, stdin=script).strip().partition(";")[0]}
+        return {"job": _command_output("sbatch", "--parsable", *where, *_resources(needs), *own, stdin=script).strip().partition(";")[0]}
 
     def signal(self, process: Handle, number: signal.Signals, group: bool = False) -> bool:
         """The batch shell is the worker; one that waits is cancelled, and `group` ends all that the job has."""
         job = str(process["job"])
         try:
             if number == signal.SIGTERM and not group:
-                _asked("scancel", "--state=PENDING", job)
-                _asked("scancel", "--batch", "--signal=TERM", job)
+                _command_output("scancel", "--state=PENDING", job)
+                _command_output("scancel", "--batch", "--signal=TERM", job)
             else:
-                _asked("scancel", "--full", f"--signal={number.name.removeprefix('SIG')}", job)
-                _asked("scancel", job)
+                _command_output("scancel", "--full", f"--signal={number.name.removeprefix('SIG')}", job)
+                _command_output("scancel", job)
         except WorkbenchError:
             return False
         return True
@@ -63,7 +63,7 @@ class Slurm(Engine):
     def states(self, jobs: Sequence[str]) -> dict[str, Status] | None:
         """One squeue for all."""
         try:
-            answer = _asked("squeue", "--noheader", "--states=all", f"--jobs={','.join(jobs)}", "--format=%i|%T|%r")
+            answer = _command_output("squeue", "--noheader", "--states=all", f"--jobs={','.join(jobs)}", "--format=%i|%T|%r")
         except WorkbenchError as error:
             return {} if GONE in str(error) else None
         rows = [line.split("|", 2) for line in answer.splitlines() if line.count("|") >= 2]
@@ -83,7 +83,7 @@ def _resources(needs: Resources) -> list[str]:
     return [f"--{name}={value}" for name, value in options.items() if value]
 
 
-def _asked(command: str, *options: str, stdin: str | None = None) -> str:
+def _command_output(command: str, *options: str, stdin: str | None = None) -> str:
     """What a command of Slurm prints; WorkbenchError with what it says where it fails or does not answer."""
     try:
         done = subprocess.run([command, *options], input=stdin, capture_output=True, text=True, timeout=ASK_SECONDS, check=False)

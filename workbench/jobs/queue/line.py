@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from workbench.jobs.job import Job
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue import settings
-from workbench.jobs.queue.forecast import Expected, Seconds, foresee
+from workbench.jobs.queue.forecast import ExpectedTimes, Seconds, foresee
 from workbench.jobs.queue.passing import look_after
 from workbench.jobs.queue.places import Turn, assign
 from workbench.jobs.queue.settings import Settings
@@ -20,7 +20,7 @@ class Entry:
     job: Job
     place: int
     reason: str
-    expected: Expected
+    expected: ExpectedTimes
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Line:
     settings: Settings
 
     @property
-    def waiting(self) -> tuple[Entry, ...]:
+    def waiting_entries(self) -> tuple[Entry, ...]:
         """Those that wait."""
         return tuple(entry for entry in self.entries if entry.place)
 
@@ -52,11 +52,11 @@ def line(workspace: Workspace, seconds: Seconds = lambda _: None) -> Line:
         return Line((), Settings())
     with jobs.database.transaction("DEFERRED") as connection:
         waiting, at_work = jobs.active_within(connection)
-        chosen = settings.read(connection)
+        chosen = settings.stored_settings(connection)
     room = settings.with_settings(settings.machine(waiting), chosen)
     expected = foresee(waiting, at_work, room, seconds, time.time())
     working = [Entry(job, 0, job.reason, expected[job.id]) for job in sorted(at_work, key=lambda job: job.started or 0.0)]
-    paused = [Entry(job, 0, job.error or "it is paused", Expected()) for job in jobs.paused()]
+    paused = [Entry(job, 0, job.error or "it is paused", ExpectedTimes()) for job in jobs.paused_jobs()]
     turns = enumerate(assign(waiting, at_work, room), 1)
     return Line((*working, *paused, *(Entry(turn.job, place, _words(turn), expected[turn.job.id]) for place, turn in turns)), chosen)
 

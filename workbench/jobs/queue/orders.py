@@ -18,19 +18,19 @@ MOST_PRIORITY = 1000
 
 def pause(workspace: Workspace) -> Settings:
     """Let nothing begin any more; what is at work goes on."""
-    return _set(workspace, {"paused": True})
+    return _change_settings(workspace, {"paused": True})
 
 
 def unpause(workspace: Workspace) -> Settings:
     """Let jobs begin again."""
-    return _set(workspace, {"paused": False})
+    return _change_settings(workspace, {"paused": False})
 
 
 def set_cpu_runs(workspace: Workspace, number: int) -> Settings:
     """Let so many runs share the CPU; those at work go on though they be more."""
     if not 1 <= number <= 1024:
         raise WorkbenchError(f"Expected 1 to 1024 runs at once on the CPU, got {number}.")
-    return _set(workspace, {"cpu_runs": number})
+    return _change_settings(workspace, {"cpu_runs": number})
 
 
 def set_priority(workspace: Workspace, job_id: str, priority: int) -> Job:
@@ -60,11 +60,11 @@ def move(workspace: Workspace, job_id: str, place: int) -> Job:
         return jobs.within(connection, job_id)
 
 
-def _set(workspace: Workspace, values: Mapping[str, Any]) -> Settings:
+def _change_settings(workspace: Workspace, values: Mapping[str, Any]) -> Settings:
     jobs = Jobs(workspace)
     jobs.database.prepare()
     with jobs.database.transaction() as connection:
-        changed = Settings.model_validate(settings.read(connection).model_dump() | dict(values))
+        changed = Settings.model_validate(settings.stored_settings(connection).model_dump() | dict(values))
         settings.write(connection, changed)
     tend(workspace)
     return changed

@@ -64,7 +64,7 @@ def next_job(workspace: Workspace) -> Job | None:
         return None
     room = settings.machine(waiting)
     with jobs.database.transaction() as connection:
-        room = settings.with_settings(room, settings.read(connection))
+        room = settings.with_settings(room, settings.stored_settings(connection))
         first = next((turn for turn in assign(*jobs.active_within(connection), room) if turn.fits), None)
         if first is None:
             return None
@@ -79,8 +79,8 @@ def anyone_waits(workspace: Workspace) -> bool:
     jobs = Jobs(workspace)
     with jobs.database.transaction("DEFERRED") as connection:
         waiting, working = jobs.active_within(connection)
-        waits = not settings.read(connection).paused and bool(waiting)
-    return waits or any(runs_apart(job) for job in working) or bool(jobs.paused())
+        waits = not settings.stored_settings(connection).paused and bool(waiting)
+    return waits or any(runs_apart(job) for job in working) or bool(jobs.paused_jobs())
 
 
 def ensure_process(workspace: Workspace) -> None:

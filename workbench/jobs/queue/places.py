@@ -39,7 +39,7 @@ def assign(waiting: Sequence[Job], at_work: Sequence[Job], room: Room) -> list[T
 
     A job that waits keeps its place: those behind it get only what it cannot use.
     """
-    taken = Taken(room)
+    taken = UsedPlaces(room)
     for job in at_work:
         if not runs_apart(job):
             taken.add(job, job.placed or job.terms.device)
@@ -47,7 +47,7 @@ def assign(waiting: Sequence[Job], at_work: Sequence[Job], room: Room) -> list[T
 
 
 @dataclass
-class Taken:
+class UsedPlaces:
     """What is in use, or kept for a job that waits: GPUs by the job that has them, runs of the CPU, the room beside them, bytes."""
 
     room: Room

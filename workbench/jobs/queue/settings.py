@@ -22,7 +22,7 @@ class Settings(BaseModel):
     cpu_runs: int = Field(default=1, ge=1, le=1024)
 
 
-def read(connection: sqlite3.Connection) -> Settings:
+def stored_settings(connection: sqlite3.Connection) -> Settings:
     """What is set."""
     row = connection.execute("SELECT paused, cpu_runs FROM queue").fetchone()
     return Settings(paused=bool(row["paused"]), cpu_runs=row["cpu_runs"])

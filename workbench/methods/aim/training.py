@@ -13,13 +13,13 @@ from workbench.methods.aim.method import CHOICE, ESTIMATE, MARGINALS, ONE_WAY, A
 from workbench.methods.independent_marginals.training import released_one_way
 from workbench.models.graphical.beliefs import Beliefs, Structure
 from workbench.models.graphical.drawing import drawn_rows
-from workbench.models.graphical.estimation import Measurement, estimated, joined
+from workbench.models.graphical.estimation import Measurement, estimated_potentials, joined_measurements
 from workbench.models.graphical.junction_tree import Columns, cells_of, junction_tree
 from workbench.models.graphical.zeros import zeros_of
 from workbench.models.sample_request import SampleRequest
 from workbench.models.table_columns import records
 from workbench.records import Records
-from workbench.training.marginals import counts_of, grid_of, in_steps, present_rows, sizes_of, split
+from workbench.training.marginals import counts_of, grid_of, in_steps, present_rows, sizes_of, split_parts
 from workbench.training.state import State, Step
 
 SCORE_BITS = 10  # expected counts and penalties are rounded to multiples of 2^-10, so that scores are exact
@@ -50,12 +50,12 @@ def fit(config: AIMConfig, data: Records, public: Records | None, state: State) 
         if state.steps.get(CHOICE, 0) < round_:
             state.spend(CHOICE, round_)
             chosen = state.tensors["chosen"].clone()
-            chosen[round_ - 1] = padded(choose(config, tables, state, round_), chosen)
+            chosen[round_ - 1] = padded_columns(choose(config, tables, state, round_), chosen)
             state.tensors["chosen"], state.steps[CHOICE] = chosen, round_
             yield Step(CHOICE, round_, rounds)
         if state.steps.get(MARGINALS, 0) < round_:
             state.spend(MARGINALS, round_)
-            state.tensors["answers"] = torch.cat([state.tensors["answers"], released(config, tables, state, round_)])
+            state.tensors["answers"] = torch.cat([state.tensors["answers"], noisy_counts(config, tables, state, round_)])
             state.steps[MARGINALS] = round_
             yield Step(MARGINALS, round_, rounds)
         yield from estimate(config, state, round_ + 1, rounds + 1)
@@ -84,7 +84,7 @@ class Tables:
         return counts_of(self.rows, sizes_of(self.facts), columns).ravel()
 
 
-def padded(columns: Columns, like: torch.Tensor) -> torch.Tensor:
+def padded_columns(columns: Columns, like: torch.Tensor) -> torch.Tensor:
     """Column numbers as a row of a tensor, -1 where there are fewer."""
     return torch.tensor([*columns, *[-1] * (like.shape[1] - len(columns))], dtype=torch.int64, device=like.device)
 
@@ -92,20 +92,20 @@ def padded(columns: Columns, like: torch.Tensor) -> torch.Tensor:
 def choose(config: AIMConfig, tables: Tables, state: State, round_: int) -> Columns:
     """A candidate that fits in the limit, drawn by its score."""
     choices = candidates(config, state.facts)
-    open_ones = fitting(config, state, choices, round_)
+    open_ones = fitting_candidates(config, state, choices, round_)
     scored = scores(config, tables, state, round_)[open_ones]
     rate = config.choice_epsilon(len(state.tensors["chosen"])) / 2  # epsilon over twice the distance of a score, which is 1
     return choices[open_ones[state.randomness.choose(CHOICE, round_, scored, rate)]]
 
 
-def fitting(config: AIMConfig, state: State, choices: Sequence[Columns], round_: int) -> np.ndarray:
+def fitting_candidates(config: AIMConfig, state: State, choices: Sequence[Columns], round_: int) -> np.ndarray:
     """Positions of the candidates that a clique has already, or with which the tree is in this round's part of the limit."""
     structure = structure_of(state)
     limit = config.most_cells * round_ / len(state.tensors["chosen"])
 
     def fits(columns: Columns) -> bool:
         inside = structure.tree.holding(columns) is not None
-        return inside or junction_tree(structure.sizes, [*structure.held, columns]).cells <= limit
+        return inside or junction_tree(structure.sizes, [*structure.clique_columns, columns]).cells <= limit
 
     return np.flatnonzero([fits(columns) for columns in choices])
 
@@ -133,7 +133,7 @@ def round_noise(config: AIMConfig, state: State) -> float:
     return config.noise_of(config.share_of_marginals / len(state.tensors["chosen"]))
 
 
-def released(config: AIMConfig, tables: Tables, state: State, round_: int) -> torch.Tensor:
+def noisy_counts(config: AIMConfig, tables: Tables, state: State, round_: int) -> torch.Tensor:
     """Counts of the marginal chosen in this round with noise, flat."""
     columns = sets_of(state.tensors["chosen"])[round_ - 1]
     grid = grid_of(1, round_noise(config, state), state.facts)
@@ -144,11 +144,11 @@ def released(config: AIMConfig, tables: Tables, state: State, round_: int) -> to
 def estimate(config: AIMConfig, state: State, step: int, steps: int) -> Iterator[Step]:
     """The model of all that was released so far, from the model before on: sets come in the order in which they were first released."""
     if state.steps.get(ESTIMATE, 0) < step:
-        marginals = joined(measurements(config, state))
-        state.tensors["sets"] = torch.stack([padded(one.columns, state.tensors["chosen"]) for one in marginals])
+        marginals = joined_measurements(measurements(config, state))
+        state.tensors["sets"] = torch.stack([padded_columns(one.columns, state.tensors["chosen"]) for one in marginals])
         structure, known = structure_of(state), state.tensors["potentials"]
         start = torch.cat([known, known.new_zeros(sum(structure.cells) - len(known))])
-        state.tensors["potentials"] = estimated(structure, marginals, start, last=step == steps)
+        state.tensors["potentials"] = estimated_potentials(structure, marginals, start, last=step == steps)
         state.steps[ESTIMATE] = step
         yield Step(ESTIMATE, step, steps)
 
@@ -159,10 +159,10 @@ def measurements(config: AIMConfig, state: State) -> list[Measurement]:
     width = math.sqrt(len(sizes)) * config.noise_of(config.share_of_one_way)
     measured = [
         Measurement((column,), counts / total, width / total)
-        for column, counts in enumerate(split(state.tensors["one_way"].cpu().numpy(), sizes))
+        for column, counts in enumerate(split_parts(state.tensors["one_way"].cpu().numpy(), sizes))
     ]
     chosen = sets_of(state.tensors["chosen"])[: state.steps.get(MARGINALS, 0)]
-    parts = split(state.tensors["answers"].cpu().numpy(), [cells_of(sizes, columns) for columns in chosen]) if chosen else []
+    parts = split_parts(state.tensors["answers"].cpu().numpy(), [cells_of(sizes, columns) for columns in chosen]) if chosen else []
     return measured + [Measurement(one, part / total, round_noise(config, state) / total) for one, part in zip(chosen, parts, strict=True)]
 
 

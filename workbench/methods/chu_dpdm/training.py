@@ -151,10 +151,10 @@ def mean_norms(
 
 def sample(config: ChuDPDMConfig, state: State, request: SampleRequest) -> Records:
     """Images from the moving average of the weights."""
-    return image_diffusion.draw_samples(config, image_diffusion.averaged(state), state, request, draw=drawn)
+    return image_diffusion.draw_samples(config, image_diffusion.averaged(state), state, request, draw=drawn_images)
 
 
-def drawn(
+def drawn_images(
     model: Model,
     x: Tensor,
     diffusion: GaussianDiffusion,

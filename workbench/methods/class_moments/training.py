@@ -30,7 +30,7 @@ class Vectors(Protocol):
 
 
 @dataclass(frozen=True)
-class Reading:
+class RecordTransform:
     """How a record is read, by public constants: averaged over squares of `pooling` pixels, less its class's row of `origins`
     (classes, D) where there are any, and clipped to `norm` where it is added up."""
 
@@ -44,7 +44,7 @@ class Reading:
         return pooled if self.origins is None else pooled - self.origins[labels_of(records)]
 
 
-Release = Callable[[ClassMomentsConfig, Records, Reading, State], np.ndarray]
+Release = Callable[[ClassMomentsConfig, Records, RecordTransform, State], np.ndarray]
 
 
 def initial_state(config: ClassMomentsConfig, facts: DatasetFacts, state: State) -> State:
@@ -57,10 +57,10 @@ def initial_state(config: ClassMomentsConfig, facts: DatasetFacts, state: State)
 
 def fit(config: ClassMomentsConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Release each of the three once, images clipped as public ones or the configuration say."""
-    yield from release_all(config, data, Reading(clipping_norm(config, public), config.pooling), state)
+    yield from release_all(config, data, RecordTransform(clipping_norm(config, public), config.pooling), state)
 
 
-def release_all(config: ClassMomentsConfig, data: Records, reading: Reading, state: State) -> Iterator[Step]:
+def release_all(config: ClassMomentsConfig, data: Records, reading: RecordTransform, state: State) -> Iterator[Step]:
     """Release each of the three once, recorded as spent before a record is read."""
     for stage, (tensor, release) in RELEASES.items():
         if state.steps.get(stage, 0) == 0:
@@ -76,16 +76,16 @@ def clipping_norm(config: ClassMomentsConfig, public: Records | None) -> float:
         return config.max_norm
     if public is None:
         raise WorkbenchError(f"Expected public images of {config.dataset!r} to take the clipping norm from, got none. Give a max_norm.")
-    return quantile_of_norms(config, Reading(math.inf, config.pooling), public)
+    return quantile_of_norms(config, RecordTransform(math.inf, config.pooling), public)
 
 
-def quantile_of_norms(config: ClassMomentsConfig, reading: Reading, public: Records) -> float:
+def quantile_of_norms(config: ClassMomentsConfig, reading: RecordTransform, public: Records) -> float:
     """The configured quantile of the norms of what public records add, at least LEAST_NORM."""
     norms = [np.linalg.norm(reading.vectors(part), axis=1) for part in chunks(public)]
     return max(LEAST_NORM, float(np.quantile(np.concatenate(norms), config.quantile)))
 
 
-def release_sums(config: ClassMomentsConfig, data: Records, reading: Reading, state: State) -> np.ndarray:
+def release_sums(config: ClassMomentsConfig, data: Records, reading: RecordTransform, state: State) -> np.ndarray:
     """What the records add, clipped and summed by class, with noise: (classes, dimensions)."""
     grid = Grid(deviation_of_sums(config, reading.norm), reading.norm, state.facts.num_records)
     total = np.zeros(tuple(state.tensors["sums"].shape), np.int64)
@@ -94,7 +94,7 @@ def release_sums(config: ClassMomentsConfig, data: Records, reading: Reading, st
     return state.randomness.release(SUMS, 1, total, grid)
 
 
-def release_counts(config: ClassMomentsConfig, data: Records, _reading: Reading, state: State) -> np.ndarray:
+def release_counts(config: ClassMomentsConfig, data: Records, _reading: RecordTransform, state: State) -> np.ndarray:
     """Records of each class, with noise: (classes,)."""
     grid = Grid(multiplier(config, COUNTS), 1.0, state.facts.num_records)
     one = int(grid.truncated(np.ones((1, 1)))[0, 0])
@@ -104,7 +104,7 @@ def release_counts(config: ClassMomentsConfig, data: Records, _reading: Reading,
     return state.randomness.release(COUNTS, 1, counts * one, grid)
 
 
-def release_second_moment(config: ClassMomentsConfig, data: Records, reading: Reading, state: State) -> np.ndarray:
+def release_second_moment(config: ClassMomentsConfig, data: Records, reading: RecordTransform, state: State) -> np.ndarray:
     """The sum of outer products of what the records add, clipped, with noise: its `triangle`, (dimensions (dimensions + 1) / 2,)."""
     deviation = deviation_of_second_moment(config, reading.norm, state.tensors["second_moment"].numel())
     grid = Grid(deviation, reading.norm**2, state.facts.num_records)
@@ -182,10 +182,10 @@ LEAST_COUNT = 0.1  # of an even share of the records: what a noisy count is take
 
 def sample(config: ClassMomentsConfig, state: State, request: SampleRequest) -> Records:
     """Images of the Gaussian of their class, all classes with one covariance."""
-    return drawn(config, *gaussians(state), state, request)
+    return drawn_images(config, *gaussians(state), state, request)
 
 
-def drawn(config: ClassMomentsConfig, means: np.ndarray, deviations: np.ndarray, state: State, request: SampleRequest) -> Records:
+def drawn_images(config: ClassMomentsConfig, means: np.ndarray, deviations: np.ndarray, state: State, request: SampleRequest) -> Records:
     """Images of means (classes, D) and a covariance whose root (D, D) they share, of the dataset's shape."""
     counts, draw = state.tensors["counts"].cpu().numpy(), state.randomness.stream(f"{request.purpose}, labels")
     labels = labels_by(config.labels, request, state.facts.num_classes, counts, draw)

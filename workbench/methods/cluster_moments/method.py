@@ -114,14 +114,14 @@ def multiplier(config: ClusterMomentsConfig, name: str) -> float:
     return config.noise_multiplier / math.sqrt(shares[name])
 
 
-def replaced(config: ClusterMomentsConfig, name: str) -> float:
+def replacement_factor(config: ClusterMomentsConfig, name: str) -> float:
     """How far replacing one record moves a release, over the distance of a record made null."""
     opposite = 2 * math.sqrt(1 - config.share_of_counts) if name in (SUMS, CLUSTERS) else 0.0
     return max(math.sqrt(2), opposite)
 
 
 def _stage(config: ClusterMomentsConfig, name: str) -> Stage:
-    distance = replaced(config, name)
+    distance = replacement_factor(config, name)
     in_rounds = name == CLUSTERS
     return Stage(
         name=name,

@@ -17,13 +17,13 @@ def cosines(count: int, pixels: int) -> np.ndarray:
     return np.cos(math.pi * frequencies * places / pixels) * np.where(frequencies == 0, 1.0, math.sqrt(2)) / math.sqrt(pixels)
 
 
-def analysed(images: np.ndarray, rows: int, columns: int) -> np.ndarray:
+def coefficients_of(images: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Coefficients (N, C * rows * columns) of images (N, C, H, W): each image by products of its own, whatever stands beside it."""
     coefficients = cosines(rows, images.shape[2]) @ images @ cosines(columns, images.shape[3]).T
     return coefficients.reshape(len(images), -1)
 
 
-def synthesised(coefficients: np.ndarray, coarse: tuple[int, int, int], size: tuple[int, int]) -> np.ndarray:
+def images_of(coefficients: np.ndarray, coarse: tuple[int, int, int], size: tuple[int, int]) -> np.ndarray:
     """Images (N, C, H, W) of coefficients (N, C * rows * columns), `coarse` being (C, rows, columns) and `size` (H, W)."""
     grids = coefficients.reshape(-1, *coarse)
     return cosines(coarse[1], size[0]).T @ grids @ cosines(coarse[2], size[1])

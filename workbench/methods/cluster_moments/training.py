@@ -10,7 +10,7 @@ from workbench.datasets.base import DatasetFacts, to_uint8
 from workbench.methods.class_moments.training import chunks, labels_of, second_moment, share_of_noise, triangle
 from workbench.methods.cluster_moments import mixture
 from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS, ClusterMomentsConfig, multiplier
-from workbench.methods.cluster_moments.mixture import analysed, synthesised
+from workbench.methods.cluster_moments.mixture import coefficients_of, images_of
 from workbench.models.label_shares import labels_by
 from workbench.models.sample_request import SampleRequest
 from workbench.records import Records
@@ -62,7 +62,7 @@ def fit(config: ClusterMomentsConfig, data: Records, public: Records | None, sta
 def coefficients(config: ClusterMomentsConfig, facts: DatasetFacts, records: Records) -> np.ndarray:
     """Coarse cosines (N, D) of the records, whose pixels are in [0, 1]."""
     _, rows, columns = config.coarse_shape(facts)
-    return analysed(records.records / 255.0, rows, columns)
+    return coefficients_of(records.records / 255.0, rows, columns)
 
 
 def release_sums(config: ClusterMomentsConfig, data: Records, state: State, step: int) -> np.ndarray:
@@ -70,7 +70,7 @@ def release_sums(config: ClusterMomentsConfig, data: Records, state: State, step
     norm, grid = mixture.norm_of_images(config, state), unit_grid(config, SUMS, state)
     total = np.zeros(tuple(state.tensors["class_sums"].shape), np.int64)
     for part in chunks(data):
-        added = with_ones(config, clipped(coefficients(config, state.facts, part), norm))
+        added = with_ones(config, clipped_vectors(coefficients(config, state.facts, part), norm))
         np.add.at(total, labels_of(part), grid.truncated(added) * part.mask[:, None])
     return state.randomness.release(SUMS, step, total, grid)
 
@@ -95,7 +95,7 @@ def release_clusters(config: ClusterMomentsConfig, data: Records, state: State, 
     grid, total = unit_grid(config, CLUSTERS, state), np.zeros(tuple(state.tensors["cluster_sums"].shape), np.int64)
     for part in chunks(data):
         turned, labels = turned_differences(config, state, directions, part), labels_of(part)
-        added = grid.truncated(with_ones(config, clipped(turned, directions.norm(config))))
+        added = grid.truncated(with_ones(config, clipped_vectors(turned, directions.norm(config))))
         np.add.at(total, (labels, nearest(turned, labels, centres)), added * part.mask[:, None])
     return state.randomness.release(CLUSTERS, step, total, grid)
 
@@ -108,9 +108,9 @@ def release_spreads(config: ClusterMomentsConfig, data: Records, state: State, s
     grid, total = unit_grid(config, SPREADS, state), np.zeros(tuple(state.tensors["spreads"].shape), np.int64)
     for part in chunks(data):
         turned, labels = turned_differences(config, state, directions, part), labels_of(part)
-        kept = clipped(turned, directions.norm(config)) * directions.norm(config)
+        kept = clipped_vectors(turned, directions.norm(config)) * directions.norm(config)
         cluster = nearest(turned, labels, parted.means, parted.shares > 0)
-        squares = clipped(kept - parted.means[labels, cluster], norm) ** 2
+        squares = clipped_vectors(kept - parted.means[labels, cluster], norm) ** 2
         np.add.at(total, labels, grid.truncated(squares) * part.mask[:, None])
     return state.randomness.release(SPREADS, step, total, grid)
 
@@ -120,7 +120,7 @@ def unit_grid(config: ClusterMomentsConfig, name: str, state: State) -> Grid:
     return Grid(multiplier(config, name), 1.0, state.facts.num_records)
 
 
-def clipped(vectors: np.ndarray, norm: float) -> np.ndarray:
+def clipped_vectors(vectors: np.ndarray, norm: float) -> np.ndarray:
     """Vectors (N, D) over `norm`, the longer ones of norm 1."""
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), norm)
 
@@ -169,7 +169,7 @@ def sample(config: ClusterMomentsConfig, state: State, request: SampleRequest) -
     for label, root in enumerate(mixture.roots(config, state, directions, parted)):
         spread[rows == label] = noise[rows == label] @ root.T
     drawn = directions.means[rows] + (parted.means[rows, cluster] + spread) @ directions.axes.T
-    images = synthesised(drawn, config.coarse_shape(state.facts), (state.facts.shape[1], state.facts.shape[2]))
+    images = images_of(drawn, config.coarse_shape(state.facts), (state.facts.shape[1], state.facts.shape[2]))
     return Records(to_uint8(2.0 * images - 1.0), labels)
 
 

@@ -15,7 +15,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.base import Method, Preset, Reading
 from workbench.methods.teachers import TeachersConfig, TeachersMethod, votes_rdp
-from workbench.models.teachers.config import gaussian_votes, known
+from workbench.models.teachers.config import gaussian_votes, known_noise
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 
@@ -88,7 +88,7 @@ PRESETS = Method.presets | {"published": published_preset("published", 10), "pub
 
 def claimed(config: DataLensConfig, delta: float) -> PrivacyValue:
     """The RDP of all vectors of votes of `config`."""
-    noise = known(config.noise_multiplier) / (2.0 * config.top**0.5)
+    noise = known_noise(config.noise_multiplier) / (2.0 * config.top**0.5)
     return votes_rdp([noise], config.training.batch_size * config.training.steps, delta, SOURCE)
 
 

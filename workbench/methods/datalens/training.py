@@ -12,7 +12,7 @@ from workbench.methods.datalens.method import DataLensConfig
 from workbench.models import label_counts
 from workbench.models.embeddings.generators import sample
 from workbench.models.teachers import ensemble, rounds
-from workbench.models.teachers.config import VOTES, known
+from workbench.models.teachers.config import VOTES, known_noise
 from workbench.models.teachers.gradients import following_loss, wished_moves
 from workbench.records import Records
 from workbench.training.state import State, Step
@@ -51,7 +51,7 @@ def vote(config: DataLensConfig, state: State, step: int) -> None:
     images, classes = rounds.ask(config, config.training.batch_size, state, step)
     draw = state.randomness.torch_generator(f"{VOTES} signs", step)
     votes = signs(wished_moves(images, classes, state), config.top, draw).sum(dim=0).cpu().numpy()
-    noisy = ensemble.released(votes, known(config.noise_multiplier), state, step)
+    noisy = ensemble.noisy_votes(votes, known_noise(config.noise_multiplier), state, step)
     state.tensors[VOTES] = torch.from_numpy(noisy).to(state.device)
 
 

@@ -40,7 +40,7 @@ class PrivateTraining(DPSGD):
     learning_rate: float = Field(default=0.1, ge=1e-9, le=1e3, description="Adam's learning rate.")
 
 
-class Unprotected(OrdinaryTraining):
+class UnprotectedTraining(OrdinaryTraining):
     """Ordinary steps on the records themselves, where `private` does not forbid them."""
 
     steps: int = Field(default=3000, ge=1, description="Steps without protection.")
@@ -55,7 +55,7 @@ class DDMConfig(GroupedConfig):
         default=True, description="Train by DP-SGD, with a proved bound; if not, as the paper does: values per record, and no bound."
     )
     training: PrivateTraining = PrivateTraining()
-    unprotected: Unprotected = Unprotected()
+    unprotected: UnprotectedTraining = UnprotectedTraining()
     ema_decay: float = Field(default=0.9, ge=0, lt=1, description="Decay of the moving average that samples come from.")
     network: TableNetworkConfig = TableNetworkConfig(hidden_width=0)
     diffusion: DiscreteConfig = DiscreteConfig()

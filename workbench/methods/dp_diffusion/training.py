@@ -46,17 +46,17 @@ def augmented_losses(config: DPDiffusionConfig, network: nn.Module, batch: tuple
     def inputs(
         image: Tensor, label: Tensor, flip: Tensor, down: Tensor, right: Tensor, time: Tensor, noise: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        return diffusion.add_noise(augmented(image, flip, down, right), noise, time), time, label
+        return diffusion.add_noise(augmented_image(image, flip, down, right), noise, time), time, label
 
     def loss(
         output: Tensor, image: Tensor, _label: Tensor, flip: Tensor, down: Tensor, right: Tensor, time: Tensor, noise: Tensor
     ) -> Tensor:
-        return diffusion.loss(output, augmented(image, flip, down, right), noise, time)
+        return diffusion.loss(output, augmented_image(image, flip, down, right), noise, time)
 
     return RowLosses(network, batch, draw, inputs, loss)
 
 
-def augmented(image: Tensor, flip: Tensor, down: Tensor, right: Tensor) -> Tensor:
+def augmented_image(image: Tensor, flip: Tensor, down: Tensor, right: Tensor) -> Tensor:
     """An image (1, C, H, W), mirrored where `flip` (1,) says so, then cropped by `down` and `right` (1,) pixels, its edge repeated."""
     height, width = image.shape[-2:]
     rows = (torch.arange(height, device=image.device) + down).clamp(0, height - 1)

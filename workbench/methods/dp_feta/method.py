@@ -64,7 +64,7 @@ class CentralImages(BaseModel):
         """The norm that every image is within: that of a white one, with pixels in [0, 1]."""
         return math.sqrt(math.prod(self.pooled_shape(facts)))
 
-    def expected(self, facts: DatasetFacts) -> float:
+    def expected_batch(self, facts: DatasetFacts) -> float:
         """Records of one class that a batch is expected to have, all classes alike: a public constant."""
         return self.sample_rate * facts.num_records / max(facts.num_classes, 1)
 
@@ -72,9 +72,9 @@ class CentralImages(BaseModel):
         """The releases: sums over Poisson batches, or means over what was drawn, which one record may move by its whole norm."""
         if self.noise_multiplier is None:
             raise WorkbenchError("Expected a central.noise_multiplier, got none: give one, or an epsilon that it has a share of.")
-        distance = max(1.0, self.expected(facts)) if self.divisor == "realised" else 1.0
+        distance = max(1.0, self.expected_batch(facts)) if self.divisor == "realised" else 1.0
         batches = PoissonBatches(self.sample_rate)
-        return PrivateSteps(CENTRAL, self.batches, batches, self.noise_multiplier, self.expected(facts), distance=distance)
+        return PrivateSteps(CENTRAL, self.batches, batches, self.noise_multiplier, self.expected_batch(facts), distance=distance)
 
     def round_stage(self, facts: DatasetFacts) -> Stage:
         """The stage."""
@@ -297,9 +297,9 @@ class DPFETA(FineTuned[DPFETAConfig]):
         """Central images and embedding have the noise of their shares (unless given), DP-SGD what then meets `epsilon`."""
         assert isinstance(config, DPFETAConfig)
         if target == "bound" or config.central.noise_multiplier is None:
-            config = votes.fitted(config, "central", config.central.share, facts, epsilon, delta)
+            config = votes.with_vote_noise(config, "central", config.central.share, facts, epsilon, delta)
         if config.embedding.released and (target == "bound" or config.embedding.noise_multiplier is None):
-            config = votes.fitted(config, "embedding", config.embedding.share, facts, epsilon, delta)
+            config = votes.with_vote_noise(config, "embedding", config.embedding.share, facts, epsilon, delta)
         return super().calibrated(config, facts, epsilon, delta, target)
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:

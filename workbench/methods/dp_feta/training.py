@@ -106,12 +106,12 @@ def central_images(config: CentralImages, state: State) -> Records:
     images = torch.nn.functional.interpolate(
         noisy.flatten(0, 1).clamp(0.0, 1.0), size=state.facts.shape[1:], mode="bilinear", align_corners=False
     ).numpy()
-    images = filtered(images) if min(images.shape[2:]) >= FILTERED else images
+    images = filtered_images(images) if min(images.shape[2:]) >= FILTERED else images
     labels = np.tile(np.arange(noisy.shape[1], dtype=np.int64), len(noisy)) if state.facts.num_classes else None
     return Records(to_uint8(2.0 * images - 1.0), labels)
 
 
-def filtered(images: np.ndarray) -> np.ndarray:
+def filtered_images(images: np.ndarray) -> np.ndarray:
     """Images (N, C, H, W) in [0, 1] after a median of 3x3 pixels, and what that keeps of contrast over its surroundings once more."""
     smooth = ndimage.median_filter(images, size=(1, 1, 3, 3))
     return np.clip(2.0 * smooth - ndimage.gaussian_filter(smooth, sigma=(0, 0, 1.0, 1.0)), 0.0, 1.0)

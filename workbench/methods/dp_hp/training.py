@@ -40,16 +40,16 @@ def fit(config: DPHPConfig, data: Records, public: Records | None, state: State)
     yield from label_counts.release(config.labels, data, state)
 
     def distance(step: int, images: Tensor, rows: Tensor) -> Tensor:
-        apart = config.weight * squared(state.tensors[SUM], pixels(images), rows)
+        apart = config.weight * squared_distance(state.tensors[SUM], pixels(images), rows)
         if config.rounds:
             round_ = 1 + (step - 1) * config.rounds // config.training.steps
-            apart = apart + squared(state.tensors[tensor_of(round_)], pair_of(config, state.facts, round_)(images), rows)
+            apart = apart + squared_distance(state.tensors[tensor_of(round_)], pair_of(config, state.facts, round_)(images), rows)
         return apart
 
     yield from generators.fit(config, state, distance)
 
 
-def squared(released: Tensor, features: Tensor, rows: Tensor) -> Tensor:
+def squared_distance(released: Tensor, features: Tensor, rows: Tensor) -> Tensor:
     """The squared distance of the mean by class of features (B, F) from what was released."""
     return (generators.mean_by_class(features, rows, released.shape[1]) - released).square().sum()
 

@@ -18,10 +18,10 @@ from workbench.training.state import State, Step
 
 def initial_state(config: DPLDMConfig, facts: DatasetFacts, state: State) -> State:
     """The network with its moving averages, the autoencoder if any, and an Adam for each stage, the private one's of the subset."""
-    return tuning.initial_state(config, facts, state, partial(trained, config))
+    return tuning.initial_state(config, facts, state, partial(trained_parameters, config))
 
 
-def trained(config: DPLDMConfig, network: networks.UNet) -> list[nn.Parameter]:
+def trained_parameters(config: DPLDMConfig, network: networks.UNet) -> list[nn.Parameter]:
     """The parameters that private steps train."""
     choices = {
         "attention": lambda: [*network.parameters_of_attention(), *network.parameters_of_labels()],
@@ -34,7 +34,7 @@ def trained(config: DPLDMConfig, network: networks.UNet) -> list[nn.Parameter]:
 
 def fit(config: DPLDMConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Train on public records, then the subset on private ones."""
-    yield from tuning.fit(config, data, public, state, partial(trained, config))
+    yield from tuning.fit(config, data, public, state, partial(trained_parameters, config))
 
 
 def sample(config: DPLDMConfig, state: State, request: SampleRequest) -> Records:

@@ -25,17 +25,17 @@ def initial_state(config: DPLoRAConfig, facts: DatasetFacts, state: State) -> St
 
         networks.initialized(add, state.randomness.torch_generator("initialisation of the adapters")).to(state.device)
 
-    return tuning.initial_state(config, facts, state, trained, adapt)
+    return tuning.initial_state(config, facts, state, trained_parameters, adapt)
 
 
-def trained(network: networks.UNet) -> list[nn.Parameter]:
+def trained_parameters(network: networks.UNet) -> list[nn.Parameter]:
     """The parameters that private steps train: the adapters' and the embedding of labels."""
     return [*networks.adapter_parameters(network), *network.parameters_of_labels()]
 
 
 def fit(config: DPLoRAConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Train on public records, then the adapters on private ones."""
-    yield from tuning.fit(config, data, public, state, trained)
+    yield from tuning.fit(config, data, public, state, trained_parameters)
 
 
 def sample(config: DPLoRAConfig, state: State, request: SampleRequest) -> Records:

@@ -55,7 +55,7 @@ PRESETS = Pretrained.presets | {
     "published-infinity": published_preset(math.inf),
     "published-renoised": Preset(
         "The authors' settings for epsilon 10, with the renoised targets, which have a proof.",
-        published.renoised,
+        published.renoised_settings,
         published.delta,
         published.note,
     ),
@@ -67,7 +67,7 @@ PRESETS = Pretrained.presets | {
     ),
     "printed": Preset(
         "The settings at epsilon 10 as the paper prints them, sampling rate and steps too.",
-        published.printed,
+        published.printed_settings,
         published.delta,
         published.printed_note,
     ),
@@ -105,7 +105,7 @@ class DPPromise(Pretrained[DPPromiseConfig]):
         assert isinstance(config, DPPromiseConfig)
         if target == "bound" and config.targets == "paper":
             return config, ""  # `calibrated` refuses it
-        return smaller.adapted(config, smaller.Aim(facts, epsilon, delta, target), given)
+        return smaller.adapted_config(config, smaller.Aim(facts, epsilon, delta, target), given)
 
     @classmethod
     def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:

@@ -224,7 +224,7 @@ def one_shot_stage(noise_multiplier: float, facts: DatasetFacts) -> Stage:
     )
 
 
-def noised(config: DPPromiseConfig, images: np.ndarray, randomness: Randomness, purpose: str, step: int) -> np.ndarray:
+def noised_images(config: DPPromiseConfig, images: np.ndarray, randomness: Randomness, purpose: str, step: int) -> np.ndarray:
     """y = sqrt(abar_S) x + sqrt(1 - abar_S) zeta of images (B, d) in [-1, 1], float64 (B, d), on a grid, each by itself."""
     alpha = alpha_at_boundary(config)
     grid = Grid(deviation=math.sqrt(1 - alpha), max_norm=math.sqrt(alpha * images.shape[1]), num_records=1)

@@ -14,7 +14,7 @@ NEXT_TO_NONE = 1e-3  # noise multiplier of the non-private column, which the pap
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedSettings:
     """What the authors' code sets for one dataset; `other_at` where an epsilon has its own values, `printed` where the paper differs.
 
     `noise_multipliers` by epsilon; epochs are those over the private records, or the public ones; sizes are expected batches. The
@@ -62,9 +62,9 @@ COLOUR: dict[str, Any] = {
 CELEBA: dict[str, Any] = COLOUR | {"num_records": 202_599, "delta": 1e-6}
 
 # The order decides between equally near ones: MNIST's network before Fashion-MNIST's wider one.
-PUBLISHED: tuple[Published, ...] = (
-    Published("MNIST", "mnist", "fashion-mnist", 60_000, **GREY),
-    Published(
+PUBLISHED: tuple[PublishedSettings, ...] = (
+    PublishedSettings("MNIST", "mnist", "fashion-mnist", 60_000, **GREY),
+    PublishedSettings(
         "Fashion-MNIST",
         "fashion-mnist",
         "cifar-10",
@@ -73,7 +73,7 @@ PUBLISHED: tuple[Published, ...] = (
         network=UNETS["paper-28-wide"].model_dump(),
         **GREY,
     ),
-    Published(
+    PublishedSettings(
         "CIFAR-10",
         "cifar-10",
         num_records=50_000,
@@ -84,7 +84,7 @@ PUBLISHED: tuple[Published, ...] = (
         difference="n is the 50 000 training images, where the paper counts 60 000.",
         **COLOUR,
     ),
-    Published(
+    PublishedSettings(
         "CelebA at 32x32",
         "celeba-all",
         height=32,
@@ -95,7 +95,7 @@ PUBLISHED: tuple[Published, ...] = (
         difference="The paper prints S 925 and 50 epochs of phase two; n is all 202 599 images, not the 162 770 training images.",
         **CELEBA,
     ),
-    Published(
+    PublishedSettings(
         "CelebA at 64x64",
         "celeba-all",
         height=64,
@@ -111,10 +111,10 @@ PUBLISHED: tuple[Published, ...] = (
 )
 
 
-def nearest(facts: DatasetFacts) -> Published:
+def nearest(facts: DatasetFacts) -> PublishedSettings:
     """The published dataset most like this one: by channels, then height, then name, then number of records."""
 
-    def distance(row: Published) -> tuple[float, ...]:
+    def distance(row: PublishedSettings) -> tuple[float, ...]:
         channels, height = facts.shape[0], facts.shape[1]
         size = abs(math.log(facts.num_records / row.num_records))
         return abs(channels - row.channels), abs(math.log(height / row.height)), float(facts.name != row.name), size
@@ -134,7 +134,7 @@ def published(facts: DatasetFacts, epsilon: float = 10) -> dict[str, Any]:
     an epsilon that the paper has no result for.
     """
     row = nearest(facts)
-    settings = setting(row, epsilon)
+    settings = phase_settings(row, epsilon)
     batches = math.ceil(facts.num_records / 4096)
     first = min(settings["phase_one_batch_size"], facts.num_records)
     return common(row, facts, epsilon) | {
@@ -146,7 +146,7 @@ def published(facts: DatasetFacts, epsilon: float = 10) -> dict[str, Any]:
     }
 
 
-def renoised(facts: DatasetFacts) -> dict[str, Any]:
+def renoised_settings(facts: DatasetFacts) -> dict[str, Any]:
     """The same for epsilon 10 with the renoised targets in place of the paper's."""
     return published(facts) | {"targets": "renoised"}
 
@@ -156,10 +156,10 @@ def one_shot(facts: DatasetFacts) -> dict[str, Any]:
     return published(facts) | {"targets": "one-shot"}
 
 
-def printed(facts: DatasetFacts) -> dict[str, Any]:
+def printed_settings(facts: DatasetFacts) -> dict[str, Any]:
     """The settings at epsilon 10 as the paper prints them: the sampling rate 4096/n, and N n/4096 steps for N epochs."""
     row = nearest(facts)
-    settings = setting(row, 10) | dict(row.printed)
+    settings = phase_settings(row, 10) | dict(row.printed)
     size = min(4096, facts.num_records)
     first = min(settings["phase_one_batch_size"], facts.num_records)
     return common(row, facts, 10) | {
@@ -171,7 +171,7 @@ def printed(facts: DatasetFacts) -> dict[str, Any]:
     }
 
 
-def setting(row: Published, epsilon: float) -> dict[str, int]:
+def phase_settings(row: PublishedSettings, epsilon: float) -> dict[str, int]:
     """What the phases of `row` take at `epsilon`."""
     if epsilon not in row.noise_multipliers and epsilon != math.inf:
         known = ", ".join(f"{value:g}" for value in row.noise_multipliers)
@@ -180,7 +180,7 @@ def setting(row: Published, epsilon: float) -> dict[str, int]:
     return {name: getattr(row, name) for name in names} | dict(row.other_at.get(epsilon, {}))
 
 
-def common(row: Published, facts: DatasetFacts, epsilon: float) -> dict[str, Any]:
+def common(row: PublishedSettings, facts: DatasetFacts, epsilon: float) -> dict[str, Any]:
     """What does not follow from the number of records."""
     values = {
         "targets": "paper",

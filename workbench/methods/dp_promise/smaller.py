@@ -31,24 +31,24 @@ class Aim:
     delta: float
     target: Target
 
-    def spent(self, config: DPPromiseConfig, boundary: int) -> float:
+    def spent_epsilon(self, config: DPPromiseConfig, boundary: int) -> float:
         """Epsilon of phase one alone at `boundary`, by bound or by claim."""
-        return phases.epsilon_alone(placed(config, boundary), self.facts, self.delta, self.target)
+        return phases.epsilon_alone(with_boundary(config, boundary), self.facts, self.delta, self.target)
 
     def fits(self, config: DPPromiseConfig, boundary: int) -> bool:
         """Whether phase one alone stays within its share of epsilon at `boundary`, or at the one that is given."""
         allowed = config.phase_one.share * self.epsilon
         if self.target == "claim":
-            return self.spent(config, boundary) <= allowed
-        return calibration.meets([phases.stage(placed(config, boundary), self.facts)], allowed, self.delta)
+            return self.spent_epsilon(config, boundary) <= allowed
+        return calibration.meets([phases.stage(with_boundary(config, boundary), self.facts)], allowed, self.delta)
 
 
-def placed(config: DPPromiseConfig, boundary: int) -> DPPromiseConfig:
+def with_boundary(config: DPPromiseConfig, boundary: int) -> DPPromiseConfig:
     """The configuration with a boundary: its own, or this one."""
     return with_values(config, {"boundary": config.boundary or boundary})
 
 
-def adapted(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> tuple[DPPromiseConfig, str]:
+def adapted_config(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> tuple[DPPromiseConfig, str]:
     """The configuration with a phase one that fits, and what was changed in words; fields in `given` stay as they are.
 
     In this order: as it is, smaller batches and fewer steps, a larger share, no phase one (only where none of its fields
@@ -59,13 +59,13 @@ def adapted(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> tuple[DPPromi
     latest = min(last, math.ceil(LATEST_BOUNDARY * config.diffusion.timesteps))
     if not config.phase_one.steps or aim.fits(config, latest):
         return config, ""
-    if config.boundary is not None and aim.spent(config, last) <= aim.epsilon:
+    if config.boundary is not None and aim.spent_epsilon(config, last) <= aim.epsilon:
         return config, ""
     factors_of = LARGER_SHARE if config.targets == "one-shot" else SMALLER
-    smaller = [reduced(config, given, *factors) for factors in factors_of]
+    smaller = [reduced_config(config, given, *factors) for factors in factors_of]
     first = bisect_left(smaller, True, key=lambda candidate: aim.fits(candidate, latest))
     if first < len(smaller):
-        return smaller[first], told(config, smaller[first], aim)
+        return smaller[first], change_words(config, smaller[first], aim)
     if not CHOSEN & given:
         return with_values(config, {"phase_one.steps": 0}), left_out(config, smaller[-1], aim)
     if config.boundary is None and aim.fits(config, last):
@@ -73,7 +73,7 @@ def adapted(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> tuple[DPPromi
     raise WorkbenchError(refusal(config, aim, given, last))
 
 
-def reduced(config: DPPromiseConfig, given: Set[str], batch: int, steps: int, share: float) -> DPPromiseConfig:
+def reduced_config(config: DPPromiseConfig, given: Set[str], batch: int, steps: int, share: float) -> DPPromiseConfig:
     """The configuration with a smaller phase one, in the fields that are not given."""
     values: dict[str, Any] = {
         "phase_one.batch_size": max(1, config.phase_one.batch_size // batch),
@@ -83,7 +83,7 @@ def reduced(config: DPPromiseConfig, given: Set[str], batch: int, steps: int, sh
     return with_values(config, {name: value for name, value in values.items() if name not in given})
 
 
-def told(config: DPPromiseConfig, smaller: DPPromiseConfig, aim: Aim) -> str:
+def change_words(config: DPPromiseConfig, smaller: DPPromiseConfig, aim: Aim) -> str:
     """What was changed, and why."""
     pairs = [(name, value_at(config, name), value_at(smaller, name)) for name in ADAPTED]
     changes = ", ".join(f"{name} {after:g} in place of {before:g}" for name, before, after in pairs if before != after)
@@ -105,7 +105,7 @@ def left_out(config: DPPromiseConfig, least: DPPromiseConfig, aim: Aim) -> str:
 
 def refusal(config: DPPromiseConfig, aim: Aim, given: Set[str], last: int) -> str:
     """The share, what phase one alone reaches, and values of single fields that would do."""
-    share, spent = config.phase_one.share, aim.spent(config, last)
+    share, spent = config.phase_one.share, aim.spent_epsilon(config, last)
     options = [f"{name}={value:g}" for name, value in remedies(config, aim, last, spent)]
     if config.boundary is not None and plans_without_boundary(config, aim, given):
         options.append("no boundary of your own")
@@ -137,7 +137,7 @@ def remedies(config: DPPromiseConfig, aim: Aim, last: int, spent: float) -> list
 def plans_without_boundary(config: DPPromiseConfig, aim: Aim, given: Set[str]) -> bool:
     """Whether phase one fits, perhaps smaller, where the boundary is left to calibration."""
     try:
-        return bool(adapted(with_values(config, {"boundary": None}), aim, given - {"boundary"})[0].phase_one.steps)
+        return bool(adapted_config(with_values(config, {"boundary": None}), aim, given - {"boundary"})[0].phase_one.steps)
     except WorkbenchError:
         return False
 
@@ -146,7 +146,7 @@ def largest(config: DPPromiseConfig, aim: Aim, last: int, name: str) -> int | No
     """The largest value of a field, below its own, with which phase one fits; None where not even 1 does."""
 
     def spent(value: int) -> float:
-        return aim.spent(with_values(config, {name: value}), last)
+        return aim.spent_epsilon(with_values(config, {name: value}), last)
 
     allowed, own = config.phase_one.share * aim.epsilon, int(value_at(config, name))
     if own == 1 or spent(1) > allowed:

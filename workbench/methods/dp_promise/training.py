@@ -92,7 +92,7 @@ def renoised_loss(config: DPPromiseConfig, network: Callable[..., Tensor], image
     """
     chosen = fixed_size_batch(state.randomness, "phase one batch", step, len(images), config.phase_one.batch_size)
     batch = images[torch.from_numpy(chosen).to(images.device)]
-    noised = phases.noised(config, batch.flatten(1).cpu().numpy(), state.randomness, "phase one release", step)
+    noised = phases.noised_images(config, batch.flatten(1).cpu().numpy(), state.randomness, "phase one release", step)
     released = torch.from_numpy(noised.astype(np.float32)).view(batch.shape).to(images.device)
     return post_processing_loss(config, network, released, state, step)
 
@@ -155,7 +155,7 @@ def release_copies(config: DPPromiseConfig, data: Records, state: State) -> Iter
 def noised_copies(config: DPPromiseConfig, part: Records, state: State, number: int) -> Tensor:
     """Copies (B, C, H, W) of chunk `number`, float16; a null record's image is zero, so that its copy is noise alone."""
     images = to_unit_range(part.records).reshape(len(part), -1) * part.mask[:, None]
-    released = phases.noised(config, images, state.randomness, RELEASE, number)
+    released = phases.noised_images(config, images, state.randomness, RELEASE, number)
     return torch.from_numpy(released.astype(np.float16)).view(part.records.shape)
 
 

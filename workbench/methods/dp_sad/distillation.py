@@ -48,19 +48,19 @@ class Distillation:
         """What the discriminator is told of the labels."""
         return labels * int(self.config.discriminator.conditioned)
 
-    def compared(self, output: Tensor, x_t: Tensor, times: Tensor) -> Tensor:
+    def compared_output(self, output: Tensor, x_t: Tensor, times: Tensor) -> Tensor:
         """What stands for a network's output in the losses: itself, or the image of the next time step."""
         return output if self.config.compared == "output" else next_image(self.diffusion, output, x_t, times)
 
     def losses(self, output: Tensor, images: Tensor, labels: Tensor, times: Tensor, noise: Tensor) -> Tensor:
         """L_dis + lambda L_adv (B,) of the student's `output` at `times` (B,), means over pixels."""
         x_t = self.diffusion.add_noise(images, noise, times)
-        return self.losses_of(self.compared(output, x_t, times), x_t, images, labels, times, noise)
+        return self.losses_of(self.compared_output(output, x_t, times), x_t, images, labels, times, noise)
 
     def losses_of(self, mine: Tensor, x_t: Tensor, images: Tensor, labels: Tensor, times: Tensor, noise: Tensor) -> Tensor:
         """The same of what is compared, `mine`: by which eq. 17 takes its derivative."""
-        teachers = self.compared(self.teach(x_t, times, labels), x_t, times)
-        truth = self.compared(self.diffusion.target(images, noise, times), x_t, times)
+        teachers = self.compared_output(self.teach(x_t, times, labels), x_t, times)
+        truth = self.compared_output(self.diffusion.target(images, noise, times), x_t, times)
         distance = (mine - teachers).square().flatten(1).mean(dim=1) + (mine - truth).square().flatten(1).mean(dim=1)
         if not self.config.adversarial_weight:
             return distance

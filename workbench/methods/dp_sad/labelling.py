@@ -14,7 +14,7 @@ from workbench.datasets.base import DatasetFacts, to_unit_range
 from workbench.methods.dp_sad.labels import CENTROIDS, FEATURES, NORM, SUMS, Labels
 from workbench.models.selection import spaces
 from workbench.models.selection.config import COLOURED, DRAWN
-from workbench.models.selection.variations import varied
+from workbench.models.selection.variations import varied_images
 from workbench.records import Records
 from workbench.training.grid import Grid
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -84,7 +84,7 @@ def public_images(public: Records | None) -> Records:
     return public
 
 
-def labelled(settings: Labels, records: Records, state: State) -> Records:
+def with_cluster_labels(settings: Labels, records: Records, state: State) -> Records:
     """The records with the number of the nearest centroid as their label; as they are where labels are given."""
     if settings.are_given:
         return records
@@ -175,7 +175,7 @@ def learn_features(settings: Labels, data: Records, state: State) -> Iterator[St
     def loss(step: int) -> Tensor:
         draw = state.randomness.torch_generator(f"{FEATURES} batch", step)
         chosen = torch.from_numpy(images[torch.randint(len(images), (training.batch_size,), generator=draw).numpy()])
-        views = torch.cat([varied(chosen, names, 1.0, draw) for _ in range(2)])
+        views = torch.cat([varied_images(chosen, names, 1.0, draw) for _ in range(2)])
         features = network.features(views.to(state.device).float() / 127.5 - 1.0)
         return contrastive(torch.nn.functional.normalize(features, dim=1), training.temperature)
 

@@ -74,7 +74,7 @@ class Labels(BaseModel):
             raise WorkbenchError("Expected a labels.noise_multiplier of DP k-means, got none: give one, or an epsilon to calibrate it to.")
         return self.noise_multiplier
 
-    def told(self, facts: DatasetFacts) -> DatasetFacts:
+    def clustered_facts(self, facts: DatasetFacts) -> DatasetFacts:
         """The facts with the clusters as classes, as the networks know them."""
         if self.are_given:
             return facts

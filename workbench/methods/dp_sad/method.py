@@ -69,7 +69,7 @@ class Student(DPSGD):
     noise_multiplicity: int = Field(default=2, ge=1, description="Noise samples K that a record's loss is averaged over.")
 
 
-class Discriminating(OrdinaryTraining):
+class DiscriminatorTraining(OrdinaryTraining):
     """The discriminator's steps, one after each of the student's as long as there are any."""
 
     switches: ClassVar[Switches] = {"steps": (0,)}
@@ -117,7 +117,7 @@ class DPSADConfig(MethodConfig):
     adversarial_over_time: WeightOverTime = Field(
         default="constant", description="How lambda varies with t: not, or more where images are noisy, or clean; its mean stays."
     )
-    discriminator: Discriminating = Discriminating()
+    discriminator: DiscriminatorTraining = DiscriminatorTraining()
     label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of the teacher's images without their label, for guidance.")
     ema_decay: float = Field(default=0.9, ge=0, lt=1, description="Decay of the moving averages of teacher and student.")
     network: UNetConfig = UNetConfig()
@@ -278,7 +278,7 @@ def clipped_length(config: DPSADConfig, facts: DatasetFacts) -> int:
     """s, the length of what is clipped: the pixels of an image by eq. 17, else the weights of the student."""
     if config.mode == "eq17":
         return facts.dimensions
-    return num_parameters(config.network, facts.shape, max(config.labels.told(facts).num_classes, 1))
+    return num_parameters(config.network, facts.shape, max(config.labels.clustered_facts(facts).num_classes, 1))
 
 
 def claim(config: DPSADConfig, facts: DatasetFacts, delta: float) -> PrivacyValue:
@@ -474,9 +474,9 @@ class DPSAD(Method):
             reason = EQ15 if config.mode == "eq15" else EQ17
             raise WorkbenchError(f"The mode {config.mode} takes no bound to meet. {reason} Use mode=sound, or the target 'claim'.")
         if config.labels.are_paid_for:
-            config = votes.fitted(config, "labels", config.labels.share, facts, epsilon, delta)
+            config = votes.with_vote_noise(config, "labels", config.labels.share, facts, epsilon, delta)
         if config.selected.takes_place:
-            config = votes.fitted(config, "selected.selection", config.selected.share, facts, epsilon, delta)
+            config = votes.with_vote_noise(config, "selected.selection", config.selected.share, facts, epsilon, delta)
         return super().calibrated(config, facts, epsilon, delta, target)
 
     @property

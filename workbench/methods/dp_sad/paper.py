@@ -59,11 +59,11 @@ class OutputClipped:
         times, noise = self._draw(step, images)
         x_t = diffusion.add_noise(images, noise, times)
         output: Tensor = self.student(x_t, times, self.distillation.student_rows(labels))
-        mine = self.distillation.compared(output, x_t, times)
+        mine = self.distillation.compared_output(output, x_t, times)
         leaf = mine.detach().requires_grad_()
         losses = self.distillation.losses_of(leaf, x_t, images, labels, times, noise)
         (derivative,) = torch.autograd.grad(losses.sum(), leaf)
-        mine.backward(clipped(derivative, self.settings.max_grad_norm) / (self.steps.divisor * draws))
+        mine.backward(clipped_rows(derivative, self.settings.max_grad_norm) / (self.steps.divisor * draws))
         return float(losses.detach().mean())
 
     def _draw(self, step: int, images: Tensor) -> tuple[Tensor, Tensor]:
@@ -83,7 +83,7 @@ class OutputClipped:
             parameter.grad = deviation * noise + (0.0 if parameter.grad is None else parameter.grad)
 
 
-def clipped(rows: Tensor, norm: float) -> Tensor:
+def clipped_rows(rows: Tensor, norm: float) -> Tensor:
     """Rows (R, ...) scaled down to at most `norm`: CLIP of Fig. 1, with the norm and not its square."""
     norms = rows.flatten(1).norm(dim=1).reshape(-1, *[1] * (rows.ndim - 1))
     return rows / (norms / norm).clamp(min=1.0)

@@ -37,7 +37,7 @@ from workbench.training.state import State, Step
 def initial_state(config: DPSADConfig, facts: DatasetFacts, state: State) -> State:
     """Teacher, student and discriminator, the moving averages of the first two, an Adam a stage, and room for labels and a selection."""
     channels, height, width = facts.shape
-    labelled_facts = config.labels.told(facts)
+    labelled_facts = config.labels.clustered_facts(facts)
     own = image_diffusion.new_network(config, labelled_facts, state)
     student = image_diffusion.new_network(config, labelled_facts, state, "initialisation of the student")
     critic = networks.initialized(
@@ -65,8 +65,8 @@ def initial_state(config: DPSADConfig, facts: DatasetFacts, state: State) -> Sta
 def fit(config: DPSADConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Labels, the teacher, then the student's and the discriminator's steps in turn."""
     yield from labelling.find(config.labels, data, public, state)
-    data = labelling.labelled(config.labels, data, state)
-    public = None if public is None else labelling.labelled(config.labels, public, state)
+    data = labelling.with_cluster_labels(config.labels, data, state)
+    public = None if public is None else labelling.with_cluster_labels(config.labels, public, state)
     yield from train_teacher(config, data, public, state)
     distillation = Distillation(config, averaged_teacher(config, state), state.modules[DISCRIMINATOR])
     trainers: list[PrivateTraining | OutputClipped | OrdinaryTrainer] = [student_trainer(config, distillation, data, state)]
@@ -173,7 +173,7 @@ def learn_privately(config: DPSADConfig, data: Records, state: State) -> Iterato
 
 def generated_images(config: DPSADConfig, state: State) -> Records:
     """What a sound teacher draws for the discriminator, evenly over the labels: the same ones whenever they are asked for."""
-    count, classes = config.discriminator.generated, config.labels.told(state.facts).num_classes
+    count, classes = config.discriminator.generated, config.labels.clustered_facts(state.facts).num_classes
     labels = np.arange(count, dtype=np.int64) % classes if classes else None
     request = SampleRequest(count, labels, f"{DISCRIMINATOR} images")
     return image_diffusion.draw_samples(config, averaged_teacher(config, state), state, request)
@@ -214,15 +214,15 @@ def sample(config: DPSADConfig, state: State, request: SampleRequest) -> Records
             raise WorkbenchError(
                 "This run had no public pre-training, or private labels before it, so it has no model of public data alone."
             )
-        return conditioned(config, image_diffusion.averaged(state, "public_ema"), state, request)
+        return conditional_samples(config, image_diffusion.averaged(state, "public_ema"), state, request)
     if config.drawn_from == "teacher":
-        return conditioned(config, image_diffusion.averaged(state, SOUND_AVERAGE), state, request)
+        return conditional_samples(config, image_diffusion.averaged(state, SOUND_AVERAGE), state, request)
     student = image_diffusion.averaged(state)
-    draw = conditioned if config.student_conditioned else unlabelled
+    draw = conditional_samples if config.student_conditioned else unlabelled_samples
     return draw(config, student, state, request)
 
 
-def conditioned(config: DPSADConfig, network: nn.Module, state: State, request: SampleRequest) -> Records:
+def conditional_samples(config: DPSADConfig, network: nn.Module, state: State, request: SampleRequest) -> Records:
     """Images with their labels; of clusters, in turn, and without."""
     if config.labels.are_given:
         return image_diffusion.draw_samples(config, network, state, request)
@@ -230,7 +230,7 @@ def conditioned(config: DPSADConfig, network: nn.Module, state: State, request: 
     return Records(image_diffusion.draw_samples(config, network, state, replace(request, labels=clusters, labelled=True)).records)
 
 
-def unlabelled(config: DPSADConfig, student: nn.Module, state: State, request: SampleRequest) -> Records:
+def unlabelled_samples(config: DPSADConfig, student: nn.Module, state: State, request: SampleRequest) -> Records:
     """Images of a student that knows no labels."""
     diffusion, model = build_diffusion(config.diffusion), image_diffusion.ordinary(student, state)
 

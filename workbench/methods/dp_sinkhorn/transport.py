@@ -33,7 +33,7 @@ def transport_plan(cost: Tensor, blur: float, iterations: int, weights: Tensor |
     of_one = torch.full((size,), -math.log(size), dtype=cost.dtype, device=cost.device) if weights is None else weights.log()
     of_other = -math.log(others)
     first, second = torch.zeros(size, dtype=cost.dtype, device=cost.device), torch.zeros(others, dtype=cost.dtype, device=cost.device)
-    for weight in (*falling(float(cost.max()), blur**2), *[blur**2] * iterations):
+    for weight in (*falling_scales(float(cost.max()), blur**2), *[blur**2] * iterations):
         first = -weight * torch.logsumexp((second[None, :] - cost) / weight + of_other, dim=1)
         second = -weight * torch.logsumexp((first[:, None] - cost) / weight + of_one[:, None], dim=0)
     return torch.exp((first[:, None] + second[None, :] - cost) / blur**2 + of_one[:, None] + of_other)
@@ -50,7 +50,7 @@ def class_weights(rows: Tensor, other_rows: Tensor, classes: int) -> Tensor:
     return weights / total if total > 0 else torch.full_like(weights, 1.0 / len(weights))
 
 
-def falling(largest: float, least: float) -> list[float]:
+def falling_scales(largest: float, least: float) -> list[float]:
     """`largest`, a quarter of it, .. as long as that is above `least`."""
     count = math.ceil(math.log(largest / least) / -math.log(FALL)) if least < largest < math.inf else 0
     return [largest * FALL**number for number in range(min(count, MOST_FALLS))]

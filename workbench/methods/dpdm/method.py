@@ -86,10 +86,10 @@ PUBLIC: dict[str, Any] = {"pretraining.dataset": "glyphs"}
 
 def public(facts: DatasetFacts) -> dict[str, Any]:
     """Public pre-training first; small images then need fewer steps of DP-SGD."""
-    return PUBLIC | fitting({} if facts.dimensions > 300 else SMALL_PUBLIC, facts)
+    return PUBLIC | with_fitting_batch({} if facts.dimensions > 300 else SMALL_PUBLIC, facts)
 
 
-def fitting(values: dict[str, Any], facts: DatasetFacts) -> dict[str, Any]:
+def with_fitting_batch(values: dict[str, Any], facts: DatasetFacts) -> dict[str, Any]:
     """`values` with no batch above the records."""
     name = "training.batch_size"
     return values | ({name: min(values[name], facts.num_records)} if name in values else {})
@@ -165,7 +165,7 @@ class DPDM(FineTuned[DPDMConfig]):
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
         """The U-Net of the image size, and sizes that a laptop trains in minutes (8x8) or about two hours (28x28)."""
-        return {"network": default_network(facts), **fitting(LARGE if facts.dimensions > 300 else SMALL, facts)}
+        return {"network": default_network(facts), **with_fitting_batch(LARGE if facts.dimensions > 300 else SMALL, facts)}
 
     def claim_of_paper(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """The RDP of all steps."""

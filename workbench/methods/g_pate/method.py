@@ -15,7 +15,7 @@ from pydantic import Field
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Method, Preset, Reading
 from workbench.methods.teachers import TeachersConfig, TeachersMethod, votes_rdp
-from workbench.models.teachers.config import BALLOTS, gaussian_votes, known
+from workbench.models.teachers.config import BALLOTS, gaussian_votes, known_noise
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.switches import Switches
@@ -116,7 +116,7 @@ PRESETS = Method.presets | {"published": published_preset("published", 10), "pub
 
 def claimed(config: GPATEConfig, delta: float) -> PrivacyValue:
     """The RDP of all tests and answers of `config`, whatever the votes are."""
-    noise = known(config.noise_multiplier)
+    noise = known_noise(config.noise_multiplier)
     tests = [noise * config.test_noise] if config.threshold else []
     return votes_rdp([*tests, noise / math.sqrt(2.0)], config.queries * config.training.steps, delta, SOURCE)
 

@@ -15,7 +15,7 @@ from workbench.methods.g_pate.method import GPATEConfig
 from workbench.models import label_counts
 from workbench.models.embeddings.generators import sample
 from workbench.models.teachers import ensemble, rounds
-from workbench.models.teachers.config import BALLOTS, VOTES, known
+from workbench.models.teachers.config import BALLOTS, VOTES, known_noise
 from workbench.models.teachers.ensemble import Ballots, ballots_of
 from workbench.models.teachers.gradients import following_loss, wished_moves
 from workbench.privacy.not_dp.vote_gaps import ORDERS, VoteGapEpsilon, by_gaussian, gnmax_error
@@ -85,11 +85,11 @@ def vote(config: GPATEConfig, state: State, step: int) -> None:
     """
     images, classes = rounds.ask(config, config.training.batch_size, state, step)
     counts = histograms(wished_moves(images, classes, state) @ directions_of(state).redraw(state, step), config)
-    noise = known(config.noise_multiplier)
-    parts = [ensemble.released(counts, noise, state, step).ravel() / noise]
+    noise = known_noise(config.noise_multiplier)
+    parts = [ensemble.noisy_votes(counts, noise, state, step).ravel() / noise]
     if config.threshold:
         deviation = noise * config.test_noise
-        parts.append(ensemble.released(counts.max(axis=2), deviation, state, step, f"{VOTES} tests").ravel() / deviation)
+        parts.append(ensemble.noisy_votes(counts.max(axis=2), deviation, state, step, f"{VOTES} tests").ravel() / deviation)
     state.tensors[VOTES] = torch.from_numpy(np.concatenate(parts)).to(state.device)
     ballots = ballots_of(state).counts[step - 1]
     ballots.copy_(torch.from_numpy(counts.reshape(ballots.shape)).to(state.device) * answered(config, state)[:, None])
@@ -100,7 +100,7 @@ def answered(config: GPATEConfig, state: State) -> Tensor:
     queries = config.queries
     if not config.threshold:
         return torch.ones(queries, dtype=torch.bool, device=state.device)
-    largest = state.tensors[VOTES][queries * config.bins :] * known(config.noise_multiplier) * config.test_noise
+    largest = state.tensors[VOTES][queries * config.bins :] * known_noise(config.noise_multiplier) * config.test_noise
     return largest >= config.threshold * config.teachers.number
 
 
@@ -123,7 +123,7 @@ def vote_gap_epsilon(config: GPATEConfig, state: State, delta: float) -> VoteGap
 
     Long et al. (2021) count Confident-GNMax so (Papernot et al. 2018): RDP a/(2 s1^2) a test, and that of each answer by its votes.
     """
-    taken, noise = state.steps.get(VOTES, config.training.steps), known(config.noise_multiplier)
+    taken, noise = state.steps.get(VOTES, config.training.steps), known_noise(config.noise_multiplier)
     counts = ballots_of(state).counts[:taken].flatten(0, 1).cpu().numpy()
     voted = counts[counts.any(axis=1)]
     tests = len(counts) * ORDERS / (2.0 * (noise * config.test_noise) ** 2) if config.threshold else 0.0

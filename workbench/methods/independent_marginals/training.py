@@ -10,7 +10,7 @@ from workbench.methods.independent_marginals.method import MARGINALS, Independen
 from workbench.models.sample_request import SampleRequest
 from workbench.models.table_columns import records
 from workbench.records import Records
-from workbench.training.marginals import drawn, grid_of, in_steps, one_way, present_rows, shares, sizes_of, split
+from workbench.training.marginals import drawn_categories, grid_of, in_steps, one_way, present_rows, shares, sizes_of, split_parts
 from workbench.training.state import State, Step
 
 
@@ -40,10 +40,10 @@ def released_one_way(data: Records, noise_multiplier: float, purpose: str, state
 
 def sample(config: IndependentMarginalsConfig, state: State, request: SampleRequest) -> Records:
     """Each column drawn by its shares whatever the others are, the label too where none is asked for."""
-    columns = split(state.tensors["one_way"].cpu().numpy(), sizes_of(state.facts))
+    columns = split_parts(state.tensors["one_way"].cpu().numpy(), sizes_of(state.facts))
     uniform = state.randomness.stream(request.purpose).random((request.num_samples, len(columns)))
     parts = [np.broadcast_to(shares(counts, state.facts.num_records), (request.num_samples, counts.size)) for counts in columns]
-    rows = np.stack([drawn(part, chance) for part, chance in zip(parts, uniform.T, strict=True)], axis=1)
+    rows = np.stack([drawn_categories(part, chance) for part, chance in zip(parts, uniform.T, strict=True)], axis=1)
     if (labels := request.asked_labels(state.facts.num_classes)) is not None:
         rows[:, -1] = labels
     return records(state.facts, rows, request)

@@ -12,7 +12,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.base import CalibratedField, Method, Preset, Reading
 from workbench.methods.grouped_columns import GroupedColumns, GroupedConfig
-from workbench.models.graphical.workloads import EXAMPLE, named_sets, pair_weights, scaled
+from workbench.models.graphical.workloads import EXAMPLE, named_sets, pair_weights, scaled_weights
 from workbench.models.grouping import RELEASED, squared_budget
 from workbench.privacy.accounting.events import ExponentialMechanismDpEvent
 from workbench.privacy.accounting.stages import Stage
@@ -96,7 +96,7 @@ def weights(config: MSTConfig, facts: DatasetFacts) -> list[float]:
     if config.sets:
         return pair_weights(named_sets(config.sets, facts), pairs)
     label = num_edges(facts) if facts.num_classes else -1
-    return scaled([config.target_weight if label in pair else 1.0 for pair in pairs])
+    return scaled_weights([config.target_weight if label in pair else 1.0 for pair in pairs])
 
 
 def _choice(config: MSTConfig, facts: DatasetFacts, edges: int) -> Stage:

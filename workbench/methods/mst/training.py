@@ -11,12 +11,12 @@ from workbench.methods.independent_marginals.training import released_one_way
 from workbench.methods.mst.method import CHOICE, ONE_WAY, TWO_WAY, MSTConfig, num_edges, weights
 from workbench.models.graphical.beliefs import Beliefs, Structure
 from workbench.models.graphical.drawing import drawn_rows
-from workbench.models.graphical.estimation import Measurement, estimated
+from workbench.models.graphical.estimation import Measurement, estimated_potentials
 from workbench.models.graphical.zeros import Zeros, zeros_of
 from workbench.models.sample_request import SampleRequest
 from workbench.models.table_columns import records
 from workbench.records import Records
-from workbench.training.marginals import Pair, all_pairs, counts_of, grid_of, in_steps, present_rows, shares, sizes_of, split
+from workbench.training.marginals import Pair, all_pairs, counts_of, grid_of, in_steps, present_rows, shares, sizes_of, split_parts
 from workbench.training.state import State, Step
 
 SCORE_BITS = 10  # expected counts are rounded to multiples of 2^-10, so that sums of distances are exact
@@ -68,7 +68,7 @@ def choose_pairs(config: MSTConfig, data: Records, state: State) -> Iterator[Ste
 def scores(config: MSTConfig, data: Records, state: State) -> np.ndarray:
     """Of each pair, how far its counts are from those of independent columns by the noisy ones, summed over cells, weighted: (pairs,)."""
     sizes, rows, total = sizes_of(state.facts), present_rows(data, state.facts), state.facts.num_records
-    columns = [shares(counts, total) for counts in split(state.tensors["one_way"].cpu().numpy(), sizes)]
+    columns = [shares(counts, total) for counts in split_parts(state.tensors["one_way"].cpu().numpy(), sizes)]
     weighted = []
     for (first, second), weight in zip(all_pairs(state.facts), weights(config, state.facts), strict=True):
         expected = np.rint(np.ldexp(np.outer(columns[first], columns[second]) * total, SCORE_BITS))
@@ -111,11 +111,11 @@ def beliefs_of(config: MSTConfig, state: State) -> Beliefs:
         config.noise_of(share) * count**0.5 / total
         for share, count in ((config.share_of_one_way, len(sizes)), (config.share_of_two_way, len(sizes) - 1))
     )
-    return _fitted(sizes, pairs, one_way.tobytes(), two_way.tobytes() if pairs else b"", deviations, zeros_of(state.facts))
+    return _fitted_beliefs(sizes, pairs, one_way.tobytes(), two_way.tobytes() if pairs else b"", deviations, zeros_of(state.facts))
 
 
 @lru_cache(maxsize=2)
-def _fitted(
+def _fitted_beliefs(
     sizes: tuple[int, ...],
     pairs: tuple[tuple[int, int], ...],
     one_way: bytes,
@@ -124,10 +124,10 @@ def _fitted(
     zeros: tuple[Zeros, ...],
 ) -> Beliefs:
     """The same for every part of a set of samples, so it is made once."""
-    columns, cells = split(np.frombuffer(one_way), sizes), [sizes[first] * sizes[second] for first, second in pairs]
-    joint = split(np.frombuffer(two_way), cells) if pairs else []
+    columns, cells = split_parts(np.frombuffer(one_way), sizes), [sizes[first] * sizes[second] for first, second in pairs]
+    joint = split_parts(np.frombuffer(two_way), cells) if pairs else []
     marginals = [Measurement((column,), shares, deviations[0]) for column, shares in enumerate(columns)]
     marginals += [Measurement(pair, shares, deviations[1]) for pair, shares in zip(pairs, joint, strict=True)]
     structure = Structure(sizes, tuple(one.columns for one in marginals), len(sizes) - 1, zeros)
-    potentials = estimated(structure, marginals, torch.zeros(sum(structure.cells), dtype=torch.float64))
+    potentials = estimated_potentials(structure, marginals, torch.zeros(sum(structure.cells), dtype=torch.float64))
     return Beliefs.of(structure, potentials)

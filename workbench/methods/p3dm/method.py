@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from workbench.privacy.not_dp.pac import PacNoise
 
 
-class Classifying(OrdinaryTraining):
+class ClassifierTraining(OrdinaryTraining):
     """Ordinary steps of the classifier on noised private records."""
 
     steps: int = Field(default=400, ge=1, description="Steps of the classifier on noised private records, without protection.")
@@ -75,7 +75,7 @@ class P3DMConfig(MethodConfig):
     classifier: Literal["unprotected", "dp-sgd"] = Field(
         default="unprotected", description="How the classifier learns from private records: without protection, as printed, or by DP-SGD."
     )
-    unprotected: Classifying = Classifying()
+    unprotected: ClassifierTraining = ClassifierTraining()
     private: PrivateClassifying = PrivateClassifying()
     guidance: Guidance = Guidance()
     pac_samples: int = Field(default=64, ge=0, le=10_000, description="Samples of the model that PAC noise is determined from; 0: none.")

@@ -279,7 +279,7 @@ class P3GM(Method):
         for name, part in (("centre", config.centre), ("components", config.components), ("mixture", config.mixture)):
             counted = not isinstance(part, Centre) or part.kind == "noisy"
             if counted and (target == "bound" or part.noise_multiplier is None):
-                config = votes.fitted(config, name, part.share, facts, epsilon, delta)
+                config = votes.with_vote_noise(config, name, part.share, facts, epsilon, delta)
         return super().calibrated(config, facts, epsilon, delta, target)
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from workbench import networks
 from workbench.datasets.base import DatasetFacts, to_uint8
-from workbench.methods.class_moments.training import Reading, chunks, labels_of, second_moment, symmetric, triangle, vectors
+from workbench.methods.class_moments.training import RecordTransform, chunks, labels_of, second_moment, symmetric, triangle, vectors
 from workbench.methods.p3gm.method import CENTRE, COMPONENTS, DECODER, MIXTURE, P3GMConfig
 from workbench.models.sample_request import SampleRequest
 from workbench.models.settings import DP_SGD
@@ -98,7 +98,7 @@ def once(stage: str, state: State, release: Callable[[], None]) -> Iterator[Step
         yield Step(stage, 1, 1)
 
 
-def put(state: State, name: str, values: np.ndarray) -> None:
+def keep_array(state: State, name: str, values: np.ndarray) -> None:
     """Keep an array in the state."""
     state.tensors[name] = torch.from_numpy(values).to(state.device)
 
@@ -114,7 +114,7 @@ def release_centre(config: P3GMConfig, data: Records, state: State) -> None:
     for part in chunks(data):
         total += (grid.truncated(vectors(part, config.pooling)) * part.mask[:, None]).sum(axis=0)
     centre = grid.values(total) if exact else state.randomness.release(CENTRE, 1, total, grid)
-    put(state, "centre", centre / state.facts.num_records)
+    keep_array(state, "centre", centre / state.facts.num_records)
 
 
 def release_components(config: P3GMConfig, data: Records, state: State) -> None:
@@ -123,14 +123,14 @@ def release_components(config: P3GMConfig, data: Records, state: State) -> None:
     assert noise is not None
     grid = Grid(widened_deviation(noise * norm**2, noise, state.tensors["second_moment"].numel()), norm**2, state.facts.num_records)
     sums = triangle(second_moment(data, Projection.of(config, state, 0).reading, state.facts.num_records))
-    put(state, "second_moment", state.randomness.release(COMPONENTS, 1, grid.rounded(sums), grid))
+    keep_array(state, "second_moment", state.randomness.release(COMPONENTS, 1, grid.rounded(sums), grid))
 
 
 @dataclass(frozen=True)
 class Projection:
     """How an image is read: less the centre, clipped where it is added up; and its components (D, k), the widest first."""
 
-    reading: Reading
+    reading: RecordTransform
     axes: np.ndarray
 
     @classmethod
@@ -138,13 +138,13 @@ class Projection:
         """With so many components of the released second moment."""
         numbers = config.numbers(state.facts)
         centre = np.full(numbers, 0.5) if config.centre.kind == "constant" else state.tensors["centre"].cpu().numpy()
-        reading = Reading(config.components.max_norm, config.pooling, np.tile(centre, (max(state.facts.num_classes, 1), 1)))
+        reading = RecordTransform(config.components.max_norm, config.pooling, np.tile(centre, (max(state.facts.num_classes, 1), 1)))
         if not number:
             return cls(reading, np.zeros((numbers, 0)))
         _, directions = np.linalg.eigh(symmetric(state.tensors["second_moment"].cpu().numpy(), numbers))
         return cls(reading, directions[:, ::-1][:, :number].copy())
 
-    def projected(self, records: Records) -> np.ndarray:
+    def projected_records(self, records: Records) -> np.ndarray:
         """Records (N, k) on the components, over the norm that they are clipped to, within the unit ball."""
         projections = self.reading.vectors(records) @ self.axes / self.reading.norm
         return projections / np.maximum(1.0, np.linalg.norm(projections, axis=1, keepdims=True))
@@ -188,7 +188,7 @@ class Gaussians:
         grown = np.exp(scores - scores.max(axis=1, keepdims=True))
         return grown / grown.sum(axis=1, keepdims=True)
 
-    def drawn(self, labels: Tensor, draw: torch.Generator) -> Tensor:
+    def drawn_latents(self, labels: Tensor, draw: torch.Generator) -> Tensor:
         """Latents (N, k) of classes (N,), in units of the spread."""
         counts, means, variances = (torch.from_numpy(values).float() for values in (self.counts, self.means, self.variances))
         part = torch.multinomial(counts[labels], 1, generator=draw)[:, 0]
@@ -206,10 +206,10 @@ def release_mixture(config: P3GMConfig, data: Records, state: State, step: int) 
     grid = Grid(noise * norm, norm, state.facts.num_records)
     total = np.zeros((shape[0], shape[1] * shape[2]), np.int64)
     for part in chunks(data):
-        projections, labels = projection.projected(part), labels_of(part)
+        projections, labels = projection.projected_records(part), labels_of(part)
         added = joint_vectors(projections, before.responsibilities(projections, labels))
         np.add.at(total, labels, grid.truncated(added) * part.mask[:, None])
-    put(state, "sums", state.randomness.release(MIXTURE, step, total, grid).reshape(shape))
+    keep_array(state, "sums", state.randomness.release(MIXTURE, step, total, grid).reshape(shape))
 
 
 def joint_vectors(projections: np.ndarray, shared: np.ndarray) -> np.ndarray:
@@ -240,7 +240,7 @@ def learn_released(config: P3GMConfig, state: State) -> Iterator[Step]:
     def loss(step: int) -> Tensor:
         draw = state.randomness.torch_generator(f"{DECODER} batch", step)
         labels = torch.randint(classes, (config.decoder.batch_size,), generator=draw)
-        latents = mixture.drawn(labels, draw)
+        latents = mixture.drawn_latents(labels, draw)
         images = (centre + latents @ axes.T).clamp(0.0, 1.0)
         decoded = model_of(state).decode(latents.to(state.device), one_hot(labels, state).to(state.device))
         return (decoded - images.to(state.device)).square().sum(dim=1).mean()
@@ -285,7 +285,7 @@ def entries_of(config: P3GMConfig, data: Records, spread: float, state: State) -
     """Images (N, D) in [0, 1], averaged over squares, their projections in units of the spread, and one-hot classes."""
     projection = Projection.of(config, state, config.components.number)
     images = np.concatenate([vectors(part, config.pooling) for part in chunks(data)])
-    means = np.concatenate([projection.projected(part) for part in chunks(data)]) / spread
+    means = np.concatenate([projection.projected_records(part) for part in chunks(data)]) / spread
     classes = one_hot(torch.from_numpy(labels_of(data)), state)
     return tuple(part.float().to(state.device) for part in (torch.from_numpy(images), torch.from_numpy(means), classes))
 
@@ -294,7 +294,7 @@ def sample(config: P3GMConfig, state: State, request: SampleRequest) -> Records:
     """Decoded draws of the mixtures of the classes asked for."""
     labels = request.label_array(state.facts.num_classes)
     rows = torch.from_numpy(np.zeros(request.num_samples, np.int64) if labels is None else labels)
-    latents = Gaussians.of(state).drawn(rows, state.randomness.torch_generator(request.purpose))
+    latents = Gaussians.of(state).drawn_latents(rows, state.randomness.torch_generator(request.purpose))
     with torch.no_grad():
         images = model_of(state).decode(latents.to(state.device), one_hot(rows, state).to(state.device)).cpu()
     images = images.view(-1, *config.pooled_shape(state.facts))

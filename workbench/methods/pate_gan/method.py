@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from workbench.datasets.base import DatasetFacts
 from workbench.methods.base import Method, Preset, Reading
 from workbench.methods.teachers import TeachersConfig, TeachersMethod, votes_rdp
-from workbench.models.teachers.config import BALLOTS, VOTES, gaussian_votes, known
+from workbench.models.teachers.config import BALLOTS, VOTES, gaussian_votes, known_noise
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 
@@ -133,7 +133,7 @@ def laplace_votes(config: PATEGANConfig) -> Stage:
     """A round's counts with discrete Laplace noise, a label each."""
     from dp_accounting import dp_event
 
-    label = dp_event.DiscreteLaplaceDpEvent(1.0 / known(config.noise_multiplier), 1)
+    label = dp_event.DiscreteLaplaceDpEvent(1.0 / known_noise(config.noise_multiplier), 1)
     return Stage(
         name=VOTES,
         event=dp_event.SelfComposedDpEvent(label, config.labels_of_round),
@@ -147,7 +147,7 @@ def laplace_votes(config: PATEGANConfig) -> Stage:
 
 def claimed(config: PATEGANConfig, delta: float) -> PrivacyValue:
     """The moments of Laplace noise that depend on no record, or the RDP of Gaussian noise."""
-    labels, noise = config.labels_of_round * config.training.steps, known(config.noise_multiplier)
+    labels, noise = config.labels_of_round * config.training.steps, known_noise(config.noise_multiplier)
     if config.noise == "laplace":
         return lnmax_moments(1.0 / (2.0 * noise), labels, delta, SOURCE)
     return votes_rdp([noise], labels, delta, SOURCE)

@@ -18,7 +18,7 @@ from workbench.models.adversarial.turns import drawn, frozen
 from workbench.models.embeddings.config import GENERATOR
 from workbench.models.embeddings.generators import sample
 from workbench.models.teachers import ensemble, rounds
-from workbench.models.teachers.config import BALLOTS, VOTES, known
+from workbench.models.teachers.config import BALLOTS, VOTES, known_noise
 from workbench.models.teachers.ensemble import Ballots, ballots_of, beside, new_discriminators, teachers_of
 from workbench.privacy.not_dp.vote_gaps import VoteGapEpsilon, by_gaussian, by_laplace
 from workbench.records import Records
@@ -65,10 +65,10 @@ def with_noise(config: PATEGANConfig, counts: np.ndarray, state: State, step: in
     Of two sides, each with Gaussian noise of deviation s, the first has more votes when its count with noise of s / sqrt(2) is above half:
     one draw an image does for both.
     """
-    noise = known(config.noise_multiplier)
+    noise = known_noise(config.noise_multiplier)
     if config.noise == "laplace":
         return state.randomness.release_counts(VOTES, step, counts, noise).astype(np.float64)
-    return ensemble.released(counts, noise, state, step)
+    return ensemble.noisy_votes(counts, noise, state, step)
 
 
 def loss(config: PATEGANConfig, state: State, step: int) -> Tensor:
@@ -82,7 +82,7 @@ def loss(config: PATEGANConfig, state: State, step: int) -> Tensor:
 
 def learn(config: PATEGANConfig, state: State) -> None:
     """Steps of the student on the images that were voted about, each with the side that the noisy count says."""
-    inputs = beside(*rounds.asked(state), state)
+    inputs = beside(*rounds.queried_images(state), state)
     sides = (state.tensors[VOTES] > config.teachers.number / 2).to(inputs.dtype)
     student, optimizer, size = state.modules[STUDENT], state.optimizers[STUDENT], config.training.batch_size
     for images, labels in zip(inputs.split(size), sides.split(size), strict=True):
@@ -95,7 +95,7 @@ def vote_gap_epsilon(config: PATEGANConfig, state: State, delta: float) -> VoteG
     """By the true votes of all rounds so far: how likely noise was to turn each label."""
     taken = state.steps.get(VOTES, config.training.steps)
     counts = ballots_of(state).counts[:taken].flatten().cpu().numpy()
-    ahead, noise = np.abs(counts - config.teachers.number / 2), known(config.noise_multiplier)
+    ahead, noise = np.abs(counts - config.teachers.number / 2), known_noise(config.noise_multiplier)
     if config.noise == "gaussian":
         return by_gaussian(0.5 * erfc(ahead / (np.sqrt(2.0) * noise)), np.sqrt(2.0) * noise, delta)
     turned = np.exp(-np.ceil(ahead) / noise) / (1.0 + np.exp(-1.0 / noise))  # discrete Laplace noise of `ahead` or more

@@ -18,12 +18,12 @@ from workbench.methods.class_moments import SECOND_MOMENT, ClassMomentsConfig
 from workbench.methods.class_moments import training as class_moments
 from workbench.methods.class_moments.method import numbers
 from workbench.methods.class_moments.training import (
-    Reading,
+    RecordTransform,
     chunks,
     counts_of,
     deviation_of_second_moment,
     deviation_of_sums,
-    drawn,
+    drawn_images,
     labels_of,
     quantile_of_norms,
     root,
@@ -56,13 +56,13 @@ def fit(config: PriorMomentsConfig, data: Records, public: Records | None, state
         learn(config, public, state)
         state.steps[PRIOR] = 1
         yield Step(PRIOR, 1, 1, private=False)
-    yield from class_moments.release_all(config, data, reading(config, state), state)
+    yield from class_moments.release_all(config, data, record_transform(config, state), state)
 
 
 def sample(config: PriorMomentsConfig, state: State, request: SampleRequest) -> Records:
     """Images of the Gaussian of their class; source 'public' takes the prior's."""
     means, covariance = prior(state) if request.source == "public" else posterior(config, state)
-    return drawn(config, means, root(covariance), state, request)
+    return drawn_images(config, means, root(covariance), state, request)
 
 
 def noise_share(config: PriorMomentsConfig, state: State) -> float:
@@ -75,7 +75,7 @@ def learn(config: ClassMomentsConfig, public: Records | None, state: State) -> N
     if public is None:
         raise WorkbenchError(f"Expected public images of {config.dataset!r} to take the prior from, got none.")
     means = means_of(public, state.tensors["public_means"].shape[0], config)
-    centred = Reading(norm=np.inf, pooling=config.pooling, origins=means)
+    centred = RecordTransform(norm=np.inf, pooling=config.pooling, origins=means)
     covariance = sum(vectors_of_part.T @ vectors_of_part for vectors_of_part in map(centred.vectors, chunks(public))) / len(public)
     norm = config.max_norm or quantile_of_norms(config, centred, public)
     for name, value in {"norm": norm, "public_means": means, "public_covariance": covariance}.items():
@@ -94,10 +94,10 @@ def means_of(public: Records, classes: int, config: ClassMomentsConfig) -> np.nd
     return sums / counts
 
 
-def reading(config: ClassMomentsConfig, state: State) -> Reading:
+def record_transform(config: ClassMomentsConfig, state: State) -> RecordTransform:
     """How private records are read: as differences from their class's public mean."""
     means, _ = prior(state)
-    return Reading(float(state.tensors["norm"]), config.pooling, means)
+    return RecordTransform(float(state.tensors["norm"]), config.pooling, means)
 
 
 def prior(state: State) -> tuple[np.ndarray, np.ndarray]:
@@ -111,14 +111,14 @@ def posterior(config: ClassMomentsConfig, state: State) -> tuple[np.ndarray, np.
     counts, norm = counts_of(state), float(state.tensors["norm"])
     noise = (deviation_of_sums(config, norm) / counts[:, None]) ** 2
     noisy_means = state.tensors["sums"].cpu().numpy() / counts[:, None]
-    shifts = believed(noisy_means, noise, public_covariance)
+    shifts = posterior_mean(noisy_means, noise, public_covariance)
     count = numbers(config, state.facts, SECOND_MOMENT)
     deviation = deviation_of_second_moment(config, norm, count) / state.facts.num_records
     change = within(state, shifts, counts) - public_covariance
     return public_means + shifts, public_covariance + shrinkage(change, deviation, count) * change
 
 
-def believed(noisy: np.ndarray, noise: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+def posterior_mean(noisy: np.ndarray, noise: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """The posterior mean (classes, D) of differences found with noise of variance (classes, 1), by a prior along the covariance."""
     variances, directions = np.linalg.eigh(covariance)
     variances, turned = np.maximum(variances, 0.0), noisy @ directions

@@ -42,14 +42,14 @@ class Scattering:
         """Averages, responses, and responses of responses to wider wavelets: (B, F)."""
         pixels = images.float() / 255
         spectra = torch.fft.fft2(functional.pad(pixels, [self.margin] * 4, mode="reflect"))
-        averages = [self._averaged(pixels)]
+        averages = [self._averaged_maps(pixels)]
         for octave in range(self.octaves):
             for wavelet in self._wavelets(octave):
                 response = modulus(spectra, wavelet)
-                averages.append(self._averaged(self._cut(response)))
+                averages.append(self._averaged_maps(self._without_padding(response)))
                 again = torch.fft.fft2(response)
                 for wider in range(octave + 1, self.octaves):
-                    averages += [self._averaged(self._cut(modulus(again, other))) for other in self._wavelets(wider)]
+                    averages += [self._averaged_maps(self._without_padding(modulus(again, other))) for other in self._wavelets(wider)]
         return torch.cat(averages, dim=1)
 
     def _wavelets(self, octave: int) -> Tensor:
@@ -57,12 +57,12 @@ class Scattering:
         sides = (self.size[0] + 2 * self.margin, self.size[1] + 2 * self.margin)
         return morlets(sides, octave, self.orientations)
 
-    def _cut(self, padded: Tensor) -> Tensor:
+    def _without_padding(self, padded: Tensor) -> Tensor:
         """The image's own pixels of responses (B, 1, ...)."""
         (height, width), margin = self.size, self.margin
         return padded[..., margin : margin + height, margin : margin + width]
 
-    def _averaged(self, maps: Tensor) -> Tensor:
+    def _averaged_maps(self, maps: Tensor) -> Tensor:
         """Maps (B, C, H, W) averaged over squares, (B, C * cells^2)."""
         return functional.adaptive_avg_pool2d(maps, self.cells).flatten(1)
 

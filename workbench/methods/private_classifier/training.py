@@ -39,7 +39,7 @@ def learn(config: PrivateClassifierConfig, scattered: np.ndarray, state: State) 
     state.tensors["axes"] = torch.from_numpy(turned / max(radius, 1e-12)).to(state.device)
 
 
-def turned(scattered: np.ndarray, state: State) -> np.ndarray:
+def component_features(scattered: np.ndarray, state: State) -> np.ndarray:
     """Features (N, k + 1) of scattering (N, F): the components, cut to norm 1, and a constant."""
     origin, axes = (state.tensors[name].cpu().numpy() for name in ("origin", "axes"))
     components = (scattered - origin) @ axes
@@ -72,12 +72,12 @@ def fit(config: PrivateClassifierConfig, data: Records, public: Records | None, 
     features: np.ndarray | None = None
     for step in range(state.steps.get(GRADIENTS, 0) + 1, config.steps + 1):
         state.spend(GRADIENTS, step)
-        features = turned(scatter(data.records), state) if features is None else features
+        features = component_features(scatter(data.records), state) if features is None else features
         release(config, features, data, state, step)
         state.steps[GRADIENTS] = step
         yield Step(GRADIENTS, step, config.steps)
     if state.steps.get(LABELLED, 0) == 0:
-        choose(public.records, turned(scattered, state) @ classifier(config, state), state)
+        choose(public.records, component_features(scattered, state) @ classifier(config, state), state)
         state.steps[LABELLED] = 1
         yield Step(LABELLED, 1, 1, private=False)
 
@@ -153,5 +153,5 @@ def classify(config: PrivateClassifierConfig, state: State, records: Records) ->
     """The class (N,) that the classifier gives each record."""
     scatter, weights = scattering_of(config, state.facts), classifier(config, state)
     parts = [records.take(slice(start, start + PART)) for start in range(0, len(records), PART)]
-    classes = [(turned(scatter(part.records), state) @ weights).argmax(axis=1) for part in parts]
+    classes = [(component_features(scatter(part.records), state) @ weights).argmax(axis=1) for part in parts]
     return np.concatenate(classes) if classes else np.zeros(0, np.int64)

@@ -224,7 +224,7 @@ class PrivImage(Method):
         """The query has the noise of its share (unless given), DP-SGD what then meets `epsilon`."""
         assert isinstance(config, PrivImageConfig)
         if target == "bound" or config.query.noise_multiplier is None:
-            config = votes.fitted(config, "query", config.query.share, facts, epsilon, delta)
+            config = votes.with_vote_noise(config, "query", config.query.share, facts, epsilon, delta)
         return super().calibrated(config, facts, epsilon, delta, target)
 
     @property

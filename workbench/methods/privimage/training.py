@@ -103,7 +103,7 @@ def ask(query: SemanticQuery, data: Records, state: State) -> Iterator[Step]:
     if state.steps.get(QUERY, 0):
         return
     state.spend(QUERY, 1)
-    total, grid = counted(query, data, state)
+    total, grid = record_votes(query, data, state)
     randomness = state.randomness if query.noise == "secret" else Randomness.from_seed(0)
     noisy = randomness.release(QUERY, 1, total, grid) * query.choices**0.5
     state.tensors["counts"] = torch.from_numpy(noisy).to(state.device)
@@ -111,7 +111,7 @@ def ask(query: SemanticQuery, data: Records, state: State) -> Iterator[Step]:
     yield Step(QUERY, 1, 1)
 
 
-def counted(query: SemanticQuery, data: Records, state: State) -> tuple[np.ndarray, Grid]:
+def record_votes(query: SemanticQuery, data: Records, state: State) -> tuple[np.ndarray, Grid]:
     """Votes of the records, each a vector of norm 1 in steps of the grid: (classes, kinds), and the grid."""
     assert query.noise_multiplier is not None
     grid = Grid(query.noise_multiplier, 1.0, state.facts.num_records)
@@ -119,13 +119,13 @@ def counted(query: SemanticQuery, data: Records, state: State) -> tuple[np.ndarr
     total = np.zeros(tuple(state.tensors["counts"].shape), np.int64)
     for start in range(0, len(data), PART):
         part = data.take(slice(start, start + PART))
-        voted, labels = liked(query, part, state)[part.mask], labels_of(part)[part.mask]
+        voted, labels = predicted_kinds(query, part, state)[part.mask], labels_of(part)[part.mask]
         np.add.at(total, (labels[:, None], voted), one)
     return total, grid
 
 
 @torch.no_grad()
-def liked(query: SemanticQuery, records: Records, state: State) -> np.ndarray:
+def predicted_kinds(query: SemanticQuery, records: Records, state: State) -> np.ndarray:
     """The kinds (N, choices) that the classifier finds records most like, all different."""
     images = torch.from_numpy(to_unit_range(records.records)).to(state.device)
     return state.modules["classifier"](images).topk(query.choices, dim=1).indices.cpu().numpy()

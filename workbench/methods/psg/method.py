@@ -21,7 +21,7 @@ from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.dp_sgd import DPSGD
 
 
-class Matching(DPSGD):
+class GradientMatching(DPSGD):
     """Noisy gradients of a classifier's loss, one a step; nothing but the images moves by them."""
 
     max_grad_norm: float = Field(default=0.1, ge=1e-6, le=1e6, description="Clipping norm C of a record's gradient.")
@@ -30,7 +30,7 @@ class Matching(DPSGD):
     learning_rate: float = Field(default=5.0, ge=1e-9, le=1e3, description="How far an image moves along the gradient of the distance.")
 
 
-class Teaching(BaseModel):
+class ClassifierTeaching(BaseModel):
     """How a classifier that is drawn anew is used: so often, and between these times it learns the images."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -55,8 +55,8 @@ class PSGConfig(MethodConfig):
 
     images: int = Field(default=10, ge=1, le=10_000, description="Images of each class that are learned; samples are taken from them.")
     momentum: float = Field(default=0.5, ge=0, lt=1, description="Part of an image's last move that its next one repeats.")
-    matching: Matching = Matching()
-    teaching: Teaching = Teaching()
+    matching: GradientMatching = GradientMatching()
+    teaching: ClassifierTeaching = ClassifierTeaching()
     classifier: Classifier = Classifier()
 
 

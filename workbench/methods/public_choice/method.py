@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from workbench.datasets import DATASETS, whole
+from workbench.datasets import DATASETS, absolute_name
 from workbench.datasets.base import DatasetFacts
 from workbench.datasets.joined import JOIN
 from workbench.errors import WorkbenchError
@@ -40,7 +40,7 @@ class PublicChoiceConfig(MethodConfig):
     @classmethod
     def _wherever_it_is_read(cls, candidates: tuple[str, ...]) -> tuple[str, ...]:
         """Paths are whole, as a run begins in another folder."""
-        return tuple(map(whole, candidates))
+        return tuple(map(absolute_name, candidates))
 
     @model_validator(mode="after")
     def _leaves_a_choice(self) -> Self:

@@ -140,7 +140,7 @@ class SelectivePretraining(Method):
     def calibrated(cls, config: MethodConfig, facts: DatasetFacts, epsilon: float, delta: float, target: Target) -> Self:
         """The noise of the votes by their share (unless given), then the noise of the refinement that meets `epsilon` with it."""
         assert isinstance(config, SelectivePretrainingConfig)
-        config = votes.fitted(config, "selection", config.selection_share, facts, epsilon, delta)
+        config = votes.with_vote_noise(config, "selection", config.selection_share, facts, epsilon, delta)
         return super().calibrated(config, facts, epsilon, delta, target)
 
     @property

@@ -12,7 +12,7 @@ from workbench.models.graphical.drawing import in_strata
 from workbench.models.sample_request import SampleRequest
 from workbench.models.table_columns import records
 from workbench.records import Column, Records, TableKind
-from workbench.training.marginals import drawn, grid_of, in_steps, one_way, present_rows, shares, sizes_of, split
+from workbench.training.marginals import drawn_categories, grid_of, in_steps, one_way, present_rows, shares, sizes_of, split_parts
 from workbench.training.state import State, Step
 from workbench.training.streams import Stream
 
@@ -46,7 +46,7 @@ def fit(config: TabPEConfig, data: Records, public: Records | None, state: State
     for step in range(1, config.rounds + 2):
         if state.steps.get(CANDIDATES, 0) < step:
             if step > 1:
-                state.tensors |= following(config, state, step)
+                state.tensors |= next_rows(config, state, step)
             state.steps[CANDIDATES] = step
             yield Step(CANDIDATES, step, config.rounds + 1)
         if step <= config.rounds and state.steps.get(VOTES, 0) < step:
@@ -88,20 +88,20 @@ def votes(config: TabPEConfig, data: Records, state: State) -> np.ndarray:
     return np.bincount(nearest[data.mask], minlength=len(rows))
 
 
-def following(config: TabPEConfig, state: State, step: int) -> dict[str, torch.Tensor]:
+def next_rows(config: TabPEConfig, state: State, step: int) -> dict[str, torch.Tensor]:
     """What the votes of the round before make of its rows: drawn at first, ranked later; at last those are left, with their votes."""
     facts, draw = state.facts, state.randomness.stream(CANDIDATES, step)
     rows, counted = state.tensors["rows"].cpu().numpy(), state.tensors["votes"].cpu().numpy()
     classes = max(1, facts.num_classes)
     label = rows[:, -1] if facts.num_classes else np.zeros(len(rows), dtype=np.int64)
     kept = np.concatenate([
-        chosen(np.flatnonzero(label == number), counted, config.records // classes, step - 1 <= config.drawn_rounds, draw)
+        chosen_rows(np.flatnonzero(label == number), counted, config.records // classes, step - 1 <= config.drawn_rounds, draw)
         for number in range(classes)
     ])  # fmt: skip
     kept_rows, counts = rows[kept], counted[kept]
     if step <= config.rounds:
         times = 1 if step - 1 <= config.drawn_rounds else config.variations
-        others = varied(columns_of(facts), config.rate(step - 1), np.repeat(kept_rows, times, axis=0), draw)
+        others = varied_rows(columns_of(facts), config.rate(step - 1), np.repeat(kept_rows, times, axis=0), draw)
         kept_rows = others if step - 1 <= config.drawn_rounds else np.concatenate([kept_rows, others])
         counts = np.zeros(len(kept_rows))
     class_votes = state.tensors["class_votes"].cpu().numpy() + np.bincount(label, weights=counted, minlength=classes)
@@ -109,13 +109,13 @@ def following(config: TabPEConfig, state: State, step: int) -> dict[str, torch.T
     return {name: torch.from_numpy(values).to(state.device) for name, values in made.items()}
 
 
-def chosen(of_class: np.ndarray, counted: np.ndarray, count: int, by_draw: bool, draw: Stream) -> np.ndarray:
+def chosen_rows(of_class: np.ndarray, counted: np.ndarray, count: int, by_draw: bool, draw: Stream) -> np.ndarray:
     """So many of the rows of a class, by number: drawn by their votes above 0 (evenly where there is none), or those with the most."""
     if not by_draw:
         return of_class[np.argsort(-counted[of_class], kind="stable")[:count]]
     weights = np.maximum(counted[of_class], 0.0)
     weights = weights if weights.any() else np.ones(len(of_class))
-    return of_class[drawn(np.broadcast_to(weights, (count, len(of_class))), draw.random(count))]
+    return of_class[drawn_categories(np.broadcast_to(weights, (count, len(of_class))), draw.random(count))]
 
 
 def columns_of(facts: DatasetFacts) -> tuple[Column, ...]:
@@ -152,11 +152,11 @@ def transitions(column: Column, rate: float) -> np.ndarray:
     size, ranges = len(column.categories), column.num_ranges
     chances = (1 - rate) * np.eye(size) + rate / size
     if ranges:
-        chances[:ranges, :ranges] = (1 - rate * (size - ranges) / size) * moved(ranges, rate * ranges)
+        chances[:ranges, :ranges] = (1 - rate * (size - ranges) / size) * shift_chances(ranges, rate * ranges)
     return chances
 
 
-def moved(ranges: int, reach: float) -> np.ndarray:
+def shift_chances(ranges: int, reach: float) -> np.ndarray:
     """With which chance a number anywhere in a range of width 1 is in which one after an even move of at most `reach` > 0."""
     ends = np.arange(ranges + 1.0) - np.arange(ranges)[:, None]  # of all ranges, from the beginning of a number's own
     lowest, highest = ends + reach, ends + reach - 1  # above 0, so far the moves of numbers from there reach below an end
@@ -170,15 +170,15 @@ def _ramp(value: np.ndarray, top: float) -> np.ndarray:
     return np.where(value < top, np.square(np.maximum(value, 0)) / 2, top * value - top**2 / 2)
 
 
-def varied(columns: Sequence[Column], rate: float, rows: np.ndarray, draw: Stream) -> np.ndarray:
+def varied_rows(columns: Sequence[Column], rate: float, rows: np.ndarray, draw: Stream) -> np.ndarray:
     """Each row (N, columns and the label) once, another one; labels stay."""
     changed_rows = rows.copy()
     for number, column in enumerate(columns):
-        changed_rows[:, number] = drawn(transitions(column, rate)[rows[:, number]], draw.random(len(rows)))
+        changed_rows[:, number] = drawn_categories(transitions(column, rate)[rows[:, number]], draw.random(len(rows)))
     return changed_rows
 
 
-def fitted(config: TabPEConfig, state: State, rows: np.ndarray, weights: np.ndarray, samples: np.ndarray, draw: Stream) -> np.ndarray:
+def fitted_rows(config: TabPEConfig, state: State, rows: np.ndarray, weights: np.ndarray, samples: np.ndarray, draw: Stream) -> np.ndarray:
     """The samples (N, columns and the label), which were drawn from `rows` by `weights` (classes, rows) and varied, with other cells."""
     columns, moved_samples = columns_of(state.facts), samples.copy()
     classes = samples[:, -1] if state.facts.num_classes else np.zeros(len(samples), dtype=np.int64)
@@ -186,8 +186,8 @@ def fitted(config: TabPEConfig, state: State, rows: np.ndarray, weights: np.ndar
         size, changes = len(column.categories), transitions(column, config.last_rate)
         own = np.stack([np.bincount(rows[:, number], weights=part, minlength=size) / part.sum() @ changes for part in weights])
         noise = config.noise_of_columns() * len(columns) ** 0.5
-        towards = [believed(counts, before, noise) for counts, before in zip(released, own, strict=True)]
-        moves = np.concatenate([changed(column, before, after) for before, after in zip(own, towards, strict=True)])
+        towards = [believed_shares(counts, before, noise) for counts, before in zip(released, own, strict=True)]
+        moves = np.concatenate([change_chances(column, before, after) for before, after in zip(own, towards, strict=True)])
         moved_samples[:, number] = in_strata(moves, classes * size + samples[:, number], draw)
     return moved_samples
 
@@ -196,10 +196,10 @@ def counts_of_columns(state: State) -> list[np.ndarray]:
     """Of each column the noisy counts: (classes, categories)."""
     sizes = [len(column.categories) for column in columns_of(state.facts)]
     counted = state.tensors["of_columns"].cpu().numpy().reshape(max(1, state.facts.num_classes), -1)
-    return [np.stack(parts) for parts in zip(*(split(of_class, sizes) for of_class in counted), strict=True)]
+    return [np.stack(parts) for parts in zip(*(split_parts(of_class, sizes) for of_class in counted), strict=True)]
 
 
-def believed(counts: np.ndarray, before: np.ndarray, noise: float) -> np.ndarray:
+def believed_shares(counts: np.ndarray, before: np.ndarray, noise: float) -> np.ndarray:
     """Shares between those `before` and those of noisy counts: these go as far as their distance is more than noise (James and Stein)."""
     total = max(float(counts.sum()), 1.0)
     off = counts - total * before
@@ -207,7 +207,7 @@ def believed(counts: np.ndarray, before: np.ndarray, noise: float) -> np.ndarray
     return shares(total * before + max(0.0, part) * off, total)
 
 
-def changed(column: Column, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+def change_chances(column: Column, before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """With which chance each category becomes which, so that shares `before` become `after`: (categories, categories).
 
     A category that has too much gives what is too much to those that have too little. Ranges are one category beside the others; within
@@ -215,8 +215,8 @@ def changed(column: Column, before: np.ndarray, after: np.ndarray) -> np.ndarray
     """
     ranges = column.num_ranges
     if not ranges:
-        return _moved(before, after)
-    coarse = _moved(*(np.concatenate([[part[:ranges].sum()], part[ranges:]]) for part in (before, after)))
+        return _moved_rows(before, after)
+    coarse = _moved_rows(*(np.concatenate([[part[:ranges].sum()], part[ranges:]]) for part in (before, after)))
     chances = np.empty((before.size, after.size))
     there = after[:ranges] / after[:ranges].sum() if after[:ranges].any() else np.full(ranges, 1 / ranges)
     chances[:ranges, :ranges] = coarse[0, 0] * _in_order(before[:ranges], there)
@@ -226,7 +226,7 @@ def changed(column: Column, before: np.ndarray, after: np.ndarray) -> np.ndarray
     return chances
 
 
-def _moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+def _moved_rows(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """As many stay as can; who has to go is drawn by what is missing."""
     stay = np.divide(np.minimum(before, after), before, out=np.ones(before.size), where=before > 0)
     missing = np.maximum(after - before, 0.0)
@@ -261,8 +261,8 @@ def sample(config: TabPEConfig, state: State, request: SampleRequest) -> Records
         labels = in_strata(class_shares(state)[None], labels, draw) if requested is None else requested
         own = rows[:, -1] == np.arange(facts.num_classes)[:, None]
     weights = np.where((own * votes).any(axis=1, keepdims=True), own * votes, own)
-    picked = varied(columns_of(facts), config.last_rate, rows[in_strata(weights, labels, draw)], draw)
-    return records(facts, fitted(config, state, rows, weights, picked, draw) if config.share_of_columns else picked, request)
+    picked = varied_rows(columns_of(facts), config.last_rate, rows[in_strata(weights, labels, draw)], draw)
+    return records(facts, fitted_rows(config, state, rows, weights, picked, draw) if config.share_of_columns else picked, request)
 
 
 def class_shares(state: State) -> np.ndarray:

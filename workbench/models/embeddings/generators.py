@@ -61,7 +61,7 @@ def sample(config: GeneratorShape, state: State, request: SampleRequest) -> Reco
 
 def sampled(config: GeneratorShape, generator: nn.Module, state: State, request: SampleRequest) -> Records:
     """The same of a network that stands in for it."""
-    labels = label_counts.asked(config.labels, request, state).label_array(state.facts.num_classes)
+    labels = label_counts.with_drawn_labels(config.labels, request, state).label_array(state.facts.num_classes)
     rows = torch.from_numpy(np.zeros(request.num_samples, np.int64) if labels is None else labels)
     draw = state.randomness.torch_generator(request.purpose)
     latent = torch.randn(request.num_samples, config.latent_size, generator=draw)

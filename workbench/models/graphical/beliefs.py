@@ -27,10 +27,10 @@ class Structure:
     @cached_property
     def tree(self) -> JunctionTree:
         """The tree, from a clique that has the column `root` on."""
-        return junction_tree(self.sizes, self.held, self.root)
+        return junction_tree(self.sizes, self.clique_columns, self.root)
 
     @property
-    def held(self) -> list[Columns]:
+    def clique_columns(self) -> list[Columns]:
         """All sets of columns that some clique has to have."""
         return [*self.sets, *(zeros.columns for zeros in self.zeros)]
 
@@ -60,13 +60,13 @@ class Structure:
         return [part.reshape(self.shape(columns)) for part, columns in zip(flat.split(self.cells), self.sets, strict=True)]
 
 
-def spread(table: torch.Tensor, columns: Columns, onto: Columns) -> torch.Tensor:
+def spread_table(table: torch.Tensor, columns: Columns, onto: Columns) -> torch.Tensor:
     """A table of some columns as one of more that are `onto`, of size 1 in those it does not have."""
     shape = iter(table.shape)
     return table.reshape([next(shape) if column in columns else 1 for column in onto])
 
 
-def summed(table: torch.Tensor, columns: Columns, onto: Columns) -> torch.Tensor:
+def summed_table(table: torch.Tensor, columns: Columns, onto: Columns) -> torch.Tensor:
     """A table's sums over all of its columns but those that are `onto`."""
     gone = [axis for axis, column in enumerate(columns) if column not in onto]
     return table.sum(gone) if gone else table
@@ -94,16 +94,16 @@ class Beliefs:
         tables = [*structure.split(potentials), *(potentials.new_zeros(structure.shape(clique)) for clique in tree.cliques)]
         columns = [*structure.sets, *tree.cliques]
         for number, holder in structure.holders:
-            tables[holder] = tables[holder] + spread(tables[number], columns[number], columns[holder])
+            tables[holder] = tables[holder] + spread_table(tables[number], columns[number], columns[holder])
         for zeros in structure.zeros:
             holder = tree.holding(zeros.columns)
             assert holder is not None
-            are_zero = spread(zeros.mask(structure.sizes), zeros.columns, tree.cliques[holder])
+            are_zero = spread_table(zeros.mask(structure.sizes), zeros.columns, tree.cliques[holder])
             tables[number_of_sets + holder] = tables[number_of_sets + holder].masked_fill(are_zero, IMPOSSIBLE)
-        logs, log_normaliser = propagated(tree, tables[number_of_sets:])
+        logs, log_normaliser = propagated_logs(tree, tables[number_of_sets:])
         tables[number_of_sets:] = [log.exp() for log in logs]
         for number, holder in reversed(structure.holders):
-            tables[number] = summed(tables[holder], columns[holder], columns[number])
+            tables[number] = summed_table(tables[holder], columns[holder], columns[number])
         return cls(structure, tuple(tables[number_of_sets:]), tuple(tables[:number_of_sets]), log_normaliser)
 
     def marginal(self, columns: Columns) -> torch.Tensor:
@@ -111,8 +111,8 @@ class Beliefs:
         tree = self.structure.tree
         holder = tree.holding(columns)
         if holder is not None:
-            return summed(self.cliques[holder], tree.cliques[holder], columns)
-        return self._joined(self._meeting(columns), columns, None)
+            return summed_table(self.cliques[holder], tree.cliques[holder], columns)
+        return self._joined_table(self._meeting_clique(columns), columns, None)
 
     @cached_property
     def _children(self) -> list[list[int]]:
@@ -127,30 +127,30 @@ class Beliefs:
             columns[self.structure.tree.parents[number]] |= columns[number]
         return columns
 
-    def _meeting(self, columns: Columns) -> int:
+    def _meeting_clique(self, columns: Columns) -> int:
         """The lowest clique under which all of some columns are."""
         return max(number for number, below in enumerate(self._below) if set(columns) <= below and self._depth_holds(number, columns))
 
     def _depth_holds(self, number: int, columns: Columns) -> bool:
         return not any(set(columns) <= self._below[child] for child in self._children[number])
 
-    def _joined(self, number: int, wanted: Sequence[int], given: Columns | None) -> torch.Tensor:
+    def _joined_table(self, number: int, wanted: Sequence[int], given: Columns | None) -> torch.Tensor:
         """Of a clique and what hangs on it: the wanted columns there, given the separator; the axes rise. Without `given` the joint one."""
         tree = self.structure.tree
         clique, kept = tree.cliques[number], set(given or ())
         here = {column for column in wanted if column in self._below[number]}
         below = [child for child in self._children[number] if here & (self._below[child] - set(tree.separators[child]))]
         needed = tuple(c for c in clique if c in kept | here or any(c in tree.separators[child] for child in below))
-        operands: list[torch.Tensor | list[int]] = [summed(self.cliques[number], clique, needed), list(needed)]
+        operands: list[torch.Tensor | list[int]] = [summed_table(self.cliques[number], clique, needed), list(needed)]
         for child in below:
             inside = here & (self._below[child] - set(tree.separators[child]))
             axes = sorted(inside | set(tree.separators[child]))
-            operands += [self._joined(child, sorted(inside), tree.separators[child]), axes]
+            operands += [self._joined_table(child, sorted(inside), tree.separators[child]), axes]
         axes = sorted(here | kept)
         joint = einsum(operands, axes)
         if not given:
             return joint
-        total = spread(summed(self.cliques[number], clique, given), given, tuple(axes))
+        total = spread_table(summed_table(self.cliques[number], clique, given), given, tuple(axes))
         return torch.where(total > 0, joint / total.clamp_min(1e-300), 0.0)
 
 
@@ -161,17 +161,17 @@ def einsum(operands: Sequence[torch.Tensor | list[int]], axes: list[int]) -> tor
     return torch.einsum(*listed, [numbers[axis] for axis in axes])
 
 
-def propagated(tree: JunctionTree, logs: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], float]:
+def propagated_logs(tree: JunctionTree, logs: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], float]:
     """The log-probabilities of each clique from its log-potentials, and the logarithm of the normaliser: up the tree, and down again."""
     beliefs, messages = list(logs), list(logs)
     for number in reversed(range(1, len(beliefs))):
         clique, parent, shared = tree.cliques[number], tree.parents[number], tree.separators[number]
         messages[number] = log_summed(beliefs[number], clique, shared)
-        beliefs[parent] = beliefs[parent] + spread(messages[number], shared, tree.cliques[parent])
+        beliefs[parent] = beliefs[parent] + spread_table(messages[number], shared, tree.cliques[parent])
     log_normaliser = beliefs[0].logsumexp(list(range(beliefs[0].dim())))
     beliefs[0] = beliefs[0] - log_normaliser
     for number in range(1, len(beliefs)):
         clique, parent, shared = tree.cliques[number], tree.parents[number], tree.separators[number]
         down = log_summed(beliefs[parent], tree.cliques[parent], shared) - messages[number]
-        beliefs[number] = beliefs[number] + spread(down, shared, clique)
+        beliefs[number] = beliefs[number] + spread_table(down, shared, clique)
     return beliefs, float(log_normaliser)

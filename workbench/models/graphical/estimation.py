@@ -36,7 +36,7 @@ class Measurement:
     deviation: float
 
 
-def joined(measurements: Sequence[Measurement]) -> list[Measurement]:
+def joined_measurements(measurements: Sequence[Measurement]) -> list[Measurement]:
     """Those of the same columns as one, by their weights, in the order of their first."""
     by_columns: dict[Columns, Measurement] = {}
     for one in measurements:
@@ -50,7 +50,7 @@ def joined(measurements: Sequence[Measurement]) -> list[Measurement]:
     return list(by_columns.values())
 
 
-def estimated(structure: Structure, measurements: Sequence[Measurement], start: torch.Tensor, last: bool = True) -> torch.Tensor:
+def estimated_potentials(structure: Structure, measurements: Sequence[Measurement], start: torch.Tensor, last: bool = True) -> torch.Tensor:
     """Potentials float64 (cells of all sets,), from `start` on, by a measurement for each of the sets, in order.
 
     No share of the model is off the least by more than a part of the noise that a later estimate makes up for, if it is not the `last`.

@@ -75,11 +75,11 @@ def smallest_cliques(sizes: Sequence[int], sets: Iterable[Columns]) -> list[Colu
         return cells_of(sizes, {column, *near[column]})
 
     wanted = list(sets)
-    attempts = [eliminated(sizes, wanted, cost) for cost in (fewest_edges, fewest_cells)]
+    attempts = [elimination_cliques(sizes, wanted, cost) for cost in (fewest_edges, fewest_cells)]
     return min(attempts, key=lambda cliques: sum(cells_of(sizes, clique) for clique in cliques))
 
 
-def eliminated(sizes: Sequence[int], sets: Sequence[Columns], cost: Callable[[Neighbours, int], float]) -> list[Columns]:
+def elimination_cliques(sizes: Sequence[int], sets: Sequence[Columns], cost: Callable[[Neighbours, int], float]) -> list[Columns]:
     """The largest cliques that arise where columns are eliminated one by one, the cheapest first."""
     near: Neighbours = {column: set() for column in range(len(sizes))}
     for columns in sets:

@@ -48,16 +48,16 @@ def shared_weights(workload: WeightedSets, candidates: Sequence[Columns]) -> lis
     Source: McKenna et al. 2022, section 4: the sum over the workload of a set's weight times the columns shared with it.
     """
     counted = [(set(one), weight) for one, weight in workload]
-    return scaled([sum(weight * len(one.intersection(candidate)) for one, weight in counted) for candidate in candidates])
+    return scaled_weights([sum(weight * len(one.intersection(candidate)) for one, weight in counted) for candidate in candidates])
 
 
 def pair_weights(workload: WeightedSets, pairs: Sequence[Columns]) -> list[float]:
     """Of each pair, the sum of the weights of the sets that have both columns, scaled alike; the least weight where none has."""
     sums = [sum(weight for one, weight in workload if set(pair) <= set(one)) for pair in pairs]
-    return [max(weight, LEAST_WEIGHT) for weight in scaled(sums)]
+    return [max(weight, LEAST_WEIGHT) for weight in scaled_weights(sums)]
 
 
-def scaled(weights: Sequence[float]) -> list[float]:
+def scaled_weights(weights: Sequence[float]) -> list[float]:
     """Weights over the largest, rounded to multiples of 2^-8: none is above 1, so that no weighted score moves further than itself."""
     most = max(weights)
     return [round(2**WEIGHT_BITS * weight / most) / 2**WEIGHT_BITS for weight in weights]

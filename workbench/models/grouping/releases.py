@@ -22,14 +22,14 @@ from workbench.training.state import State, Step
 def initial_tensors(config: Grouping, facts: DatasetFacts, device: torch.device) -> dict[str, torch.Tensor]:
     """What is known before a record is read: edges evenly spread, and no counts; of no column where nothing is grouped."""
     columns, declared = columns_of(config, facts), TableKind.of(facts.kind).columns
-    even = [spread([0, declared[number].num_ranges], config.quantile_ranges) for number in columns.cut]
+    even = [spread_bounds([0, declared[number].num_ranges], config.quantile_ranges) for number in columns.cut]
     return {
         "edges": torch.from_numpy(np.array(even, dtype=np.int64).reshape(len(even), config.quantile_ranges + 1)).to(device),
         "category_counts": torch.zeros(sum(sizes(facts, columns.merged)), dtype=torch.float64, device=device),
     }
 
 
-def spread(known: list[int], ranges: int) -> np.ndarray:
+def spread_bounds(known: list[int], ranges: int) -> np.ndarray:
     """The bounds of `ranges` ranges, int64 (ranges + 1,), rising, between `known` ones that are as many ranges apart as each other."""
     each = ranges // (len(known) - 1)
     inner = [low + (high - low) * place // each for low, high in pairwise(known) for place in range(each)]
@@ -44,7 +44,7 @@ def fit(config: Grouping, data: Records, state: State) -> Iterator[Step]:
         state.spend(EDGES, step)
         column, level = divmod(step - 1, config.levels)
         edges = state.tensors["edges"].clone()
-        edges[column] = torch.from_numpy(halved(config, data, columns.cut[column], edges[column].cpu().numpy(), level, step, state))
+        edges[column] = torch.from_numpy(halved_bounds(config, data, columns.cut[column], edges[column].cpu().numpy(), level, step, state))
         state.tensors["edges"], state.steps[EDGES] = edges, step
         yield Step(EDGES, step, steps)
     if columns.merged and state.steps.get(COUNTS, 0) == 0:
@@ -54,7 +54,7 @@ def fit(config: Grouping, data: Records, state: State) -> Iterator[Step]:
         yield Step(COUNTS, 1, 1)
 
 
-def halved(config: Grouping, data: Records, number: int, bounds: np.ndarray, level: int, step: int, state: State) -> np.ndarray:
+def halved_bounds(config: Grouping, data: Records, number: int, bounds: np.ndarray, level: int, step: int, state: State) -> np.ndarray:
     """The bounds of a column's ranges with an edge chosen in each of the 2^level ranges that are there, those of later levels between."""
     rate = config.edges_epsilon(num_steps(config, columns_of(config, state.facts))) / 2  # epsilon over twice the distance of a score
     counts = np.bincount(data.records[data.mask, number], minlength=int(bounds[-1]))[: bounds[-1]]
@@ -64,7 +64,7 @@ def halved(config: Grouping, data: Records, number: int, bounds: np.ndarray, lev
         first, last = low + each // 2, high - each // 2  # so many declared ranges as are to be made stay on either side
         cut = state.randomness.choose(EDGES, step, scores(counts[low:high])[first - low - 1 : last - low], rate, place)
         bounds[(2 * place + 1) * each // 2] = first + cut
-    return spread(bounds[:: each // 2].tolist(), config.quantile_ranges)
+    return spread_bounds(bounds[:: each // 2].tolist(), config.quantile_ranges)
 
 
 def scores(counts: np.ndarray) -> np.ndarray:

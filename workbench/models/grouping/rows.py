@@ -7,7 +7,7 @@ import numpy as np
 from workbench.models.grouping.config import Grouping
 from workbench.models.grouping.stages import columns_of, sizes
 from workbench.records import Column, Records, TableKind
-from workbench.training.marginals import drawn, split
+from workbench.training.marginals import drawn_categories, split_parts
 from workbench.training.state import State
 
 
@@ -29,8 +29,8 @@ def groups_of(config: Grouping, state: State) -> dict[int, Groups]:
         number: ranges(kind.columns[number], state.tensors["edges"][place].cpu().numpy()) for place, number in enumerate(columns.cut)
     }
     if columns.merged:
-        counts = split(state.tensors["category_counts"].cpu().numpy(), sizes(state.facts, columns.merged))
-        by_column |= {number: merged(part, config.most_categories) for number, part in zip(columns.merged, counts, strict=True)}
+        counts = split_parts(state.tensors["category_counts"].cpu().numpy(), sizes(state.facts, columns.merged))
+        by_column |= {number: merged_categories(part, config.most_categories) for number, part in zip(columns.merged, counts, strict=True)}
     return by_column
 
 
@@ -41,7 +41,7 @@ def ranges(column: Column, bounds: np.ndarray) -> Groups:
     return _groups(np.append(within, len(bounds) - 1 + np.arange(beside)), np.append(np.diff(column.edges), np.ones(beside)))
 
 
-def merged(counts: np.ndarray, kept: int) -> Groups:
+def merged_categories(counts: np.ndarray, kept: int) -> Groups:
     """The `kept` most frequent categories in their order, and all others as one."""
     numbers = np.full(len(counts), kept)
     numbers[np.sort(np.argsort(-counts, kind="stable")[:kept])] = np.arange(kept)
@@ -71,7 +71,7 @@ def ungrouped(config: Grouping, samples: Records, state: State, purpose: str) ->
         return samples
     rows, draw = samples.records.copy(), state.randomness.stream(f"{purpose}, within groups")
     for number, groups in by_column.items():
-        rows[:, number] = drawn(groups.shares[rows[:, number]], draw.random(len(rows)))
+        rows[:, number] = drawn_categories(groups.shares[rows[:, number]], draw.random(len(rows)))
     return replace(samples, records=rows)
 
 

@@ -27,7 +27,7 @@ def load_once(settings: ScaledLatents, public: Records | None, state: State) -> 
     assert isinstance(network, ScaledAutoencoder)
     if state.steps.get(stage, 0):
         return
-    weights = read(Path(settings.file), settings.sha256)
+    weights = read_tensors(Path(settings.file), settings.sha256)
     check_fit(weights, network, settings)
     network.load_state_dict({SCALE: network.scale} | weights)
     if public is not None:
@@ -36,7 +36,7 @@ def load_once(settings: ScaledLatents, public: Records | None, state: State) -> 
     yield Step(stage, 1, 1, private=False)
 
 
-def read(path: Path, sha256: str) -> dict[str, Tensor]:
+def read_tensors(path: Path, sha256: str) -> dict[str, Tensor]:
     """The tensors of the file by name, as its bytes had the fingerprint `sha256`; refuses another file, and what is no safetensors."""
     if not path.is_file():
         raise WorkbenchError(f"Expected an autoencoder's weights as safetensors in latents.file, found no file {path}.")

@@ -27,7 +27,7 @@ class ScoreModel:
         self.network = network
         self.levels = torch.tensor(levels, dtype=torch.float32, device=device)
 
-    def scaled(self, x: Tensor, at: Tensor, rows: Tensor) -> Tensor:
+    def scaled_score(self, x: Tensor, at: Tensor, rows: Tensor) -> Tensor:
         """sigma times the score (B, C, H, W) at positions int64 (B,) of levels."""
         spread = (1 + self.levels[at].square()).sqrt().reshape(-1, 1, 1, 1)
         return self.network(x / spread, at, rows)
@@ -35,7 +35,7 @@ class ScoreModel:
     def score(self, x: Tensor, position: int, rows: Tensor) -> Tensor:
         """The score (B, C, H, W) at one level."""
         at = torch.full((len(x),), position, dtype=torch.int64, device=x.device)
-        return self.scaled(x, at, rows) / self.levels[position]
+        return self.scaled_score(x, at, rows) / self.levels[position]
 
 
 def recovery_direction(noised: Tensor, responses: Tensor, sigma: Tensor) -> Tensor:
@@ -73,7 +73,7 @@ def trainer(settings: RecoverySettings, state: State) -> OrdinaryTrainer:
         at, noised = triples.levels[index], triples.noised[index]
         responses = triples.responses[index].to(torch.float32) / 127.5 - 1.0
         sigma = model.levels[at].reshape(-1, 1, 1, 1)
-        return energy_losses(model.scaled(noised, at, triples.rows[index]), noised, responses, sigma, training.weighting).mean()
+        return energy_losses(model.scaled_score(noised, at, triples.rows[index]), noised, responses, sigma, training.weighting).mean()
 
     return OrdinaryTrainer(training, SCORE, state, loss, private=False, averages={"ema": "network"})
 

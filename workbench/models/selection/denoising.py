@@ -57,7 +57,9 @@ def forget_classes(state: State) -> None:
     rows[:] = rows[image_diffusion.UNCONDITIONAL].clone()
 
 
-def denoised(settings: DenoiserTraining, images: Tensor, label: int, size: float, generator: torch.Generator, state: State) -> Tensor:
+def denoised_images(
+    settings: DenoiserTraining, images: Tensor, label: int, size: float, generator: torch.Generator, state: State
+) -> Tensor:
     """uint8 images (N, C, H, W) of one class, each noised to `strength` times `size` of the time steps and denoised; as they are at 0."""
     diffusion = build_diffusion(PROCESS)
     start = min(diffusion.timesteps, round(settings.strength * size * diffusion.timesteps))

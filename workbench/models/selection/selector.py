@@ -14,7 +14,7 @@ from workbench.datasets.base import DatasetFacts, to_unit_range
 from workbench.errors import WorkbenchError
 from workbench.models.selection import denoising, spaces
 from workbench.models.selection.config import CANDIDATES, CLASSIFIER, VOTES, Draws, Selection
-from workbench.models.selection.variations import sharpened, varied
+from workbench.models.selection.variations import sharpened_images, varied_images
 from workbench.records import Records
 from workbench.training.grid import Grid
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -78,7 +78,7 @@ class Selector:
         """The candidates of round `round_`, from 1: public images, then what the votes of the round before chose."""
         generator = self.state.randomness.torch_generator(CANDIDATES, round_, self.state.device)
         if round_ == 1:
-            self._images("public_candidates").copy_(self._first(public, generator))
+            self._images("public_candidates").copy_(self._first_images(public, generator))
             self._images("candidates").copy_(self._images("public_candidates"))
             values = {}
         else:
@@ -125,8 +125,8 @@ class Selector:
         for label in np.unique(wanted):
             places = np.flatnonzero(wanted == label)
             index = torch.multinomial(weights[label], len(places), replacement=True, generator=generator)
-            drawn = self._varied(images[label][index], int(label), draws.variation_size, generator)
-            made[places] = sharpened(drawn, draws.sharpening).cpu().numpy()
+            drawn = self._varied_images(images[label][index], int(label), draws.variation_size, generator)
+            made[places] = sharpened_images(drawn, draws.sharpening).cpu().numpy()
         return Records(made, labels)
 
     def _draw_again(self, size: float, generator: torch.Generator) -> float:
@@ -139,12 +139,12 @@ class Selector:
 
     def _with_varied_repeats(self, images: Tensor, label: int, index: Tensor, size: float, generator: torch.Generator) -> int:
         """Put images[index] in the place of a class's `images`: as it is where it first occurs, else varied. How many are as they are."""
-        chosen, repeats = images[index], repeated(index)
-        chosen[repeats] = self._varied(chosen[repeats], label, size, generator)
+        chosen, repeats = images[index], occurred_before(index)
+        chosen[repeats] = self._varied_images(chosen[repeats], label, size, generator)
         images.copy_(chosen)
         return int((~repeats).sum())
 
-    def _first(self, public: Records, generator: torch.Generator) -> Tensor:
+    def _first_images(self, public: Records, generator: torch.Generator) -> Tensor:
         """Public images of each class, or of any where they have no labels, in random order; repeats, where there are few, varied."""
         classes, number = self.settings.counts(self.facts)
         order = torch.randperm(len(public), generator=generator, device=self.state.device).cpu().numpy()
@@ -158,15 +158,17 @@ class Selector:
                 )
             index = torch.arange(number, device=self.state.device) % len(places)
             images = torch.from_numpy(public.records[places[index.cpu().numpy()]]).to(self.state.device)
-            repeats = repeated(index)
-            images[repeats] = self._varied(images[repeats], label, self.settings.variation_size, generator)
+            repeats = occurred_before(index)
+            images[repeats] = self._varied_images(images[repeats], label, self.settings.variation_size, generator)
             candidates[label] = images
         return candidates
 
-    def _varied(self, images: Tensor, label: int, size: float, generator: torch.Generator) -> Tensor:
+    def _varied_images(self, images: Tensor, label: int, size: float, generator: torch.Generator) -> Tensor:
         names = [name for name in self.settings.chosen_variations(self.facts) if name != "denoise"]
-        made = varied(images, names, size, generator)
-        return denoising.denoised(self.settings.denoiser, made, label, size, generator, self.state) if self.settings.denoises else made
+        made = varied_images(images, names, size, generator)
+        return (
+            denoising.denoised_images(self.settings.denoiser, made, label, size, generator, self.state) if self.settings.denoises else made
+        )
 
     def _images(self, name: str) -> Tensor:
         module = self.state.modules[name]
@@ -216,7 +218,7 @@ def weights_of(votes: Tensor, power: float = 1.0) -> Tensor:
     return torch.where(votes.sum(1, keepdim=True) > 0, votes**power * (votes > 0), 1.0)
 
 
-def repeated(index: Tensor) -> Tensor:
+def occurred_before(index: Tensor) -> Tensor:
     """Which entries of an index (N,) occurred before, bool (N,)."""
     _, first = np.unique(index.cpu().numpy(), return_index=True)
     seen = np.ones(len(index), dtype=bool)

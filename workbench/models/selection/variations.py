@@ -40,7 +40,7 @@ def warp(images: Tensor, size: float, generator: torch.Generator, resampling: st
     rows = torch.stack([cos * wide, (slant - sin) * wide, right], 1), torch.stack([sin * high, cos * high, down], 1)
     straight = F.affine_grid(torch.stack(rows, 1), list(images.shape), align_corners=False)
     bend = smooth_field(count, height, width, generator) * 2 * BEND * size
-    return resampled(images, straight + bend.permute(0, 2, 3, 1), "zeros", resampling)
+    return resampled_images(images, straight + bend.permute(0, 2, 3, 1), "zeros", resampling)
 
 
 def stroke(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
@@ -58,7 +58,7 @@ def crop(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
     right, down = (normal(generator, count) * 2 * CROP_SHIFT * size for _ in range(2))
     none = torch.zeros_like(zoom)
     rows = torch.stack([zoom, none, right], 1), torch.stack([none, zoom, down], 1)
-    return resampled(images, F.affine_grid(torch.stack(rows, 1), list(images.shape), align_corners=False), "reflection")
+    return resampled_images(images, F.affine_grid(torch.stack(rows, 1), list(images.shape), align_corners=False), "reflection")
 
 
 def colour(images: Tensor, size: float, generator: torch.Generator) -> Tensor:
@@ -85,7 +85,7 @@ VARIATIONS: dict[str, Vary] = {  # beside `denoise`, which takes a model: see `d
 }
 
 
-def varied(images: Tensor, names: Sequence[str], size: float, generator: torch.Generator) -> Tensor:
+def varied_images(images: Tensor, names: Sequence[str], size: float, generator: torch.Generator) -> Tensor:
     """uint8 images (N, C, H, W) of one class, varied by `names` in order; as they are at size 0."""
     if size == 0 or len(images) == 0:
         return images
@@ -95,7 +95,7 @@ def varied(images: Tensor, names: Sequence[str], size: float, generator: torch.G
     return (made.clamp(0, 1) * 255).round().to(torch.uint8)
 
 
-def sharpened(images: Tensor, amount: float) -> Tensor:
+def sharpened_images(images: Tensor, amount: float) -> Tensor:
     """uint8 images (N, C, H, W) with `amount` times what a blur of one pixel of 28 takes away; as they are at 0 (unsharp masking)."""
     if amount == 0 or len(images) == 0:
         return images
@@ -106,7 +106,7 @@ def sharpened(images: Tensor, amount: float) -> Tensor:
     return made.clamp(0, 255).round().to(torch.uint8).view(images.shape)
 
 
-def resampled(images: Tensor, grid: Tensor, padding: str, resampling: str = "bilinear") -> Tensor:
+def resampled_images(images: Tensor, grid: Tensor, padding: str, resampling: str = "bilinear") -> Tensor:
     """The images at the places of `grid` (N, H, W, 2)."""
     return F.grid_sample(images, grid, mode=resampling, padding_mode=padding, align_corners=False)
 

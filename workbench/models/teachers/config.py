@@ -49,7 +49,7 @@ def gaussian_votes(noise_multiplier: float | None, changes: float, rounds: int, 
 
     A teacher may vote anything else, whether a record of its part is replaced or made null: both distances are the same.
     """
-    noise = known(noise_multiplier)
+    noise = known_noise(noise_multiplier)
     return Stage(
         name=VOTES,
         event=ReplaceOneGaussianDpEvent(noise / math.sqrt(changes), zero_out_ratio=1.0),
@@ -61,7 +61,7 @@ def gaussian_votes(noise_multiplier: float | None, changes: float, rounds: int, 
     )
 
 
-def known(noise_multiplier: float | None) -> float:
+def known_noise(noise_multiplier: float | None) -> float:
     """A noise that was given or found; refuses an empty one."""
     if noise_multiplier is None:
         raise WorkbenchError("Expected a noise_multiplier, got none: give one, or an epsilon to calibrate it to.")

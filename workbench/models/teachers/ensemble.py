@@ -32,8 +32,8 @@ class Discriminators(nn.Module):
 
     def __init__(self, number: int, inputs: int, hidden: int) -> None:
         super().__init__()
-        self.first, self.first_bias = _drawn(number, inputs, hidden), _drawn(number, 1, hidden, inputs)
-        self.last, self.last_bias = _drawn(number, hidden, 1), _drawn(number, 1, 1, hidden)
+        self.first, self.first_bias = _drawn_parameter(number, inputs, hidden), _drawn_parameter(number, 1, hidden, inputs)
+        self.last, self.last_bias = _drawn_parameter(number, hidden, 1), _drawn_parameter(number, 1, 1, hidden)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Scores (K, B): above 0 for what a network takes for a record."""
@@ -42,7 +42,7 @@ class Discriminators(nn.Module):
         return torch.baddbmm(self.last_bias, hidden, self.last)[..., 0]
 
 
-def _drawn(number: int, rows: int, columns: int, inputs: int | None = None) -> nn.Parameter:
+def _drawn_parameter(number: int, rows: int, columns: int, inputs: int | None = None) -> nn.Parameter:
     bound = 1.0 / math.sqrt(inputs or rows)
     return nn.Parameter(torch.empty(number, rows, columns).uniform_(-bound, bound))
 
@@ -78,7 +78,7 @@ def teachers_of(state: State) -> Discriminators:
     return teachers
 
 
-def released(votes: np.ndarray, noise: float, state: State, step: int, purpose: str = VOTES) -> np.ndarray:
+def noisy_votes(votes: np.ndarray, noise: float, state: State, step: int, purpose: str = VOTES) -> np.ndarray:
     """A round's votes, sums int64 over teachers, with Gaussian noise of deviation `noise` on its grid, float64: one release."""
     grid = Grid(noise, 1.0, len(teachers_of(state).first))
     return state.randomness.release(purpose, step, in_steps(votes, 1, grid), grid)
@@ -96,7 +96,7 @@ def beside(images: Tensor, classes: Tensor, state: State) -> Tensor:
     return torch.cat([images.flatten(1), functional.one_hot(classes, columns(state.facts)).to(images.dtype)], dim=1)
 
 
-def generated(latents: Tensor, classes: Tensor, state: State) -> Tensor:
+def generated_images(latents: Tensor, classes: Tensor, state: State) -> Tensor:
     """Images (B, C, H, W) as the generator learns them, by statistics of their own batch; it stays as it is."""
     generator = state.modules[GENERATOR].train()
     kept = {name: value.clone() for name, value in generator.named_buffers()}
@@ -145,7 +145,7 @@ def teach(settings: Ensemble, latent_size: int, parts: PartsInPlace, state: Stat
     """
     teachers, optimizer = teachers_of(state), state.optimizers[TEACHERS]
     latents, classes = drawn(state, settings.updates * settings.batch_size, latent_size, f"{TEACHERS} generated", step)
-    images = beside(generated(latents, classes, state), classes, state)
+    images = beside(generated_images(latents, classes, state), classes, state)
     draw = state.randomness.torch_generator(f"{TEACHERS} batches", step)
     loss = torch.zeros(())
     for fakes in images.split(settings.batch_size):

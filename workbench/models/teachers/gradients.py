@@ -6,7 +6,7 @@ from torch.nn import functional
 
 from workbench.models.embeddings.config import GENERATOR
 from workbench.models.teachers.ensemble import beside, teachers_of
-from workbench.models.teachers.rounds import asked, asked_inputs
+from workbench.models.teachers.rounds import queried_images, round_inputs
 from workbench.training.state import State
 
 
@@ -24,6 +24,6 @@ def wished_moves(images: Tensor, classes: Tensor, state: State) -> Tensor:
 
 def following_loss(moves: Tensor, state: State) -> Tensor:
     """How far the generator's images are, in mean square, from those that were voted about and then moved by `moves` (B, D)."""
-    before, classes = asked(state)
-    images = state.modules[GENERATOR].train()(asked_inputs(state).latents, classes)
+    before, classes = queried_images(state)
+    images = state.modules[GENERATOR].train()(round_inputs(state).latents, classes)
     return (images - (before + moves.to(before.dtype).view_as(before))).square().mean()

@@ -22,7 +22,7 @@ from workbench.training.state import State, Step
 ASKED = "asked"  # the module that keeps the generator's inputs whose images are voted about
 
 
-class Asked(nn.Module):
+class RoundInputs(nn.Module):
     """The generator's inputs (B, latent) and classes int64 (B,) of a round's images: kept from the votes to what follows them."""
 
     latents: Tensor
@@ -44,7 +44,7 @@ def initial_state(
     state.optimizers[GENERATOR] = torch.optim.Adam(generator.parameters(), lr=settings.training.learning_rate)
     ensemble.add_to(teachers, state)
     state.tensors[VOTES] = torch.zeros(votes, dtype=torch.float64, device=state.device)
-    state.modules[ASKED] = Asked(queries, settings.latent_size).to(state.device)
+    state.modules[ASKED] = RoundInputs(queries, settings.latent_size).to(state.device)
     return state
 
 
@@ -80,19 +80,19 @@ def fit(
 
 def ask(settings: GeneratorSettings, size: int, state: State, step: int) -> tuple[Tensor, Tensor]:
     """`size` fresh images to vote about, (size, C, H, W), with their classes."""
-    inputs = asked_inputs(state)
+    inputs = round_inputs(state)
     inputs.latents, inputs.classes = drawn(state, size, settings.latent_size, f"{VOTES} images", step)
-    return asked(state)
+    return queried_images(state)
 
 
-def asked(state: State) -> tuple[Tensor, Tensor]:
+def queried_images(state: State) -> tuple[Tensor, Tensor]:
     """The images that are voted about in this round, (B, C, H, W), and their classes."""
-    inputs = asked_inputs(state)
-    return ensemble.generated(inputs.latents, inputs.classes, state), inputs.classes
+    inputs = round_inputs(state)
+    return ensemble.generated_images(inputs.latents, inputs.classes, state), inputs.classes
 
 
-def asked_inputs(state: State) -> Asked:
+def round_inputs(state: State) -> RoundInputs:
     """What they are made from."""
     inputs = state.modules[ASKED]
-    assert isinstance(inputs, Asked)
+    assert isinstance(inputs, RoundInputs)
     return inputs

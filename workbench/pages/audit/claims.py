@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from workbench.claims.caught import Caught, attack_of, attacked
+from workbench.claims.caught import AttackResult, attack_of, attacked_rows
 from workbench.escaping import prose
 from workbench.jobs.job import WORKSPACE
 from workbench.runs.refuted import kept_caught
@@ -21,7 +21,7 @@ def claims_section(run: Run, prefix: str) -> None:
     del run
     st.caption(ASKS)
     which, times = st.columns(2)
-    name = which.selectbox("Claim", attacked(), key="audit_claim", bind="query-params")
+    name = which.selectbox("Claim", attacked_rows(), key="audit_claim", bind="query-params")
     trials = int(
         times.number_input("Runs with the record, and as many without", 2, 1_000_000, 200, key="audit_trials", bind="query-params")
     )
@@ -40,7 +40,7 @@ def claims_section(run: Run, prefix: str) -> None:
     st.dataframe(pd.DataFrame([row(one, one is shipped) for one in attacks]), hide_index=True, alt=f"Attacks on the claim of {name}")
 
 
-def row(one: Caught, is_shipped: bool) -> dict[str, object]:
+def row(one: AttackResult, is_shipped: bool) -> dict[str, object]:
     """An attack in a line."""
     return {
         "Where": "shipped with the workbench" if is_shipped else "made here",

@@ -32,7 +32,7 @@ def copies_section(run: Run, prefix: str) -> None:
     """The job that looks, the clusters with the records that they give away, and the collapse test."""
     st.caption(ASKS)
     chosen = sample_set(Workspace.default(), run.id)
-    kept = chosen.kept()
+    kept = chosen.kept_records()
     count = chosen.default_num_samples if kept is None else len(kept)
     scan = kept_copies(Workspace.default(), run.id, "pixels", count)
     if scan is None:

@@ -24,7 +24,7 @@ PRIORS = (0.01, 0.1, 0.5)
 
 def pac_section(run: Run, prefix: str) -> None:
     """What MI says of a guess; and the job that trains on random halves and determines the noise."""
-    meaning(prefix)
+    show_meaning(prefix)
     if not isinstance(run.plan.facts.kind, ImageKind):
         st.info("The PAC audit is of images; the records of this run are rows of a table.")
         return
@@ -42,7 +42,7 @@ def pac_section(run: Run, prefix: str) -> None:
     table(audit)
 
 
-def meaning(prefix: str) -> None:
+def show_meaning(prefix: str) -> None:
     """The best chance of a right guess over mutual information, for three chances before; the slider's value in words."""
     nats = st.slider("Mutual information, in nats", 0.0, MOST_NATS, 0.5, 0.05, key="audit_mi", bind="query-params")
     chances = "; ".join(f"{prior:g} before: {number(success_probability(nats, prior))} at most after" for prior in PRIORS)

@@ -12,7 +12,7 @@ from workbench.pages.audit.pac import pac_section
 from workbench.pages.audit.records import leakage_section
 from workbench.pages.audit.votes import votes_section
 from workbench.runs.run import Run
-from workbench.ui.actions import told
+from workbench.ui.actions import errors_shown
 from workbench.ui.cards import run_marks
 from workbench.ui.example import example_notice
 from workbench.ui.runs import known_runs, run_choice
@@ -45,5 +45,5 @@ def draw() -> None:
     what = st.segmented_control(
         "Attack", list(SECTIONS), default=next(iter(SECTIONS)), key=f"{PREFIX}what", bind="query-params", required=True
     )
-    with told():
+    with errors_shown():
         SECTIONS[what or next(iter(SECTIONS))](run, f"{PREFIX}{run.id}_")

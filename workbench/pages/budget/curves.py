@@ -13,7 +13,7 @@ from workbench.privacy import accountant_values, epsilon_curve
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.privacy.accounting.curves import exact_accountants
 from workbench.privacy.accounting.stages import Stage
-from workbench.privacy.accounting.varying import setting_of, varied
+from workbench.privacy.accounting.varying import setting_of, varied_stages
 from workbench.serialization import dumps
 from workbench.ui import charts
 from workbench.ui.formats import number
@@ -102,7 +102,7 @@ def curve_frame(plan_json: str, axis: str) -> pd.DataFrame:
     plan = Plan.model_validate_json(plan_json)
     stages = counted_stages(plan)
     values = around(setting_of(stages, axis) or 1.0, axis)
-    curve = epsilon_curve(lambda value: varied(stages, axis, value), values, plan.delta)
+    curve = epsilon_curve(lambda value: varied_stages(stages, axis, value), values, plan.delta)
     exact = exact_accountants(stages)
     if plan.bound.is_finite:
         names = {name: f"{name}{EXACT}" if name in exact else name for name in curve}

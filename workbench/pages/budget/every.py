@@ -150,8 +150,8 @@ def every_chart(shown: Sequence[Numbers]) -> go.Figure:
     figure = charts.empty_figure("Epsilon (log scale)", "")
     heights = range(len(shown) - 1, -1, -1)
     placed = list(zip(shown, heights, strict=True))
-    _joined(figure, [(row.claim, row.bound, height) for row, height in placed], "solid")
-    _joined(figure, [(row.claimed_there, row.measured, height - LANE) for row, height in placed], "dot")
+    _join_ends(figure, [(row.claim, row.bound, height) for row, height in placed], "solid")
+    _join_ends(figure, [(row.claimed_there, row.measured, height - LANE) for row, height in placed], "dot")
     _points(figure, "paper's claim", "diamond-open", 13, [(row, row.claim, row.claim_is, height) for row, height in placed])
     _points(figure, "upper bound", "square", 8, [(row, row.bound, row.bound_is, height) for row, height in placed])
     measured = [(row, row.measured, "a lower bound", height - LANE * _is_apart(row)) for row, height in placed]
@@ -202,7 +202,7 @@ def _axes(figure: go.Figure, shown: Sequence[Numbers]) -> None:
     figure.update_layout(height=BESIDE_ROWS + ROW_HEIGHT * len(shown), showlegend=True)
 
 
-def _joined(figure: go.Figure, ends: Sequence[tuple[float, float, float]], dash: str) -> None:
+def _join_ends(figure: go.Figure, ends: Sequence[tuple[float, float, float]], dash: str) -> None:
     """A thin line from one number of a row to another, where it has both."""
     x: list[float | None] = []
     y: list[float | None] = []
@@ -218,12 +218,12 @@ def _numbers(
     name: str, method: str, claim: PrivacyValue, bound: PrivacyValue, measured: float, there: float, setting: str, why: str
 ) -> Numbers:
     return Numbers(
-        name, method, _evaluated(claim), CLAIM_WORDS[claim.status], _evaluated(bound), BOUND_WORDS[bound.status], measured, there,
-        bound.delta, (relation_words(claim), relation_words(bound)), setting, why,
+        name, method, _epsilon_or_none(claim), CLAIM_WORDS[claim.status], _epsilon_or_none(bound), BOUND_WORDS[bound.status],
+        measured, there, bound.delta, (relation_words(claim), relation_words(bound)), setting, why,
     )  # fmt: skip
 
 
-def _evaluated(value: PrivacyValue) -> float:
+def _epsilon_or_none(value: PrivacyValue) -> float:
     return NONE if value.status == "not_evaluated" else value.epsilon
 
 

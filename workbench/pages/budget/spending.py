@@ -70,7 +70,7 @@ def launch_section(plan: Plan) -> None:
     ledger = Ledger(Workspace.default().ledger)
     entries, budget = ledger.entries(plan.facts.name), ledger.budget(plan.facts.name)
     delta = plan.delta if budget is None else min(plan.delta, budget.delta)
-    before = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in entries]
+    before = [(f"run {entry.run_id}", entry.paid_stages(reserve=True)) for entry in entries]
     so_far = zero_out_total(before, delta).epsilon if entries else 0.0
     own = [stage for stage in [*plan.stages, *plan.sampling_stages] if stage.spent != "free"]
     after = zero_out_total([*before, ("this run", own)], delta).epsilon

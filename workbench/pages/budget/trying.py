@@ -26,7 +26,7 @@ def dry_run_section(plan: Plan, prefix: str) -> None:
     workspace = Workspace.default()
     label, about = "Seed of the dry run", "Other seeds show the spread."
     seed = int(st.number_input(label, 0, 10_000, 0, key=f"{prefix}dry_seed", bind="query-params", help=about))
-    outcome = dry_run.found(workspace, plan, seed)
+    outcome = dry_run.kept_dry_run(workspace, plan, seed)
     if outcome is not None:
         st.dataframe(frame_of(outcome), hide_index=True, width="stretch")
         st.caption(prose(outcome.caution))

@@ -4,7 +4,7 @@ import streamlit as st
 
 from workbench.errors import WorkbenchError
 from workbench.escaping import prose
-from workbench.pages.runs.release import exported
+from workbench.pages.runs.release import export_bytes
 from workbench.runs.dossier import QUESTIONS, dossier_of, kept_statements, registry_entry, render
 from workbench.runs.dossier.values import Audience
 from workbench.runs.run import Run
@@ -31,7 +31,7 @@ def files_section(run: Run, prefix: str) -> None:
             key=f"{prefix}room", icon=":material/lock:", on_click="ignore", help="With verdicts, attacks and training records. Private.",
         )  # fmt: skip
         st.download_button(
-            "Its export", lambda: exported(run.id), f"run-{run.id}.zip", "application/zip",
+            "Its export", lambda: export_bytes(run.id), f"run-{run.id}.zip", "application/zip",
             key=f"{prefix}export", icon=":material/outbox:", on_click="ignore", disabled=not run.may_be_released,
         )  # fmt: skip
         missing = missing_for_registry(run)

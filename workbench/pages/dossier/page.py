@@ -13,7 +13,7 @@ from workbench.runs.dossier.sections import ONE_NUMBER_HIDES
 from workbench.runs.paid import paid_stages
 from workbench.runs.run import Run
 from workbench.serialization import dumps
-from workbench.ui.actions import told
+from workbench.ui.actions import errors_shown
 from workbench.ui.cards import planned_numbers, run_marks
 from workbench.ui.example import example_notice
 from workbench.ui.formats import number
@@ -34,7 +34,7 @@ def draw() -> None:
     chosen = run_choice(f"{PREFIX}run", finished)
     run = next(one for one in finished if one.id == chosen)
     run_marks(run)
-    with told():
+    with errors_shown():
         what_is_known(run)
         questions_section(run.id, f"{PREFIX}{run.id}_")
         files_section(run, f"{PREFIX}{run.id}_")

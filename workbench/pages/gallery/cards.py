@@ -16,7 +16,7 @@ from workbench.pages.gallery.parts import Picture, neighbour_card, verdict_contr
 from workbench.records import Records, TableKind
 from workbench.runs.samples import DEFAULT, SampleSet, sample_set
 from workbench.runs.verdicts import JUDGEMENTS, LONGEST_NAME, Verdict, Verdicts
-from workbench.ui.actions import told
+from workbench.ui.actions import errors_shown
 from workbench.ui.formats import number
 from workbench.ui.gallery import class_name
 
@@ -82,13 +82,13 @@ def review_bar(verdicts: Verdicts, chosen: SampleSet, given: dict[int, Verdict],
 
 def take_back(verdicts: Verdicts, chosen: SampleSet, reviewer: str | None) -> None:
     """Undo the latest verdict on a set of samples, of this reviewer where one is named."""
-    with told():
+    with errors_shown():
         verdicts.undo(chosen.owner, chosen.id, reviewer)
 
 
 def judge(verdicts: Verdicts, chosen: SampleSet, index: int, said: str, note: str, kept_as: str = "") -> None:
     """Keep a verdict on a sample, unless its run was deleted while it was looked at; `kept_as` is the set's id where it is another."""
-    with told():
+    with errors_shown():
         sample_set(chosen.workspace, chosen.owner, chosen.id)
         verdicts.judge(chosen.owner, index, said, note, kept_as or chosen.id, reviewer_of("gallery_"))
 

@@ -25,9 +25,9 @@ ASKED = (
 PRIVATE = "Private: do not share."
 
 
-def searched(chosen: SampleSet, space: str, attribute: str | None) -> tuple[Records, Neighbours, list[dict[str, Any]]] | None:
+def search_results(chosen: SampleSet, space: str, attribute: str | None) -> tuple[Records, Neighbours, list[dict[str, Any]]] | None:
     """The samples, their neighbours and the measures of copying; None where a job has yet to find them, which is shown."""
-    workspace, kept = Workspace.default(), chosen.kept()
+    workspace, kept = Workspace.default(), chosen.kept_records()
     count = chosen.default_num_samples if kept is None else len(kept)
     neighbours = kept_neighbours(workspace, chosen.owner, space, count, chosen.id)
     results = kept_copying(workspace, chosen.owner, space, count, chosen.id, attribute)

@@ -12,7 +12,7 @@ from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE
 from workbench.evaluation.feature_files import feature_name, is_file
 from workbench.evaluation.features import IMAGES
 from workbench.pages.gallery.cards import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
-from workbench.pages.gallery.copying import copying_numbers, distance_chart, searched
+from workbench.pages.gallery.copying import copying_numbers, distance_chart, search_results
 from workbench.pages.gallery.queue import queue
 from workbench.pages.gallery.scatter import READ, how_many, scatter, zoom
 from workbench.runs.run import Run
@@ -23,7 +23,7 @@ from workbench.ui.cards import import_marks, run_marks
 from workbench.ui.example import example_notice
 from workbench.ui.gallery import class_name
 from workbench.ui.runs import known_runs, run_choice, set_choice, show_cautions
-from workbench.ui.session import loaded
+from workbench.ui.session import loaded_dataset
 from workbench.workspace import Workspace
 
 CARDS_SAY = (
@@ -67,8 +67,8 @@ def draw() -> None:
         if not look.features:
             st.info("Type where the file of your network is: on the machine that runs the workbench.")
             return
-        dataset = look.samples.same_records(loaded(look.samples.place, look.facts))
-        result = searched(look.samples, look.features, look.attribute)
+        dataset = look.samples.same_records(loaded_dataset(look.samples.place, look.facts))
+        result = search_results(look.samples, look.features, look.attribute)
     except WorkbenchError as error:
         st.error(prose(error))
         return

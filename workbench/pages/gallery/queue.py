@@ -13,7 +13,7 @@ from workbench.records import Records
 from workbench.runs.controls import CONTROLS, Controls, among_samples, what_was_found
 from workbench.runs.samples import SampleSet
 from workbench.runs.verdicts import JUDGEMENTS, Judgement, Verdict, Verdicts
-from workbench.ui.actions import told
+from workbench.ui.actions import errors_shown
 from workbench.ui.formats import number
 
 KEYS: dict[Judgement, str] = {"copied": "1", "similar": "2", "fine": "3", "unsure": "4"}
@@ -32,32 +32,35 @@ class Desk:
     """What a reviewer works on: samples, and controls behind them, by position; the verdicts of this reviewer on both."""
 
     verdicts: Verdicts
-    chosen: SampleSet
+    sample_set: SampleSet
     reviewer: str
     num_samples: int
     controls: Controls | None
 
-    def given(self) -> dict[int, Verdict]:
+    def own_verdicts(self) -> dict[int, Verdict]:
         """This reviewer's verdicts, by position."""
-        of_samples = self.verdicts.of(self.chosen.owner, self.chosen.id, self.reviewer)
+        of_samples = self.verdicts.of(self.sample_set.owner, self.sample_set.id, self.reviewer)
         return of_samples | {self.num_samples + place: one for place, one in self.of_controls().items()}
 
     def of_controls(self) -> dict[int, Verdict]:
         """This reviewer's verdicts on controls, by their place among these."""
-        return {} if self.controls is None else self.verdicts.of(self.chosen.owner, CONTROLS, self.reviewer)
+        return {} if self.controls is None else self.verdicts.of(self.sample_set.owner, CONTROLS, self.reviewer)
 
     def judge(self, position: int, said: str) -> None:
         """Keep a verdict on what stands at a position."""
         is_control = position >= self.num_samples
-        place, kept_as = (position - self.num_samples, CONTROLS) if is_control else (position, self.chosen.id)
-        judge(self.verdicts, self.chosen, place, said, "", kept_as)
+        place, kept_as = (position - self.num_samples, CONTROLS) if is_control else (position, self.sample_set.id)
+        judge(self.verdicts, self.sample_set, place, said, "", kept_as)
 
     def take_back(self) -> None:
         """Undo this reviewer's latest verdict, be it on a sample or on a control."""
-        kept = {self.chosen.id: self.verdicts.of(self.chosen.owner, self.chosen.id, self.reviewer), CONTROLS: self.of_controls()}
+        kept = {
+            self.sample_set.id: self.verdicts.of(self.sample_set.owner, self.sample_set.id, self.reviewer),
+            CONTROLS: self.of_controls(),
+        }
         latest = max((one.time, name) for name, those in kept.items() for one in those.values())[1]
-        with told():
-            self.verdicts.undo(self.chosen.owner, latest, self.reviewer or None)
+        with errors_shown():
+            self.verdicts.undo(self.sample_set.owner, latest, self.reviewer or None)
 
 
 def queue(
@@ -80,12 +83,12 @@ def queue(
     controls = controls_of(name, features, k, chosen) if blinded and with_controls else None
     desk = Desk(verdicts, chosen, reviewer_of("gallery_"), len(samples), controls)
     positions = [*wanted, *range(len(samples), len(samples) + len(controls or ()))]
-    given = desk.given()
+    given = desk.own_verdicts()
     left = [position for position in in_order(positions, blinded) if position not in given]
     done = len(positions) - len(left)
     st.progress(done / max(1, len(positions)), text=f"{done:,} of {len(positions):,} judged, {len(left):,} to go")
     if controls is not None:
-        samples, neighbours = samples.followed_by(controls.records), joined(neighbours, controls.neighbours)
+        samples, neighbours = samples.followed_by(controls.records), joined_neighbours(neighbours, controls.neighbours)
     if left:
         CARDS[dataset.facts.kind.name].draw(left[0], samples, dataset, neighbours, None)
     else:
@@ -109,7 +112,7 @@ def controls_of(name: str, features: str, k: int, _chosen: SampleSet) -> Control
     return among_samples(_chosen, features, k)
 
 
-def joined(first: Neighbours, second: Neighbours) -> Neighbours:
+def joined_neighbours(first: Neighbours, second: Neighbours) -> Neighbours:
     """The neighbours of some records and then of others, in the first ones' feature space."""
     arrays = [field.name for field in fields(Neighbours) if field.name != "features"]
     return Neighbours(first.features, **{name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in arrays})

@@ -41,7 +41,9 @@ def scatter(neighbours: Neighbours, key: str) -> int | None:
     )  # fmt: skip
     figure.add_hline(1.0, line={"color": charts.GREY, "dash": "dash"})
     figure.update_layout(height=340, showlegend=False)
-    event = _chosen(figure, f"Distance against ratio of {len(distance)} samples; {int((ratio < 1).sum())} are nearer to training", key)
+    event = _selectable_chart(
+        figure, f"Distance against ratio of {len(distance)} samples; {int((ratio < 1).sum())} are nearer to training", key
+    )
     with st.expander("View as table"):
         frame = pd.DataFrame({"sample": np.arange(len(distance)), "distance (private)": distance, "ratio (private)": ratio})
         st.dataframe(frame, hide_index=True, alt="Distance and ratio of each sample (private)")
@@ -49,7 +51,7 @@ def scatter(neighbours: Neighbours, key: str) -> int | None:
     return int(np.flatnonzero(shown)[points[0]["point_index"]]) if points else None
 
 
-def _chosen(figure: go.Figure, alt: str, key: str) -> Any:
+def _selectable_chart(figure: go.Figure, alt: str, key: str) -> Any:
     modes = ["lasso2d", "select2d"]
     return st.plotly_chart(
         figure, key=key, alt=alt, on_select="rerun", selection_mode="points", config={"displaylogo": False, "modeBarButtonsToRemove": modes}

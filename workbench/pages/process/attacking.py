@@ -6,20 +6,20 @@ import streamlit as st
 from PIL import Image
 
 from workbench.evaluation.intervals import wilson
-from workbench.pages.process.asked import carried
+from workbench.pages.process.asked import validated_choices
 from workbench.teaching.attacking import (
     AVERAGED,
     OTHERS,
     RUNS,
     SAMPLES,
     SHOWN,
-    AttackAsked,
-    Attacked,
+    AttackChoices,
+    AttackOutcome,
     attack,
     best_curve,
     bound_curve,
-    rated,
     right_at_most,
+    visitor_rates,
 )  # fmt: skip
 from workbench.ui import charts
 from workbench.ui.formats import number
@@ -42,15 +42,15 @@ GIVEN = "process_given"  # in the address: the ratings so far, a digit each
 VISITOR = 4  # the trace of the visitor's curve
 
 
-def choose(prefix: str) -> AttackAsked:
+def choose(prefix: str) -> AttackChoices:
     """The epsilon of the runs and their seed; what was guessed of other runs is forgotten."""
     epsilon, seed, _ = st.columns([1, 1, 3])
 
     def forget() -> None:
         st.query_params.pop(GIVEN, None)
 
-    return carried(
-        AttackAsked,
+    return validated_choices(
+        AttackChoices,
         epsilon=epsilon.number_input(
             "Epsilon of each run", 0.1, 1000.0, 10.0, 5.0, format="%g", key=f"{prefix}epsilon", bind="query-params", on_change=forget
         ),
@@ -58,7 +58,7 @@ def choose(prefix: str) -> AttackAsked:
     )
 
 
-def show(choices: AttackAsked, prefix: str) -> None:
+def show(choices: AttackChoices, prefix: str) -> None:
     """The run that is to be guessed, the answers to those before, and the curves."""
     trial, given = attack(choices), ratings()
     st.markdown(SAYS)
@@ -69,7 +69,7 @@ def show(choices: AttackAsked, prefix: str) -> None:
         show_parts([roc_chart(trial, given), Words(best_words(trial))], prefix)
 
 
-def parts(choices: AttackAsked) -> list[Part]:
+def parts(choices: AttackChoices) -> list[Part]:
     """The same for a file, which asks by itself."""
     trial = attack(choices)
     pictures = [beside(mean, samples) for mean, samples in zip(trial.means, trial.samples, strict=True)]
@@ -92,7 +92,7 @@ def ratings() -> list[int]:
     return [int(letter) for letter in st.query_params.get(GIVEN, "") if letter in RATINGS][:SHOWN]
 
 
-def _ask(trial: Attacked, given: list[int], prefix: str) -> None:
+def _ask(trial: AttackOutcome, given: list[int], prefix: str) -> None:
     by = st.segmented_control(
         "Look at", list(LOOKS), default="mean", required=True, key=f"{prefix}by", bind="query-params", format_func=LOOKS.__getitem__
     )
@@ -129,7 +129,7 @@ def _give(given: list[int]) -> None:
     st.query_params[GIVEN] = "".join(map(str, given))
 
 
-def answer_words(trial: Attacked, given: list[int]) -> str:
+def answer_words(trial: AttackOutcome, given: list[int]) -> str:
     """The truth about the last run, and how often the visitor was right."""
     if not given:
         return "Nothing guessed yet."
@@ -143,7 +143,7 @@ def answer_words(trial: Attacked, given: list[int]) -> str:
     return f"{last} Right so far: {right} of {len(said)} ({low:.0%} to {high:.0%} at 95 %), those that could be left out."
 
 
-def best_words(trial: Attacked) -> str:
+def best_words(trial: AttackOutcome) -> str:
     """What the best attack reaches, and what no attack exceeds."""
     right = float(((trial.scores > 0) == trial.took_part).mean())
     return (
@@ -154,11 +154,11 @@ def best_words(trial: Attacked) -> str:
     )
 
 
-def roc_chart(trial: Attacked, given: list[int]) -> Chart:
+def roc_chart(trial: AttackOutcome, given: list[int]) -> Chart:
     """Bound, best attack in theory and over the runs, blind guessing, and the visitor; the last trace is `VISITOR`."""
     figure = charts.empty_figure("False-positive rate", "True-positive rate")
     rates, most = bound_curve(trial.plan)
-    theory, measured, own = best_curve(trial.mu)[1], trial.best, rated(given, trial.took_part.tolist())
+    theory, measured, own = best_curve(trial.mu)[1], trial.best, visitor_rates(given, trial.took_part.tolist())
     figure.add_scatter(x=[0, 1], y=[0, 1], name="blind guessing", mode="lines", line={"color": GREY, "dash": "dash", "width": 2})
     figure.add_scatter(x=rates.tolist(), y=most.tolist(), name="no attack exceeds", mode="lines", line={"color": BLUE, "width": 2.5})
     line = {"color": GREEN, "dash": "dot", "width": 2.5}

@@ -3,10 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from workbench.pages.process.asked import carried
+from workbench.pages.process.asked import validated_choices
 from workbench.teaching import forward
 from workbench.teaching.base import DELTA
-from workbench.teaching.forward import BOUNDARIES, SIZES, TIMES, ForwardAsked
+from workbench.teaching.forward import BOUNDARIES, SIZES, TIMES, ForwardChoices
 from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.ui.gallery import sheet
@@ -22,7 +22,7 @@ SAYS = (
 SMALLEST, LARGEST = 1e-2, 1e4  # of the epsilon that the chart shows
 
 
-def choose(prefix: str) -> ForwardAsked:
+def choose(prefix: str) -> ForwardChoices:
     """Schedule, time step and dp-promise's boundary."""
     left, middle, right = st.columns([1, 2, 2])
     schedule = left.segmented_control(
@@ -33,12 +33,12 @@ def choose(prefix: str) -> ForwardAsked:
         "dp-promise's boundary S", BOUNDARIES, 500, key=f"{prefix}boundary", bind="query-params",
         help="Its phase one trains the time steps after S on noised records, without other noise; phase two those up to S by DP-SGD.",
     )  # fmt: skip
-    return carried(ForwardAsked, schedule=schedule, time=time, boundary=boundary)
+    return validated_choices(ForwardChoices, schedule=schedule, time=time, boundary=boundary)
 
 
-def parts(choices: ForwardAsked) -> list[Part]:
+def parts(choices: ForwardChoices) -> list[Part]:
     """The records, the two curves, and what the boundary costs."""
-    images, curves = forward.noised(choices.schedule), forward.over_time(choices.schedule)
+    images, curves = forward.noised_digits(choices.schedule), forward.over_time(choices.schedule)
     time, boundary = nearest(TIMES, choices.time), nearest(BOUNDARIES, choices.boundary)
     words = [f"t = {at}" for at in TIMES]
 
@@ -108,7 +108,7 @@ def at_boundary(schedule: forward.Name, boundary: int) -> pd.DataFrame:
     )
 
 
-def phase_one_words(choices: ForwardAsked, place: int) -> str:
+def phase_one_words(choices: ForwardChoices, place: int) -> str:
     """What phase one on the digits costs at a boundary."""
     bound, claim = forward.phase_one(choices.schedule, BOUNDARIES[place])
     return (

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workbench.pages.process.panels import PANELS
-from workbench.ui.actions import told
+from workbench.ui.actions import errors_shown
 
 PREFIX = "process_"
 
@@ -17,7 +17,7 @@ def draw() -> None:
     panel, prefix = PANELS[name if name in PANELS else "forward"], f"{PREFIX}{name}_"
     lead, place = st.columns([4, 1], vertical_alignment="center")
     lead.markdown(f"**{panel.lead}**")
-    with told():
+    with errors_shown():
         choices = panel.choose(prefix)
         with st.spinner("Computing on the bundled digits …", show_time=False):
             panel.show(choices, prefix)

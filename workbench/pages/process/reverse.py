@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from workbench.pages.process.asked import carried
-from workbench.teaching.reverse import DRAWN, Film, ReverseAsked, by_guidance, by_sampler
+from workbench.pages.process.asked import validated_choices
+from workbench.teaching.reverse import DRAWN, Film, ReverseChoices, by_guidance, by_sampler
 from workbench.ui.formats import number
 from workbench.ui.gallery import sheet
 from workbench.ui.parts import Beside, Part, Pictures, Words
@@ -23,11 +23,11 @@ SAYS = (
 )
 
 
-def choose(prefix: str) -> ReverseAsked:
+def choose(prefix: str) -> ReverseChoices:
     """Digit, sampler, guidance, steps and the noise to start from."""
     digit, sampler, guidance, steps, seed = st.columns([1, 1.4, 1, 1, 1])
-    return carried(
-        ReverseAsked,
+    return validated_choices(
+        ReverseChoices,
         digit=digit.selectbox("Digit", list(range(10)), 3, key=f"{prefix}digit", bind="query-params"),
         sampler=sampler.selectbox("Sampler", ["ddim", "ddpm", "dpm-solver++"], key=f"{prefix}sampler", bind="query-params"),
         guidance_scale=guidance.number_input("Guidance", 0.0, 20.0, 1.0, 0.5, format="%g", key=f"{prefix}guidance", bind="query-params"),
@@ -36,7 +36,7 @@ def choose(prefix: str) -> ReverseAsked:
     )
 
 
-def parts(choices: ReverseAsked) -> list[Part]:
+def parts(choices: ReverseChoices) -> list[Part]:
     """A film strip for each guidance scale, and one for each sampler."""
     return [
         Words(f"By guidance, with {choices.sampler}", is_heading=True),
@@ -52,7 +52,7 @@ def films(all_films: Sequence[Film]) -> list[Part]:
     """The strips, beside them samples of the same settings, and what these are like."""
     times = ", ".join(map(str, all_films[0].times))
     strips = [(one.name, sheet(one.frames, len(one.frames), 48)) for one in all_films]
-    samples = [(f"{one.name}: {told(one)}", sheet(one.samples, DRAWN, 48)) for one in all_films]
+    samples = [(f"{one.name}: {film_words(one)}", sheet(one.samples, DRAWN, 48)) for one in all_films]
     return [
         Beside(
             [
@@ -63,6 +63,6 @@ def films(all_films: Sequence[Film]) -> list[Part]:
     ]
 
 
-def told(one: Film) -> str:
+def film_words(one: Film) -> str:
     """How clear samples are, and how much they differ."""
     return f"10^{one.margin:.0f} times likelier as this digit than as others; spread {number(one.spread)}"

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from workbench.pages.process.asked import carried
-from workbench.teaching.selecting import OF_EACH, PUBLIC, SHOWN, Round, SelectingAsked, select
+from workbench.pages.process.asked import validated_choices
+from workbench.teaching.selecting import OF_EACH, PUBLIC, SHOWN, Round, SelectionChoices, select
 from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.ui.gallery import sheet
@@ -21,11 +21,11 @@ SAYS = (
 )
 
 
-def choose(prefix: str) -> SelectingAsked:
+def choose(prefix: str) -> SelectionChoices:
     """Epsilon, rounds, noise, and the round that is looked at."""
     epsilon, rounds, seed, _ = st.columns([1, 1, 1, 2])
-    return carried(
-        SelectingAsked,
+    return validated_choices(
+        SelectionChoices,
         epsilon=epsilon.number_input(
             "Epsilon of all rounds", 0.05, 100.0, 2.0, 1.0, format="%g", key=f"{prefix}epsilon", bind="query-params"
         ),
@@ -34,14 +34,14 @@ def choose(prefix: str) -> SelectingAsked:
     )
 
 
-def look(prefix: str, choices: SelectingAsked) -> int:
+def look(prefix: str, choices: SelectionChoices) -> int:
     """The round that is looked at, the last unless another is chosen."""
     rounds = list(range(choices.rounds + 1))
     left, _ = st.columns(2)
     return left.select_slider("After round", rounds, rounds[-1], key=f"{prefix}after", bind="query-params")
 
 
-def parts(choices: SelectingAsked, after: int | None = None) -> list[Part]:
+def parts(choices: SelectionChoices, after: int | None = None) -> list[Part]:
     """The favourites after a round, its noisy votes, and what the rounds have cost."""
     rounds = select(choices)
     chosen = len(rounds) - 1 if after is None else min(after, len(rounds) - 1)

@@ -5,10 +5,10 @@ import pandas as pd
 import streamlit as st
 from scipy.stats import norm
 
-from workbench.pages.process.asked import carried
+from workbench.pages.process.asked import validated_choices
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.teaching.base import DELTA
-from workbench.teaching.one_step import PUBLIC_STEPS, RECORDS, PrivateStepApart, StepAsked, take_apart
+from workbench.teaching.one_step import PUBLIC_STEPS, RECORDS, PrivateStepApart, StepChoices, take_apart
 from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.ui.gallery import sheet
@@ -20,11 +20,11 @@ LEAD = "What do clipping and noise do to the gradients of real records, and how 
 POINTS = 121
 
 
-def choose(prefix: str) -> StepAsked:
+def choose(prefix: str) -> StepChoices:
     """Clipping norm, noise, and the record that the neighbor is without."""
     clip, noise, left_out = st.columns(3)
-    return carried(
-        StepAsked,
+    return validated_choices(
+        StepChoices,
         max_grad_norm=clip.number_input("Clipping norm C", 0.01, 10.0, 1.0, 0.25, format="%g", key=f"{prefix}clip", bind="query-params"),
         noise_multiplier=noise.number_input(
             "Noise multiplier", 0.1, 20.0, 1.0, 0.25, format="%g", key=f"{prefix}noise", bind="query-params",
@@ -36,7 +36,7 @@ def choose(prefix: str) -> StepAsked:
     )  # fmt: skip
 
 
-def parts(choices: StepAsked) -> list[Part]:
+def parts(choices: StepChoices) -> list[Part]:
     """Norms by record, sum and noise, and the two sums along what one record adds."""
     step = take_apart(choices)
     return [
@@ -58,7 +58,7 @@ def parts(choices: StepAsked) -> list[Part]:
     ]
 
 
-def norms_chart(step: PrivateStepApart, choices: StepAsked) -> Chart:
+def norms_chart(step: PrivateStepApart, choices: StepChoices) -> Chart:
     """Bars side by side, a pair a record, and the clipping norm."""
     figure, places = charts.empty_figure("Record", "Norm of the gradient"), list(range(RECORDS))
     figure.add_bar(
@@ -82,7 +82,7 @@ def norms_chart(step: PrivateStepApart, choices: StepAsked) -> Chart:
     return Chart("step_norms", figure, f"Norms of {RECORDS} gradients before and after clipping to {choices.max_grad_norm:g}", table)
 
 
-def neighbours_chart(step: PrivateStepApart, choices: StepAsked) -> Chart:
+def neighbours_chart(step: PrivateStepApart, choices: StepChoices) -> Chart:
     """The densities of what is released along the direction in which the record moves it, with it and without."""
     middle, reach = (step.place_with + step.place_without) / 2, 4 * step.deviation + step.apart
     along = np.linspace(middle - reach, middle + reach, POINTS)
@@ -100,7 +100,7 @@ def neighbours_chart(step: PrivateStepApart, choices: StepAsked) -> Chart:
     return Chart("step_neighbours", figure, alt, table)
 
 
-def clipped_words(step: PrivateStepApart, choices: StepAsked) -> str:
+def clipped_words(step: PrivateStepApart, choices: StepChoices) -> str:
     """How many gradients were cut, and whose."""
     cut = int((step.norms > choices.max_grad_norm).sum())
     return (
@@ -109,7 +109,7 @@ def clipped_words(step: PrivateStepApart, choices: StepAsked) -> str:
     )
 
 
-def noise_words(step: PrivateStepApart, choices: StepAsked) -> str:
+def noise_words(step: PrivateStepApart, choices: StepChoices) -> str:
     """Sum, noise, and what they leave of one record."""
     return (
         f"The sum is {number(step.sum_norm)} long, the noise in {step.parameters:,} directions {number(step.noise_norm)}: the cosine of "

@@ -43,7 +43,7 @@ def draw() -> None:
         request = {"num_draws": num_draws, "seed": 0}
         needed_job("records", run.id, request, PREFIX, "Estimate what samples show of every record")
         return
-    told(exposure)
+    show_exposure(exposure)
     distribution(exposure, epsilon, num_samples, f"{PREFIX}distribution")
     exposed_table(exposure, dataset, epsilon, num_samples)
     st.header("One record", anchor=False)
@@ -87,7 +87,7 @@ def choices(finished: list[Run]) -> tuple[Run, int, float, int]:
     )
 
 
-def told(exposure: Exposure) -> None:
+def show_exposure(exposure: Exposure) -> None:
     """What the values are, and the trained denoiser's distance from the one that they are about."""
     st.markdown(f"**{markdown(exposure.leakage.label)}.** {IDEAL}")
     if exposure.error is None:

@@ -97,7 +97,7 @@ def compare_samples(runs: Sequence[Run]) -> None:
 
 def show_samples(run: Run, chosen: SampleSet, columns: int = 10, limit: int = 60) -> None:
     """Samples of a set that has some, else the run's latest preview."""
-    samples = chosen.kept()
+    samples = chosen.kept_records()
     if samples is None:
         show_preview(run)
     else:

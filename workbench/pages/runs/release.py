@@ -24,12 +24,12 @@ def export_button(run: Run, prefix: str) -> None:
             st.warning(prose(run.release_reason))
             known = st.checkbox("Export it though it is not private", key=f"{prefix}not_private")
         st.download_button(
-            "Write the file", lambda: exported(run.id), f"run-{run.id}.zip", "application/zip",
+            "Write the file", lambda: export_bytes(run.id), f"run-{run.id}.zip", "application/zip",
             key=f"{prefix}export", icon=":material/download:", disabled=not known, on_click="ignore",
         )  # fmt: skip
 
 
-def exported(run_id: str) -> bytes:
+def export_bytes(run_id: str) -> bytes:
     """The export as bytes; made when it is asked for."""
     from workbench.runs.release import export_run
 

@@ -10,7 +10,7 @@ from workbench.evaluation import METRICS
 from workbench.runs.run import Run
 from workbench.ui.cards import epsilon_text
 from workbench.ui.formats import duration, number, words
-from workbench.ui.runs import as_float, marked, results_of, warning_marks
+from workbench.ui.runs import as_float, marked_value, results_of, warning_marks
 
 SPLITS = {"train": "training records", "held_out": "held-out records", "train+held_out": "training and held-out records", "none": "–"}
 
@@ -45,7 +45,7 @@ def run_table(runs: Sequence[Run]) -> pd.DataFrame:
 def accuracy_of(run: Run) -> str:
     """The first accuracy that the run's own samples reached, with its mark; an en dash for none."""
     rows = (row for row in results_of(run.id) if row["name"].startswith("accuracy_") and row.get("value") is not None)
-    return marked(next(rows, {}), "value")
+    return marked_value(next(rows, {}), "value")
 
 
 def measure_name(name: str) -> str:
@@ -63,11 +63,11 @@ def result_table(results: Sequence[dict[str, Any]]) -> pd.DataFrame:
         [
             {
                 "Measure": measure_name(row["name"]),
-                "Value": marked(row, "value"),
+                "Value": marked_value(row, "value"),
                 "95 % interval": interval_text(row["interval"]),
-                "Real data (ceiling)": marked(row, "ceiling"),
-                "Epsilon 0 (public data)": marked(row, "epsilon_zero"),
-                **({"Largest class (held-out records)": marked(row, "largest_class")} if accuracies else {}),
+                "Real data (ceiling)": marked_value(row, "ceiling"),
+                "Epsilon 0 (public data)": marked_value(row, "epsilon_zero"),
+                **({"Largest class (held-out records)": marked_value(row, "largest_class")} if accuracies else {}),
                 "Beside it": baselines_text(row.get("baselines") or {}),
                 "Samples": row["num_samples"],
                 "Features": row["features"],
@@ -86,8 +86,8 @@ def baselines_text(baselines: Mapping[str, Any]) -> str:
 
 def value_text(row: Mapping[str, Any]) -> str:
     """A value with its mark; of an accuracy also the share of the largest class, without which it says little."""
-    shown = marked(row, "value")
-    return shown if row.get("largest_class") is None else f"{shown}; largest class {marked(row, 'largest_class')}"
+    shown = marked_value(row, "value")
+    return shown if row.get("largest_class") is None else f"{shown}; largest class {marked_value(row, 'largest_class')}"
 
 
 def interval_text(interval: Sequence[float] | None) -> str:

@@ -12,7 +12,7 @@ from workbench.pages.start.tour import tour
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.run import Run
-from workbench.ui.actions import told
+from workbench.ui.actions import errors_shown
 from workbench.ui.formats import number
 from workbench.ui.runs import known_runs, run_label
 from workbench.ui.spent import total_of
@@ -64,7 +64,7 @@ def draw() -> None:
             with st.container(horizontal=True, gap="small"):
                 for page, label in way.pages.items():
                     st.page_link(entry(page), label=label)
-    with told():
+    with errors_shown():
         runs = known_runs()
         st.header("A tour of two minutes", anchor=False)
         tour(looked_at(runs), PREFIX)

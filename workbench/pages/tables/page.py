@@ -18,7 +18,7 @@ from workbench.ui.cards import import_marks, price_of_samples, protects, run_mar
 from workbench.ui.gallery import show_records
 from workbench.ui.jobs import needed_job
 from workbench.ui.runs import known_runs, run_choice, set_choice, show_cautions
-from workbench.ui.session import loaded
+from workbench.ui.session import loaded_dataset
 from workbench.workspace import Workspace
 
 PREFIX = "tables_"
@@ -50,7 +50,7 @@ def draw() -> None:
         else:
             run_marks(run)
             st.caption(protects(run.plan.facts))
-        samples = chosen.kept()
+        samples = chosen.kept_records()
         if samples is None:
             _offer(chosen)
         else:
@@ -107,7 +107,7 @@ def _comparison(chosen: SampleSet, samples: Records) -> None:
     real: Records | None = None
     if st.toggle(REAL, value=True, key=f"{PREFIX}real", bind="query-params"):
         st.warning(PRIVATE, icon=":material/lock:")
-        real = chosen.same_records(loaded(chosen.place, chosen.facts)).train
+        real = chosen.same_records(loaded_dataset(chosen.place, chosen.facts)).train
     small_multiples(shares(samples, real, chosen.facts), PREFIX)
     if real is not None:
         _how_far_off(samples, real, chosen)

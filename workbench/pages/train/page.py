@@ -8,7 +8,7 @@ import streamlit as st
 from workbench.errors import WorkbenchError
 from workbench.escaping import prose
 from workbench.jobs.launchers import DEFAULT, LAUNCHERS
-from workbench.pages.train.start import Asked, arrived, launch_button
+from workbench.pages.train.start import LaunchRequest, launch_button, launched_run
 from workbench.pages.train.sweep_form import sweep_form
 from workbench.pages.train.sweep_results import sweeps_section
 from workbench.pages.train.watch import watch
@@ -32,7 +32,7 @@ def draw() -> None:
     # All at once: a run that was watched below is gone from there, and what tells of an arrival moves nothing that stands under it.
     arrival, above, form, below = st.container(), st.container(), st.container(), st.empty()
     with arrival:
-        launched = arrived(PREFIX)
+        launched = launched_run(PREFIX)
     with above:
         asked_for = is_asked_for(f"{PREFIX}run", launched)
         if asked_for:  # before anything that takes time: who asked for a run, or has just launched one, sees it at once
@@ -60,7 +60,7 @@ def plan_form() -> None:
     plan = show_plan(choices, settings, public)
     if plan is not None:
         show_expectation(plan, PerformanceSettings.model_validate(performance), PREFIX)
-    launch_button(None if plan is None else Asked(plan, performance, seed, audit, place_choice()), PREFIX)
+    launch_button(None if plan is None else LaunchRequest(plan, performance, seed, audit, place_choice()), PREFIX)
     with st.expander("Sweep: several methods, epsilons, settings and seeds", expanded=False):
         sweep_form(choices, performance, SWEEP_PREFIX)
 

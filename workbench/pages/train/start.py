@@ -11,15 +11,15 @@ from workbench.plan import Plan
 from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.runs.again import Repetition, repetition
 from workbench.training.state import PerformanceSettings
-from workbench.ui.actions import told
+from workbench.ui.actions import errors_shown
 from workbench.ui.formats import number
 from workbench.ui.scrolling import to_top
-from workbench.ui.session import loaded
+from workbench.ui.session import loaded_dataset
 from workbench.workspace import Workspace
 
 
 @dataclass(frozen=True)
-class Asked:
+class LaunchRequest:
     """What a press of Launch asks for: a plan, how it is run, and canaries where it is to be audited."""
 
     plan: Plan
@@ -30,25 +30,25 @@ class Asked:
 
     def repeats(self) -> Repetition | None:
         """What to ask where an equal plan has been started on the same records."""
-        return repetition(Workspace.default(), self.plan, loaded(self.plan.request.place, self.plan.facts))
+        return repetition(Workspace.default(), self.plan, loaded_dataset(self.plan.request.place, self.plan.facts))
 
     def launch(self) -> str:
         """Have it trained by a process of its own, in its turn; the run's id."""
         settings = PerformanceSettings.model_validate(self.performance)
-        records = loaded(self.plan.request.place, self.plan.facts)
+        records = loaded_dataset(self.plan.request.place, self.plan.facts)
         how: dict[str, Any] = {"performance": settings, "seed": self.seed, "audit": self.audit, "on": self.on}
         run = runs.launch(Workspace.default(), self.plan, loaded=records, **how)
         return run.id
 
 
-def launch_button(request: Asked | None, prefix: str) -> None:
+def launch_button(request: LaunchRequest | None, prefix: str) -> None:
     """The button; beside it what goes on once it is pressed, and over the page the question where an equal plan was started before."""
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button("Launch", type="primary", key=f"{prefix}launch", icon=":material/play_arrow:", disabled=request is None)
         beside = st.container(width="content")
     if not pressed or request is None:
         return
-    with told():
+    with errors_shown():
         with beside, st.spinner("Handing the run to the queue …", width="content"):
             again = request.repeats()
             run_id = request.launch() if again is None else ""
@@ -58,7 +58,7 @@ def launch_button(request: Asked | None, prefix: str) -> None:
 
 
 @st.dialog("This plan has been started before", icon=":material/content_copy:")
-def ask(request: Asked, again: Repetition, prefix: str) -> None:
+def ask(request: LaunchRequest, again: Repetition, prefix: str) -> None:
     """Whether to spend once more, over the page; closing it starts nothing."""
     st.markdown(markdown(again.question))
     cost = number(request.plan.bound.epsilon)
@@ -67,7 +67,7 @@ def ask(request: Asked, again: Repetition, prefix: str) -> None:
     if watch:
         go_to_run(again.run.id, prefix)
     if spend:
-        with told():
+        with errors_shown():
             go_to_run(request.launch(), prefix)
 
 
@@ -77,7 +77,7 @@ def go_to_run(run_id: str, prefix: str) -> NoReturn:
     st.rerun()
 
 
-def arrived(prefix: str) -> str | None:
+def launched_run(prefix: str) -> str | None:
     """The run that the page has been drawn anew for: it says so over the page and shows its top; None where there is none."""
     run_id = st.session_state.pop(f"{prefix}launched", None)
     if run_id is not None:

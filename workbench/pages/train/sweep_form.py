@@ -12,7 +12,7 @@ from workbench.privacy.spending.totals import plain
 from workbench.sweeps.grid import Grid, choices, numbers
 from workbench.sweeps.price import Price, price
 from workbench.tasks import sweeping
-from workbench.ui.actions import told
+from workbench.ui.actions import errors_shown
 from workbench.ui.choices import Choices
 from workbench.ui.formats import duration, number
 from workbench.workspace import Workspace
@@ -33,7 +33,7 @@ def sweep_form(chosen: Choices, performance: dict[str, Any], prefix: str) -> Non
         return
     kept, grid_text = f"{prefix}price", "" if grid is None else grid.model_dump_json()
     if st.button("Show what it costs", key=f"{prefix}cost", icon=":material/payments:", disabled=grid is None) and grid is not None:
-        with told(), st.spinner("Composing all runs …"):
+        with errors_shown(), st.spinner("Composing all runs …"):
             st.session_state[kept] = (grid_text, price(Workspace.default(), grid.recipe()))
     shown, cost = st.session_state.get(kept, ("", None))
     if grid is None or shown != grid_text:
@@ -41,7 +41,7 @@ def sweep_form(chosen: Choices, performance: dict[str, Any], prefix: str) -> Non
     _show(cost)
     label = f"Launch {cost.new + cost.going_on} runs" if cost.spends else "Measure what is missing"
     if st.button(label, key=f"{prefix}launch", type="primary", icon=":material/play_arrow:"):
-        with told():
+        with errors_shown():
             job = sweeping.begin(Workspace.default(), grid.recipe())
             del st.session_state[kept]
             st.session_state[f"{prefix}choice"] = job.id
@@ -100,7 +100,7 @@ def _show(cost: Price) -> None:
         f"The plain sum of their bounds is {number(cost.plain_sum)} at delta {cost.plain_delta:.3g}.",
     )  # fmt: skip
     account.metric(f"Account of {markdown(cost.dataset)}", number(cost.account.epsilon), help="Where it would stand afterwards.")
-    st.info(prose(cost.choosing))
+    st.info(prose(cost.choosing_words))
     if cost.advice:
         st.caption(prose(cost.advice))
     for warning in cost.warnings:

@@ -13,7 +13,7 @@ from workbench.sweeps import results
 from workbench.sweeps.kept import KeptSweep
 from workbench.tasks.sweeping import find_job
 from workbench.ui import charts
-from workbench.ui.actions import cancel_or_resume, told
+from workbench.ui.actions import cancel_or_resume, errors_shown
 from workbench.ui.jobs import show_job
 from workbench.workspace import Workspace
 
@@ -40,7 +40,7 @@ def _watch(kept: KeptSweep, prefix: str) -> None:
 
     @st.fragment(run_every=POLL_SECONDS if active else None)
     def live() -> None:
-        with told():
+        with errors_shown():
             now = find_job(kept.workspace, kept.recipe)
             if active and (now is None or not now.is_active):
                 st.rerun()
@@ -57,7 +57,7 @@ def _watch(kept: KeptSweep, prefix: str) -> None:
 def _show(kept: KeptSweep, prefix: str) -> None:
     """The table and the picture of what has been measured so far."""
     rows = kept.results()
-    st.caption(f"{len(rows)} of {len(kept.recipe.seeded)} runs measured; `workbench sweeps {kept.id} --out FILE.json` writes them.")
+    st.caption(f"{len(rows)} of {len(kept.recipe.seeded_runs)} runs measured; `workbench sweeps {kept.id} --out FILE.json` writes them.")
     lines = results.series(kept.recipe, rows)
     if lines:
         metric = METRICS[kept.recipe.measure]

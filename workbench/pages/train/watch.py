@@ -8,7 +8,7 @@ from workbench.escaping import prose
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
-from workbench.ui.actions import cancel_or_resume, told
+from workbench.ui.actions import cancel_or_resume, errors_shown
 from workbench.ui.cards import run_marks
 from workbench.ui.formats import duration, memory, number
 from workbench.ui.jobs import how_far
@@ -24,7 +24,7 @@ def watch(run_id: str, prefix: str) -> None:
 
     @st.fragment(run_every=POLL_SECONDS if active else None)
     def live() -> None:
-        with told():
+        with errors_shown():
             try:
                 run = RunStore(Workspace.default()).get(run_id)
             except WorkbenchError:  # deleted meanwhile

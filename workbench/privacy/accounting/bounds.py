@@ -13,7 +13,7 @@ from workbench.privacy.accounting import events as own
 from workbench.privacy.accounting.accountants import ACCOUNTANTS, Accountant
 from workbench.privacy.accounting.accountants.mechanisms import Composition, Mechanism
 from workbench.privacy.accounting.accountants.reading import leaves, mechanisms
-from workbench.privacy.accounting.sampler import priced, sampler_distance
+from workbench.privacy.accounting.sampler import sampler_distance, sampler_epsilon
 from workbench.privacy.accounting.stages import Relation, Stage, compose
 from workbench.privacy.accounting.values import PrivacyValue, Status
 
@@ -40,7 +40,7 @@ def shared_relation(stages: Sequence[Stage]) -> Relation:
 def accountant_values(stages: Sequence[Stage], delta: float) -> dict[str, float | Refusal]:
     """Epsilon at `delta` by every accountant of ACCOUNTANTS, or `{"refused": reason}` where it knows no proof or limit."""
     check_delta(delta)
-    unproved = _unproved(compose(stages))
+    unproved = _first_unproved_leaf(compose(stages))
     if unproved is not None:
         return {name: {"refused": unproved.reason} for name in ACCOUNTANTS}
     try:
@@ -81,11 +81,11 @@ def replace_one_bound(stages: Sequence[Stage], delta: float) -> PrivacyValue | N
     paid = [stage for stage in stages if stage.spent != "free"]
     if not paid or not all("REPLACE_ONE" in stage.relations for stage in paid):
         return None
-    bound = proved_bound([replace(stage, relations=("REPLACE_ONE",)) for stage in _joined(paid)], delta)
+    bound = proved_bound([replace(stage, relations=("REPLACE_ONE",)) for stage in _joined_stages(paid)], delta)
     return bound if bound.is_finite else None
 
 
-def _joined(stages: Sequence[Stage]) -> list[Stage]:
+def _joined_stages(stages: Sequence[Stage]) -> list[Stage]:
     """The stages of one run, those that are parts of one release as a single stage at the distance of all parts together."""
     by_run: dict[object, list[Stage]] = {}
     for place, stage in enumerate(stages):
@@ -112,7 +112,7 @@ def event_bound(event: dp_event.DpEvent, delta: float, relation: Relation, dista
     distance of what is really drawn from the event.
     """
     check_delta(delta)
-    unproved = _unproved(event)
+    unproved = _first_unproved_leaf(event)
     if unproved is not None:
         return _infinite(delta, relation, unproved.reason, unproved.status)
     try:
@@ -152,12 +152,12 @@ def epsilon_poisson_gaussian(noise_multiplier: float, sample_rate: float, steps:
 
 def _value_or_refusal(accountant: Accountant, composition: Composition, delta: float, distance: float) -> float | Refusal:
     try:
-        return float(priced(lambda left: accountant.epsilon(composition, left), delta, distance))
+        return float(sampler_epsilon(lambda left: accountant.epsilon(composition, left), delta, distance))
     except RefusedError as error:
         return {"refused": str(error)}
 
 
-def _unproved(event: dp_event.DpEvent) -> own.UnprovedDpEvent | None:
+def _first_unproved_leaf(event: dp_event.DpEvent) -> own.UnprovedDpEvent | None:
     """The first refuted leaf, else the first that is not proved."""
     unproved = [leaf for leaf, _ in leaves(event) if isinstance(leaf, own.UnprovedDpEvent)]
     return next((leaf for leaf in unproved if leaf.status == "refuted"), unproved[0] if unproved else None)

@@ -8,7 +8,7 @@ from workbench.errors import RefusedError, WorkbenchError, check_delta
 from workbench.privacy.accounting.accountants import pld, rdp
 from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import proved_bound, shared_relation
-from workbench.privacy.accounting.sampler import check_affordable, priced, sampler_distance
+from workbench.privacy.accounting.sampler import check_affordable, sampler_distance, sampler_epsilon
 from workbench.privacy.accounting.stages import Stage, compose
 
 StagesOf = Callable[[float], list[Stage]]
@@ -83,9 +83,9 @@ def calibrate_integer(
     if evaluate is not None:
         return _bisect(evaluate, private, spent, epsilon)
     private = _bisect(lambda value: _rough_bound(stages_of(value), delta, 2), private, spent, epsilon)
-    quick = _remembered(lambda value: _quick_bound(stages_of(value), epsilon, delta, 2))
+    quick = _with_memory(lambda value: _quick_bound(stages_of(value), epsilon, delta, 2))
     private = _last_that_meets(quick, *_gallop(quick, private, spent, max(1, abs(private) // 30), epsilon), epsilon)
-    exact = _remembered(exact)
+    exact = _with_memory(exact)
     return _last_that_meets(exact, *_gallop(exact, private, spent, 1, epsilon), epsilon)
 
 
@@ -106,7 +106,7 @@ def _rough_bound(stages: Sequence[Stage], delta: float, blocks: int | None = Non
     """RDP alone (over the first `blocks` of orders): an upper bound in milliseconds; infinite where it has none."""
     try:
         composition = mechanisms(compose(stages), shared_relation(stages))
-        return priced(lambda left: rdp.epsilon(composition, left, blocks), delta, sampler_distance(stages))
+        return sampler_epsilon(lambda left: rdp.epsilon(composition, left, blocks), delta, sampler_distance(stages))
     except RefusedError:
         return math.inf
 
@@ -119,7 +119,7 @@ def _quick_bound(stages: Sequence[Stage], target: float, delta: float, blocks: i
     try:
         composition = mechanisms(compose(stages), shared_relation(stages))
         interval = pld.search_interval(composition, delta, target, SEARCH_INFLATION)
-        return min(rough, priced(lambda left: pld.epsilon(composition, left, interval), delta, sampler_distance(stages)))
+        return min(rough, sampler_epsilon(lambda left: pld.epsilon(composition, left, interval), delta, sampler_distance(stages)))
     except RefusedError:
         return rough
 
@@ -191,7 +191,7 @@ def _gallop(evaluate: Callable[[int], float], private: int, spent: int, width: i
     return private, limit
 
 
-def _remembered(evaluate: Callable[[int], float]) -> Callable[[int], float]:
+def _with_memory(evaluate: Callable[[int], float]) -> Callable[[int], float]:
     return lru_cache(maxsize=None)(evaluate)
 
 

@@ -10,7 +10,7 @@ from workbench.privacy.accounting.accountants import ACCOUNTANTS, Accountant
 from workbench.privacy.accounting.accountants.mechanisms import Composition, Mechanism
 from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import shared_relation
-from workbench.privacy.accounting.sampler import priced, sampler_distance
+from workbench.privacy.accounting.sampler import sampler_distance, sampler_epsilon
 from workbench.privacy.accounting.stages import Stage, compose
 
 Curve = dict[str, list[float | None]]
@@ -62,6 +62,6 @@ def _cached_point(parts: tuple[tuple[Mechanism, int], ...], delta: float, distan
 def _or_none(accountant: Accountant, composition: Composition, delta: float, distance: float) -> float | None:
     epsilon = accountant.quick_epsilon or accountant.epsilon
     try:
-        return priced(lambda left: epsilon(composition, left), delta, distance)
+        return sampler_epsilon(lambda left: epsilon(composition, left), delta, distance)
     except RefusedError:
         return None

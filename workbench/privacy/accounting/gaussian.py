@@ -128,10 +128,10 @@ def mixture_delta(sigma: float, sensitivities: ArrayLike, weights: ArrayLike, ep
 
 def two_sided(delta_of_size: NDArray[np.float64], epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
     """A symmetric profile at `epsilon` from its values at |epsilon|: 1 - e^eps + e^eps delta(-eps) for negative epsilon."""
-    return np.where(epsilon >= 0, delta_of_size, exchanged(delta_of_size, epsilon))
+    return np.where(epsilon >= 0, delta_of_size, exchanged_profile(delta_of_size, epsilon))
 
 
-def exchanged(delta_of_opposite: NDArray[np.float64], epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+def exchanged_profile(delta_of_opposite: NDArray[np.float64], epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
     """The profile of a pair with its sides exchanged, from the values at -epsilon: 1 - e^eps + e^eps delta(-eps)."""
     with np.errstate(over="ignore", invalid="ignore"):
         return -np.expm1(epsilon) + np.exp(epsilon) * delta_of_opposite

@@ -8,7 +8,7 @@ from workbench.privacy.accounting.accountants.mechanisms import Composition
 from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import composition_bound, proved_bound, shared_relation
 from workbench.privacy.accounting.group_forms import GROUP_FORMS
-from workbench.privacy.accounting.sampler import priced, sampler_distance
+from workbench.privacy.accounting.sampler import sampler_distance, sampler_epsilon
 from workbench.privacy.accounting.stages import Relation, Stage, compose
 from workbench.privacy.accounting.values import PrivacyValue
 
@@ -32,7 +32,7 @@ def group_bound(stages: Sequence[Stage], delta: float, group_size: int) -> Priva
     relation = shared_relation(stages)
     composition = mechanisms(compose(stages), relation)
     query = (composition, delta, relation, group_size, sampler_distance(stages))
-    bound = _group_form(*query) or _converted(*query)
+    bound = _group_form(*query) or _group_conversion(*query)
     vacuous = " The bound is vacuous." if bound.epsilon > VACUOUS_EPSILON else ""
     return bound.model_copy(update={"sampling": single.sampling, "reason": bound.reason + vacuous})
 
@@ -47,10 +47,10 @@ def _group_form(composition: Composition, delta: float, relation: Relation, grou
     return bound.model_copy(update={"reason": f"For groups of {group_size} records, by the group form of the event."})
 
 
-def _converted(composition: Composition, delta: float, relation: Relation, group_size: int, distance: float) -> PrivacyValue:
+def _group_conversion(composition: Composition, delta: float, relation: Relation, group_size: int, distance: float) -> PrivacyValue:
     reason = f"For groups of {group_size} records, by the generic conversion of the bound for one."
     try:
-        best = priced(lambda left: _converted_epsilon(composition, left, relation, group_size), delta, distance)
+        best = sampler_epsilon(lambda left: _converted_epsilon(composition, left, relation, group_size), delta, distance)
     except RefusedError as error:
         best, reason = math.inf, f"{reason} {error}"
     return PrivacyValue(

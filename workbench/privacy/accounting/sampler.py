@@ -37,7 +37,7 @@ def check_affordable(epsilon: float, delta: float, distance: float) -> None:
         )
 
 
-def priced(epsilon: Callable[[float], float], delta: float, distance: float) -> float:
+def sampler_epsilon(epsilon: Callable[[float], float], delta: float, distance: float) -> float:
     """Epsilon at `delta` of a release within total variation `distance` of one with profile `epsilon(delta)`.
 
     The real release is (eps, delta' + (1 + e^eps) distance)-DP where the ideal one is (eps, delta')-DP: the distance is paid once

@@ -29,11 +29,11 @@ def settings(stage: Stage) -> dict[str, float]:
     return {} if read is None or stage.spent == "free" else read(stage.event, stage.steps)
 
 
-def varied(stages: Sequence[Stage], axis: str, value: float) -> list[Stage]:
+def varied_stages(stages: Sequence[Stage], axis: str, value: float) -> list[Stage]:
     """The stages where their own setting is `value`: in every release that has the quantity it changes by the same factor, so that
     releases with shares of one budget keep them."""
     factor = value / (setting_of(stages, axis) or value)
-    return [_varied(stage, axis, factor) if axis in settings(stage) else stage for stage in stages]
+    return [_varied_stage(stage, axis, factor) if axis in settings(stage) else stage for stage in stages]
 
 
 def response_epsilon(event: dp_event.RandomizedResponseDpEvent) -> float:
@@ -47,7 +47,7 @@ def randomized_response(epsilon: float, num_buckets: int) -> dp_event.Randomized
     return dp_event.RandomizedResponseDpEvent(num_buckets / (num_buckets + math.expm1(epsilon)), num_buckets)
 
 
-def _varied(stage: Stage, axis: str, factor: float) -> Stage:
+def _varied_stage(stage: Stage, axis: str, factor: float) -> Stage:
     if axis == "steps":
         return replace(stage, steps=max(1, round(factor * stage.steps)))
     return replace(stage, event=VARIED[type(stage.event)](stage.event, axis, factor))

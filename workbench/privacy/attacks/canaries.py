@@ -66,7 +66,7 @@ class AuditDesign(BaseModel):
         slots = self.slots(len(dataset.train))
         return CONTENTS_OF[self.kind](dataset.facts, dataset.train.take(slots), self._stream(CONTENTS))
 
-    def applied(self, dataset: Dataset) -> Dataset:
+    def applied_to(self, dataset: Dataset) -> Dataset:
         """The dataset with canaries in their slots; those whose coin fell on tails are null records."""
         slots, canaries, train = self.slots(len(dataset.train)), self.canaries(dataset), dataset.train
         records, present = train.records.copy(), train.mask.copy()
@@ -76,7 +76,7 @@ class AuditDesign(BaseModel):
             labels[slots] = canaries.labels
         return replace(dataset, train=Records(records, labels, train.attributes, present), theirs=None)
 
-    def judged(self, scores: np.ndarray, delta: float) -> tuple[int, AuditResult, AuditResult]:
+    def judged_guesses(self, scores: np.ndarray, delta: float) -> tuple[int, AuditResult, AuditResult]:
         """Correct guesses by scores float (num_canaries,), small for a member, and the one-run and f-DP lower bounds at `delta`."""
         if scores.shape != (self.num_canaries,) or not np.isfinite(scores).all():
             raise WorkbenchError(f"Expected {self.num_canaries} finite scores, got {scores.shape}, {np.isfinite(scores).sum()} finite.")

@@ -41,7 +41,7 @@ def shared_fraction(first: np.ndarray, second: np.ndarray) -> float:
     return len(np.intersect1d(first, second, assume_unique=True)) / smaller if smaller else 0.0
 
 
-def resembling(hashes: np.ndarray, others: Mapping[str, np.ndarray]) -> dict[str, float]:
+def resembling_datasets(hashes: np.ndarray, others: Mapping[str, np.ndarray]) -> dict[str, float]:
     """Of `others` (hashes by name), those that share at least a tenth of the smaller one's records with `hashes`, and how much."""
     shares = {name: shared_fraction(kept_hashes(hashes), other) for name, other in others.items()}
     return {name: share for name, share in shares.items() if share >= SAME_SHARE}

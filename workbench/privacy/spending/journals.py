@@ -53,7 +53,7 @@ class Journal:
     def _write(self, row: dict[str, Any]) -> None:
         with open_private(self.path, "a") as file:
             before = file.tell()
-            file.write(_sealed(row))
+            file.write(_sealed_line(row))
             file.flush()
             os.fsync(file.fileno())
             is_long = file.tell() // LONG > before // LONG
@@ -63,13 +63,13 @@ class Journal:
 
     def _shorten(self) -> None:
         """Write all rows as few that say the same, so that the ledger opens at once however long the run; nobody else writes the file."""
-        rows = merged(_rows(self.path))
+        rows = merged_rows(_rows(self.path))
         with written_atomically(self.path, durable=True) as file:
-            file.writelines(map(_sealed, rows))
+            file.writelines(map(_sealed_line, rows))
 
 
 @dataclass(frozen=True)
-class Told:
+class JournaledRun:
     """What a folder tells of a run: its entry as it was before the first journal, the rows of the journals that can be read, and how many
     cannot, be they damaged or gone.
     """
@@ -114,7 +114,7 @@ class Told:
             yield stage.stage, max(step for _, step in spans.values()), again + sum(step - start for start, step in spans.values())
 
 
-def read_journals(folder: Path) -> Told:
+def read_journals(folder: Path) -> JournaledRun:
     """What a folder tells; raises OSError or DamagedFileError where nothing can be said of it.
 
     Journals are numbered from 1 on, and the lease names one of them: what is missing was there. Each is opened by its name, as a folder's
@@ -131,10 +131,10 @@ def read_journals(folder: Path) -> Told:
             rows += _rows(journal_path(folder, number))
         except (OSError, ValueError):
             unread += 1
-    return Told(entry, rows, unread)
+    return JournaledRun(entry, rows, unread)
 
 
-def merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def merged_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of a journal in one of each kind: a span of each lineage and stage, what was charged again of each stage, and the end."""
     kinds = dict[tuple[str, ...], dict[str, Any]]()
     for row in rows:
@@ -150,7 +150,7 @@ def merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def keep_entry(folder: Path, entry: LedgerEntry) -> None:
     """Write what a run has spent before the first journal."""
     with written_atomically(folder / ACCOUNT, durable=True) as file:
-        file.write(_sealed(entry))
+        file.write(_sealed_line(entry))
 
 
 def new_journal(folder: Path) -> int:
@@ -185,7 +185,7 @@ def numbers(folder: Path) -> list[int]:
     return [int(match[1]) for match in map(NAME.fullmatch, os.listdir(folder)) if match]
 
 
-def _sealed(row: object) -> str:
+def _sealed_line(row: object) -> str:
     text = dumps(row)
     return f"{text} {zlib.crc32(text.encode()):08x}\n"
 

@@ -11,12 +11,12 @@ import numpy as np
 from workbench.errors import WorkbenchError, check_delta
 from workbench.files import is_read_only
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.privacy.spending.accounts import kept_hashes, on_account, resembling
+from workbench.privacy.spending.accounts import kept_hashes, on_account, resembling_datasets
 from workbench.privacy.spending.away import count_all, count_run
 from workbench.privacy.spending.journals import ACCOUNT, keep_entry, read_journals
 from workbench.privacy.spending.ledger_file import ledger_file
 from workbench.privacy.spending.rows import PLANNED, RUNS, columns, comparable, entry_of, planned_columns, planned_steps
-from workbench.privacy.spending.totals import Budget, LedgerEntry, StageSpending, bound_of, labelled, zero_out_total
+from workbench.privacy.spending.totals import Budget, LedgerEntry, StageSpending, bound_of, labelled_epsilon, zero_out_total
 from workbench.privacy.spending.whose import account_name, records_of
 
 if TYPE_CHECKING:
@@ -179,12 +179,12 @@ class Ledger:
         """The event of what a run has spent so far."""
         from workbench.privacy.accounting.stages import compose
 
-        return compose(self.entry(run_id).paid())
+        return compose(self.entry(run_id).paid_stages())
 
     def epsilon_spent(self, run_id: str, delta: float) -> PrivacyValue:
         """The bound of what a run has spent so far, under the relation that its own stages allow."""
         entry = self.entry(run_id)
-        return labelled(bound_of(entry.paid(), check_delta(delta)), [entry])
+        return labelled_epsilon(bound_of(entry.paid_stages(), check_delta(delta)), [entry])
 
     def entries(self, *accounts: str) -> list[LedgerEntry]:
         """All runs, or those on the account of a name or fingerprint, oldest first; those of deleted runs are still here."""
@@ -205,7 +205,7 @@ class Ledger:
 
     def resemblance(self, account: str, fingerprint: str, hashes: np.ndarray) -> str | None:
         """Why runs on records with these hashes belong to another account too; None if no other has a tenth of them."""
-        shares = resembling(hashes, self._other_records({account, fingerprint}))
+        shares = resembling_datasets(hashes, self._other_records({account, fingerprint}))
         if not shares:
             return None
         names = ", ".join(f"{name!r} ({share:.0%})" for name, share in sorted(shares.items()))
@@ -236,14 +236,14 @@ class Ledger:
         `delta` defaults to the budget's, else to the smallest among the runs. The settings of the runs are taken as fixed in
         advance; settings chosen after looking at the results of earlier runs are not covered.
         """
-        entries = self._chosen(account, runs)
+        entries = self._chosen_entries(account, runs)
         budget = self.budget(account)
         if delta is None and budget is None and not entries:
             raise WorkbenchError(f"Expected a delta: dataset {account} has no runs and no budget to take one from.")
         if delta is None:
             delta = budget.delta if budget is not None else min(entry.delta for entry in entries)
-        total = zero_out_total([(f"run {entry.run_id}", entry.paid()) for entry in entries], check_delta(delta))
-        return labelled(total, entries)
+        total = zero_out_total([(f"run {entry.run_id}", entry.paid_stages()) for entry in entries], check_delta(delta))
+        return labelled_epsilon(total, entries)
 
     def set_budget(self, account: str, epsilon: float, delta: float) -> None:
         """Set what all runs on an account together may spend (zero-out relation); infinity lifts the limit."""
@@ -290,7 +290,7 @@ class Ledger:
         if budget is None or math.isinf(budget.epsilon):
             return None
         delta = min(check_delta(delta), budget.delta)
-        before = [(f"run {entry.run_id}", entry.paid(reserve=True)) for entry in self.entries(account, *fingerprints)]
+        before = [(f"run {entry.run_id}", entry.paid_stages(reserve=True)) for entry in self.entries(account, *fingerprints)]
         before += [(f"run {run_id}", planned) for run_id, planned in waiting]
         after = zero_out_total([*before, (what, [stage for stage in stages if stage.spent != "free"])], delta)
         if after.epsilon <= budget.epsilon:
@@ -311,7 +311,7 @@ class Ledger:
                 raise WorkbenchError(f"Expected a run the ledger knows, got {run_id!r}. Open it before it touches data.")
             return entry_of(connection, row)
 
-    def _chosen(self, account: str, runs: Iterable[str] | None) -> list[LedgerEntry]:
+    def _chosen_entries(self, account: str, runs: Iterable[str] | None) -> list[LedgerEntry]:
         entries = self.entries(account)
         if runs is None:
             return entries

@@ -79,7 +79,7 @@ class LedgerEntry:
     public: str = ""
     unread: bool = False
 
-    def paid(self, reserve: bool = False) -> "list[Stage]":
+    def paid_stages(self, reserve: bool = False) -> "list[Stage]":
         """The stages that cost something, at what was spent; with `reserve`, at what an open run may yet spend."""
         reserve = reserve and self.closed_at is None
         counts = [(stage, stage.reserved if reserve else stage.count) for stage in self.stages if stage.spent != "free"]
@@ -96,7 +96,7 @@ def entry_from(values: dict[str, Any]) -> LedgerEntry:
         raise WorkbenchError(f"Expected what a run has spent, got an entry that is not whole ({error}).") from None
 
 
-def labelled(value: PrivacyValue, entries: "Sequence[LedgerEntry]") -> PrivacyValue:
+def labelled_epsilon(value: PrivacyValue, entries: "Sequence[LedgerEntry]") -> PrivacyValue:
     """The epsilon of runs, called no bound where one is unread: what was drawn anew and stands there alone is not in it."""
     unread = ", ".join(entry.run_id for entry in entries if entry.unread)
     if not unread:
@@ -138,16 +138,16 @@ def zero_out_total(runs: "Sequence[tuple[str, Sequence[Stage]]]", delta: float) 
             if one is None:
                 return _infinite(run, stage, bound_of([stage], delta))
             key = json.dumps(event_to_json(one.event), sort_keys=True)
-            merged[key] = _joined(merged[key], one) if key in merged else one
+            merged[key] = _joined_stage(merged[key], one) if key in merged else one
     total = bound_of(list(merged.values()), delta)
     if not total.is_finite:
         return _name_the_infinite(runs, total)
-    words = [total.reason, protected(runs), *[FIXED_IN_ADVANCE] * (len(runs) > 1)]
+    words = [total.reason, protected_words(runs), *[FIXED_IN_ADVANCE] * (len(runs) > 1)]
     reason = " ".join(filter(None, words))
     return total.model_copy(update={"neighboring_relation": "REPLACE_SPECIAL", "reason": reason})
 
 
-def protected(runs: "Sequence[tuple[str, Sequence[Stage]]]") -> str:
+def protected_words(runs: "Sequence[tuple[str, Sequence[Stage]]]") -> str:
     """Whom runs protect together, in words, where one of them protects a person: a person only where it is the same for all."""
     from workbench.privacy.accounting.persons import person_of, protects_person
 
@@ -187,7 +187,7 @@ def zero_out_stage(stage: "Stage") -> "Stage | None":
     return None if event is None else replace(stage, event=event, relations=("REPLACE_SPECIAL",))
 
 
-def _joined(first: "Stage", second: "Stage") -> "Stage":
+def _joined_stage(first: "Stage", second: "Stage") -> "Stage":
     distance = first.sampler_distance + second.sampler_distance
     return replace(first, steps=first.steps + second.steps, sampler_distance=distance)
 

@@ -104,7 +104,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def copied(source: IO[bytes], target: IO[bytes]) -> tuple[int, str]:
+def copy_file(source: IO[bytes], target: IO[bytes]) -> tuple[int, str]:
     """Copy a file; its bytes and SHA-256."""
     digest, size = hashlib.sha256(), 0
     while block := source.read(BLOCK):

@@ -27,7 +27,7 @@ def archive_runs(workspace: Workspace, run_ids: Sequence[str], path: Path) -> Ar
     Raises WorkbenchError for a run that is not done: what is left of such a one is its noise key, which goes nowhere.
     """
     key = secrets.token_bytes(32)
-    runs = [_archived(workspace, _finished(workspace, run_id), key) for run_id in dict.fromkeys(run_ids)]
+    runs = [_archived_run(workspace, _finished_run(workspace, run_id), key) for run_id in dict.fromkeys(run_ids)]
     listed = Archive(key=key.hex(), runs=runs)
     text = dumps(listed, indent=2).encode()
     with written_atomically(path, "wb", durable=True) as file, tarfile.open(fileobj=file, mode="w") as tar:
@@ -40,14 +40,14 @@ def archive_runs(workspace: Workspace, run_ids: Sequence[str], path: Path) -> Ar
     return listed
 
 
-def _finished(workspace: Workspace, run_id: str) -> Run:
+def _finished_run(workspace: Workspace, run_id: str) -> Run:
     run = RunStore(workspace).get(run_id)
     if run.state != "done":
         raise WorkbenchError(f"Expected finished runs, got {run_id}, which is {run.state}: until it is done it rests on its noise key.")
     return run
 
 
-def _archived(workspace: Workspace, run: Run, key: bytes) -> ArchivedRun:
+def _archived_run(workspace: Workspace, run: Run, key: bytes) -> ArchivedRun:
     ledger, folder = Ledger(workspace.ledger), RunFolder(workspace, run.id).path
     mine = [entry for entry in ledger.entries(run.fingerprint) if entry.run_id == run.id or entry.run_id.startswith(f"{run.id}-")]
     files = [ArchivedFile(path=name, size=(folder / name).stat().st_size, sha256=sha256_of(folder / name)) for name in _files(folder)]

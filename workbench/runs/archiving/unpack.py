@@ -16,7 +16,7 @@ from workbench.jobs.job import Job, Terms
 from workbench.jobs.registry import insert, registry
 from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import entry_from
-from workbench.runs.archiving.contents import LIST, SEAL, Archive, ArchivedRun, copied, member_of
+from workbench.runs.archiving.contents import LIST, SEAL, Archive, ArchivedRun, copy_file, member_of
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import TRAIN, Run
 from workbench.runs.store import LIFE, RunStore
@@ -28,33 +28,33 @@ MOST_LIST_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoredRun:
     """A run that was put into a home, and whether its records are known there: if not, nothing can be measured against them."""
 
     run: Run
     records_found: bool
 
 
-def restore_runs(workspace: Workspace, path: Path) -> list[Restored]:
+def restore_runs(workspace: Workspace, path: Path) -> list[RestoredRun]:
     """Put the runs of an archive into a home, with their files, verdicts and entries in the ledger.
 
     What they spent is charged in this home's ledger before anything appears, at least as much as their plans say. Raises
     WorkbenchError, and changes nothing, for a run that is here already, a file whose checksum does not fit, and what is no archive.
     """
-    with _opened(path) as tar:
-        archive = _listed(tar, path)
+    with _open_archive(path) as tar:
+        archive = _archive_list(tar, path)
         _check_absent(workspace, archive)
         make_private_folder(workspace.runs)
         staging = workspace.runs / f"{STAGING}{secrets.token_hex(8)}"
         try:
             _unpack(tar, archive, staging)
-            return [_put(workspace, archived, bytes.fromhex(archive.key), staging / archived.run.id) for archived in archive.runs]
+            return [_put_run(workspace, archived, bytes.fromhex(archive.key), staging / archived.run.id) for archived in archive.runs]
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tarfile.TarFile]:
+def _open_archive(path: Path) -> Iterator[tarfile.TarFile]:
     if not path.is_file():
         raise WorkbenchError(f"Expected a file that `workbench archive` wrote, got {path}.")
     try:
@@ -64,7 +64,7 @@ def _opened(path: Path) -> Iterator[tarfile.TarFile]:
         raise WorkbenchError(f"Expected a file that `workbench archive` wrote in {path}, got one that cannot be read ({error}).") from None
 
 
-def _listed(tar: tarfile.TarFile, path: Path) -> Archive:
+def _archive_list(tar: tarfile.TarFile, path: Path) -> Archive:
     """The list of an archive, whose seal fits."""
     text, seal = (_small(tar, name, path) for name in (LIST, SEAL))
     if hashlib.sha256(text).hexdigest().encode() != seal:
@@ -108,7 +108,7 @@ def _unpack(tar: tarfile.TarFile, archive: Archive, staging: Path) -> None:
         target = staging / run_id / file.path
         make_private_folder(target.parent)
         with open_private(target, "wb") as written:
-            if copied(source, written) != (file.size, file.sha256):
+            if copy_file(source, written) != (file.size, file.sha256):
                 raise WorkbenchError(f"Expected {member.name} as it was archived, but its checksum does not fit. Nothing was restored.")
             written.flush()
             os.fsync(written.fileno())
@@ -116,7 +116,7 @@ def _unpack(tar: tarfile.TarFile, archive: Archive, staging: Path) -> None:
         raise WorkbenchError(f"Expected {next(iter(wanted))} in the archive, which ends before it. Nothing was restored.")
 
 
-def _put(workspace: Workspace, archived: ArchivedRun, key: bytes, files: Path) -> Restored:
+def _put_run(workspace: Workspace, archived: ArchivedRun, key: bytes, files: Path) -> RestoredRun:
     """Charge a run, move its folder into its place, and register it; without the last of it there is no run, and no less is charged."""
     fingerprint = _known_records(workspace, archived, key)
     run = archived.run.model_copy(update={"fingerprint": fingerprint or archived.run.fingerprint, "launcher": "local"})
@@ -132,7 +132,7 @@ def _put(workspace: Workspace, archived: ArchivedRun, key: bytes, files: Path) -
         insert(connection, "jobs", dict(Job(task=TRAIN, owner=run.id, request={}, terms=Terms.model_validate(archived.terms), **life)))
         insert(connection, "runs", {name: value for name, value in run if name == "id" or name not in LIFE})
     Verdicts(workspace.verdicts).take_over(archived.verdicts)
-    return Restored(run, bool(fingerprint))
+    return RestoredRun(run, bool(fingerprint))
 
 
 def _known_records(workspace: Workspace, archived: ArchivedRun, key: bytes) -> str:

@@ -8,13 +8,13 @@ from workbench.errors import WorkbenchError
 from workbench.methods import METHODS
 from workbench.plan import Plan
 from workbench.privacy.spending.totals import bound_of, zero_out_total
-from workbench.runs.dossier.html import MOST_BYTES, read, render
-from workbench.runs.dossier.making import computed
-from workbench.runs.dossier.questions import checked
+from workbench.runs.dossier.html import MOST_BYTES, read_dossier, render
+from workbench.runs.dossier.making import computed_fields
+from workbench.runs.dossier.questions import checked_answer
 from workbench.runs.dossier.values import Dossier, LedgerRow, Measure
 from workbench.runs.release.archive import MANIFEST, PLAN, read_archive
 from workbench.runs.release.card import PrivacyCard
-from workbench.runs.release.statements import alike, differing, is_below
+from workbench.runs.release.statements import alike, difference_words, is_below
 from workbench.runs.release.verify import complaint_of, read_json, read_model
 
 NOT_CHECKED = "measures, cautions, verdicts, findings and answers are taken on the word of whoever made the dossier"
@@ -23,7 +23,7 @@ NOT_CHECKED = "measures, cautions, verdicts, findings and answers are taken on t
 def check_dossier(path: Path, export: Path, card: PrivacyCard) -> dict[str, str]:
     """What became of each check of a dossier against an export whose `card` was verified: empty words where it held."""
     text = _text(path)
-    dossier = read(text)
+    dossier = read_dossier(text)
     _, members = read_archive(export)
     plan, manifest = read_model(Plan, PLAN, members[PLAN]), read_json(members[MANIFEST])
     checks: dict[str, Callable[[], str]] = {
@@ -42,7 +42,7 @@ def check_dossier(path: Path, export: Path, card: PrivacyCard) -> dict[str, str]
 def wrong_card(dossier: Dossier, card: PrivacyCard) -> str:
     """How the card differs from that of the export."""
     for name in PrivacyCard.model_fields:
-        if wrong := differing(f"card's {name}", getattr(dossier.card, name), getattr(card, name)):
+        if wrong := difference_words(f"card's {name}", getattr(dossier.card, name), getattr(card, name)):
             return wrong
     return ""
 
@@ -51,7 +51,7 @@ def wrong_numbers(dossier: Dossier, plan: Plan) -> str:
     """What does not follow from the export's plan and the card: profile, mu, what an attack can reach, method and configuration."""
     if plan.method not in METHODS:
         return f"No method here is called {plan.method}."
-    for name, value in computed(plan, dossier.card).items():
+    for name, value in computed_fields(plan, dossier.card).items():
         if not alike(_plain(getattr(dossier, name)), _plain(value)):
             return f"The {name.replace('_', ' ')} is not what follows from the export."
     return ""
@@ -67,10 +67,10 @@ def wrong_ledger(dossier: Dossier) -> str:
     if wrong := next(filter(None, map(_wrong_row, rows)), ""):
         return wrong
     own = [stage for row in rows if row.run == card.run or row.run.startswith(f"{card.run}-samples-") for stage in row.spent]
-    if not alike([_said(stage) for stage in own], [_said(stage) for stage in card.spent]):
+    if not alike([_stage_costs(stage) for stage in own], [_stage_costs(stage) for stage in card.spent]):
         return "What this run spent by the list is not what the card says."
     total = zero_out_total([(f"run {row.run}", [stage.stage for stage in row.spent]) for row in rows], place.total.delta)
-    return differing("total of the list", place.total, total)
+    return difference_words("total of the list", place.total, total)
 
 
 def wrong_ceiling(dossier: Dossier) -> str:
@@ -95,7 +95,7 @@ def wrong_marks(dossier: Dossier) -> str:
 def wrong_answers(dossier: Dossier) -> str:
     """An answer that no question allows."""
     for key, text in dossier.answers.items():
-        if checked(key, text) != text or not text:
+        if checked_answer(key, text) != text or not text:
             return f"The answer to {key} is not in its normal form."
     return ""
 
@@ -108,10 +108,10 @@ def _may_be_told(one: Measure) -> bool:
 def _wrong_row(row: LedgerRow) -> str:
     if len(row.opened) != len("2000-01-01") or (row.closed is not None and not row.opened <= row.closed <= "9999-12-31"):
         return f"Run {row.run} is told with other than days, or closed before it was opened."
-    return differing(f"epsilon of run {row.run} alone", row.alone, bound_of([stage.stage for stage in row.spent], row.alone.delta))
+    return difference_words(f"epsilon of run {row.run} alone", row.alone, bound_of([stage.stage for stage in row.spent], row.alone.delta))
 
 
-def _said(stage: Any) -> dict[str, Any]:
+def _stage_costs(stage: Any) -> dict[str, Any]:
     """What of a stage costs: its words may be told otherwise."""
     return {"name": stage.name, "event": stage.event, "steps": stage.steps, "distance": stage.sampler_distance, "spent": stage.spent}
 

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from workbench.errors import WorkbenchError, first_complaint
 from workbench.escaping import html_text
-from workbench.runs.dossier.pieces import listed, paragraph
+from workbench.runs.dossier.pieces import list_html, paragraph
 from workbench.runs.dossier.questions import QUESTIONS
 from workbench.runs.dossier.sections import body
 from workbench.runs.dossier.values import Dossier
@@ -69,7 +69,7 @@ def render(dossier: Dossier) -> str:
     return "\n".join(parts)
 
 
-def read(text: str) -> Dossier:
+def read_dossier(text: str) -> Dossier:
     """The values of a file that `render` made; raises WorkbenchError for what is none."""
     start = text.find(BEGIN)
     end = text.find(END, start)
@@ -87,4 +87,4 @@ def _open(missing: list[str]) -> str:
     if not missing:
         return paragraph("Every question to people has an answer.")
     words = f"{len(missing)} questions that only people can answer are open:"
-    return f'<div class="question">{paragraph(words, "warning")}{listed(missing)}</div>'
+    return f'<div class="question">{paragraph(words, "warning")}{list_html(missing)}</div>'

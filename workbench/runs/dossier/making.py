@@ -49,11 +49,11 @@ def dossier_of(workspace: Workspace, run_id: str, audience: Audience = "outside"
         files=content.manifest["files"],
         answers=kept_statements(workspace, run_id).answers,
         room=room,
-        **computed(content.plan, content.card),
+        **computed_fields(content.plan, content.card),
     ).as_read()
 
 
-def computed(plan: Plan, card: PrivacyCard) -> dict[str, Any]:
+def computed_fields(plan: Plan, card: PrivacyCard) -> dict[str, Any]:
     """The fields of a dossier that follow from an export's plan and card alone."""
     method, stages = METHODS[plan.method], [planned.stage for planned in card.spent]
     return {
@@ -77,7 +77,7 @@ def best_attack(card: PrivacyCard) -> dict[str, float]:
 
 def ledger_row(entry: LedgerEntry) -> LedgerRow:
     """A run of the ledger without anything that names its records."""
-    spent = entry.paid()
+    spent = entry.paid_stages()
     return LedgerRow(
         run=entry.run_id,
         method=entry.method,

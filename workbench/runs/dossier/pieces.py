@@ -7,7 +7,7 @@ from workbench.escaping import html_text
 OPEN = '<p class="open">Not stated. The workbench cannot know this.</p>'
 
 
-def heading(text: str, level: int = 2) -> str:
+def heading_html(text: str, level: int = 2) -> str:
     """A heading."""
     return f"<h{level}>{html_text(text)}</h{level}>"
 
@@ -17,7 +17,7 @@ def paragraph(text: str, kind: str = "") -> str:
     return f"<p{f' class={kind}' if kind else ''}>{html_text(text)}</p>"
 
 
-def listed(items: Iterable[str]) -> str:
+def list_html(items: Iterable[str]) -> str:
     """A list."""
     return f"<ul>{''.join(f'<li>{html_text(item)}</li>' for item in items)}</ul>"
 

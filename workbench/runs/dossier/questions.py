@@ -78,7 +78,7 @@ QUESTIONS: dict[str, Question] = {
 }
 
 
-def checked(key: str, text: str) -> str:
+def checked_answer(key: str, text: str) -> str:
     """An answer in its normal form; refuses an unknown question, and an answer that its question does not allow."""
     if key not in QUESTIONS:
         raise WorkbenchError(f"Unknown question {key!r}. Choose one of: {', '.join(QUESTIONS)}.")

@@ -159,7 +159,9 @@ def registry_entry(dossier: Dossier) -> Entry:
                 publication_date=said["published"],
                 data_product_sector=said.get("sector") or None,
             ),
-            dp_variant=Variant(variant_name="Approximate DP", data_domain=said["domain"], unprotected_quantities=_unprotected(dossier)),
+            dp_variant=Variant(
+                variant_name="Approximate DP", data_domain=said["domain"], unprotected_quantities=_unprotected_words(dossier)
+            ),
             privacy_loss=_loss(dossier),
             deployment_model=Model(actors=said["actors"], release_type=said["release"], release_type_details=said["later"]),
             accounting=_accounting(dossier),
@@ -173,7 +175,7 @@ def registry_entry(dossier: Dossier) -> Entry:
     )
 
 
-def _unprotected(dossier: Dossier) -> str:
+def _unprotected_words(dossier: Dossier) -> str:
     public = f" The images {dossier.card.public} are taken to be public." if dossier.card.public else ""
     return f"{UNPROTECTED}.{public}"
 

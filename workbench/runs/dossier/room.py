@@ -69,7 +69,7 @@ def findings(workspace: Workspace, run: Run) -> Iterator[Finding]:
 
 def gallery_of(workspace: Workspace, run: Run, given: dict[int, Verdict]) -> tuple[GalleryCard, ...]:
     """The most suspicious samples beside their nearest records; none where no neighbours were searched, or the records are gone."""
-    kept = sample_set(workspace, run.id).kept()
+    kept = sample_set(workspace, run.id).kept_records()
     near = None if kept is None else kept_neighbours(workspace, run.id, FEATURES, len(kept))
     if kept is None or near is None:
         return ()
@@ -85,15 +85,15 @@ def _card(index: int, samples: Records, dataset: Dataset, near: Neighbours, give
         sample=index,
         suspicion=float(near.suspicion[index]),
         verdict=given[index].verdict if index in given else "",
-        generated=shown(dataset, samples.records[index]),
-        training=tuple(shown(dataset, dataset.train.records[place]) for place in near.indices[index][:NEAREST]),
+        generated=record_text(dataset, samples.records[index]),
+        training=tuple(record_text(dataset, dataset.train.records[place]) for place in near.indices[index][:NEAREST]),
         distances=tuple(float(distance) for distance in near.distances[index][:NEAREST]),
-        held_out=shown(dataset, dataset.held_out.records[near.held_out_indices[index]]),
+        held_out=record_text(dataset, dataset.held_out.records[near.held_out_indices[index]]),
         held_out_distance=float(near.held_out_distances[index]),
     )
 
 
-def shown(dataset: Dataset, record: np.ndarray) -> str:
+def record_text(dataset: Dataset, record: np.ndarray) -> str:
     """A record as text: a picture's address that is its own content, or a row's values."""
     kind = dataset.facts.kind
     if isinstance(kind, ImageKind):

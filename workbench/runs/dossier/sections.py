@@ -7,7 +7,7 @@ from workbench.marks import mark
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.runs.dossier.figures import axis_picture, legend, number, profile_picture
-from workbench.runs.dossier.pieces import answer, fields, heading, listed, paragraph, picture_or_text, table
+from workbench.runs.dossier.pieces import answer, fields, heading_html, list_html, paragraph, picture_or_text, table
 from workbench.runs.dossier.questions import QUESTIONS, SECTIONS
 from workbench.runs.dossier.values import Dossier, Measure
 
@@ -50,12 +50,12 @@ def guarantee(dossier: Dossier) -> Iterator[str]:
     yield f'<div class="question">{axis_picture(dossier)}</div>'
     yield table("The three numbers, and the bounds for somebody with several records", _HEAD, map(_value_row, numbers(dossier)))
     reasons = [f"{name}: {value.reason}" for name, value in numbers(dossier) if value is not None and value.reason]
-    yield listed(dict.fromkeys(reasons))
+    yield list_html(dict.fromkeys(reasons))
     rates = [(rate, number(best)) for rate, best in dossier.best_attack.items()]
     yield table("What any attack can reach under this bound, on one record", ["false positives", "true positives at most"], rates)
     profile = dossier.profile
     mu = "none" if profile.mu is None else f"{number(profile.mu)} ({profile.mu_is})"
-    yield heading("The whole privacy profile", 3)
+    yield heading_html("The whole privacy profile", 3)
     yield paragraph(f"mu of Gaussian differential privacy: {mu}. {profile.mu_reason}")
     yield paragraph(ONE_NUMBER_HIDES)
     yield profile_picture(profile)
@@ -85,10 +85,10 @@ def algorithm(dossier: Dossier) -> Iterator[str]:
     ]
     yield table("What was released, and is paid for", ["release", "times", "spends", "sampling", "why the event describes it"], rows)
     yield paragraph(TESTED)
-    yield heading("What the guarantee assumes", 3)
-    yield listed(card.assumes)
+    yield heading_html("What the guarantee assumes", 3)
+    yield list_html(card.assumes)
     yield table("Every setting that the guarantee depends on", ["setting", "value"], settings(dossier.config))
-    yield heading("What is public, and unprotected", 3)
+    yield heading_html("What is public, and unprotected", 3)
     public = f"the images {card.public}, which no bound covers" if card.public else "no images were taken to be public"
     yield paragraph(f"{UNPROTECTED}; {public}.")
 
@@ -124,8 +124,8 @@ def access(dossier: Dossier) -> Iterator[str]:
             "Interaction": "None: what is released is a file.",
         }
     )
-    yield heading("What no bound here covers", 3)
-    yield listed(card.outside)
+    yield heading_html("What no bound here covers", 3)
+    yield list_html(card.outside)
 
 
 def collection(dossier: Dossier) -> Iterator[str]:
@@ -203,16 +203,16 @@ LAST = {"Every run that was tried on these records": ledger, "Files and hashes":
 def body(dossier: Dossier) -> Iterator[str]:
     """All sections in their order."""
     for section, part in PARTS.items():
-        yield heading(SECTIONS[section])
+        yield heading_html(SECTIONS[section])
         yield from part(dossier)
         yield from questions(dossier, section)
     for title, part in LAST.items():
-        yield heading(title)
+        yield heading_html(title)
         yield from part(dossier)
     if dossier.room is not None:
-        yield heading("For the room alone")
+        yield heading_html("For the room alone")
         yield from room(dossier)
-    yield heading(SECTIONS["signature"])
+    yield heading_html(SECTIONS["signature"])
     yield from questions(dossier, "signature")
     yield from signature(dossier)
 

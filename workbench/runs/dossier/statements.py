@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.errors import DamagedFileError, WorkbenchError
 from workbench.files import check_writable, write_text_atomically
-from workbench.runs.dossier.questions import QUESTIONS, checked
+from workbench.runs.dossier.questions import QUESTIONS, checked_answer
 from workbench.runs.folder import RunFolder
 from workbench.runs.store import RunStore
 from workbench.serialization import dumps
@@ -45,7 +45,7 @@ def state(workspace: Workspace, run_id: str, answers: Mapping[str, Any]) -> Stat
     RunStore(workspace).get(run_id)
     if wrong := [key for key, text in answers.items() if not isinstance(text, str)]:
         raise WorkbenchError(f"Expected a text as the answer to {wrong[0]!r}.")
-    given = {key: checked(key, text) for key, text in answers.items()}
+    given = {key: checked_answer(key, text) for key, text in answers.items()}
     whole = {**kept_statements(workspace, run_id).answers, **given}
     statements = Statements(answers={key: whole[key] for key in QUESTIONS if whole.get(key)})
     check_writable(workspace.home)

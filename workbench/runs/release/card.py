@@ -155,8 +155,8 @@ def _lines(card: PrivacyCard) -> Iterator[str]:
     yield f"- {_place(card.ledger)}"
     yield f"- Its samples were {'' if card.measured else 'not '}compared with private records where it was made, as far as kept files tell."
     yield ""
-    yield from _listed("What the guarantee assumes", card.assumes)
-    yield from _listed("What no bound here covers", card.outside)
+    yield from _list_lines("What the guarantee assumes", card.assumes)
+    yield from _list_lines("What no bound here covers", card.outside)
 
 
 def _values(card: PrivacyCard) -> Iterator[tuple[str, PrivacyValue | None]]:
@@ -183,7 +183,7 @@ def _place(place: LedgerPlace) -> str:
     )
 
 
-def _listed(title: str, sentences: tuple[str, ...]) -> Iterator[str]:
+def _list_lines(title: str, sentences: tuple[str, ...]) -> Iterator[str]:
     yield f"## {title}"
     yield ""
     yield from (f"- {markdown(sentence)}" for sentence in sentences)

@@ -107,7 +107,7 @@ class Contents:
 def contents(workspace: Workspace, run_id: str) -> Contents:
     """What an export of a finished run would hold now."""
     run = trained_run(workspace, run_id)
-    plan = restated(run.plan)
+    plan = restated_plan(run.plan)
     card = card_of(workspace, run, plan)
     members = {CARD: _text(card), CARD_TEXT: card.markdown.encode(), PLAN: _text(plan)}
     members[WEIGHTS] = _weights(workspace, run, digest(members[PLAN]))
@@ -132,7 +132,7 @@ def card_of(workspace: Workspace, run: Run, plan: Plan) -> PrivacyCard:
     )
 
 
-def restated(plan: Plan) -> Plan:
+def restated_plan(plan: Plan) -> Plan:
     """The plan as this version computes and words it, with its dataset's facts in the place of its name or path."""
     from workbench.planning import describe
 
@@ -164,11 +164,13 @@ def without_places(config: Mapping[str, Any], known: Mapping[str, str] = Mapping
         if name.rpartition(".")[2] not in NAME_PUBLIC:
             values[name] = value
         else:
-            values[name] = [_told(part, known) for part in value] if isinstance(value, list | tuple) else _told(value, known)
+            values[name] = (
+                [_without_places(part, known) for part in value] if isinstance(value, list | tuple) else _without_places(value, known)
+            )
     return values
 
 
-def _told(value: Any, known: Mapping[str, str]) -> Any:
+def _without_places(value: Any, known: Mapping[str, str]) -> Any:
     is_place = isinstance(value, str) and value and has_own(value)
     return (known.get(value) or told_of(value)) if is_place else value
 
@@ -203,18 +205,18 @@ def _place(ledger: Ledger, run: Run) -> LedgerPlace:
 
 
 def _weights(workspace: Workspace, run: Run, plan: str) -> bytes:
-    from workbench.runs.release.weights import packed
+    from workbench.runs.release.weights import packed_part
     from workbench.training.state import load_saved
 
-    return packed(load_saved(RunFolder(workspace, run.id).model), {"run": run.id, "plan": plan})
+    return packed_part(load_saved(RunFolder(workspace, run.id).model), {"run": run.id, "plan": plan})
 
 
 def _samples(samples: RunSamples, card: PrivacyCard, plan: str) -> bytes:
     """A set of samples as a file of arrays, with notes that name no place of this machine."""
-    kept = samples.kept()
+    kept = samples.kept_records()
     assert kept is not None
     measures = cautions.kept_likeness(samples.folder), cautions.kept_noise(samples.folder)
-    beside = cautions.noted(samples.run.plan, samples.request, len(kept), *measures)
+    beside = cautions.cautions_and_numbers(samples.run.plan, samples.request, len(kept), *measures)
     return packed_arrays(arrays_of(kept, notes_of(samples.request, card, plan) | beside, samples.facts))
 
 

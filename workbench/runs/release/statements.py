@@ -40,7 +40,7 @@ def wrong_bound(card: PrivacyCard, plan: Plan, bound: PrivacyValue) -> str:
     """How the card's bound differs from `bound`, that of what was spent; neither may be below that of the plan."""
     from workbench.privacy import proved_bound
 
-    if wrong := differing("bound", card.bound, bound):
+    if wrong := difference_words("bound", card.bound, bound):
         return wrong
     planned = proved_bound(plan.stages, plan.delta)
     if is_below(card.bound.epsilon, planned.epsilon):
@@ -57,7 +57,7 @@ def wrong_place(card: PrivacyCard, plan: Plan) -> str:
         return wrong
     own = zero_out_total([(f"run {card.run}", [stage.stage for stage in card.spent])], plan.delta)
     if place.runs == 1:
-        return differing("total in the ledger", total, own)
+        return difference_words("total in the ledger", total, own)
     if is_below(total.epsilon, own.epsilon):
         return f"The total in the ledger is epsilon {total.epsilon:.6g}, below the {own.epsilon:.6g} of this run alone."
     proved = total.status == "proved" and total.reason.endswith(FIXED_IN_ADVANCE)
@@ -100,7 +100,7 @@ def wrong_audit(card: PrivacyCard, plan: Plan) -> str:
     return ""
 
 
-def differing(what: str, shown: Any, actual: Any) -> str:
+def difference_words(what: str, shown: Any, actual: Any) -> str:
     """How a value shown differs from the one computed here: numbers by more than machines do, all else at all; "" if it does not."""
     if isinstance(shown, PrivacyValue) and isinstance(actual, PrivacyValue):
         if alike(shown.model_dump(), actual.model_dump()):

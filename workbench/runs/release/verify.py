@@ -12,8 +12,8 @@ from workbench.plan import Plan
 from workbench.records import Records
 from workbench.runs.release.archive import CARD, CARD_TEXT, FORMAT, MANIFEST, PLAN, WEIGHTS, digest, read_archive, unpacked_arrays
 from workbench.runs.release.card import PrivacyCard
-from workbench.runs.release.export import LEFT_OUT, notes_of, restated
-from workbench.runs.release.statements import alike, differing, wrong_audit, wrong_bound, wrong_place, wrong_spending
+from workbench.runs.release.export import LEFT_OUT, notes_of, restated_plan
+from workbench.runs.release.statements import alike, difference_words, wrong_audit, wrong_bound, wrong_place, wrong_spending
 from workbench.runs.run import check_run_id, release_words
 from workbench.runs.sample_files import arrays_of, records_of
 from workbench.runs.samples import cautions
@@ -51,7 +51,7 @@ def verify(path: Path) -> Verification:
     manifest, plan_digest = read_json(members[MANIFEST]), digest(members[PLAN])
     samples = sorted(name for name in members if name.startswith("samples/"))
     checks: dict[str, Callable[[], str]] = {
-        "hashes": lambda: changed(members, manifest),
+        "hashes": lambda: changed_files(members, manifest),
         "manifest": lambda: wrong_manifest(manifest),
         "plan": lambda: wrong_plan(plan),
         "bound": lambda: wrong_spending(card, plan, bool(samples)) or wrong_bound(card, plan, expected_card(card, plan).bound),
@@ -62,7 +62,7 @@ def verify(path: Path) -> Verification:
     return Verification(sha256=digest(content), card=card, checks={name: complaint_of(check) for name, check in checks.items()})
 
 
-def changed(members: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
+def changed_files(members: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
     """Which files are not those that the manifest lists."""
     listed = manifest.get("files")
     if not isinstance(listed, dict):
@@ -84,9 +84,9 @@ def wrong_manifest(manifest: Mapping[str, Any]) -> str:
 def wrong_plan(plan: Plan) -> str:
     """What the plan says that does not follow from its configuration and its dataset's facts, or was not asked for."""
     plan.check()
-    now = restated(plan)
+    now = restated_plan(plan)
     for name in Plan.model_fields:
-        if name != "warnings" and (wrong := differing(f"plan's {name}", *(_plain(name, of) for of in (plan, now)))):
+        if name != "warnings" and (wrong := difference_words(f"plan's {name}", *(_plain(name, of) for of in (plan, now)))):
             return wrong
     if set(now.warnings) - set(plan.warnings):
         return "The plan lacks a warning that belongs to it."
@@ -125,7 +125,7 @@ def wrong_card(card: PrivacyCard, plan: Plan, text: bytes) -> str:
     words = release_words(card.bound, now.releasable, card.seeded, card.audited)
     now = now.model_copy(update={"bound": card.bound, "release_reason": words})
     for name in PrivacyCard.model_fields:
-        if wrong := differing(NAMES.get(name, name), getattr(card, name), getattr(now, name)):
+        if wrong := difference_words(NAMES.get(name, name), getattr(card, name), getattr(now, name)):
             return wrong
     if wrong := wrong_audit(card, plan) or wrong_place(card, plan):
         return wrong
@@ -137,9 +137,9 @@ NAMES = {"replace_one": "bound where one record is replaced", "groups": "bounds 
 
 def wrong_weights(content: bytes, card: PrivacyCard, plan: Plan, plan_digest: str) -> str:
     """What keeps the weights from being those of a run of the plan."""
-    from workbench.runs.release.weights import misfit, unpacked
+    from workbench.runs.release.weights import misfit, unpacked_tensors
 
-    tensors, about = unpacked(content)
+    tensors, about = unpacked_tensors(content)
     if about != {"run": card.run, "plan": plan_digest}:
         return "They were written beside another plan or run."
     return misfit(tensors, plan)
@@ -156,7 +156,9 @@ def wrong_samples(name: str, content: bytes, card: PrivacyCard, plan: Plan, plan
     likeness, noise = notes.get("prior_likeness"), notes.get("noise_share")
     if not all(value is None or isinstance(value, float) for value in (likeness, noise)):
         return "Their notes tell a likeness to the public prior, or a share of noise, that is no number."
-    if notes != jsonable(notes_of(request, card, plan_digest) | cautions.noted(plan, request, len(records), likeness, noise)):
+    if notes != jsonable(
+        notes_of(request, card, plan_digest) | cautions.cautions_and_numbers(plan, request, len(records), likeness, noise)
+    ):
         return "Their notes are of another plan or run, or tell another bound."
     check_samples(records, plan)
     expected = arrays_of(records, notes, plan.facts)

@@ -18,15 +18,15 @@ MODULES, TENSORS = "modules", "tensors"
 LEAST_MEMORY, COPIES = 2**31, 16  # what a state may take: at least this, and so many times its released weights
 
 
-def packed(part: Mapping[str, Any], about: Mapping[str, str]) -> bytes:
+def packed_part(part: Mapping[str, Any], about: Mapping[str, str]) -> bytes:
     """A part of a state (`State.part`) under names like `modules/NAME/weight`, with `about` as metadata."""
     from safetensors.torch import save
 
-    tensors = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in _named(part)}
+    tensors = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in _named_tensors(part)}
     return _in_order(save(tensors, metadata=dict(about)))
 
 
-def unpacked(content: bytes) -> tuple["dict[str, torch.Tensor]", dict[str, str]]:
+def unpacked_tensors(content: bytes) -> tuple["dict[str, torch.Tensor]", dict[str, str]]:
     """The tensors by name, and the metadata; refused where it is no such file."""
     import json
 
@@ -51,7 +51,7 @@ def misfit(tensors: "Mapping[str, torch.Tensor]", plan: "Plan") -> str:
     with memory_at_most(LEAST_MEMORY + COPIES * sum(tensor.nbytes for tensor in tensors.values())):
         state = experiment.new_state(plan, PerformanceSettings(device="cpu"))
     released = plan.build().released_parts
-    expected = {name: _form(tensor) for name, tensor in _named({MODULES: state.part(released)[MODULES], TENSORS: {}})}
+    expected = {name: _form(tensor) for name, tensor in _named_tensors({MODULES: state.part(released)[MODULES], TENSORS: {}})}
     forms = {name: _form(tensor) for name, tensor in tensors.items() if name.startswith(f"{MODULES}/")}
     for name in sorted(expected.keys() | forms.keys()):
         if expected.get(name) != forms.get(name):
@@ -60,7 +60,7 @@ def misfit(tensors: "Mapping[str, torch.Tensor]", plan: "Plan") -> str:
     return f"{others[0]} is no part of what {plan.method} releases" if others else ""
 
 
-def _named(part: Mapping[str, Any]) -> "Iterator[tuple[str, torch.Tensor]]":
+def _named_tensors(part: Mapping[str, Any]) -> "Iterator[tuple[str, torch.Tensor]]":
     for module, values in part[MODULES].items():
         yield from ((f"{MODULES}/{module}/{name}", tensor) for name, tensor in values.items())
     yield from ((f"{TENSORS}/{name}", tensor) for name, tensor in part[TENSORS].items())

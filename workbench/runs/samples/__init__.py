@@ -16,11 +16,11 @@ def sample_set(workspace: Workspace, owner: str, samples: str = DEFAULT) -> Samp
         return drawn.set_of(workspace, owner, samples)
     if samples != DEFAULT:
         raise WorkbenchError(f"Expected no set of samples beside {owner}, which is one itself, got {samples!r}. Leave it out.")
-    return imported.read(workspace, owner)
+    return imported.read_import(workspace, owner)
 
 
 def sample_sets(workspace: Workspace, owner: str) -> list[SampleSet]:
     """The sets that there are of a run, its default one first, or the one that was imported."""
     if imported.is_import(workspace, check_run_id(owner)):
-        return [imported.read(workspace, owner)]
+        return [imported.read_import(workspace, owner)]
     return list(drawn.sets_of(workspace, owner))

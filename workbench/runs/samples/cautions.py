@@ -77,7 +77,7 @@ def of_choice(method: Method) -> str:
     return CHOSEN.format(public=method.public_dataset) if method.selects_public else ""
 
 
-def noted(plan: Plan, request: SamplesRequest, count: int, likeness: float | None, noise: float | None) -> dict[str, Any]:
+def cautions_and_numbers(plan: Plan, request: SamplesRequest, count: int, likeness: float | None, noise: float | None) -> dict[str, Any]:
     """The same beside exported samples, with the numbers that it rests on, which nobody can compute without the weights."""
     return {"prior_likeness": likeness, "noise_share": noise, "cautions": of_samples(plan, request, count, likeness, noise)}
 

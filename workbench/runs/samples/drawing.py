@@ -55,11 +55,11 @@ class Drawing:
         Those of `source` "public" are of the model before it saw a private record, and cost nothing.
         """
         stages = self._stages(start, stop) if source == "model" else []
-        yield from self._paid(stages, start, stop) if stages else self._free(start, stop, source, progress)
+        yield from self._paid_parts(stages, start, stop) if stages else self._free(start, stop, source, progress)
 
     def prior(self, count: int) -> Records:
         """So many samples of the model before it saw a private record, of the same classes, to compare with; kept nowhere."""
-        request = replace(self._asked(0, count, "public"), purpose="public samples to compare")
+        request = replace(self._request_of(0, count, "public"), purpose="public samples to compare")
         return self.method.sample(load_state(self.workspace, self.run, self.request.seed), request)
 
     def noise_share(self) -> float | None:
@@ -68,18 +68,18 @@ class Drawing:
 
     def _stages(self, start: int, stop: int) -> "list[Stage]":
         """What the sampler spends on private records; refused for a seed, which would tell its noise."""
-        all_stages = self.method.sampling_stages(self.run.plan.facts, self._asked(start, stop, "model"))
+        all_stages = self.method.sampling_stages(self.run.plan.facts, self._request_of(start, stop, "model"))
         stages = [stage for stage in all_stages if stage.spent != "free"]
         if stages and self.request.seed is not None:
             raise WorkbenchError(f"Expected no seed: the sampler of {self.method.name} adds noise, which must be nobody's to repeat.")
         return stages
 
-    def _paid(self, stages: "list[Stage]", start: int, stop: int) -> Iterator[Records]:
+    def _paid_parts(self, stages: "list[Stage]", start: int, stop: int) -> Iterator[Records]:
         """All samples at once, by a sampler that spends `stages` on them."""
         state = load_state(self.workspace, self.run, self.request.seed)
         ledger, entry = self._charge(stages, start, stop)
         began = time.monotonic()
-        drawn = self.method.sample(state, self._asked(start, stop, "model"))
+        drawn = self.method.sample(state, self._request_of(start, stop, "model"))
         self._note("model", stop - start, began)
         ledger.close_run(entry)
         yield drawn
@@ -110,7 +110,7 @@ class Drawing:
         parts, first, began = list[Records](), start, time.monotonic()
         for begin in range(start, stop, size):
             end = min(stop, begin + size)
-            parts.append(self.method.sample(state, self._asked(begin, end, source)))
+            parts.append(self.method.sample(state, self._request_of(begin, end, source)))
             if progress is not None:
                 progress((end - start) / (stop - start))
             if end == stop or time.monotonic() - began >= KEEP_SECONDS:
@@ -123,7 +123,7 @@ class Drawing:
         if self.request.id == DEFAULT:
             RunFolder(self.workspace, self.run.id).note_drawing(source, num_samples, time.monotonic() - began)
 
-    def _asked(self, start: int, stop: int, source: Source) -> SampleRequest:
+    def _request_of(self, start: int, stop: int, source: Source) -> SampleRequest:
         """Samples `start` to `stop` of the classes asked for, else as a model that learns labels draws them, else of all in turn."""
         request = SampleRequest.part(self.run.plan.facts, start, stop, self.request.labels, source)
         return replace(request, labels=None) if self.request.has_own_labels(self.method) else request

@@ -95,9 +95,9 @@ class RunSamples(SampleSet):
         A sampler that touches private records charges the ledger first and raises the run's bound.
         """
         self.check_ready()
-        wanted = self._wanted(num_samples)
+        wanted = self._wanted_number(num_samples)
         with locked(self._run_folder.samples / "lock"):
-            kept = self.kept()
+            kept = self.kept_records()
             if lacking := kept is None or len(kept) < wanted:
                 self.begin()
                 for drawn in self._drawing.parts(0 if kept is None else len(kept), wanted, "model", progress):
@@ -110,7 +110,7 @@ class RunSamples(SampleSet):
 
     def note_cautions(self) -> None:
         """How much of the samples is noise, once, and how alike at most the first 300 are to the prior: the more, the surer it is."""
-        kept = self.kept()
+        kept = self.kept_records()
         if kept is not None and cautions.kept_noise(self.folder) is None and (share := self._drawing.noise_share()) is not None:
             cautions.keep_noise(self.folder, share)
         if kept is None or not self._drawing.method.has_public_model or not cautions.is_due(self.folder, len(kept)):
@@ -121,7 +121,7 @@ class RunSamples(SampleSet):
     @property
     def cautions(self) -> tuple[str, ...]:
         """Of shares of classes, of public images that were chosen, of a prior that the samples look like, and of noise."""
-        kept = self.kept()
+        kept = self.kept_records()
         count = 0 if kept is None else len(kept)
         return cautions.of_samples(
             self.run.plan, self.request, count, cautions.kept_likeness(self.folder), cautions.kept_noise(self.folder)
@@ -187,10 +187,10 @@ class RunSamples(SampleSet):
 
     def plan(self, num_samples: int | None = None) -> SamplingPlan:
         """What it costs to have `num_samples` samples, beyond those that there are. No record is touched."""
-        wanted, kept = self._wanted(num_samples), self.kept()
+        wanted, kept = self._wanted_number(num_samples), self.kept_records()
         return self._drawing.plan(min(wanted, 0 if kept is None else len(kept)), wanted)
 
-    def _wanted(self, num_samples: int | None) -> int:
+    def _wanted_number(self, num_samples: int | None) -> int:
         wanted = self.default_num_samples if num_samples is None else num_samples
         if not 1 <= wanted <= MOST_DRAWN:
             raise WorkbenchError(f"Expected 1 to {MOST_DRAWN} samples, got {wanted}.")

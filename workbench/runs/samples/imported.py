@@ -101,7 +101,7 @@ class ImportedSamples(SampleSet):
         """The first `num_samples` of those that were imported; there are no others."""
         wanted = self.about.num_samples if num_samples is None else num_samples
         self.check_number(wanted)
-        if (kept := self.kept()) is None:
+        if (kept := self.kept_records()) is None:
             raise DamagedFileError(f"Expected samples in {self.file}, found none. Import them again.")
         return kept.take(slice(0, wanted))
 
@@ -144,7 +144,7 @@ def import_samples(workspace: Workspace, file: Path, dataset: DatasetRef, name: 
         make_private_folder(samples.folder)
         write_records(records, samples.file, samples.notes(), samples.facts)
         write_text_atomically(_about_file(samples.folder), dumps(about, indent=2))  # last: what is listed is whole
-    return read(workspace, samples.owner)
+    return read_import(workspace, samples.owner)
 
 
 def read_samples(file: Path, facts: DatasetFacts, declared: TableDeclaration | None = None) -> Records:
@@ -155,7 +155,7 @@ def read_samples(file: Path, facts: DatasetFacts, declared: TableDeclaration | N
     if not file.is_file():
         raise WorkbenchError(f"Expected an .npz file of samples, or a {' or '.join(SUFFIXES)} of rows, got {file}.")
     if file.suffix in SUFFIXES:
-        return checked(_rows_in(file, facts, declared), facts, file)
+        return checked_records(_rows_in(file, facts, declared), facts, file)
     kind, headers = facts.kind, arrays.read_headers(file)
     names = [kind.array_name] + ["labels"] * bool(facts.classes)
     for missing in (expected for expected in names if expected not in headers):
@@ -169,10 +169,10 @@ def read_samples(file: Path, facts: DatasetFacts, declared: TableDeclaration | N
     if samples.shape[1:] != facts.shape:
         raise WorkbenchError(f"Expected samples of shape {facts.shape}, as {facts.name} has, in {file}, got {samples.shape[1:]}.")
     labels = _labels(named_arrays["labels"], len(samples), file) if facts.classes else None
-    return checked(Records(samples, labels), facts, file)
+    return checked_records(Records(samples, labels), facts, file)
 
 
-def checked(records: Records, facts: DatasetFacts, file: Path) -> Records:
+def checked_records(records: Records, facts: DatasetFacts, file: Path) -> Records:
     """The records, if they are at least two of the schema of `facts`."""
     if len(records) < 2:
         raise WorkbenchError(f"Expected at least 2 samples in {file}, got {len(records)}.")
@@ -192,7 +192,7 @@ def is_import(workspace: Workspace, import_id: str) -> bool:
     return _about_file(_folder(workspace, import_id)).exists()
 
 
-def read(workspace: Workspace, import_id: str) -> ImportedSamples:
+def read_import(workspace: Workspace, import_id: str) -> ImportedSamples:
     """What was imported under an id; an unknown one is an error."""
     path = _about_file(_folder(workspace, check_id(import_id, "import", "workbench samples")))
     if not path.exists():
@@ -205,7 +205,7 @@ def read(workspace: Workspace, import_id: str) -> ImportedSamples:
 
 def imports(workspace: Workspace) -> list[ImportedSamples]:
     """All that was imported, newest first."""
-    sets = [read(workspace, path.parent.name) for path in workspace.imports.glob(f"*/{_about_file(Path()).name}")]
+    sets = [read_import(workspace, path.parent.name) for path in workspace.imports.glob(f"*/{_about_file(Path()).name}")]
     return sorted(sets, key=lambda samples: -samples.about.created)
 
 
@@ -214,7 +214,7 @@ def forget(workspace: Workspace, import_id: str) -> None:
     from workbench.jobs.lifecycle import Jobs
     from workbench.runs.verdicts import Verdicts
 
-    folder = read(workspace, import_id).folder
+    folder = read_import(workspace, import_id).folder
     with Jobs(workspace).forgetting(import_id):
         shutil.rmtree(folder)
     Verdicts(workspace.verdicts).forget(import_id)

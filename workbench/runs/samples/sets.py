@@ -128,14 +128,14 @@ class SampleSet(ABC):
         """The samples made so far."""
         return self.folder / "samples.npz"
 
-    def copying(self, features: str, num_samples: int, attribute: str | None = None) -> Path:
+    def copying_file(self, features: str, num_samples: int, attribute: str | None = None) -> Path:
         """What the nearest records tell of copying; judged by an attribute, under a digest of its name, which may be anybody's."""
         by = f"-by-{hashlib.sha256(attribute.encode()).hexdigest()[:16]}" if attribute else ""
         return self.folder / f"copying-{_part_of_name(features)}-{num_samples}{by}.json"
 
     def copies(self, features: str, num_samples: int, attribute: str | None = None) -> Path:
         """Everything that tells of copying."""
-        name = self.copying(features, num_samples, attribute).name
+        name = self.copying_file(features, num_samples, attribute).name
         return self.folder / f"copies{name.removeprefix('copying')}"
 
     @property
@@ -151,7 +151,7 @@ class SampleSet(ABC):
         """What a search for neighbours found."""
         return self.folder / f"neighbours-{_part_of_name(features)}-{k}-{num_samples}.npz"
 
-    def kept(self) -> Records | None:
+    def kept_records(self) -> Records | None:
         """The samples made so far, or None."""
         return read_records(self.file) if self.file.exists() else None
 

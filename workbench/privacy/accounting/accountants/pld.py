@@ -61,7 +61,7 @@ def epsilon(composition: Composition, delta: float, interval: float | None = Non
     steps = num_steps(composition)
     if steps > most_steps(delta):
         raise RefusedError(f"The PLD accountant is limited to {most_steps(delta)} steps at delta {delta:g}, got {steps}; RDP covers it.")
-    return _epsilon_on(composition, delta, interval) if interval else _refined(tuple(composition.items()), delta)[1]
+    return _epsilon_on(composition, delta, interval) if interval else _refined_interval(tuple(composition.items()), delta)[1]
 
 
 def quick_epsilon(composition: Composition, delta: float) -> float:
@@ -100,11 +100,11 @@ def distribution(composition: Composition, interval: float) -> PrivacyLossDistri
 
 def reported_interval(composition: Composition, delta: float) -> float:
     """1e-4; finer for an epsilon so small that 1e-4 would inflate it, coarser for one so large that its grid would not fit in memory."""
-    return _refined(tuple(composition.items()), delta)[0]
+    return _refined_interval(tuple(composition.items()), delta)[0]
 
 
 @lru_cache(maxsize=4096)
-def _refined(parts: tuple[tuple[Mechanism, int], ...], delta: float) -> tuple[float, float]:
+def _refined_interval(parts: tuple[tuple[Mechanism, int], ...], delta: float) -> tuple[float, float]:
     """The interval, and epsilon on it: refined until it is small against epsilon over the root of the steps, or the grid large."""
     composition = dict(parts)
     interval, smallest = _first_interval(composition, delta), _width(composition, delta) / FINE_POINTS
@@ -215,7 +215,7 @@ def _sampled(mechanism: SampledGaussian, interval: float) -> PrivacyLossDistribu
         return gaussian.sampled_delta(rate, mu, epsilon)
 
     def add(epsilon: Floats) -> Floats:
-        return np.where(epsilon < -math.log1p(-rate), np.clip(gaussian.exchanged(remove(-epsilon), epsilon), 0.0, 1.0), 0.0)
+        return np.where(epsilon < -math.log1p(-rate), np.clip(gaussian.exchanged_profile(remove(-epsilon), epsilon), 0.0, 1.0), 0.0)
 
     return PrivacyLossDistribution(_from_profile(remove, _reach(mu), interval), _from_profile(add, _reach(mu), interval))
 
@@ -259,7 +259,7 @@ def _mixture(mechanism: GaussianMixture, interval: float) -> PrivacyLossDistribu
         return gaussian.mixture_delta(sigma, mechanism.sensitivities, mechanism.weights, epsilon)
 
     def add(epsilon: Floats) -> Floats:
-        return np.clip(gaussian.exchanged(remove(-epsilon), epsilon), 0.0, 1.0)
+        return np.clip(gaussian.exchanged_profile(remove(-epsilon), epsilon), 0.0, 1.0)
 
     return PrivacyLossDistribution(_from_profile(remove, reach, interval), _from_profile(add, reach, interval))
 

@@ -89,20 +89,20 @@ def _mechanism(leaf: dp_event.DpEvent, relation: Relation) -> Mechanism | None:
     """The mechanism of a simple event, or None if it costs nothing."""
     reader = READERS.get(type(leaf))
     if reader is None:
-        raise _refused(leaf, relation, "no proof is known for this event")
+        raise _refusal(leaf, relation, "no proof is known for this event")
     mechanism = reader(leaf, relation)
     if isinstance(mechanism, ExactGaussian) and math.isinf(mechanism.mu):
         return Unbounded("The noise multiplier is 0, or as good as 0: the release is exact and has no finite epsilon.")
     return None if mechanism == ExactGaussian(0.0) else mechanism
 
 
-def _refused(leaf: dp_event.DpEvent, relation: Relation, why: str) -> RefusedError:
+def _refusal(leaf: dp_event.DpEvent, relation: Relation, why: str) -> RefusedError:
     return RefusedError(f"{type(leaf).__name__} has no bound under {relation}: {why}.")
 
 
 def _require(leaf: dp_event.DpEvent, relation: Relation, allowed: frozenset[str]) -> None:
     if relation not in allowed:
-        raise _refused(leaf, relation, f"its proof covers {' and '.join(sorted(allowed))} only")
+        raise _refusal(leaf, relation, f"its proof covers {' and '.join(sorted(allowed))} only")
 
 
 def _usable(noise_multiplier: float) -> float:
@@ -135,7 +135,7 @@ def _read_poisson(leaf: Any, relation: Relation) -> Mechanism:
         _require(leaf, relation, NULLABLE)
         return LibraryEvent(leaf, relation)
     if sigma is None:
-        raise _refused(leaf, relation, f"Poisson sampling of {type(leaf.event).__name__} is not covered")
+        raise _refusal(leaf, relation, f"Poisson sampling of {type(leaf.event).__name__} is not covered")
     if q == 0:
         return ExactGaussian(0.0)
     if q == 1:
@@ -171,7 +171,7 @@ def _read_without_replacement(leaf: Any, relation: Relation) -> Mechanism:
     """The multiplier of a GaussianDpEvent is relative to one record's norm, half the replace-one distance."""
     sigma = own.effective_noise_multiplier(leaf.event)
     if sigma is None:
-        raise _refused(leaf, relation, f"sampling {type(leaf.event).__name__} without replacement is not covered")
+        raise _refusal(leaf, relation, f"sampling {type(leaf.event).__name__} without replacement is not covered")
     fixed = own.FixedBatchGaussianDpEvent(leaf.source_dataset_size, leaf.sample_size, sigma / 2)
     return _read_fixed_batch(fixed, relation)
 
@@ -196,7 +196,7 @@ def _read_exponential(leaf: Any, relation: Relation) -> Mechanism:
 
 def _read_realised(leaf: Any, relation: Relation) -> Mechanism:
     if relation != "REPLACE_SPECIAL":
-        raise _refused(leaf, relation, "an absent or swapped record changes the divisor, hence the noise scale, in every dimension")
+        raise _refusal(leaf, relation, "an absent or swapped record changes the divisor, hence the noise scale, in every dimension")
     q = _probability(leaf.sampling_probability, "sampling_probability")
     mu = _inverse(leaf.noise_multiplier)
     if q in (0.0, 1.0) or mu in (0.0, math.inf):
@@ -252,7 +252,7 @@ def _read_person(leaf: Any, relation: Relation) -> Mechanism:
         return one
     form = GROUP_FORMS.get(type(one))
     if form is None:
-        raise _refused(leaf.event, relation, f"no form of it is proved for a person of {leaf.most_rows} rows; one row of each has one")
+        raise _refusal(leaf.event, relation, f"no form of it is proved for a person of {leaf.most_rows} rows; one row of each has one")
     return form(one, leaf.most_rows)
 
 
