@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.asking import RequestOptions, with_request_options
 from workbench.cli.options import Json, Performance, parse_performance
 from workbench.cli.output import describe_value, line_width, print_fields, print_json, print_table
+from workbench.cli.request_options import RequestOptions, with_request_options
 from workbench.workspace import Workspace
 
 app = typer.Typer()

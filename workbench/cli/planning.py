@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from workbench.cli.asking import RequestOptions, with_request_options
 from workbench.cli.launched import finish_launch, measure, watch
 from workbench.cli.options import (
     Ask,
@@ -39,6 +38,7 @@ from workbench.cli.output import (
     warn,
 )
 from workbench.cli.plan_output import print_plan
+from workbench.cli.request_options import RequestOptions, with_request_options
 from workbench.cli.starting import ask_again, seed_warning, spends, with_epsilon
 from workbench.escaping import terminal
 from workbench.jobs.launchers import LAUNCHERS, chosen_launcher

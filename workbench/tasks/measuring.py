@@ -153,7 +153,7 @@ class Neighbours(OnSamples[Search]):
 
     def count(self, samples: Any) -> int:
         """As many as there are."""
-        return samples.default_num_samples if (kept := samples.kept()) is None else len(kept)
+        return samples.default_num_samples if (kept := samples.kept_records()) is None else len(kept)
 
     def check_names(self, request: Search) -> None:
         """The feature space."""

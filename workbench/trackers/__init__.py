@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from workbench.errors import WorkbenchError, choose
 from workbench.trackers import mlflow, tensorboard
-from workbench.trackers.told import TrackedRun, tracked_run
+from workbench.trackers.run_record import TrackedRun, tracked_run
 from workbench.workspace import Workspace
 
 __all__ = ["TRACKERS", "TrackedRun", "track", "tracked_run"]

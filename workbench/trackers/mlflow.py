@@ -3,7 +3,7 @@
 import os
 
 from workbench.errors import WorkbenchError
-from workbench.trackers.told import TrackedRun
+from workbench.trackers.run_record import TrackedRun
 
 AT_ONCE = 1000  # values that a server takes in one request
 PARAMETERS_AT_ONCE, LONGEST = 100, 6000  # parameters that it takes, and letters of one

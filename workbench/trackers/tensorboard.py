@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
-from workbench.trackers.told import TrackedRun
+from workbench.trackers.run_record import TrackedRun
 
 EVENTS = "events.out.tfevents.0.workbench"  # TensorBoard's own name for it would have this machine's
 

@@ -6,7 +6,7 @@ import streamlit as st
 from PIL import Image
 
 from workbench.evaluation.intervals import wilson
-from workbench.pages.process.asked import validated_choices
+from workbench.pages.process.choices import validated_choices
 from workbench.teaching.attacking import (
     AVERAGED,
     OTHERS,

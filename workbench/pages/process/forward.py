@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from workbench.pages.process.asked import validated_choices
+from workbench.pages.process.choices import validated_choices
 from workbench.teaching import forward
 from workbench.teaching.base import DELTA
 from workbench.teaching.forward import BOUNDARIES, SIZES, TIMES, ForwardChoices

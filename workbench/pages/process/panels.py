@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.errors import choose
 from workbench.pages.process import attacking, forward, reverse, selecting, step
-from workbench.pages.process.asked import validated_choices
+from workbench.pages.process.choices import validated_choices
 from workbench.teaching.attacking import AttackChoices
 from workbench.teaching.base import PanelChoices
 from workbench.teaching.forward import ForwardChoices

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from workbench.pages.process.asked import validated_choices
+from workbench.pages.process.choices import validated_choices
 from workbench.teaching.reverse import DRAWN, Film, ReverseChoices, by_guidance, by_sampler
 from workbench.ui.formats import number
 from workbench.ui.gallery import sheet

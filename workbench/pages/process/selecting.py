@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from workbench.pages.process.asked import validated_choices
+from workbench.pages.process.choices import validated_choices
 from workbench.teaching.selecting import OF_EACH, PUBLIC, SHOWN, Round, SelectionChoices, select
 from workbench.ui import charts
 from workbench.ui.formats import number

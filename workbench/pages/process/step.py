@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 from scipy.stats import norm
 
-from workbench.pages.process.asked import validated_choices
+from workbench.pages.process.choices import validated_choices
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.teaching.base import DELTA
 from workbench.teaching.one_step import PUBLIC_STEPS, RECORDS, PrivateStepApart, StepChoices, take_apart
