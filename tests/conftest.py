@@ -12,12 +12,19 @@ import pytest
 
 pytest_plugins = ["support.few_attacks", "support.slow_tier", "support.trained_once"]
 
-LONG = ("tests/browser/", "tests/test_notebooks", "tests/runs/", "tests/server/")
+BROWSER = "tests/browser/"
+LONG = (BROWSER, "tests/test_notebooks", "tests/runs/", "tests/server/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files begin first: two workers that take file after file then end together, and none waits for the other's last minutes."""
+    """What workers share the tests by: a file each, and all that needs a browser together, with one browser and one app.
+
+    Long files begin first: workers that take file after file then end together, and none waits for the others' last minutes.
+    """
     items.sort(key=lambda item: not any(place in item.path.as_posix() for place in LONG))
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group("browser" if BROWSER in file else file))
 
 
 @pytest.fixture(autouse=True)
