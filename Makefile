@@ -40,7 +40,7 @@ slides: $(VENV)/.docs ## make a deck of each lesson in build/slides (ARGS="02_ep
 
 test: $(VENV)/.dev ## run every test but the slow tier (about half an hour on two cores)
 	OMP_NUM_THREADS=1 $(if $(SCRATCH),PYTEST_DEBUG_TEMPROOT="$(SCRATCH)") \
-		$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --durations=40 $(ARGS)
+		$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=40 $(ARGS)
 
 test-slow: $(VENV)/.dev ## run the slow tier at full size, skipping what stands; writes docs/slow-tests.md
 	$(BIN)/python -m pytest -m slow --timeout=0 -v -rs $(ARGS)

@@ -10,21 +10,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-pytest_plugins = ["support.few_attacks", "support.slow_tier", "support.trained_once"]
+pytest_plugins = ["support.few_attacks", "support.sharing", "support.slow_tier", "support.trained_once"]
 
-BROWSER = "tests/browser/"
-LONG = (BROWSER, "tests/test_notebooks", "tests/runs/", "tests/server/")
+LONG = ("tests/browser/", "tests/test_notebooks", "tests/runs/", "tests/server/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What workers share the tests by: a file each, and all that needs a browser together, with one browser and one app.
-
-    Long files begin first: workers that take file after file then end together, and none waits for the others' last minutes.
-    """
+    """Long files begin first: workers that take file after file then end together, and none waits for the others' last minutes."""
     items.sort(key=lambda item: not any(place in item.path.as_posix() for place in LONG))
-    for item in items:
-        file = item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group("browser" if BROWSER in file else file))
 
 
 @pytest.fixture(autouse=True)
