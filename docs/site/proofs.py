@@ -206,7 +206,7 @@ THEOREMS: dict[int, Theorem] = {
             ("workbench/models/teachers/config.py", "gaussian_votes"),
             ("workbench/models/teachers/ensemble.py", "PartsInPlace"),
             ("workbench/models/teachers/ensemble.py", "Discriminators"),
-            ("workbench/models/teachers/ensemble.py", "released"),
+            ("workbench/models/teachers/ensemble.py", "noisy_votes"),
             ("workbench/training/parts.py", "Parts"),
             ("workbench/training/discrete_laplace.py", "discrete_laplace"),
             ("workbench/methods/pate_gan/method.py", "laplace_votes"),

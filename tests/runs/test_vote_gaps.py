@@ -21,7 +21,7 @@ from workbench.runs.dossier import dossier_of, render
 from workbench.runs.folder import RunFolder
 from workbench.runs.release import export_run
 from workbench.runs.release.archive import WEIGHTS, read_archive
-from workbench.runs.release.weights import unpacked
+from workbench.runs.release.weights import unpacked_tensors
 from workbench.runs.run import Run
 from workbench.runs.samples import sample_set
 from workbench.runs.trained import load_state
@@ -79,7 +79,7 @@ def test_it_is_in_nothing_that_leaves_and_in_no_list(voted: Callable[[str], Run]
     assert "123.4" not in "".join(texts)
     assert "123.5" not in "".join(texts)
     assert not any("votes.json" in name for name in members)
-    weights = list(unpacked(members[WEIGHTS])[0])
+    weights = list(unpacked_tensors(members[WEIGHTS])[0])
     assert any("generator" in name for name in weights)
     assert not any("ballots" in name for name in weights)
 
