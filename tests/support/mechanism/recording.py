@@ -61,7 +61,7 @@ SAMPLERS: dict[str, Callable[..., np.ndarray]] = {
 
 MAPS: tuple[tuple[Any, str], ...] = (  # what makes of each record another one, by that record and what is released: no look at all of them
     (grouping_rows, "grouped"),
-    (labelling, "labelled"),
+    (labelling, "with_cluster_labels"),
     (dp_promise, "replace"),
 )
 
