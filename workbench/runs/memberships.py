@@ -90,10 +90,10 @@ class _Attack:
         denoiser = method.denoiser(load_state(self.workspace, self.run, seed=0))
         part = (high - low) / len(sides)
 
-        def told(at: int) -> "Report":
+        def report_from(at: int) -> "Report":
             return lambda share: self.report(low + part * (at + share))
 
-        return [SCORES[score](denoiser, side, self.seed, told(at)) for at, side in enumerate(sides)]
+        return [SCORES[score](denoiser, side, self.seed, report_from(at)) for at, side in enumerate(sides)]
 
     def sides(self) -> "list[Records]":
         """At most MOST_RECORDS training records, and as many held-out ones at most."""
