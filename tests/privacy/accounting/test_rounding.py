@@ -45,6 +45,14 @@ def excesses() -> Iterator[float]:
             yield exact_delta(side, steps, interval, epsilon) - DELTA
 
 
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> Iterator[None]:
+    """The accountant keeps what it gave: neither test may meet what the other one made of it."""
+    pld._epsilon_of.cache_clear()
+    yield
+    pld._epsilon_of.cache_clear()
+
+
 def test_epsilon_holds_at_delta_after_all_rounding() -> None:
     assert max(excesses()) <= 0
 
