@@ -2,7 +2,7 @@
 #   PYTHON=python3.12     another interpreter for the environment (3.11 or newer)
 #   PORT=8600             another port for the workbench
 #   TORCH_INDEX=URL       an extra package index for torch, such as PyTorch's own one of CPU builds
-#   WORKERS=4             processes that `make test` shares its files among, one thread each; three by default, as tests of jobs and pages wait
+#   WORKERS=4             processes that `make test` shares its files among, one thread each; limits of time are made for two
 #   SCRATCH=/mnt/fast     where tests keep their files; memory by default where it has 4 GiB for them, as many wait for the disk
 #   ARGS="-k budget"      further arguments for pytest or the benchmarks
 #   UPGRADE=1             let `make lock` take newer versions
@@ -10,7 +10,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 PORT ?= 8501
-WORKERS ?= 3
+WORKERS ?= 2
 SCRATCH ?= $(shell [ -w /dev/shm ] && [ $$(df -Pk /dev/shm | awk 'END { print $$4 }') -gt 4194304 ] && echo /dev/shm)
 VENV := .venv
 BIN := $(VENV)/bin
