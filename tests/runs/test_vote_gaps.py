@@ -90,7 +90,7 @@ def test_other_runs_are_refused_with_the_names_of_the_methods_that_offer_it(vote
     other = voted("datalens")
     code, _, err = said("votes", other.id)
     assert code == 2
-    assert "keeps what its teachers vote (g-pate, pate-gan), got one of datalens. The analysis is of the choice" in err
+    assert "keeps what its teachers voted (g-pate, pate-gan), got one of datalens. The analysis is of the choice" in err
     with pytest.raises(WorkbenchError, match=r"\(g-pate, pate-gan\)"):
         tasks.begin(here(), "votes", other.id, {})
     with pytest.raises(WorkbenchError, match="delta"):

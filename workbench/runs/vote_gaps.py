@@ -69,7 +69,7 @@ def checked(workspace: Workspace, run_id: str) -> tuple[Run, DataDependentEpsilo
     method = run.plan.build()
     if not isinstance(method, DataDependentEpsilon):
         names = ", ".join(offering())
-        raise WorkbenchError(f"Expected a run of a method that keeps what its teachers vote ({names}), got one of {run.method}. {NONE}")
+        raise WorkbenchError(f"Expected a run of a method that keeps what its teachers voted ({names}), got one of {run.method}. {NONE}")
     if not RunFolder(workspace, run.id).private.exists():
         raise WorkbenchError(f"Expected a run that has kept its teachers' votes, got {run_id}, which has none. Train it anew.")
     return run, method
