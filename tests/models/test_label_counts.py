@@ -45,6 +45,9 @@ def test_samples_have_the_shares_that_were_paid_for(method: str) -> None:
         pass
     assert spent.count(LABEL_COUNTS) == 1
     assert LABEL_COUNTS in made.build().released_parts, "an export samples alike"
+    assert (made.build().learns_labels, usual.build().learns_labels) == (True, False), (
+        "whether a page says that classes come in equal shares"
+    )
     drawn, evenly = sample(made, state, 300).labels, sample(made, state, 100, balanced=True).labels
     assert drawn is not None
     assert evenly is not None

@@ -152,6 +152,20 @@ def test_one_record_moves_the_update_by_at_most_two_clipping_norms(
         assert (moved(one_changed(size)) - moved(IMAGES[:-1])).norm() <= C / DIVISOR * (1 + 1e-5)
 
 
+@pytest.mark.parametrize("microbatch_size", [0, 18])
+def test_where_mixing_is_not_foreseen_a_trial_of_two_records_refuses_it(
+    microbatch_size: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the reading of the network had missed a layer; also where the number of rows is set and no memory is counted."""
+    monkeypatch.setattr(private_step, "mixing_possible", lambda _gradients, _losses: None)
+    module = network(nn.Identity())
+    before = [p.clone() for p in module.parameters()]
+    stepper = stepper_of(module, performance=PerformanceSettings(device="cpu", microbatch_size=microbatch_size))
+    with pytest.raises(WorkbenchError, match="changed with the rest of the batch"):
+        stepper.step(1, np.arange(RECORDS), less_their_mean(module, IMAGES))
+    assert all(torch.equal(p, q) for p, q in zip(before, module.parameters(), strict=True))
+
+
 def test_a_loss_that_looks_at_values_or_draws_is_refused_by_row() -> None:
     with pytest.raises(WorkbenchError, match="row by row"):
         each_row(lambda x: x if bool(x.max() > 0) else -x)(torch.ones(3, 2))

@@ -184,25 +184,25 @@ class PrivateStep:
         multiplicity = self.gradients.noise_multiplicity
         tried: list[ClippedSum] = []
 
-        def run(num_records: int) -> None:
-            tried.append(self._clipped_sum(mine.part(slice(num_records)), losses))
+        def trial(num_records: int) -> int:
+            """A pass over so many; the bytes that it takes, which are counted only where they decide how many run at once."""
 
-        def peak(num_records: int) -> int:
-            return peak_of(lambda: run(num_records))
+            def run() -> None:
+                tried.append(self._clipped_sum(mine.part(slice(num_records)), losses))
 
-        if self.performance.microbatch_size:  # as many as are set; counting is slow
-            run(1)
-            run(2)
-            check_independent(tried[0].losses, tried[1].losses[:multiplicity])
-            return
-        one = peak(1)
+            if self.performance.microbatch_size:
+                run()
+                return 0
+            return peak_of(run)
+
+        one = trial(1)
         check_fits(one, self.performance, multiplicity)
-        two = peak(2)
+        two = trial(2)
         check_independent(tried[0].losses, tried[1].losses[:multiplicity])
-        if self.purpose in self.records_at_once:
+        if self.performance.microbatch_size or self.purpose in self.records_at_once:
             return
         size = records_at_once(one, two, self.performance, multiplicity)
-        while size > 2 and not fits(peak(min(size, len(mine.records))), self.performance):
+        while size > 2 and not fits(trial(min(size, len(mine.records))), self.performance):
             size //= 2
         self.records_at_once[self.purpose] = self.keep_size(self.purpose, size)
 
