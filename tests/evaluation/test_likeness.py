@@ -1,8 +1,8 @@
-"""The words for records that look like nothing public: said where public data alone are next to chance, and nowhere else."""
+"""The words of an evaluation: samples that teach no class, and records that look like nothing public, said there and nowhere else."""
 
 import pytest
 
-from workbench.evaluation.likeness import likeness_note, unlike_public
+from workbench.evaluation.likeness import guessing_note, likeness_note, unlike_public
 
 ROW = {
     "name": "accuracy_logistic_regression",
@@ -54,3 +54,16 @@ def test_measures_of_which_less_is_better_say_nothing() -> None:
 
 def test_rows_drawn_evenly_are_not_meant_to_look_like_a_table() -> None:
     assert likeness_note([ROW | {"epsilon_zero_reason": "Of rows drawn evenly."}]) == ""
+
+
+ACCURACY = {"name": "accuracy_cnn", "value": 0.36, "largest_class": 0.566, "releasable": False}
+
+
+def test_samples_that_teach_no_more_than_the_most_frequent_class_are_said_to() -> None:
+    note = guessing_note([ACCURACY, ACCURACY | {"name": "accuracy_mlp", "value": 0.47}, ROW])
+    assert "has 0.47 in accuracy_mlp (private), and whoever always names the most frequent class has 0.566 (private)" in note
+    assert guessing_note([ACCURACY | {"value": 0.566}]), "as often is no more often"
+    assert guessing_note([ACCURACY, ACCURACY | {"value": 0.57}]) == "", "one that is above is enough"
+    assert guessing_note([ROW, ROW | {"largest_class": None, "value": None}]) == "", (
+        "other measures, and results that may leave, say nothing"
+    )

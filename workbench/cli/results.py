@@ -81,13 +81,13 @@ def evaluate(
 
 def _print_results(evaluation: dict[str, Any]) -> None:
     """An evaluation for people: a row a measure, then what has to be said of some, and where public data come close."""
-    from workbench.evaluation.likeness import likeness_note
+    from workbench.evaluation.likeness import guessing_note, likeness_note
 
     print_table(result_rows(evaluation), "No measure fits this run's data.")
     for row in evaluation["results"]:
         if row.get("baselines") and row["note"]:
             print(terminal(f"{row['name']}: {row['note']}"))
-    if note := likeness_note(evaluation["results"]):
+    for note in filter(None, (guessing_note(evaluation["results"]), likeness_note(evaluation["results"]))):
         print(terminal(note))
 
 

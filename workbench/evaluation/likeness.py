@@ -1,4 +1,4 @@
-"""What the epsilon-0 row says: whether public data look like the private records at all, or the public model learned too little."""
+"""What an evaluation says in sentences: whether its samples teach the classes at all, and whether public data are any help."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,6 +13,25 @@ def unlike_public(zero: float | None, chance: float | None, ceiling: float | Non
     if zero is None or chance is None or ceiling is None or ceiling <= chance:
         return False
     return (zero - chance) / (ceiling - chance) < NEAR_CHANCE
+
+
+def guessing_note(results: Iterable[Mapping[str, Any]]) -> str:
+    """A sentence where no accuracy is above the share of the held-out records' most frequent class; else empty.
+
+    Classes are uneven in most data of one's own: .58 says nothing where six of ten records are of one class.
+    """
+    rows = [row for row in results if row.get("largest_class") is not None]
+    if not rows:
+        return ""
+    best = max(rows, key=lambda row: float(row["value"]))
+    if float(best["value"]) > float(best["largest_class"]):
+        return ""
+    share = f"{float(best['largest_class']):.3g} ({mark(may_leave(best, 'largest_class'))})"
+    value = f"{float(best['value']):.3g} in {best['name']} ({mark(may_leave(best, 'value'))})"
+    return (
+        f"These samples do not teach what tells the classes apart: the best classifier that was trained on them has {value}, and whoever "
+        f"always names the most frequent class has {share}."
+    )
 
 
 def likeness_note(results: Iterable[Mapping[str, Any]]) -> str:

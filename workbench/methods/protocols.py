@@ -127,7 +127,7 @@ class Classifying(Protocol):
 class DataDependentEpsilon(Protocol):
     """Says what PATE's data-dependent analysis gives by the true votes of its teachers: less than the bound where they agree.
 
-    It depends on the records: not releasable, and no bound for anyone but whoever holds them.
+    It depends on the records: not releasable, and no proved bound; whoever holds them may look at it.
     """
 
     def vote_gap_epsilon(self, state: "State", delta: float) -> "VoteGapEpsilon":

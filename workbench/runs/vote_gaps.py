@@ -21,7 +21,7 @@ from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
 PRIVATE = (
-    "Private: this epsilon depends on the records. It is not releasable, and it is no bound for anybody but whoever holds the records. Do "
+    "Private: this epsilon depends on the records. It is not releasable, and it is no proved bound. Do "
     "not share it, and do not stop or choose runs by it: what follows from such a choice is outside any bound."
 )
 OF_WHAT = (

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from workbench.escaping import prose
-from workbench.evaluation.likeness import likeness_note
+from workbench.evaluation.likeness import guessing_note, likeness_note
 from workbench.pages.runs.attacks import show_attacks
 from workbench.pages.runs.sampling import sampling_form
 from workbench.pages.runs.tables import measure_name, result_table, value_text
@@ -46,7 +46,7 @@ def run_detail(run: Run, prefix: str) -> None:
             st.markdown("**Measures**")
             st.badge("each number has its mark", icon=":material/lock:", color="orange", help=MARKS_HELP)
         st.dataframe(result_table(results), hide_index=True, alt=f"Measures of run {run.id} with intervals")
-        if note := likeness_note(results):
+        for note in filter(None, (guessing_note(results), likeness_note(results))):
             st.caption(prose(note))
     elif run.state == "done":
         st.caption("Not evaluated yet: press Evaluate to draw samples and take every measure.")
