@@ -64,6 +64,4 @@ def test_samples_that_teach_no_more_than_the_most_frequent_class_are_said_to() -
     assert "has 0.47 in accuracy_mlp (private), and whoever always names the most frequent class has 0.566 (private)" in note
     assert guessing_note([ACCURACY | {"value": 0.566}]), "as often is no more often"
     assert guessing_note([ACCURACY, ACCURACY | {"value": 0.57}]) == "", "one that is above is enough"
-    assert guessing_note([ROW, ROW | {"largest_class": None, "value": None}]) == "", (
-        "other measures, and results that may leave, say nothing"
-    )
+    assert guessing_note([ROW, ROW | {"largest_class": None, "value": None}]) == "", "others say nothing"
