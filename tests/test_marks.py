@@ -94,7 +94,7 @@ def test_every_number_of_every_table_has_its_mark() -> None:
 
 
 def test_a_recipe_s_table_marks_every_number_and_says_what_the_marks_mean() -> None:
-    table = markdown_table(measured_lines(recipe_results(RESULT), "inception_score"), "inception_score").splitlines()
+    table = markdown_table({"inception_score": measured_lines(recipe_results(RESULT), "inception_score")}).splitlines()
     assert "| 2.500 (private) |" in table[2]
     assert "| 1.125 (releasable) |" in table[3]
     assert table[4].startswith("| !\\[x\\](y) \\| a | 1 | 1 | 1.500 (releasable) |")

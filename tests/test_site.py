@@ -8,6 +8,7 @@ import nbformat
 import pytest
 
 from docs.site.environment import FOR_TESTS, VARIABLES
+from docs.site import outputs
 from docs.site.links import ROOT, MissingTargetError, rewritten
 from docs.site.proofs import THEOREMS, place, proof_pages
 from docs.site.reference import reference_pages, settings_table
@@ -150,3 +151,24 @@ def test_a_table_of_beliefs_is_computed() -> None:
     for epsilon, percent in rows:
         digits = len(percent.partition(".")[2])
         assert float(percent) == round(100 * float(tradeoff.posterior_belief(0.5, float(epsilon))), digits)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_the_site_shows_what_a_lesson_s_present_code_prints(path: Path) -> None:
+    notebook = outputs.with_outputs(path, nbformat.read(path, as_version=4))
+    shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert any("image/png" in output.get("data", {}) for output in shown)
+    assert not [output for output in shown if output.output_type == "error" or outputs.WIDGET in output.get("data", {})]
+
+
+def test_outputs_of_other_code_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outputs, "FOLDER", tmp_path)
+    monkeypatch.setattr(outputs, "ROOT", tmp_path)
+    cell = nbformat.v4.new_code_cell("1 + 1", outputs=[nbformat.v4.new_output("stream", text="2")])
+    carried_out = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("Sums"), cell])
+    outputs.keep(Path("sums.ipynb"), carried_out)
+    cell.outputs = []
+    assert outputs.with_outputs(Path("sums.ipynb"), carried_out).cells[1].outputs[0].text == "2"
+    cell.source = "1 + 2"
+    with pytest.raises(outputs.StaleOutputsError, match=r"sums.ipynb's code in .*make docs ARGS=--execute"):
+        outputs.with_outputs(Path("sums.ipynb"), carried_out)

@@ -244,7 +244,7 @@ def test_the_results_show_the_recipe_s_own_table(recipe: str) -> None:
     text, results = (ROOT / f"docs/results/{recipe}.md").read_text(), json.loads((ROOT / f"docs/results/{recipe}.json").read_text())
     table = text[text.index("| line |") :]
     measure = results["recipe"]["measure"]
-    lines = recipe_report.markdown_table(recipe_report.measured_lines(results["results"], measure), measure)
+    lines = recipe_report.markdown_table({measure: recipe_report.measured_lines(results["results"], measure)})
     assert table == lines if not results["recipe"].get("side_by_side") else table.startswith(f"{lines}\n## All measures\n")
     assert f"<!-- {recipe}:begin -->\n{lines}<!-- {recipe}:end -->" in read("docs/results/index.md")
 

@@ -4,7 +4,10 @@ import json
 import shutil
 from pathlib import Path
 
+import nbformat
+
 from docs.site.links import ROOT, rewritten
+from docs.site.outputs import with_outputs
 from docs.site.proofs import proof_pages
 from docs.site.reference import reference_pages
 
@@ -34,7 +37,8 @@ def pages() -> dict[Path, Path]:
 
 
 def assemble(sources: Path) -> None:
-    """Write all sources anew under `sources`; raises MissingTargetError where a link leads nowhere."""
+    """Write all sources anew under `sources`; raises MissingTargetError where a link leads nowhere, and StaleOutputsError
+    where the outputs of a lesson are not those of its code."""
     shutil.rmtree(sources, ignore_errors=True)
     known = pages()
     for document, page in known.items():
@@ -71,9 +75,9 @@ def _with_title(text: str, document: Path) -> str:
 
 
 def _notebook(path: Path, document: Path, page: Path, known: dict[Path, Path]) -> str:
-    """The notebook with links of the site."""
-    notebook = json.loads(path.read_text())
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "markdown":
-            cell["source"] = rewritten("".join(cell["source"]), document, page, known)
-    return json.dumps(notebook)
+    """The notebook with links of the site and what it prints and draws."""
+    notebook = with_outputs(path, nbformat.read(path, as_version=4))
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = rewritten(cell.source, document, page, known)
+    return nbformat.writes(notebook)

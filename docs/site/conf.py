@@ -1,6 +1,5 @@
 """What Sphinx is told."""
 
-import os
 from pathlib import Path
 
 project = "DP diffusion workbench"
@@ -14,10 +13,7 @@ html_css_files = ["site.css"]
 html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
-nb_execution_mode = os.environ.get("DOCS_EXECUTE", "off")  # "cache" carries the lessons out, small where FAST is set
-nb_execution_cache_path = os.environ.get("DOCS_CACHE", "")
-nb_execution_timeout = 300
-nb_execution_raise_on_error = True
+nb_execution_mode = "off"  # assemble.py puts in what the lessons printed when they were carried out
 autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "inherited-members": False}
 python_use_unqualified_type_names = True

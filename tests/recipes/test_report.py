@@ -7,6 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from workbench.recipes.picture import add_legend, draw
+from workbench.recipes.picture_of_many import rows_of_methods
 from workbench.recipes.report import is_below_floor, markdown_table, measured_lines, summary_rows
 
 MEASURE = "accuracy_logistic_regression"
@@ -27,7 +28,7 @@ RESULTS = [
 
 
 def test_the_table_gives_mean_spread_and_both_references() -> None:
-    rows = markdown_table(measured_lines(RESULTS, MEASURE), MEASURE).splitlines()
+    rows = markdown_table({MEASURE: measured_lines(RESULTS, MEASURE)}).splitlines()
     assert rows[2].startswith("| real training data (ceiling) | - | - | 0.950 (private) |")
     assert "| 0.610 ± 0.014 (private) |" in rows[3]
     assert rows[4] == "| nonprivate | none | none | 0.900 (private) | 60 |"
@@ -37,17 +38,17 @@ def test_the_table_gives_mean_spread_and_both_references() -> None:
 
 def test_lines_of_one_seed_share_their_public_model() -> None:
     other = [{**entry, "name": "a, bound 9"} for entry in RESULTS[1:]]
-    rows = markdown_table(measured_lines(RESULTS + other, MEASURE), MEASURE).splitlines()
+    rows = markdown_table({MEASURE: measured_lines(RESULTS + other, MEASURE)}).splitlines()
     assert "| 0.610 ± 0.014 (private) |" in rows[3]
     unseeded = [{**entry, "seed": None, "run": f"run{number}"} for number, entry in enumerate(RESULTS[1:] + other)]
-    rows = markdown_table(measured_lines(unseeded, MEASURE), MEASURE).splitlines()
+    rows = markdown_table({MEASURE: measured_lines(unseeded, MEASURE)}).splitlines()
     assert "| 0.610 ± 0.012 (private) |" in rows[3]  # four models: sqrt(4 * .01^2 / 3)
 
 
 def test_each_public_model_has_its_row_and_is_never_averaged_with_another() -> None:
     other = [result("b, bound 1", 0.999, 0.7, 0.6, 10) | {"seed": 60}, result("b, bound 1", 0.999, 0.7, 0.9, 10) | {"seed": 62}]
     alike = [{**entry, "name": "c, bound 1", "method": "c"} for entry in RESULTS[1:]]
-    rows = markdown_table(measured_lines(RESULTS + other + alike, MEASURE), MEASURE).splitlines()
+    rows = markdown_table({MEASURE: measured_lines(RESULTS + other + alike, MEASURE)}).splitlines()
     assert rows[3].startswith("| epsilon 0: public data of a, c | 0 | 0 | 0.610 ± 0.014")
     assert rows[4].startswith("| epsilon 0: public data of b | 0 | 0 | 0.750 ± 0.212")
 
@@ -56,9 +57,32 @@ def test_a_line_worse_than_the_floor_at_its_bound_is_marked() -> None:
     floor = [result("class-moments, bound 1", 0.998, value, None, 1) for value in (0.72, 0.8)]
     other = [result("class-moments, bound 9", 8.99, 0.99, None, 1), result("b, bound 1", 0.999, 0.765, None, 1)]
     lines = measured_lines([*RESULTS, *floor, *other], MEASURE)
-    marked = [row.split("|")[1].strip() for row in markdown_table(lines, MEASURE).splitlines() if "below the floor" in row]
+    marked = [row.split("|")[1].strip() for row in markdown_table({MEASURE: lines}).splitlines() if "below the floor" in row]
     assert marked == ["a, bound 1"]
     assert [line.name for line in lines if is_below_floor(line, lines, "frechet_distance")] == ["b, bound 1"]
+    assert not any(is_below_floor(line, lines, "privacy_score") for line in lines), "what copies less is not worse"
+
+
+def test_measures_stand_in_columns_of_one_table() -> None:
+    lines = measured_lines(RESULTS, MEASURE)
+    distances = [line.model_copy(update={"values": (3.0,), "epsilon_zero": (), "ceiling": (2.0,)}) for line in lines[1:]]
+    rows = [row.split(" | ") for row in markdown_table({MEASURE: lines, "frechet_distance": distances}).splitlines()[:6]]
+    assert rows[0][3:] == [MEASURE, "frechet_distance", "seconds to train |"]
+    assert [row[4] for row in rows[2:]] == ["2.000 (private)", "not given", "-", "3.000 (private)"]
+    assert [row[3] for row in rows[4:]] == ["0.900 (private)", "0.750 ± 0.071 (private)"]
+
+
+def test_many_methods_have_a_row_each_in_order_and_hollow_points_below_the_floor() -> None:
+    names = ["class-moments", "best", "worst", *"cdef"]
+    values = [0.8, 0.9, 0.6, 0.85, 0.84, 0.83, 0.82]
+    results = [result(f"{name}, bound 1", 0.999, value, 0.5, 1) for name, value in zip(names, values, strict=True)]
+    figure = rows_of_methods({MEASURE: measured_lines(results, MEASURE)}, "Many")
+    accuracy, claim, seconds = figure.axes
+    assert [label.get_text() for label in accuracy.get_yticklabels()] == ["best", *"cdef", "class-moments", "worst"]
+    points = {float(cloud.get_offsets()[0][1]): cloud for cloud in accuracy.collections}  # type: ignore[index]
+    assert [row for row, cloud in points.items() if not len(cloud.get_facecolors())] == [6.0], "only the last is below the floor"  # type: ignore[attr-defined]
+    assert {line.get_xdata()[0] for line in accuracy.lines if len(line.get_ydata()) == 2 and line.get_ydata()[1] == 1} >= {0.8, 0.5, 0.95}  # type: ignore[index]
+    assert (len(claim.collections), len(seconds.collections)) == (0, 7), "no claim is finite"
 
 
 def test_rows_for_the_terminal_have_the_means_of_both_references() -> None:
@@ -108,7 +132,7 @@ def test_a_title_is_text_and_no_formula(tmp_path: Path) -> None:
 
 def test_two_public_models_of_one_method_are_named_by_their_lines() -> None:
     other = [{**result("a, bound 9", 8.99, 0.9, 0.7, 10), "seed": entry["seed"]} for entry in RESULTS[1:]]
-    rows = markdown_table(measured_lines(RESULTS + other, MEASURE), MEASURE).splitlines()
+    rows = markdown_table({MEASURE: measured_lines(RESULTS + other, MEASURE)}).splitlines()
     assert [row.split("|")[1].strip() for row in rows[3:5]] == [
         "epsilon 0: public data of a, bound 1",
         "epsilon 0: public data of a, bound 9",

@@ -9,6 +9,7 @@ import nbformat
 import pytest
 
 from docs.site.lessons import carry_out
+from docs.site.outputs import keep
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 MOST_SECONDS = 180.0  # of processor time over two cores, which other work on the machine does not lengthen
@@ -32,3 +33,4 @@ def test_a_lesson_in_full(path: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     solved = [output.text for output in notebook.cells[-1].get("outputs", []) if output.get("name") == "stdout"]
     assert solved == [] or ": Right" in "".join(solved)  # the first run's exercise is to change it and run it again
     assert used / 2 < MOST_SECONDS
+    keep(path, notebook)  # for the site

@@ -13,6 +13,7 @@ from workbench.marks import MARKS_MEAN, mark
 from workbench.published import load_published
 from workbench.recipes.audited import audit_table
 from workbench.recipes.picture import draw
+from workbench.recipes.picture_of_many import draw_measures
 from workbench.recipes.report import SAME_BOUND, Line, at_delta, line_table, markdown_table, mean_of, measured_lines
 from workbench.recipes.side_by_side import as_markdown, side_by_side
 
@@ -30,8 +31,11 @@ def write(rows: Results, recipe: Recipe, beside: Path) -> tuple[Path, Path]:
     """Write the document (.md) and the picture (.png) of results beside their file; returns both paths."""
     table, picture = beside.with_suffix(".md"), beside.with_suffix(".png")
     write_text_atomically(table, page(rows, recipe))
-    panels = {place: measured_lines(own, recipe.measure) for place, own in _results_by_dataset(rows, recipe).items()}
-    draw({place: lines for place, lines in panels.items() if lines} or {"": []}, picture, recipe.title, recipe.measure)
+    if recipe.by_dataset:
+        panels = {place: measured_lines(own, recipe.measure) for place, own in _results_by_dataset(rows, recipe).items()}
+        draw({place: lines for place, lines in panels.items() if lines} or {"": []}, picture, recipe.title, recipe.measure)
+    else:
+        draw_measures(lines_by_measure(rows, recipe), picture, recipe.title)
     return table, picture
 
 
@@ -49,7 +53,7 @@ def document(rows: Results, recipe: Recipe) -> str:
     """
     audits = audit_table(rows)
     if not recipe.by_dataset:
-        table = markdown_table(measured_lines(rows, recipe.measure), recipe.measure)
+        table = markdown_table(lines_by_measure(rows, recipe))
         beside = f"## All measures\n\n{as_markdown(side_by_side(rows))}" if recipe.side_by_side else ""
         return "\n".join(filter(None, [audits, table, beside]))
     parts = [f"## {place}\n\n{_section(own, recipe)}" for place, own in _results_by_dataset(rows, recipe).items()]
@@ -69,15 +73,19 @@ def _machines(rows: Results) -> str:
 
 
 def _section(rows: Results, recipe: Recipe) -> str:
-    tables = [line_table(lines, measure) for measure in (recipe.measure, *recipe.also) if (lines := measured_lines(rows, measure))]
+    tables = [line_table({measure: lines}) for measure, lines in lines_by_measure(rows, recipe).items()]
     beside = [_published_table(rows, recipe, measure) for measure in recipe.published]
     return "\n\n".join([*tables, *beside])
 
 
+def lines_by_measure(rows: Results, recipe: Recipe) -> dict[str, list[Line]]:
+    """The lines of each measure that the recipe shows and that any line took."""
+    taken = {measure: measured_lines(rows, measure) for measure in (recipe.measure, *recipe.also)}
+    return {measure: lines for measure, lines in taken.items() if lines} or {recipe.measure: []}
+
+
 def _results_by_dataset(rows: Results, recipe: Recipe) -> dict[str, list[Mapping[str, Any]]]:
-    """The results by dataset, without audited ones, where a recipe has a part for each; all under no name where it has not."""
-    if not recipe.by_dataset:
-        return {"": list(rows)}
+    """The results by dataset, without audited ones, which have a table of their own."""
     places = {line.name: line.request.place.text for line in recipe.runs}
     own = [row for row in rows if row.get("audit") is None]
     return {place: [row for row in own if places[row["name"]] == place] for place in dict.fromkeys(places[row["name"]] for row in own)}

@@ -96,32 +96,55 @@ def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line
     )
 
 
-def markdown_table(lines: Sequence[Line], measure: str) -> str:
-    """The lines as a Markdown table: mean and standard deviation over the runs, the two references as rows of their own.
+def markdown_table(lines: Mapping[str, Sequence[Line]]) -> str:
+    """The lines of each measure as a Markdown table: mean and standard deviation over the runs, the two references as rows of their own.
 
     Every number of a measure carries its mark, and a sentence says what the marks mean. A line whose mean is worse than that of the
     floor at the same bound is said to be below it.
     """
-    return "\n".join([line_table(lines, measure), "", at_delta(line.delta for line in lines), "", MARKS_MEAN]) + "\n"
+    deltas = at_delta(line.delta for own in lines.values() for line in own)
+    return "\n".join([line_table(lines), "", deltas, "", MARKS_MEAN]) + "\n"
 
 
-def line_table(lines: Sequence[Line], measure: str) -> str:
-    """The rows of `markdown_table` alone."""
-    ceiling = all(line.ceiling_releasable for line in lines if line.ceiling)
+def line_table(lines: Mapping[str, Sequence[Line]]) -> str:
+    """The rows of `markdown_table` alone: a row a line, a column a measure; a line that did not take a measure has `-` there."""
+    measures = list(lines)
+    zeros = {
+        measure: {label: _mean_and_deviation(values, public) for label, values, public in public_models(own)}
+        for measure, own in lines.items()
+    }
+    means = {measure: {line.name: _measured(line, own, measure) for line in own} for measure, own in lines.items()}
     rows = [
-        f"| line | claim | proved bound | {measure} | seconds to train |",
-        "|---|---|---|---|---|",
-        f"| real training data (ceiling) | - | - | {_mean_and_deviation(ceilings(lines), ceiling)} | - |",
+        ["real training data (ceiling)", "-", "-", *map(_ceiling, lines.values()), "-"],
         *(
-            f"| epsilon 0: {markdown(label)} | 0 | 0 | {_mean_and_deviation(values, public)} | - |"
-            for label, values, public in public_models(lines)
+            [f"epsilon 0: {markdown(label)}", "0", "0", *(zeros[measure].get(label, "-") for measure in measures), "-"]
+            for label in dict.fromkeys(label for labels in zeros.values() for label in labels)
+        ),
+        *(
+            [
+                markdown(line.name),
+                _epsilon(line.claim),
+                _epsilon(line.bound),
+                *(means[measure].get(line.name, "-") for measure in measures),
+                _range(line.seconds),
+            ]
+            for line in {line.name: line for own in lines.values() for line in own}.values()
         ),
     ]
-    for line in lines:
-        value, seconds = _mean_and_deviation(line.values, line.releasable), _range(line.seconds)
-        value += ", below the floor" * is_below_floor(line, lines, measure)
-        rows.append(f"| {markdown(line.name)} | {_epsilon(line.claim)} | {_epsilon(line.bound)} | {value} | {seconds} |")
-    return "\n".join(rows)
+    head = ["line", "claim", "proved bound", *measures, "seconds to train"]
+    return "\n".join([_cells(head), "|" + "---|" * len(head), *map(_cells, rows)])
+
+
+def _cells(row: Sequence[str]) -> str:
+    return f"| {' | '.join(row)} |"
+
+
+def _ceiling(lines: Sequence[Line]) -> str:
+    return _mean_and_deviation(ceilings(lines), all(line.ceiling_releasable for line in lines if line.ceiling))
+
+
+def _measured(line: Line, lines: Sequence[Line], measure: str) -> str:
+    return _mean_and_deviation(line.values, line.releasable) + ", below the floor" * is_below_floor(line, lines, measure)
 
 
 def at_delta(deltas: Iterable[float]) -> str:
@@ -130,9 +153,15 @@ def at_delta(deltas: Iterable[float]) -> str:
 
 
 def is_below_floor(line: Line, lines: Sequence[Line], measure: str) -> bool:
-    """Whether a line's mean is worse than that of every floor among `lines` at its bound; never where there is none."""
-    from workbench.evaluation import METRICS
+    """Whether a line's mean is worse than that of every floor among `lines` at its bound; never where there is none.
 
+    Measures that tell of copying have no floor: one that copies less is not worse.
+    """
+    from workbench.evaluation import METRICS
+    from workbench.runs.finished import COPYING
+
+    if measure in COPYING:
+        return False
     floors = [other.values for other in lines if other.method == FLOOR and math.isclose(other.bound, line.bound, rel_tol=SAME_BOUND)]
     if line.method == FLOOR or not line.values or not floors:
         return False

@@ -8,7 +8,7 @@ from workbench.errors import WorkbenchError
 from workbench.measured import WRITTEN
 from workbench.recipes import documents
 from workbench.recipes.lines import Recipe, RecipeRun
-from workbench.recipes.picture import draw
+from workbench.recipes.picture_of_many import draw_measures
 from workbench.recipes.report import Line, measured_lines, summary_rows
 from workbench.recipes.rows import result_rows
 
@@ -37,11 +37,14 @@ def frame(recipe: Recipe, results: Results) -> "pd.DataFrame":
 
 
 def picture(recipe: Recipe, results: Results, path: Path) -> Path:
-    """Write the picture of the recipe's measure over the proved bound: every run a point, mean and deviation a bar; returns its path."""
-    lines = series(recipe, results)
-    if not lines:
+    """Write the picture of the recipe's measure over the proved bound: every run a point, mean and deviation a bar; returns its path.
+
+    Where there are more methods than colours it shows all measures, a row a method.
+    """
+    if not series(recipe, results):
         raise WorkbenchError(f"Expected runs measured by {recipe.measure}, got none yet.")
-    draw({"": lines}, path, recipe.title, recipe.measure, spread=True)
+    lines = documents.lines_by_measure(results, recipe)
+    draw_measures({measure: _in_series(own, recipe) for measure, own in lines.items()}, path, recipe.title, spread=True)
     return path
 
 
@@ -60,7 +63,11 @@ def _settings(line: RecipeRun) -> dict[str, Any]:
 
 def series(recipe: Recipe, results: Results) -> list[Line]:
     """The lines that the recipe's measure was taken of, each under the name of its series in a picture: its method with what it sets."""
-    return [_line_with_settings(line, recipe) for line in measured_lines(results, recipe.measure) if line.values]
+    return _in_series(measured_lines(results, recipe.measure), recipe)
+
+
+def _in_series(lines: Sequence[Line], recipe: Recipe) -> list[Line]:
+    return [_line_with_settings(line, recipe) for line in lines if line.values]
 
 
 def _line_with_settings(line: Line, recipe: Recipe) -> Line:
