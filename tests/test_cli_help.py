@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from workbench.cli.commands import app
 from workbench.cli.groups import GROUPS
 from workbench.cli.topics import WORDS
+from workbench.evaluation import METRICS
 
 NAMED = re.compile(r"`workbench ([a-z][a-z-]*)")
 COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
@@ -50,7 +51,19 @@ def test_help_alone_lists_the_words() -> None:
 
 def test_what_help_does_not_know_lists_what_it_does() -> None:
     result = CliRunner().invoke(app, ["help", "epsilom"])
-    assert "Unknown command, group or word 'epsilom'. Choose one of: epsilon, delta" in str(result.exception)
+    assert "Unknown command, group, word or measure 'epsilom'. Choose one of: epsilon, delta" in str(result.exception)
+
+
+def test_help_explains_each_measure_and_says_which_values_are_better() -> None:
+    for name, metric in METRICS.items():
+        text = " ".join(shown("help", name).split())
+        assert metric.description in text
+        assert f"{metric.better.capitalize()} is better" in text
+
+
+def test_a_word_that_is_a_command_too_is_explained_first() -> None:
+    text = " ".join(shown("help", "epsilon").split())
+    assert text.index(WORDS["epsilon"]) < text.index("Usage: ")
 
 
 def test_every_command_that_a_text_names_exists() -> None:

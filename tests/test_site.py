@@ -7,8 +7,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from docs.site.environment import FOR_TESTS, VARIABLES
 from docs.site import outputs
+from docs.site.environment import FOR_TESTS, VARIABLES
 from docs.site.links import ROOT, MissingTargetError, rewritten
 from docs.site.proofs import THEOREMS, place, proof_pages
 from docs.site.reference import reference_pages, settings_table

@@ -15,7 +15,10 @@ from workbench.training.state import PerformanceSettings
     [
         (["process"], "Missing argument 'PANEL': forward, step, reverse, selection or attacker."),
         (["show"], "Missing argument 'RUN': A run's id; `workbench runs` lists them."),
-        (["help", "nothing"], "teach, tune, public images, start, plan, train, look, measure, audit, release, housekeeping."),
+        (
+            ["help", "nothing"],
+            "teach, tune, public images, start, plan, train, look, measure, audit, release, housekeeping, accuracy_logistic_regression",
+        ),
     ],
 )
 def test_what_is_missing_is_said_with_what_it_could_be(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

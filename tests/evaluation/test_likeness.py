@@ -65,3 +65,14 @@ def test_samples_that_teach_no_more_than_the_most_frequent_class_are_said_to() -
     assert guessing_note([ACCURACY | {"value": 0.566}]), "as often is no more often"
     assert guessing_note([ACCURACY, ACCURACY | {"value": 0.57}]) == "", "one that is above is enough"
     assert guessing_note([ROW, ROW | {"largest_class": None, "value": None}]) == "", "others say nothing"
+
+
+def test_a_value_above_the_most_frequent_class_by_chance_is_said_to_show_nothing() -> None:
+    lucky = ACCURACY | {"value": 0.6, "interval": [0.55, 0.65]}
+    note = guessing_note([lucky])
+    assert note.startswith("Nothing shows that these samples teach what tells the classes apart: the best classifier")
+    assert "has 0.6 in accuracy_cnn (private, interval 0.55 to 0.65), and whoever" in note
+    assert guessing_note([lucky | {"interval": [0.57, 0.65]}]) == ""
+    area = {"name": "auc_logistic_regression", "value": 0.7, "largest_class": None}
+    assert guessing_note([lucky, area | {"interval": [0.51, 0.8]}]) == "", "classes are told apart, though few are found"
+    assert guessing_note([lucky, area | {"interval": [0.49, 0.8]}])

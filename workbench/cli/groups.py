@@ -8,7 +8,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Start": {
         "app": "Open the pages in a browser, for this machine alone.",
         "example": "Make a small finished run to look at.",
-        "help": "Explain a command, a group of commands, or a word.",
+        "help": "Explain a command, a group, a word or a measure.",
     },
     "Plan": {
         "methods": "List the methods.",

@@ -23,15 +23,25 @@ def releasable_results(evaluation: dict[str, Any]) -> dict[str, Any]:
 
 
 def result_rows(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
-    """An evaluation as rows for people; every number with its mark."""
+    """An evaluation as rows for people: what each measure came to, and what it is held against; every number with its mark."""
     from workbench.marks import MARKS, mark, may_leave
 
     def cell(result: dict[str, Any], column: str) -> Any:
         shown = result.get(column)
-        if column == "baselines":
-            return ", ".join(f"{name} {short(value)}" for name, value in shown.items()) + " private" if shown else None
         return shown if shown is None or column not in MARKS else f"{short(shown)} {mark(may_leave(result, column))}"
 
-    present = [name for name in ("largest_class", "baselines") if any(result.get(name) for result in evaluation["results"])]
-    columns = ("name", "value", "interval", "epsilon_zero", "ceiling", *present, "features", "split", "protocol", "seconds")
+    present = [name for name in ("epsilon_zero", "largest_class") if any(result.get(name) is not None for result in evaluation["results"])]
+    columns = ("name", "better", "value", "interval", "ceiling", *present)
     return [{column: cell(result, column) for column in columns} for result in evaluation["results"]]
+
+
+def baseline_rows(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
+    """What simple rows come to in the place of samples, a column for each kind of them; none but for tables."""
+    rows = [result for result in evaluation["results"] if result.get("baselines")]
+    kinds = dict.fromkeys(kind for result in rows for kind in result["baselines"])
+    return [{"name": result["name"], **{kind: result["baselines"].get(kind) for kind in kinds}} for result in rows]
+
+
+def ways_rows(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
+    """How each measure was taken."""
+    return [{column: result[column] for column in ("name", "features", "split", "protocol", "seconds")} for result in evaluation["results"]]

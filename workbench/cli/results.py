@@ -9,7 +9,7 @@ import typer
 from workbench.cli.measures import by_protocol, with_ways
 from workbench.cli.options import Features, Json, MeasuredOn, Num, Public, Releasable, RunId, Samples, check_target
 from workbench.cli.output import print_fields, print_json, print_table, progress_bar, reading_bar, warn
-from workbench.cli.result_rows import releasable_part, releasable_results, result_rows
+from workbench.cli.result_rows import baseline_rows, releasable_part, releasable_results, result_rows, ways_rows
 from workbench.cli.takes import check_canaries, check_denoiser
 from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError
@@ -83,11 +83,21 @@ def _print_results(evaluation: dict[str, Any]) -> None:
     """An evaluation for people: a row a measure, then what has to be said of some, and where public data come close."""
     from workbench.evaluation.likeness import guessing_note, likeness_note
 
+    results = evaluation["results"]
     print_table(result_rows(evaluation), "No measure fits this run's data.")
-    for row in evaluation["results"]:
+    if rows := baseline_rows(evaluation):
+        print("\nSimple rows in the place of samples (private):")
+        print_table(rows, "")
+    if results:
+        print("\nHow each was taken; `workbench help NAME` says what it measures:")
+        print_table(ways_rows(evaluation), "")
+        print()
+    for reason in dict.fromkeys(filter(None, (row["epsilon_zero_reason"] for row in results))):
+        print(terminal(f"Epsilon 0: {reason}"))
+    for row in results:
         if row.get("baselines") and row["note"]:
             print(terminal(f"{row['name']}: {row['note']}"))
-    for note in filter(None, (guessing_note(evaluation["results"]), likeness_note(evaluation["results"]))):
+    for note in filter(None, (guessing_note(results), likeness_note(results))):
         print(terminal(note))
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 import textwrap
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -14,9 +15,10 @@ WIDEST = 100  # columns
 
 WORDS = {
     "epsilon": "How much one record can change what is released: no outcome is more than e^epsilon times as likely with the record as "
-    "without it, but for a probability of delta. At 0 nothing depends on the records; at 1 an outcome is at most 2.7 times as likely, at "
+    "without it, plus delta. At 0 nothing depends on the records; at 1 an outcome is at most 2.7 times as likely, at "
     "10 at most 22 026 times, which rules little out by itself.",
-    "delta": "The probability that epsilon leaves aside. Take it far below 1/n for n records. The default is 1/(n ln n); a plan shows "
+    "delta": "What is left over beyond epsilon: for every set of outcomes, its probability with the record is at most e^epsilon times its "
+    "probability without it, plus delta. Take it far below 1/n for n records. The default is 1/(n ln n); a plan shows "
     "epsilon at 1/n^2 beside it.",
     "bound": "An epsilon that is proved, whatever an attacker knows of the other records. Where nothing is proved it is infinite, and the "
     "plan says why. docs/proofs.md has the proofs.",
@@ -35,7 +37,8 @@ WORDS = {
     "run without one draws its noise from the operating system.",
     "epsilon 0": "What public data alone reach, without a look at the private records. A method that is not above it has spent its budget "
     "for nothing.",
-    "ceiling": "What real records reach in the same measure. No synthetic set is expected above it.",
+    "ceiling": "What real training records reach in the same measure, in the place of samples; no synthetic set is expected to do "
+    "better. Of measures that tell of copying (privacy_score, nearer_to_training) it is what plain copies reach.",
     "largest class": "The share of the held-out records that are of their most frequent class: the accuracy of always guessing it. An "
     "accuracy that is not above it has learnt nothing of use.",
     "teach": "For a lecture: `workbench process PANEL --out FILE.html` writes an interactive panel (forward, step, reverse, selection, "
@@ -50,27 +53,34 @@ WORDS = {
 @app.command("help")
 def explain(
     context: typer.Context,
-    topic: Annotated[list[str] | None, typer.Argument(help="A command, a group of commands, or a word.")] = None,
+    topic: Annotated[list[str] | None, typer.Argument(help="A command, a group of commands, a word, or a measure.")] = None,
 ) -> None:
-    """Explain a command, a group of commands, or a word; without one, list the words."""
+    """Explain a command, a group of commands, a word or a measure; without one, list the words."""
     whole, wanted = context.find_root(), " ".join(topic or [])
+    if not wanted:
+        typer.echo("\n\n".join([whole.get_help(), _wrapped_text(f"Words: {', '.join(WORDS)}.")]))
+        return
     groups = {title.lower(): commands for title, commands in GROUPS.items()}
-    parts = []
-    if command := whole.command.get_command(whole, wanted):  # type: ignore[attr-defined]
-        parts.append(command.get_help(typer.Context(command, info_name=wanted, parent=whole)))
+    parts = [_wrapped_text(WORDS[wanted.lower()])] if wanted.lower() in WORDS else []
     if wanted.lower() in groups:
         parts.append("\n".join(f"{name:<12} {line}" for name, line in groups[wanted.lower()].items()))
-    if wanted.lower() in WORDS or not parts:
-        parts.append(
-            _wrapped_text(
-                choose(wanted.lower(), WORDS | dict.fromkeys(groups, ""), "command, group or word")
-                if wanted
-                else f"Words: {', '.join(WORDS)}."
-            )
-        )
-    typer.echo("\n\n".join(parts if wanted else [whole.get_help(), *parts]))
+    if command := whole.command.get_command(whole, wanted):  # type: ignore[attr-defined]
+        parts.append(command.get_help(typer.Context(command, info_name=wanted, parent=whole)))
+    typer.echo("\n\n".join(parts or [_wrapped_text(_measure(wanted, {**WORDS, **groups}))]))
+
+
+def _measure(name: str, others: Mapping[str, object]) -> str:
+    """What a measure measures, and which of its values are better; raises WorkbenchError where there is none of this name."""
+    from workbench.evaluation import METRICS
+
+    metric = METRICS.get(name)
+    if metric is None:
+        choose(name.lower(), {**others, **METRICS}, "command, group, word or measure")
+        raise AssertionError(name)
+    unit = f", in {metric.unit}" if metric.unit else ""
+    return f"{metric.title}: {metric.description} {metric.better.capitalize()} is better{unit}."
 
 
 def _wrapped_text(text: str) -> str:
     """The text in lines that the terminal has room for."""
-    return textwrap.fill(text, min(shutil.get_terminal_size().columns, WIDEST))
+    return textwrap.fill(text, min(shutil.get_terminal_size().columns, WIDEST), break_on_hyphens=False)

@@ -1,5 +1,6 @@
 """What an evaluation says in sentences: whether its samples teach the classes at all, and whether public data are any help."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,22 +17,33 @@ def unlike_public(zero: float | None, chance: float | None, ceiling: float | Non
 
 
 def guessing_note(results: Iterable[Mapping[str, Any]]) -> str:
-    """A sentence where no accuracy is above the share of the held-out records' most frequent class; else empty.
+    """A sentence where nothing shows that samples teach the classes; else empty.
 
-    Classes are uneven in most data of one's own: .58 says nothing where six of ten records are of one class.
+    What shows it is an accuracy whose 95 % interval lies above the share of the held-out records' most frequent class, or an area under
+    the curve whose interval lies above one half. Classes are uneven in most data of one's own: .91 of 100 records says nothing where
+    ninety of them are of one class.
     """
+    results = list(results)
     rows = [row for row in results if row.get("largest_class") is not None]
-    if not rows:
+    shown = any(_low(row) > float(row["largest_class"]) for row in rows)
+    if not rows or shown or any(row["name"].startswith("auc_") and _low(row) > 0.5 for row in results):
         return ""
     best = max(rows, key=lambda row: float(row["value"]))
-    if float(best["value"]) > float(best["largest_class"]):
-        return ""
-    share = f"{float(best['largest_class']):.3g} ({mark(may_leave(best, 'largest_class'))})"
-    value = f"{float(best['value']):.3g} in {best['name']} ({mark(may_leave(best, 'value'))})"
+    above = float(best["value"]) > float(best["largest_class"])
+    verdict = "Nothing shows that these samples teach" if above else "These samples do not teach"
+    span = ", interval {:.3g} to {:.3g}".format(*best["interval"]) if above and best.get("interval") else ""
     return (
-        f"These samples do not teach what tells the classes apart: the best classifier that was trained on them has {value}, and whoever "
-        f"always names the most frequent class has {share}."
+        f"{verdict} what tells the classes apart: the best classifier that was trained on them has {float(best['value']):.3g} in "
+        f"{best['name']} ({mark(may_leave(best, 'value'))}{span}), and whoever always names the most frequent class has "
+        f"{float(best['largest_class']):.3g} ({mark(may_leave(best, 'largest_class'))})."
     )
+
+
+def _low(row: Mapping[str, Any]) -> float:
+    """The lower end of a result's interval; its value where it has none."""
+    if row.get("value") is None:
+        return -math.inf
+    return float((row.get("interval") or [row["value"]])[0])
 
 
 def likeness_note(results: Iterable[Mapping[str, Any]]) -> str:
