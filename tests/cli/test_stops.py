@@ -17,7 +17,7 @@ from workbench.training.state import PerformanceSettings
         (["show"], "Missing argument 'RUN': A run's id; `workbench runs` lists them."),
         (
             ["help", "nothing"],
-            "teach, tune, public images, start, plan, train, look, measure, audit, release, housekeeping, accuracy_logistic_regression",
+            "start, plan, train, look, measure, audit, release, housekeeping, accuracy_logistic_regression",
         ),
     ],
 )

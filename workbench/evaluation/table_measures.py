@@ -97,19 +97,22 @@ TABLE_MEASURES: dict[str, Metric] = {
         "singling_out",
         "Risk of singling out",
         table_attacks.singling_out,
-        "How much oftener conditions that pick out one sample pick out one training row than one of as many held-out rows.",
+        "How much oftener conditions that pick out one sample pick out one training row than one of as many held-out rows: "
+        "(a - b) / (1 - b) of the two shares.",
     ),
     "linkability": _copying_metric(
         "linkability",
         "Risk of linking",
         table_attacks.linkability,
-        "How much oftener two halves of a training row's columns lead to the same nearest sample than those of a held-out row.",
+        "How much oftener two halves of a training row's columns lead to the same nearest sample than those of a held-out row: "
+        "(a - b) / (1 - b) of the two shares.",
     ),
     "inference": _copying_metric(
         "inference",
         "Risk of inference",
         table_attacks.inference,
-        "How much oftener the nearest sample by all other columns tells a value of a training row than of a held-out one.",
+        "How much oftener the nearest sample by all other columns tells a value of a training row than of a held-out one: "
+        "(a - b) / (1 - b) of the two shares.",
     ),
     "pairwise_associations": tables.distance_metric(
         "pairwise_associations",
