@@ -1,6 +1,7 @@
 """Attacks on what unproved claims cover: a record told from its absence by many small runs, at settings that claim little."""
 
 from workbench.evaluation.refuting.attack import Attack, attack_claim
+from workbench.evaluation.refuting.dp_cgan import BatchLabels
 from workbench.evaluation.refuting.dp_feta import LonelyRecord
 from workbench.evaluation.refuting.dp_kernel import ConstantNoise
 from workbench.evaluation.refuting.dp_promise import PaperTargets
@@ -10,6 +11,7 @@ from workbench.evaluation.refuting.privimage import KnownNoise
 from workbench.evaluation.refuting.recovery import Responses
 
 ATTACKS: dict[str, Attack] = {
+    "dp-cgan-coded": BatchLabels(),
     "dp-kernel": ConstantNoise(),
     "dp-promise": PaperTargets(),
     "dp-feta-realised": LonelyRecord(),
