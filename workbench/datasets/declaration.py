@@ -42,13 +42,17 @@ class DeclaredColumn(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    name: str
-    categories: tuple[str, ...] = Field(default=(), max_length=MOST_CATEGORIES)
-    edges: tuple[float, ...] = Field(default=(), max_length=MOST_CATEGORIES)
-    points: tuple[float, ...] = Field(default=(), max_length=MOST_CATEGORIES)
-    decimals: int | None = Field(default=None, ge=0, le=MOST_DECIMALS)
-    other: str = ""
-    missing: str = ""
+    name: str = Field(description="Its heading in the file.")
+    categories: tuple[str, ...] = Field(default=(), max_length=MOST_CATEGORIES, description="Texts that may stand in it.")
+    edges: tuple[float, ...] = Field(default=(), max_length=MOST_CATEGORIES, description="Of its ranges, rising, if it has numbers.")
+    points: tuple[float, ...] = Field(
+        default=(), max_length=MOST_CATEGORIES, description="Numbers that are a category each and in no range, rising, beside edges."
+    )
+    decimals: int | None = Field(
+        default=None, ge=0, le=MOST_DECIMALS, description="Digits of drawn numbers behind the point; none where all edges are whole."
+    )
+    other: str = Field(default="", description="The category of every other text; without one such a text is refused.")
+    missing: str = Field(default="", description="The category of an empty cell; without one it is refused.")
 
     @model_validator(mode="after")
     def _has_either(self) -> Self:
@@ -105,7 +109,7 @@ class DeclaredColumn(BaseModel):
             line = int(np.argmax(numbers < 0)) + first_line
             raise WorkbenchError(
                 f"Expected declared values in the column {self.name!r} of {where}, got another in line {line}. Declare it, or a category "
-                "for other or missing values."
+                'for every other text ("other": "other") or for empty cells ("missing": "missing") in the column.'
             )
         return numbers
 
