@@ -77,8 +77,10 @@ def test_every_method_has_a_page_with_claim_settings_and_code(reference: dict[st
     for name, method in METHODS.items():
         page = reference[f"methods/{name}.md"]
         assert page.startswith(f"# {name}: {method.title}")
-        assert all(f"**{reading}**: " in page for reading in method.readings or (name,))
-        assert (ROOT / re.search(r"named in `([^`]+/method.py)`", page)[1]).is_file()  # type: ignore[index]
+        missing = [reading for reading in method.readings or (name,) if f"**{reading}**: " not in page]
+        assert missing == [], f"docs/claims.md has no row of {', '.join(missing)}: run `workbench claims --markdown > docs/claims.md`."
+        page_of_method = ROOT / re.search(r"named in `([^`]+/method.py)`", page)[1]  # type: ignore[index]
+        assert page_of_method.is_file(), f"Expected the class of {name} in {page_of_method.relative_to(ROOT)}."
     assert "**dp-promise-renoised**" in reference["methods/dp-promise.md"]
     assert "| tables |" in reference["methods/mst.md"]
 

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from workbench.claims import ClaimRow, claim_entries, claims_markdown, claims_table
-from workbench.claims.places import place_of
+from workbench.claims.places import line_of_name, place_of
 from workbench.claims.planned import PlannedClaim
 from workbench.datasets import facts
 from workbench.methods import METHODS
@@ -57,9 +57,36 @@ def test_every_row_has_its_line_of_code_and_tests_that_exist(rows: dict[str, Cla
     root = Path(__file__).parents[2]
     for name in rows:
         place = place_of(name)
-        assert f'"{name}"' in (root / place.file).read_text().splitlines()[place.line - 1]
+        assert f'"{name}"' in (root / place.file).read_text().splitlines()[place.line - 1], (
+            f"Expected the class of {name} to give its name."
+        )
         assert place.tests
         assert all((root / test).is_file() for test in place.tests)
+
+
+def test_the_line_of_a_method_s_name_is_found_however_its_class_gives_it() -> None:
+    class Annotated(METHODS["dp-merf"]):
+        name: ClassVar[str] = "annotated"
+
+    class Plain(METHODS["dp-merf"]):
+        title = "plain"
+        name = "plain"
+
+    class Together(METHODS["dp-merf"]):
+        released = ("together",)
+        name, title, source = "together", "together", "nobody"
+
+    class Inheriting(Plain):
+        title = "plain"
+
+    lines = Path(__file__).read_text().splitlines()
+    found = [lines[line_of_name(kind) - 1].strip() for kind in (Annotated, Plain, Together, Inheriting)]
+    assert found == [
+        'name: ClassVar[str] = "annotated"',
+        'name = "plain"',
+        'name, title, source = "together", "together", "nobody"',
+        "class Inheriting(Plain):",
+    ]
 
 
 def test_lessons(rows: dict[str, ClaimRow]) -> None:

@@ -1,9 +1,15 @@
 """Where a row of the claims table stands in the code, and which tests hold it; names of tests are those of a checkout."""
 
+import ast
+import inspect
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 from typing import NamedTuple
+
+from workbench.methods import METHODS
+from workbench.methods.base import Method
 
 PACKAGE = Path(__file__).parents[1]
 CLAIMS = "tests/methods/test_claims.py"  # each formula, written out once more
@@ -27,17 +33,28 @@ class Place(NamedTuple):
 @cache
 def place_of(name: str) -> Place:
     """The line that gives a row: the reading of a built method, the entry of a paper that is not built, or the method's own name."""
-    marks = (f'"{name}": ',), (f'name: ClassVar[str] = "{name}"', f'name = "{name}"')
-    for texts in marks:
-        for path in _files():
-            lines = path.read_text(encoding="utf-8").splitlines()
-            line_number = next((number for number, line in enumerate(lines, 1) if any(text in line for text in texts)), 0)
-            if line_number:
-                built = "methods" in path.parts
-                claims = (CLAIMS,) if built and texts is marks[0] else ()
-                file = f"workbench/{path.relative_to(PACKAGE).as_posix()}"
-                return Place(file, line_number, (*claims, BOUNDS) if built else (TABLE,))
-    raise KeyError(name)
+    for path in _files():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        line_number = next((number for number, line in enumerate(lines, 1) if f'"{name}": ' in line), 0)
+        if line_number:
+            file = f"workbench/{path.relative_to(PACKAGE).as_posix()}"
+            return Place(file, line_number, (CLAIMS, BOUNDS) if "methods" in path.parts else (TABLE,))
+    method = METHODS[name]
+    return Place(f"{method.__module__.replace('.', '/')}.py", line_of_name(method), (BOUNDS,))
+
+
+def line_of_name(method: type[Method]) -> int:
+    """The line of a class that gives its `name`, alone or among others, annotated or not; the class's first where its body has none."""
+    lines, first = inspect.getsourcelines(method)
+    body = next(node.body for node in ast.walk(ast.parse(dedent("".join(lines)))) if isinstance(node, ast.ClassDef))
+    numbers = [
+        value.lineno
+        for statement in body
+        if any(isinstance(node, ast.Name) and (node.id, type(node.ctx)) == ("name", ast.Store) for node in ast.walk(statement))
+        for value in ast.walk(statement)
+        if isinstance(value, ast.Constant) and value.value == method.name
+    ]
+    return first + min(numbers, default=1) - 1
 
 
 def _files() -> Iterator[Path]:

@@ -19,11 +19,11 @@ Verdict = Literal["agrees", "disagrees", "can't tell", "not measured"]
 Values = Mapping[str, Mapping[int, float]]  # a measure's value by line and seed
 LEVEL, POWER = 0.05, 0.8
 HOW = (
-    "Runs are paired by seed. With s the standard deviation of the residuals of *value = line + seed* over the lines that a comparison "
-    "looks at in a measure, and f = (lines - 1)(seeds - 1), the difference between the mean of A lines and that of B others has the "
-    "standard error e = s sqrt((1/A + 1/B)/seeds). Its interval is the difference ± t(1 - a/2, f) e, where a is 0.05 over the number of "
-    "differences in the comparison: at most one comparison in twenty errs. A difference agrees or disagrees with what was expected where "
-    "its interval leaves out 0; elsewhere it can't tell. The smallest difference that the seeds could have shown, four times in five, is "
+    "A difference is the mean of the A lines expected to be higher minus that of the B others. Where its interval lies above 0, the runs "
+    "agree with what was expected; below 0, they disagree; where it contains 0, they can't tell. Runs are paired by seed: s is the "
+    "standard deviation of the residuals of *value = line + seed* over all lines that a comparison looks at in a measure, and "
+    "f = (lines - 1)(seeds - 1). With e = s sqrt((1/A + 1/B)/seeds) the interval is the difference ± t(1 - a/2, f) e, where a is 0.05 over "
+    "the number of differences: at most one comparison in twenty errs. Four times in five, the seeds could have shown a difference of "
     "(t(1 - a/2, f) + t(0.8, f)) e."
 )
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
-import torch
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts, to_uint8
+from workbench.lazy import torch
 from workbench.methods.base import CalibratedField, Method, MethodConfig
 from workbench.models.sample_request import SampleRequest
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
@@ -19,6 +19,7 @@ from workbench.training.grid import Grid
 from workbench.training.state import State, Step
 
 SUMS, NORM = "class sums", 4.0  # images are clipped to this norm
+REASON = "A record adds one clipped image: made null it moves the sums by the norm, replaced by sqrt 2 of it, as no pixel is negative."
 
 
 class MeanConfig(MethodConfig):
@@ -43,7 +44,7 @@ class Mean(Method):
         """A null record moves the sums by NORM; two images have no negative numbers, so replacing one moves them by at most sqrt 2 NORM."""
         assert self.config.noise_multiplier is not None
         event = ReplaceOneGaussianDpEvent(self.config.noise_multiplier / math.sqrt(2), zero_out_ratio=math.sqrt(0.5))
-        return [Stage(SUMS, event, "once", relations=("REPLACE_SPECIAL", "REPLACE_ONE"), sampling="all records, once")]
+        return [Stage(SUMS, event, "once", relations=("REPLACE_SPECIAL", "REPLACE_ONE"), sampling="all records, once", reason=REASON)]
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """No paper claims anything."""
