@@ -91,6 +91,12 @@ def test_settings_show_nested_fields_with_their_defaults() -> None:
     assert any(line.startswith("| `training.steps` | `800` |") for line in lines)
 
 
+def test_every_key_of_a_file_has_a_meaning(reference: dict[str, str]) -> None:
+    page = reference["reference/formats.md"]
+    assert "| `columns.other` | `` | The category of every other text; without one such a text is refused. |" in page
+    assert [line for line in page.splitlines() if line.endswith("|  |")] == []
+
+
 def test_every_command_is_in_the_reference(reference: dict[str, str]) -> None:
     for title, commands in GROUPS.items():
         assert f"\n## {title}\n" in reference["reference/commands.md"]

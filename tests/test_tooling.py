@@ -6,6 +6,7 @@ import re
 import stat
 import subprocess
 import tomllib
+from fnmatch import fnmatch
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,13 @@ def make_targets() -> set[str]:
 def make(*arguments: str) -> str:
     """What make would run; nothing is run."""
     return subprocess.run(["make", "--dry-run", "--always-make", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_git_ignores_what_the_commands_of_the_readme_write() -> None:
+    written = re.findall(r"(?:--out |> |export ID )([\w.]+\.\w+)", read("README.md"))
+    assert set(written) == {"neighbours.html", "run.zip", "people.declared.json"}
+    patterns = [line.removeprefix("/") for line in read(".gitignore").splitlines() if line.startswith("/")]
+    assert [name for name in (*written, "people.csv") if not any(fnmatch(name, pattern) for pattern in patterns)] == []
 
 
 # Dependencies

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Self, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from workbench.datasets import is_path
@@ -31,13 +31,15 @@ class Request(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    method: str
-    dataset: DatasetRef | DatasetFacts
-    preset: str = "default"
-    epsilon: float | None = None
-    delta: float | None = None
-    target: Target = "bound"
-    settings: dict[str, Any] = {}
+    method: str = Field(description="The name of a method; `workbench methods` lists them.")
+    dataset: DatasetRef | DatasetFacts = Field(description="The records: a dataset's name or path, or public facts to plan for.")
+    preset: str = Field(default="default", description="Which of the method's presets it starts from.")
+    epsilon: float | None = Field(
+        default=None, description="The epsilon to reach; if empty, that of the configured noise, or 10 where none is configured."
+    )
+    delta: float | None = Field(default=None, description="The delta of that epsilon; the preset's if empty.")
+    target: Target = Field(default="bound", description="What `epsilon` is: the proved bound, or the paper's claim.")
+    settings: dict[str, Any] = Field(default={}, description="Fields of the method's configuration, by dotted name.")
 
     @classmethod
     def of(

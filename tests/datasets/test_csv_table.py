@@ -93,6 +93,18 @@ def test_a_cell_that_is_not_declared_is_told_by_its_line_alone(tmp_path: Path) -
     with pytest.raises(WorkbenchError, match=r"the column 'ill' of people\.csv, got another in line 3") as refused:
         datasets.load(path, declared=DECLARED)
     assert "perhaps" not in str(refused.value)
+    keys = '("other": "other") or for empty cells ("missing": "missing") in the column.'
+    assert str(refused.value).endswith(f"Declare it, or a category for every other text {keys}")
+
+
+def test_the_page_of_an_own_table_shows_a_declaration_that_reads_what_it_says() -> None:
+    text = (Path(__file__).parents[2] / "docs/start/own-table.md").read_text()
+    declared = TableDeclaration.parse(text.partition("```json\n")[2].partition("```")[0])
+    ill, city, income = declared.columns
+    assert [ill.column.categories[place] for place in ill.category_numbers(["no", "yes"], "it")] == ["no", "yes"]
+    assert [city.column.categories[place] for place in city.category_numbers(["Bern", "Chur"], "it")] == ["Bern", "elsewhere"]
+    there = [income.column.categories[place] for place in income.category_numbers(["0", "1", "", "60000.55", "missing"], "it")]
+    assert there == ["0", "[0, 20000)", "missing", "[50000, 100000]", "missing"]
 
 
 BAD: dict[str, tuple[list[str], str]] = {

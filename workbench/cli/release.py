@@ -25,7 +25,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write what may leave of a run: samples made so far, weights, plan, privacy card and hashes; lists what stays."""
-    from workbench.runs.release import export_run
+    from workbench.runs.release import export_run, left_out_here
 
     check_target(file, ".zip")
     for left in remove_unfinished(file.parent, "*.zip"):
@@ -35,7 +35,7 @@ def export(
         print_json({"run": run_id, "file": str(file), **manifest})
         return
     print(f"Wrote {', '.join(manifest['files'])} to {terminal(file)}. Left out:")
-    print_fields(manifest["left_out"])
+    print_fields(left_out_here(Workspace.default(), run_id))
 
 
 @app.command()

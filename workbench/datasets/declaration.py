@@ -147,10 +147,10 @@ class TableDeclaration(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     columns: tuple[DeclaredColumn, ...] = Field(min_length=1)
-    target: str = ""
-    person: str = ""
-    rows_per_person: int = Field(default=0, ge=0, le=1_000_000)
-    never: Rules = ()
+    target: str = Field(default="", description="The column of the class; empty for a table without classes.")
+    person: str = Field(default="", description="The column that names the person, if a person may have several rows; it is no feature.")
+    rows_per_person: int = Field(default=0, ge=0, le=1_000_000, description="How many rows of each person take part at most.")
+    never: Rules = Field(default=(), description='Combinations that no drawn row has: lists of categories, or of `"< EDGE"`, by column.')
 
     @model_validator(mode="after")
     def _names_its_columns(self) -> Self:

@@ -28,8 +28,8 @@ class DatasetRef(BaseModel):
 
     name: str = Field(default="", description="Of a registered dataset.")
     path: str = Field(default="", description="Of a folder of class subfolders, an .npz or a .csv file; absolute.")
-    account: str = ""
-    classes: tuple[str, ...] = ()
+    account: str = Field(default="", description="The name of one's own files in the ledger, as --name.")
+    classes: tuple[str, ...] = Field(default=(), description="Names of the classes of one's own files, if these have none.")
     shape: tuple[int, ...] | None = Field(default=None, description="(C, H, W) that every image is read at.")
     split_seed: int = Field(default=0, ge=0, description="Splits one's own files, and draws what is drawn.")
     declared: TableDeclaration | None = Field(default=None, description="What is public of the columns of one's own table.")

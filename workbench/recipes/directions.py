@@ -38,7 +38,7 @@ class Comparison(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    question: str = Field(min_length=1)
+    question: str = Field(min_length=1, description="What the runs are to answer.")
     directions: tuple[Direction, ...] = Field(min_length=1)
     shown: tuple[str, ...] = Field(default=(), description="Further measures that its table shows beside those of the directions.")
     picture: Picture | None = None

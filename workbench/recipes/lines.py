@@ -24,7 +24,7 @@ class RecipeRun(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(description="What the line is called in the table.")
-    method: str
+    method: str = Field(description="The name of a method; `workbench methods` lists them.")
     dataset: str | DatasetRef = Field(description="A name, a path, or an object with either and how it is read.")
     dataset_name: str | None = Field(default=None, description="The name of one's own files, as --name.")
     resize: str | None = Field(default=None, description="C,H,W, as --resize.")
@@ -33,20 +33,20 @@ class RecipeRun(BaseModel):
     declared: str | None = Field(default=None, description="What is public of the columns of one's own table, as --declared.")
     held_out: str | None = Field(default=None, description="A file with the held-out rows of one's own table, as --held-out.")
     label: str | None = Field(default=None, description="The attribute whose values are the classes, or several, as --label.")
-    epsilon: float | None = Field(default=None, gt=0)
-    delta: float | None = Field(default=None, gt=0, lt=1)
-    preset: str = "default"
-    target: Literal["bound", "claim"] = "bound"
+    epsilon: float | None = Field(default=None, gt=0, description="As --epsilon.")
+    delta: float | None = Field(default=None, gt=0, lt=1, description="As --delta.")
+    preset: str = Field(default="default", description="As --preset.")
+    target: Literal["bound", "claim"] = Field(default="bound", description="What `epsilon` is: the proved bound, or the paper's claim.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Fields of the configuration, by dotted name.")
-    performance: dict[str, Any] = Field(default_factory=dict)
+    performance: dict[str, Any] = Field(default_factory=dict, description="Settings that change speed and not the guarantee.")
     repeats: int = Field(default=1, ge=1, description="Independent runs; each draws its own noise.")
     seeds: tuple[int, ...] = Field(default=(), description="In the place of repeats: one seeded, not releasable run each.")
-    num_samples: int | None = Field(default=None, ge=2)
+    num_samples: int | None = Field(default=None, ge=2, description="How many samples are measured; the default of `evaluate` if empty.")
     sampling: dict[str, Any] = Field(default_factory=dict, description="Fields that samples are drawn by, in the place of the plan's.")
     labels: tuple[str, ...] = Field(default=(), description="Classes to draw, in turn; all by default.")
     balanced: bool = Field(default=False, description="All classes in turn, of a method that would draw them in released shares.")
-    sampling_seed: int | None = Field(default=None, ge=0)
-    metrics: tuple[str, ...] | None = None
+    sampling_seed: int | None = Field(default=None, ge=0, description="Draws the samples, as --seed of `sample`.")
+    metrics: tuple[str, ...] | None = Field(default=None, description="Measures to take, as --metric; the defaults of `evaluate` if empty.")
     attribute: str | None = Field(default=None, description="What privacy score and accuracies judge by, as --attribute.")
     features: str | None = Field(default=None, description="Where distances are taken, as --features.")
     audit: AuditDesign | None = Field(default=None, description="Canaries to measure a lower bound by, as --audit-canaries.")
@@ -101,8 +101,8 @@ class Recipe(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    title: str
-    description: str = ""
+    title: str = Field(description="The heading of its page of results.")
+    description: str = Field(default="", description="What is run and why, below the heading.")
     measure: str = Field(default="accuracy_logistic_regression", description="What its table and picture show.")
     side_by_side: bool = Field(
         default=False, description="All measures of lines of one table, in a table of their own beside real and simple rows."

@@ -81,8 +81,11 @@ def test_samples_made_elsewhere_are_private_and_their_files_have_all_rows(
     assert "no bound holds for them" in text_of(app)
     assert len(list(csv.DictReader(io.StringIO(made[".csv"].decode())))) == 60
     assert pq.read_table(io.BytesIO(made[".parquet"])).num_rows == 60
-    open_page("tables", tables_run=run.id)
+    app = open_page("tables", tables_run=run.id)
     assert pq.read_table(io.BytesIO(made[".parquet"])).num_rows == 30
+    (box,) = app.checkbox
+    assert (box.label, box.value) == ("Write numbers into the files, not ranges", True)
+    assert box.help.endswith("The table above shows ranges either way.")
 
 
 def test_the_page_says_whether_a_bound_protects_a_row_or_a_person(

@@ -30,7 +30,7 @@ from workbench.runs.folder import RunFolder
 from workbench.runs.release import export_run, verify
 from workbench.runs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest, read_archive, write_archive
 from workbench.runs.release.card import GROUPS, PrivacyCard
-from workbench.runs.release.export import UNNAMED, card_of, restated_plan, why_it_stays, without_places
+from workbench.runs.release.export import LEFT_OUT, UNNAMED, card_of, left_out_here, restated_plan, why_it_stays, without_places
 from workbench.runs.release.weights import MODULES, TENSORS, misfit, packed_part, unpacked_tensors
 from workbench.runs.run import Run
 from workbench.runs.sample_files import read_records
@@ -366,6 +366,21 @@ def test_a_hostile_file_is_refused(exported: Path, tmp_path: Path) -> None:
         (tmp_path / "hostile.zip").write_bytes(content)
         with pytest.raises(WorkbenchError, match="cannot be read"):
             verify(tmp_path / "hostile.zip")
+
+
+def test_the_command_lists_what_stays_of_the_run_and_the_export_what_stays_of_any(
+    exported: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = verify(exported).card.run
+    (RunFolder(here(), run).path / "copies-pixels-30.json").touch()
+    with pytest.raises(SystemExit):
+        main(("export", run, str(exported)))
+    listed = [line.partition("  ")[0] for line in capsys.readouterr().out.partition("Left out:\n")[2].splitlines() if line[0] != " "]
+    never = {"membership", "game", "leakage", "removal", "pac", "shadows", "votes", "audit.json", "statements.json"}
+    assert {"plan.json", "metrics.jsonl", "model.pt", "copies", "samples.npz", "the noise key"} <= set(listed)
+    assert not never & set(listed)
+    assert listed == list(left_out_here(here(), run))
+    assert json.loads(read_archive(exported)[1][MANIFEST])["left_out"] == LEFT_OUT, "alike for all runs"
 
 
 def test_the_commands(exported: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

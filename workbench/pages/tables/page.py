@@ -30,7 +30,10 @@ TOTAL_VARIATION = (
     f"Total variation distance from the real rows, of the first {MOST_ROWS:,} rows of each: 0 for equal shares, 1 for shares that have "
     "nothing in common."
 )
-NUMBERS = "A number in the place of each range, drawn as the shares of the ranges beside it have it."
+NUMBERS = (
+    "The files then have a number in the place of each range, drawn within it by the shares of the ranges beside it. The table above "
+    "shows ranges either way."
+)
 
 
 def draw() -> None:
@@ -80,7 +83,7 @@ def _rows(chosen: SampleSet, samples: Records) -> None:
         st.badge("private", icon=":material/lock:", color="red")
     st.caption(markdown(chosen.release_reason))
     show_records(samples, chosen.facts, f"The first rows of {len(samples):,} samples", limit=SHOWN)
-    numbers = st.checkbox("Numbers in the place of ranges", value=True, key=f"{PREFIX}numbers", help=NUMBERS, bind="query-params")
+    numbers = st.checkbox("Write numbers into the files, not ranges", value=True, key=f"{PREFIX}numbers", help=NUMBERS, bind="query-params")
     file = TableFile(samples, chosen.facts, chosen.notes(), numbers)
     name = chosen.owner if chosen.id == DEFAULT else f"{chosen.owner}-{chosen.id}"
     with st.container(horizontal=True):

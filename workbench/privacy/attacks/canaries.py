@@ -33,11 +33,11 @@ class AuditDesign(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    num_canaries: int = Field(ge=2)
-    kind: CanaryKind = "patterns"
+    num_canaries: int = Field(ge=2, description="How many canaries there are; a coin decides whether each joins the training.")
+    kind: CanaryKind = Field(default="patterns", description="What a canary is: patterns, labels or blank.")
     num_guesses: int = Field(default=0, ge=0, description="0 is a half of the canaries, even.")
-    confidence: float = Field(default=0.95, gt=0.0, lt=1.0)
-    seed: Seed = Field(default_factory=drawn_seed)
+    confidence: float = Field(default=0.95, gt=0.0, lt=1.0, description="With which the lower bound holds.")
+    seed: Seed = Field(default_factory=drawn_seed, description="Of slots, coins and contents; drawn if it is not given.")
 
     @model_validator(mode="after")
     def _guesses_can_be_made(self) -> Self:

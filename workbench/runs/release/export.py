@@ -70,14 +70,14 @@ COMPARES = (  # files that exist where somebody looked
     "votes",
 )
 WORDS = ("relations", "sampling", "reason")  # of a stage, which may be told in another order or otherwise
-UNNAMED = "nothing but what is listed leaves"
+ANYTHING_ELSE, UNNAMED = "anything else", "nothing but what is listed leaves"
 ELSEWHERE = {
     "the training and held-out records": "private",
     "the noise key": "erased when the run was done",
     "verdicts": "given with private records in view",
     "the ledger": "the card tells this run's place in it",
 }
-LEFT_OUT = {**STAYS, "anything else": UNNAMED, **ELSEWHERE}  # alike for all runs: what a folder has tells who looked, and when
+LEFT_OUT = {**STAYS, ANYTHING_ELSE: UNNAMED, **ELSEWHERE}  # alike for all runs: what a folder has tells who looked, and when
 
 
 def export_run(workspace: Workspace, run_id: str, path: Path, not_private: bool = False) -> dict[str, Any]:
@@ -186,9 +186,23 @@ def _as_planned(spent: PlannedStage, plan: Plan) -> PlannedStage:
 
 def why_it_stays(name: str) -> str:
     """Why a file of a run's folder, named from there on, stays."""
+    return STAYS.get(_beginning(name), UNNAMED)
+
+
+def left_out_here(workspace: Workspace, run_id: str) -> dict[str, str]:
+    """The lines of LEFT_OUT that are about files of this run, and about what lies elsewhere.
+
+    For whoever exports it: it tells who looked at what, so it enters no export.
+    """
+    folder = RunFolder(workspace, run_id).path
+    there = {_beginning(path.relative_to(folder).as_posix()) or ANYTHING_ELSE for path in folder.rglob("*") if path.is_file()}
+    return {name: reason for name, reason in LEFT_OUT.items() if name in there or name in ELSEWHERE}
+
+
+def _beginning(name: str) -> str:
+    """The beginning in STAYS that a file of a run's folder has, named from there on; empty if none is its."""
     last = name.rpartition("/")[2]
-    beginning = next((start for start in STAYS if last.startswith(start) or name.startswith(start)), "")
-    return STAYS.get(beginning, UNNAMED)
+    return next((start for start in STAYS if last.startswith(start) or name.startswith(start)), "")
 
 
 def day(moment: str) -> str:
