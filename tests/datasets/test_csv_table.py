@@ -450,3 +450,9 @@ def test_a_proposal_takes_counts_for_numbers_and_merges_rare_categories(tmp_path
     assert level.categories == ("0", "1", "2", "10"), "a target keeps its classes, in the order of numbers"
     assert "Zell" not in propose(path).text
     assert len(datasets.load(path, declared=propose(path)).train) > 0
+
+
+def test_a_column_whose_other_texts_are_unknown_is_told_from_one_of_missing_cells() -> None:
+    declared = TableDeclaration(columns=(DeclaredColumn(name="age", edges=(0, 10, 20), other="unknown", missing="missing"),))
+    again = TableDeclaration.of_kind(declared.kind, ())
+    assert again == declared, "its categories are written in this order, and read as numbers of them"

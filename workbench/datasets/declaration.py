@@ -230,15 +230,15 @@ class TableDeclaration(BaseModel):
 
 
 def _declared_column(column: Column) -> DeclaredColumn:
-    """A column of records as it may have been declared."""
+    """A column of records as it may have been declared; the category of what is missing is the last, behind that of other texts."""
     beside = column.categories[column.num_ranges :]
-    missing = next((text for text in beside if text.lower() in ABSENT), "")
+    missing = next((text for text in reversed(beside) if text.lower() in ABSENT), "")
     if not column.edges:
         return DeclaredColumn(name=column.name, categories=column.categories, missing=missing)
     points = tuple(value for text in beside if (value := number(text)) is not None)
     other = next((text for text in beside if text != missing and number(text) is None), "")
     rebuilt = DeclaredColumn(name=column.name, edges=column.edges, points=points, other=other, missing=missing, decimals=column.decimals)
-    if set(rebuilt.column.categories) != set(column.categories):
+    if rebuilt.column.categories != column.categories:
         raise WorkbenchError(f"Expected a declaration of the column {column.name!r}, which has more beside its ranges than numbers.")
     return rebuilt
 
