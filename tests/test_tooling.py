@@ -20,6 +20,7 @@ from packaging.version import Version
 from benchmarks import report
 from workbench.recipes import documents
 from workbench.recipes import report as recipe_report
+from workbench.recipes.lines import Recipe, load_recipe
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -243,6 +244,13 @@ def test_the_coverage_table_has_every_row_once_with_a_state() -> None:
 
 def test_the_changelog_starts_with_the_project_version() -> None:
     assert f"## {PROJECT['version']}" in read("CHANGELOG.md")
+
+
+def test_the_page_of_all_methods_is_what_its_results_give() -> None:
+    results = json.loads((ROOT / "docs/results/baselines.json").read_text())
+    recipe = load_recipe("baselines")
+    assert Recipe.model_validate(results["recipe"]) == recipe
+    assert read("docs/results/baselines.md") == documents.page(results["results"], recipe)
 
 
 @pytest.mark.parametrize(

@@ -103,3 +103,11 @@ def test_an_unknown_measure_beside_is_refused_before_anything_is_trained() -> No
     for field in ("also", "published"):
         with pytest.raises(WorkbenchError, match="nothing_at_all"):
             check(recipe_of(**{field: ["nothing_at_all"]}), here())
+
+
+def test_lines_whose_runs_are_not_all_there_are_named() -> None:
+    whole = recipe_of(by_dataset=False, also=())
+    text = document(RESULTS, whole)
+    assert text.endswith("\n\nNot measured in full yet: mnist, audited (0 of 1 runs), fashion-mnist, audited (0 of 1 runs).\n")
+    some = recipe_of(by_dataset=False, also=(), runs=[run for run in whole.model_dump(mode="json")["runs"] if run["name"] in HERE])
+    assert "Not measured" not in document(RESULTS, some)

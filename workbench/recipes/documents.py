@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,7 @@ def document(rows: Results, recipe: Recipe) -> str:
     if not recipe.by_dataset:
         table = markdown_table(lines_by_measure(rows, recipe))
         beside = f"## All measures\n\n{as_markdown(side_by_side(rows))}" if recipe.side_by_side else ""
-        return "\n".join(filter(None, [audits, table, beside]))
+        return "\n".join(filter(None, [audits, table, beside, _unmeasured(rows, recipe)]))
     parts = [f"## {place}\n\n{_section(own, recipe)}" for place, own in _results_by_dataset(rows, recipe).items()]
     deltas = at_delta(float(row["bound"]["delta"]) for row in rows)
     reading = [PUBLISHED_READING] if recipe.published else []
@@ -76,6 +77,15 @@ def _section(rows: Results, recipe: Recipe) -> str:
     tables = [line_table({measure: lines}) for measure, lines in lines_by_measure(rows, recipe).items()]
     beside = [_published_table(rows, recipe, measure) for measure in recipe.published]
     return "\n\n".join([*tables, *beside])
+
+
+def _unmeasured(rows: Results, recipe: Recipe) -> str:
+    """A sentence on lines of the recipe whose runs are not all there; empty where they are."""
+    runs = Counter(row["name"] for row in rows)
+    missing = [
+        f"{line.name} ({runs[line.name]} of {len(line.all_seeds)} runs)" for line in recipe.runs if runs[line.name] < len(line.all_seeds)
+    ]
+    return f"Not measured in full yet: {markdown(', '.join(missing))}.\n" if missing else ""
 
 
 def lines_by_measure(rows: Results, recipe: Recipe) -> dict[str, list[Line]]:
