@@ -92,10 +92,13 @@ def _sign(measure: str) -> int:
 
 
 def _measure_column(axes: Axes, measure: str, lines: Sequence[Line], methods: Sequence[str], colours: Mapping[float, str]) -> None:
+    from workbench.evaluation import METRICS
+
     better = "higher is better" if _sign(measure) > 0 else "lower is better"
     marked = mark(all(line.releasable for line in lines))
     heading = f"{measure.replace('_', ' ')}\n{better} ({marked})"
-    _column(axes, heading, [(line, line.values, is_below_floor(line, lines, measure)) for line in lines], methods, colours)
+    points = [(line, line.values, is_below_floor(line, lines, measure)) for line in lines]
+    _column(axes, heading, points, methods, colours, even=METRICS[measure].is_fraction)
     publics = [mean for _, values, _ in public_models(lines) if (mean := mean_of(values)) is not None]
     best = max(publics, key=lambda value: _sign(measure) * value, default=None)
     for value, style in ((mean_of(ceilings(lines)), CEILING_STYLE), (best, PUBLIC_STYLE)):
@@ -112,8 +115,9 @@ def _column(
     points: Sequence[tuple[Line, Sequence[float], bool]],
     methods: Sequence[str],
     colours: Mapping[float, str],
+    even: bool = False,
 ) -> None:
-    """Points of each line in its method's row, hollow where the third says so, with the mean as a bar across."""
+    """Points of each line in its method's row, hollow where the third says so, with the mean as a bar across; `even` is not logarithmic."""
     aside = {bound: 0.18 * (2 * number / max(1, len(colours) - 1) - 1) for number, bound in enumerate(colours)}
     from matplotlib.ticker import NullLocator
 
@@ -128,7 +132,7 @@ def _column(
         face = "none" if hollow else colours[bound]
         axes.scatter(values, [row] * len(values), marker=MARKERS[0], s=12, edgecolors=colours[bound], facecolors=face, linewidths=0.8)
         axes.plot([statistics.fmean(values)] * 2, [row - 0.18, row + 0.18], color=colours[bound], linewidth=1.5)
-    if shown and min(shown) > 0 and max(shown) / min(shown) >= WIDE:
+    if not even and shown and min(shown) > 0 and max(shown) / min(shown) >= WIDE:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_minor_locator(NullLocator())
