@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from workbench.recipes.picture import add_legend, draw
 from workbench.recipes.picture_of_many import rows_of_methods
-from workbench.recipes.report import is_below_floor, markdown_table, measured_lines, summary_rows
+from workbench.recipes.report import Line, by_features, is_below_floor, markdown_table, measured_lines, summary_rows
 
 MEASURE = "accuracy_logistic_regression"
 
@@ -59,8 +59,16 @@ def test_a_line_worse_than_the_floor_at_its_bound_is_marked() -> None:
     lines = measured_lines([*RESULTS, *floor, *other], MEASURE)
     marked = [row.split("|")[1].strip() for row in markdown_table({MEASURE: lines}).splitlines() if "below the floor" in row]
     assert marked == ["a, bound 1"]
-    assert [line.name for line in lines if is_below_floor(line, lines, "frechet_distance")] == ["b, bound 1"]
-    assert not any(is_below_floor(line, lines, "privacy_score") for line in lines), "what copies less is not worse"
+    assert below_floor(lines, measure="frechet_distance") == ["b, bound 1"], "less is better"
+    assert below_floor(lines, measure="privacy_score") == [], "what copies less is not worse"
+    floors = [line for line in lines if line.method == "class-moments"]
+    others = [line.model_copy(update={"features": "pixels"}) for line in lines if line not in floors]
+    assert below_floor([*floors, *others]) == [], "which was measured in other features"
+
+
+def below_floor(lines: list[Line], **changes: str) -> list[str]:
+    changed = [line.model_copy(update=changes) for line in lines]
+    return [line.name for line in changed if is_below_floor(line, changed)]
 
 
 def test_measures_stand_in_columns_of_one_table() -> None:
@@ -70,6 +78,23 @@ def test_measures_stand_in_columns_of_one_table() -> None:
     assert rows[0][3:] == [MEASURE, "frechet_distance", "seconds to train |"]
     assert [row[4] for row in rows[2:]] == ["2.000 (private)", "not given", "-", "3.000 (private)"]
     assert [row[3] for row in rows[4:]] == ["0.900 (private)", "0.750 ± 0.071 (private)"]
+
+
+def test_lines_in_different_features_stand_in_columns_of_their_own() -> None:
+    first, second = (line.model_copy(update={"features": name}) for line, name in zip(measured_lines(RESULTS, MEASURE), "pq", strict=True))
+    assert by_features([first, first]) == {MEASURE: [first, first]}
+    assert by_features([first, second]) == {f"{MEASURE} in p": [first], f"{MEASURE} in q": [second]}
+    rows = [row.split(" | ") for row in markdown_table(by_features([first, second])).splitlines()]
+    assert [row[3:5] for row in rows if "nonprivate" in row[0]] == [["0.900 (private)", "-"]]
+
+
+@pytest.mark.parametrize("count", [2, 9])
+def test_each_of_many_bounds_has_a_colour(count: int) -> None:
+    results = [result(f"{name}, bound {bound}", bound, 0.9, None, 1) for name in "abcdefg" for bound in [*range(1, count), "inf"]]
+    legend = rows_of_methods({MEASURE: measured_lines(results, MEASURE)}, "Many").legends[0]
+    shown = [(text.get_text(), handle.get_color()) for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True)][:count]  # type: ignore[union-attr]
+    assert [text for text, _ in shown] == ["no bound", *(f"bound {bound}" for bound in range(count - 1, 0, -1))]
+    assert len({colour for _, colour in shown}) == count
 
 
 def test_many_methods_have_a_row_each_in_order_and_hollow_points_below_the_floor() -> None:

@@ -73,10 +73,9 @@ def _measure(name: str, others: Mapping[str, object]) -> str:
     """What a measure measures, and which of its values are better; raises WorkbenchError where there is none of this name."""
     from workbench.evaluation import METRICS
 
-    metric = METRICS.get(name)
-    if metric is None:
-        choose(name.lower(), {**others, **METRICS}, "command, group, word or measure")
-        raise AssertionError(name)
+    if name not in METRICS:
+        choose(name, {**others, **METRICS}, "command, group, word or measure")
+    metric = METRICS[name]
     unit = f", in {metric.unit}" if metric.unit else ""
     return f"{metric.title}: {metric.description} {metric.better.capitalize()} is better{unit}."
 

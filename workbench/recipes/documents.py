@@ -15,7 +15,7 @@ from workbench.published import load_published
 from workbench.recipes.audited import audit_table
 from workbench.recipes.picture import draw
 from workbench.recipes.picture_of_many import draw_measures
-from workbench.recipes.report import SAME_BOUND, Line, at_delta, line_table, markdown_table, mean_of, measured_lines
+from workbench.recipes.report import SAME_BOUND, Line, at_delta, by_features, line_table, markdown_table, mean_of, measured_lines
 from workbench.recipes.side_by_side import as_markdown, side_by_side
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def write(rows: Results, recipe: Recipe, beside: Path) -> tuple[Path, Path]:
         panels = {place: measured_lines(own, recipe.measure) for place, own in _results_by_dataset(rows, recipe).items()}
         draw({place: lines for place, lines in panels.items() if lines} or {"": []}, picture, recipe.title, recipe.measure)
     else:
-        draw_measures(lines_by_measure(rows, recipe), picture, recipe.title)
+        draw_measures(columns_of(rows, recipe), picture, recipe.title)
     return table, picture
 
 
@@ -54,7 +54,7 @@ def document(rows: Results, recipe: Recipe) -> str:
     """
     audits = audit_table(rows)
     if not recipe.by_dataset:
-        table = markdown_table(lines_by_measure(rows, recipe))
+        table = markdown_table(columns_of(rows, recipe))
         beside = f"## All measures\n\n{as_markdown(side_by_side(rows))}" if recipe.side_by_side else ""
         return "\n".join(filter(None, [audits, table, beside, _unmeasured(rows, recipe)]))
     parts = [f"## {place}\n\n{_section(own, recipe)}" for place, own in _results_by_dataset(rows, recipe).items()]
@@ -74,7 +74,7 @@ def _machines(rows: Results) -> str:
 
 
 def _section(rows: Results, recipe: Recipe) -> str:
-    tables = [line_table({measure: lines}) for measure, lines in lines_by_measure(rows, recipe).items()]
+    tables = [line_table({heading: lines}) for heading, lines in columns_of(rows, recipe).items() if lines]
     beside = [_published_table(rows, recipe, measure) for measure in recipe.published]
     return "\n\n".join([*tables, *beside])
 
@@ -88,10 +88,10 @@ def _unmeasured(rows: Results, recipe: Recipe) -> str:
     return f"Not measured in full yet: {markdown(', '.join(missing))}.\n" if missing else ""
 
 
-def lines_by_measure(rows: Results, recipe: Recipe) -> dict[str, list[Line]]:
-    """The lines of each measure that the recipe shows and that any line took."""
-    taken = {measure: measured_lines(rows, measure) for measure in (recipe.measure, *recipe.also)}
-    return {measure: lines for measure, lines in taken.items() if lines} or {recipe.measure: []}
+def columns_of(rows: Results, recipe: Recipe) -> dict[str, list[Line]]:
+    """The lines of each measure that the recipe shows and that any line took, by the heading of their column."""
+    taken = [by_features(measured_lines(rows, measure)) for measure in (recipe.measure, *recipe.also)]
+    return {heading: lines for columns in taken for heading, lines in columns.items()} or {recipe.measure: []}
 
 
 def _results_by_dataset(rows: Results, recipe: Recipe) -> dict[str, list[Mapping[str, Any]]]:

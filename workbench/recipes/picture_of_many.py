@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,20 +21,27 @@ if TYPE_CHECKING:
 CLAIM, SECONDS = "claim", "seconds to train"
 CEILING_STYLE, PUBLIC_STYLE, FLOOR_STYLE = "-", ":", "--"
 ROW_INCHES, COLUMN_INCHES, MARGIN_INCHES = 0.2, 1.9, 1.6
+LETTERS_ACROSS_COLUMN = 32  # at font size 8
 WIDE = 20.0  # the ratio of largest to smallest value from which an axis is logarithmic
 
 
-def draw_measures(lines: Mapping[str, Sequence[Line]], path: Path, title: str, spread: bool = False) -> None:
-    """Write the picture of lines by measure: the first measure over the bound, or all of them where methods outnumber colours."""
-    measure, first = next(iter(lines.items()))
-    if len({line.method for line in first}) <= len(COLOURS):
-        draw({"": first}, path, title, measure, spread)
-    else:
-        rows_of_methods(lines, title).savefig(path)
+def draw_measures(columns: Mapping[str, Sequence[Line]], path: Path, title: str, spread: bool = False) -> None:
+    """Write the picture of a recipe's columns by their headings, or of the first measure over the bound where colours tell all methods.
+
+    Of a measure that was taken in several features the latter has a panel for each of them.
+    """
+    columns = {heading: lines for heading, lines in columns.items() if lines}
+    first = next(iter(columns.values()), [])
+    if len({line.method for lines in columns.values() for line in lines}) > len(COLOURS):
+        rows_of_methods(columns, title).savefig(path)
+        return
+    panels = {heading: lines for heading, lines in columns.items() if lines[0].measure == first[0].measure}
+    measure = first[0].measure if first else ""
+    draw(panels if len(panels) > 1 else {"": first}, path, title, measure, spread)
 
 
 def rows_of_methods(lines: Mapping[str, Sequence[Line]], title: str) -> Figure:
-    """A row for each method, best mean of the first measure at the largest bound first, and columns for measures, claim and seconds.
+    """A row for each method, best mean of the first column at the largest bound first, and columns by heading, of claims and of seconds.
 
     Every run is a point in the colour of its bound, the mean a bar across; what is below the floor at its bound is hollow. Lines down are
     the floor at each bound, epsilon 0 (the best of the public models) and the real training data.
@@ -43,13 +51,13 @@ def rows_of_methods(lines: Mapping[str, Sequence[Line]], title: str) -> Figure:
     from matplotlib.lines import Line2D
 
     methods, bounds = _ordered(lines), _bounds(lines)
-    colours = dict(zip(bounds, COLOURS, strict=False))
+    colours = dict(zip(bounds, _colours(len(bounds)), strict=True))
     with rc_context({"text.parse_math": False, "font.size": 8}):
         size = COLUMN_INCHES * (len(lines) + 2) + MARGIN_INCHES, ROW_INCHES * len(methods) + MARGIN_INCHES
         figure = Figure(figsize=size, dpi=150, layout="constrained")
         columns = figure.subplots(1, len(lines) + 2, sharey=True)
-        for axes, (measure, own) in zip(columns, lines.items(), strict=False):
-            _measure_column(axes, measure, own, methods, colours)
+        for axes, (heading, own) in zip(columns, lines.items(), strict=False):
+            _measure_column(axes, heading, own, methods, colours)
         everything = list({line.name: line for own in lines.values() for line in own}.values())
         _column(columns[-2], CLAIM, [(line, (line.claim,), False) for line in everything if math.isfinite(line.claim)], methods, colours)
         _column(columns[-1], SECONDS, [(line, line.seconds, False) for line in everything], methods, colours)
@@ -57,7 +65,7 @@ def rows_of_methods(lines: Mapping[str, Sequence[Line]], title: str) -> Figure:
         columns[0].set_ylim(len(methods) - 0.5, -0.5)
         figure.suptitle(title)
         handles = [
-            *(Line2D([], [], color=colour, marker=MARKERS[0], linestyle="", label=f"bound {bound:g}") for bound, colour in colours.items()),
+            *(Line2D([], [], color=colour, marker=MARKERS[0], linestyle="", label=_bound_text(bound)) for bound, colour in colours.items()),
             Line2D([], [], color="#555555", marker=MARKERS[0], linestyle="", markerfacecolor="none", label="below the floor at its bound"),
             Line2D([], [], color="#555555", linestyle=FLOOR_STYLE, label=f"floor: {FLOOR} at a bound, in its colour"),
             Line2D([], [], color="#555555", linestyle=PUBLIC_STYLE, label="epsilon 0: the best public data alone"),
@@ -72,17 +80,29 @@ def _bounds(lines: Mapping[str, Sequence[Line]]) -> list[float]:
     return sorted({_rounded(line.bound) for own in lines.values() for line in own}, reverse=True)
 
 
+def _colours(count: int) -> Sequence[str]:
+    """As many colours: those of methods, or where these are too few, steps from dark to light."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    return COLOURS[:count] if count <= len(COLOURS) else [to_hex(colormaps["viridis"](step / count)) for step in range(count)]
+
+
+def _bound_text(bound: float) -> str:
+    return f"bound {bound:g}" if math.isfinite(bound) else "no bound"
+
+
 def _rounded(bound: float) -> float:
     return float(f"{bound:.2g}")
 
 
 def _ordered(lines: Mapping[str, Sequence[Line]]) -> list[str]:
-    """The methods, best mean of the first measure at the largest bound first; those without a value last, in the recipe's order."""
-    measure, first = next(iter(lines.items()))
+    """The methods, best mean of the first column at the largest bound first; those without a value last, in the recipe's order."""
+    first = next(iter(lines.values()))
     bound = next((one for one in _bounds(lines) if math.isfinite(one)), math.inf)
     at = {line.method: statistics.fmean(line.values) for line in first if line.values and _rounded(line.bound) == bound}
     names = list(dict.fromkeys(line.method for own in lines.values() for line in own))
-    return sorted(names, key=lambda name: (name not in at, -_sign(measure) * at.get(name, 0.0)))
+    return sorted(names, key=lambda name: (name not in at, -_sign(first[0].measure) * at.get(name, 0.0)))
 
 
 def _sign(measure: str) -> int:
@@ -91,14 +111,15 @@ def _sign(measure: str) -> int:
     return 1 if METRICS[measure].better == "higher" else -1
 
 
-def _measure_column(axes: Axes, measure: str, lines: Sequence[Line], methods: Sequence[str], colours: Mapping[float, str]) -> None:
+def _measure_column(axes: Axes, heading: str, lines: Sequence[Line], methods: Sequence[str], colours: Mapping[float, str]) -> None:
     from workbench.evaluation import METRICS
 
+    measure = lines[0].measure
     better = "higher is better" if _sign(measure) > 0 else "lower is better"
     marked = mark(all(line.releasable for line in lines))
-    heading = f"{measure.replace('_', ' ')}\n{better} ({marked})"
-    points = [(line, line.values, is_below_floor(line, lines, measure)) for line in lines]
-    _column(axes, heading, points, methods, colours, even=METRICS[measure].is_fraction)
+    title = "\n".join(textwrap.wrap(heading.replace("_", " "), LETTERS_ACROSS_COLUMN))
+    points = [(line, line.values, is_below_floor(line, lines)) for line in lines]
+    _column(axes, f"{title}\n{better} ({marked})", points, methods, colours, even=METRICS[measure].is_fraction)
     publics = [mean for _, values, _ in public_models(lines) if (mean := mean_of(values)) is not None]
     best = max(publics, key=lambda value: _sign(measure) * value, default=None)
     for value, style in ((mean_of(ceilings(lines)), CEILING_STYLE), (best, PUBLIC_STYLE)):

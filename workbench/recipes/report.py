@@ -24,6 +24,7 @@ SAME_BOUND = 0.02  # calibration meets an epsilon from below, within less than t
 class Line(BaseModel):
     """One measure of one line of a recipe over its runs; tuples have one value a run.
 
+    Values of different `features` are not comparable: those of two lines in different ones stand in columns of their own.
     `epsilon_zero` has the value of each public model by its run's seed, or by the run where none was given: lines that share
     seed and pre-training share the public model, and its value counts once. The marks say of each kind of value whether all of
     them may leave the room.
@@ -33,6 +34,8 @@ class Line(BaseModel):
 
     name: str
     method: str
+    measure: str
+    features: str
     claim: float
     bound: float
     delta: float
@@ -75,6 +78,15 @@ def summary_rows(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+def by_features(lines: Sequence[Line]) -> dict[str, list[Line]]:
+    """Lines of one measure by the heading of their column: the measure, with the features where lines were measured in different ones."""
+    columns: dict[str, list[Line]] = {}
+    several = len({line.features for line in lines}) > 1
+    for line in lines:
+        columns.setdefault(f"{line.measure} in {line.features}" if several else line.measure, []).append(line)
+    return columns
+
+
 def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line | None:
     taken = [(result, entry) for result in results for entry in result["evaluation"]["results"] if entry["name"] == measure]
     entries = [entry for _, entry in taken]
@@ -83,6 +95,8 @@ def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line
     return Line(
         name=name,
         method=results[0]["method"],
+        measure=measure,
+        features=" or ".join(dict.fromkeys(entry.get("features", "") for entry in entries)),
         claim=float(results[0]["claim"]["epsilon"]),
         bound=float(results[0]["bound"]["epsilon"]),
         delta=float(results[0]["bound"]["delta"]),
@@ -97,7 +111,7 @@ def _line(name: str, results: Sequence[Mapping[str, Any]], measure: str) -> Line
 
 
 def markdown_table(lines: Mapping[str, Sequence[Line]]) -> str:
-    """The lines of each measure as a Markdown table: mean and standard deviation over the runs, the two references as rows of their own.
+    """The lines of each column, by its heading, as a Markdown table: mean and standard deviation over the runs, and two references.
 
     Every number of a measure carries its mark, and a sentence says what the marks mean. A line whose mean is worse than that of the
     floor at the same bound is said to be below it.
@@ -107,17 +121,17 @@ def markdown_table(lines: Mapping[str, Sequence[Line]]) -> str:
 
 
 def line_table(lines: Mapping[str, Sequence[Line]]) -> str:
-    """The rows of `markdown_table` alone: a row a line, a column a measure; a line that did not take a measure has `-` there."""
-    measures = list(lines)
+    """The rows of `markdown_table` alone: a row a line; a line that was not measured so has `-` in a column."""
+    headings = list(lines)
     zeros = {
-        measure: {label: _mean_and_deviation(values, public) for label, values, public in public_models(own)}
-        for measure, own in lines.items()
+        heading: {label: _mean_and_deviation(values, public) for label, values, public in public_models(own)}
+        for heading, own in lines.items()
     }
-    means = {measure: {line.name: _measured(line, own, measure) for line in own} for measure, own in lines.items()}
+    means = {heading: {line.name: _measured(line, own) for line in own} for heading, own in lines.items()}
     rows = [
         ["real training data (ceiling)", "-", "-", *map(_ceiling, lines.values()), "-"],
         *(
-            [f"epsilon 0: {markdown(label)}", "0", "0", *(zeros[measure].get(label, "-") for measure in measures), "-"]
+            [f"epsilon 0: {markdown(label)}", "0", "0", *(zeros[heading].get(label, "-") for heading in headings), "-"]
             for label in dict.fromkeys(label for labels in zeros.values() for label in labels)
         ),
         *(
@@ -125,14 +139,20 @@ def line_table(lines: Mapping[str, Sequence[Line]]) -> str:
                 markdown(line.name),
                 _epsilon(line.claim),
                 _epsilon(line.bound),
-                *(means[measure].get(line.name, "-") for measure in measures),
+                *(means[heading].get(line.name, "-") for heading in headings),
                 _range(line.seconds),
             ]
             for line in {line.name: line for own in lines.values() for line in own}.values()
         ),
     ]
-    head = ["line", "claim", "proved bound", *measures, "seconds to train"]
+    head = ["line", "claim", "proved bound", *map(_escaped, headings), "seconds to train"]
     return "\n".join([_cells(head), "|" + "---|" * len(head), *map(_cells, rows)])
+
+
+def _escaped(heading: str) -> str:
+    """The measure's name, which is one of ours, as it is; the features may have a file's."""
+    measure, between, features = heading.partition(" in ")
+    return f"{measure}{between}{markdown(features)}"
 
 
 def _cells(row: Sequence[str]) -> str:
@@ -143,8 +163,8 @@ def _ceiling(lines: Sequence[Line]) -> str:
     return _mean_and_deviation(ceilings(lines), all(line.ceiling_releasable for line in lines if line.ceiling))
 
 
-def _measured(line: Line, lines: Sequence[Line], measure: str) -> str:
-    return _mean_and_deviation(line.values, line.releasable) + ", below the floor" * is_below_floor(line, lines, measure)
+def _measured(line: Line, lines: Sequence[Line]) -> str:
+    return _mean_and_deviation(line.values, line.releasable) + ", below the floor" * is_below_floor(line, lines)
 
 
 def at_delta(deltas: Iterable[float]) -> str:
@@ -152,20 +172,24 @@ def at_delta(deltas: Iterable[float]) -> str:
     return f"Bounds hold at delta {', '.join(f'{delta:.3g}' for delta in dict.fromkeys(deltas))}."
 
 
-def is_below_floor(line: Line, lines: Sequence[Line], measure: str) -> bool:
-    """Whether a line's mean is worse than that of every floor among `lines` at its bound; never where there is none.
+def is_below_floor(line: Line, lines: Sequence[Line]) -> bool:
+    """Whether a line's mean is worse than that of every floor among `lines` at its bound, in its features; never where there is none.
 
     Measures that tell of copying have no floor: one that copies less is not worse.
     """
     from workbench.evaluation import METRICS
     from workbench.runs.finished import COPYING
 
-    if measure in COPYING:
+    if line.measure in COPYING:
         return False
-    floors = [other.values for other in lines if other.method == FLOOR and math.isclose(other.bound, line.bound, rel_tol=SAME_BOUND)]
+    floors = [
+        other.values
+        for other in lines
+        if other.method == FLOOR and other.features == line.features and math.isclose(other.bound, line.bound, rel_tol=SAME_BOUND)
+    ]
     if line.method == FLOOR or not line.values or not floors:
         return False
-    sign = 1 if METRICS[measure].better == "higher" else -1
+    sign = 1 if METRICS[line.measure].better == "higher" else -1
     return all(sign * statistics.fmean(line.values) < sign * statistics.fmean(values) for values in floors if values)
 
 

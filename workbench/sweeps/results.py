@@ -43,8 +43,8 @@ def picture(recipe: Recipe, results: Results, path: Path) -> Path:
     """
     if not series(recipe, results):
         raise WorkbenchError(f"Expected runs measured by {recipe.measure}, got none yet.")
-    lines = documents.lines_by_measure(results, recipe)
-    draw_measures({measure: _in_series(own, recipe) for measure, own in lines.items()}, path, recipe.title, spread=True)
+    columns = documents.columns_of(results, recipe)
+    draw_measures({heading: _in_series(lines, recipe) for heading, lines in columns.items()}, path, recipe.title, spread=True)
     return path
 
 
