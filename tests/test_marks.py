@@ -76,13 +76,14 @@ def test_what_is_withheld_is_gone_with_its_note() -> None:
 
 def test_every_number_of_every_table_has_its_mark() -> None:
     (row,) = result_rows({"results": [RESULT]})
-    assert (row["value"], row["interval"]) == ("1.5 releasable", "1.25, 1.75 releasable")
-    assert (row["epsilon_zero"], row["ceiling"]) == ("1.125 releasable", "2.5 private")
-    assert not {"baselines", "largest_class"} & row.keys(), "which only tables and accuracies have"
-    (row,) = result_rows({"results": [RESULT | {"baselines": {"majority class": 0.75}}]})
-    assert "baselines" not in row
-    (row,) = result_rows({"results": [RESULT | {"largest_class": 0.625, "largest_class_releasable": False}]})
-    assert row["largest_class"] == "0.625 private"
+    assert (row["value (releasable)"], row["interval (releasable)"]) == ("1.5", "1.25, 1.75")
+    assert (row["epsilon_zero (releasable)"], row["ceiling (private)"]) == ("1.125", "2.5")
+    assert len(row) == 6, "nor simple rows nor the largest class, which only tables and accuracies have"
+    mixed = [RESULT, RESULT | {"releasable": False, "largest_class": 0.625, "largest_class_releasable": False}]
+    first, second = result_rows({"results": mixed})
+    assert (first["value"], second["value"]) == ("1.5 releasable", "1.5 private")
+    assert (first["interval"], second["interval"]) == ("1.25, 1.75 releasable", "1.25, 1.75 private")
+    assert (first["largest_class (private)"], second["largest_class (private)"]) == (None, "0.625")
     (shown,) = result_table([OLD]).to_dict("records")
     assert (shown["Value"], shown["Real data (ceiling)"]) == ("1.5 (releasable)", "2.5 (private)")
     assert shown["Epsilon 0 (public data)"] == "1.12 (private)"

@@ -1,5 +1,6 @@
 """Results of measures as a command shows them: rows with a mark at each number, and what may leave the room."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.cli.output import short
@@ -23,16 +24,31 @@ def releasable_results(evaluation: dict[str, Any]) -> dict[str, Any]:
 
 
 def result_rows(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
-    """An evaluation as rows for people: what each measure came to, and what it is held against; every number with its mark."""
-    from workbench.marks import MARKS, mark, may_leave
+    """An evaluation as rows for people: what each measure came to, and what that is held against.
 
-    def cell(result: dict[str, Any], column: str) -> Any:
-        shown = result.get(column)
-        return shown if shown is None or column not in MARKS else f"{short(shown)} {mark(may_leave(result, column))}"
+    Every number has its mark: in the heading of its column where all numbers there have the same, else behind it.
+    """
+    results = evaluation["results"]
+    present = [name for name in ("epsilon_zero", "largest_class") if any(result.get(name) is not None for result in results)]
+    columns = [_marked_column(results, name) for name in ("value", "interval", "ceiling", *present)]
+    return [
+        {"name": result["name"], "better": result.get("better"), **{heading: cells[place] for heading, cells in columns}}
+        for place, result in enumerate(results)
+    ]
 
-    present = [name for name in ("epsilon_zero", "largest_class") if any(result.get(name) is not None for result in evaluation["results"])]
-    columns = ("name", "better", "value", "interval", "ceiling", *present)
-    return [{column: cell(result, column) for column in columns} for result in evaluation["results"]]
+
+def _marked_column(results: Sequence[Mapping[str, Any]], name: str) -> tuple[str, list[str | None]]:
+    """A column's heading and cells, None where there is no number."""
+    from workbench.marks import mark, may_leave
+
+    marks = [None if result.get(name) is None else mark(may_leave(result, name)) for result in results]
+    common = set(marks) - {None}
+    behind = len(common) > 1
+    cells = [
+        None if one is None else f"{short(result[name])} {one}" if behind else short(result[name])
+        for one, result in zip(marks, results, strict=True)
+    ]
+    return name if behind or not common else f"{name} ({common.pop()})", cells
 
 
 def baseline_rows(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
