@@ -65,12 +65,13 @@ def totals(plan: Plan, records: Records, monkeypatch: pytest.MonkeyPatch) -> dic
     return seen
 
 
+@pytest.mark.parametrize("balanced", [True, False])
 @pytest.mark.parametrize(("moments", "distance"), [("both", math.sqrt(2)), ("published", 1.0)])
 def test_a_replaced_record_moves_the_mean_of_squares_by_the_root_of_two(
-    moments: str, distance: float, monkeypatch: pytest.MonkeyPatch
+    moments: str, distance: float, balanced: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not by 1: that is what a record made null moves it by. The noise is told apart from the distance that it is scaled to."""
-    plan = quick_plan("dp-mepf", epsilon=None, overrides={"moments": moments, "noise_multiplier": 3.0, "features.steps": 0})
+    plan = quick_plan("dp-mepf", epsilon=None, overrides={"moments": moments, "balanced": balanced, "noise_multiplier": 3.0, "features.steps": 0})
     few = DIGITS.take(slice(60))
     assert few.labels is not None
     facts_of_few = plan.facts.model_copy(update={"num_records": 60})
@@ -92,12 +93,18 @@ def test_a_replaced_record_moves_the_mean_of_squares_by_the_root_of_two(
     assert before[FIRST][1].deviation == pytest.approx(6.0)
 
 
-def test_features_are_of_norm_one_and_of_all_layers() -> None:
+def test_features_are_of_all_layers_and_balanced_ones_weigh_alike() -> None:
     plan = quick_plan("dp-mepf")
     network = network_of(new_state(plan, seed=0))
     images = torch.rand(3, 1, 8, 8, generator=torch.Generator().manual_seed(0)) * 2 - 1
-    features = features_of(network, images)
-    assert features.shape[1] == 4 * 16 + 8 * 16 + 128, "after the pooling, after the last convolution, and the layer before the classes"
+    sizes = [4 * 16, 8 * 16, 128]  # after the pooling, after the last convolution, and the layer before the classes
+    features, balanced = (features_of(network, images, balanced) for balanced in (False, True))
+    assert features.shape[1] == sum(sizes)
+    layers = balanced.split([64, *sizes], dim=1)
+    assert torch.allclose(layers[0], unit(images.flatten(1)))
+    for layer, own in zip(layers[1:], features.split(sizes, dim=1), strict=True):
+        assert torch.allclose(layer, unit(own))
+        assert torch.allclose(layer.norm(dim=1), torch.ones(3))
     assert torch.allclose(unit(features).norm(dim=1), torch.ones(3))
     assert not unit(torch.zeros(2, 5)).any()
 

@@ -50,6 +50,10 @@ class DPMEPFConfig(EmbeddingConfig):
         description="What is released of the features: their means; means of their squares too, whose noise is over sqrt(2)/num_records; "
         "or over 1/num_records, as published.",
     )
+    balanced: bool = Field(
+        default=True,
+        description="Whether the image and every layer of features have the same norm; else layers alone, which count by their size, as published.",
+    )
     features: FeatureTraining = FeatureTraining()
 
     @property
@@ -83,7 +87,7 @@ PRESETS = Method.presets | {
     ),
     "published": Preset(
         "Both moments with the published code's noise, whose claim is epsilon 1 at delta 1e-5; where one record is replaced it is 1.25.",
-        lambda _facts: {"noise_multiplier": 5.2759, "moments": "published"},
+        lambda _facts: {"noise_multiplier": 5.2759, "moments": "published", "balanced": False},
         lambda _facts: 1e-5,
     ),
 }
@@ -100,7 +104,7 @@ class DPMEPF(EmbeddingMethod[DPMEPFConfig]):
     released: ClassVar[tuple[str, ...]] = (GENERATOR, FIRST)
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = READINGS
-    shapes: ClassVar[tuple[str, ...] | None] = ("features.width", "moments", *NETWORK)
+    shapes: ClassVar[tuple[str, ...] | None] = ("features.width", "moments", "balanced", *NETWORK)
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:

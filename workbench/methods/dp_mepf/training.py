@@ -25,7 +25,7 @@ LEAST_NORM = 1e-12
 def initial_state(config: DPMEPFConfig, facts: DatasetFacts, state: State) -> State:
     """The generator, the network of features with its Adam, and room for the moments."""
     network = networks.initialized(lambda: new_network(config, facts), state.randomness.torch_generator("initialisation of features"))
-    size = features_of(network, torch.zeros(1, *facts.shape)).shape[1]
+    size = features_of(network, torch.zeros(1, *facts.shape), config.balanced).shape[1]
     state = generators.initial_state(config, facts, state, {FIRST: size} | ({SECOND: size} if config.second_distance else {}))
     state.modules["features"] = network.to(state.device)
     if config.features.takes_place:
@@ -45,11 +45,11 @@ def fit(config: DPMEPFConfig, data: Records, public: Records | None, state: Stat
         yield from teach(config, public, state)
     network = network_of(state).requires_grad_(False).eval()
     for stage, moment, most in moments(config):
-        yield from releases.release(data, embedded_by(network, moment), deviation(config, most), state, stage, stage)
+        yield from releases.release(data, embedded_by(network, moment, config.balanced), deviation(config, most), state, stage, stage)
     yield from label_counts.release(config.labels, data, state)
 
     def distance(_step: int, images: Tensor, rows: Tensor) -> Tensor:
-        features = features_of(network, images)
+        features = features_of(network, images, config.balanced)
         apart = images.new_zeros(())
         for stage, moment, _ in moments(config):
             released = state.tensors[stage]
@@ -92,20 +92,24 @@ def deviation(config: DPMEPFConfig, distance: float) -> float:
     return config.noise_multiplier * distance
 
 
-def embedded_by(network: networks.SmallCNN, moment: Callable[[Tensor], Tensor]) -> releases.Embedding:
+def embedded_by(network: networks.SmallCNN, moment: Callable[[Tensor], Tensor], balanced: bool) -> releases.Embedding:
     """A moment of an image's features, of norm 1."""
-    return lambda images: unit(moment(features_of(network, images)))
+    return lambda images: unit(moment(features_of(network, images, balanced)))
 
 
-def features_of(network: networks.SmallCNN, images: Tensor) -> Tensor:
-    """All that the network makes of images (B, C, H, W), layer by layer, after each pooling, and what its last layer sees: (B, F)."""
+def features_of(network: networks.SmallCNN, images: Tensor, balanced: bool) -> Tensor:
+    """All that the network makes of images (B, C, H, W), layer by layer, after each pooling, and what its last layer sees: (B, F).
+
+    Where they are balanced, the image stands before them as another layer, and each layer has norm 1.
+    """
     layers: list[Tensor] = []
     x = images
     for layer in network.convolutions:
         x = layer(x)
         if isinstance(layer, nn.MaxPool2d | nn.Flatten):
             layers.append(x.flatten(1))
-    return torch.cat([*layers, network.hidden(x)], dim=1)
+    layers.append(network.hidden(x))
+    return torch.cat([unit(layer) for layer in (images.flatten(1), *layers)] if balanced else layers, dim=1)
 
 
 def unit(vectors: Tensor) -> Tensor:

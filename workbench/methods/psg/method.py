@@ -25,8 +25,8 @@ class GradientMatching(DPSGD):
     """Noisy gradients of a classifier's loss, one a step; nothing but the images moves by them."""
 
     max_grad_norm: float = Field(default=0.1, ge=1e-6, le=1e6, description="Clipping norm C of a record's gradient.")
-    batch_size: float = Field(default=150, ge=0.01, le=1e12, description="Expected Poisson batch; the sampling rate times num_records.")
-    steps: int = Field(default=300, ge=1, description="Noisy gradients altogether.")
+    batch_size: float = Field(default=500, ge=0.01, le=1e12, description="Expected Poisson batch; the sampling rate times num_records.")
+    steps: int = Field(default=600, ge=1, description="Noisy gradients altogether.")
     learning_rate: float = Field(default=5.0, ge=1e-9, le=1e3, description="How far an image moves along the gradient of the distance.")
 
 
@@ -53,7 +53,7 @@ class Classifier(BaseModel):
 class PSGConfig(MethodConfig):
     """Hyper-parameters of PSG; None stands for what calibration finds."""
 
-    images: int = Field(default=10, ge=1, le=10_000, description="Images of each class that are learned; samples are taken from them.")
+    images: int = Field(default=20, ge=1, le=10_000, description="Images of each class that are learned; samples are taken from them.")
     momentum: float = Field(default=0.5, ge=0, lt=1, description="Part of an image's last move that its next one repeats.")
     matching: GradientMatching = GradientMatching()
     teaching: ClassifierTeaching = ClassifierTeaching()
@@ -131,7 +131,7 @@ class PSG(Method):
         large = facts.dimensions > 300
         return {
             "classifier.blocks": 3 if large else 2,
-            "matching.batch_size": min(600 if large else 150, facts.num_records),
+            "matching.batch_size": min(600 if large else 500, facts.num_records),
         }
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
